@@ -1,0 +1,301 @@
+"""What a benchmark leaves behind: frozen records, from one trial up to a whole result.
+
+Every later stage (statistics, reports, files, gates) reads these and nothing else, so a
+saved result holds exactly what reproduces its tables. Standard library only: whoever wants
+to analyse a result file needs neither TVM nor pytest. `codec` turns records into JSON and
+back.
+
+Units are in the names: `_s` seconds, `_gflops` 10^9 floating-point operations a second.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, get_args
+
+SCHEMA_VERSION: Final = 1
+
+TrialStatus = Literal[
+    "ok", "build-error", "build-timeout", "run-error", "run-timeout", "wrong-result"
+]
+TRIAL_STATUSES: Final[tuple[str, ...]] = get_args(TrialStatus)
+
+Outcome = Literal["holds", "broken", "undecided"]
+Bound = Literal["value", "at-least", "at-most", "undefined"]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One candidate, built and measured on hardware, valid or failed.
+
+    Attributes:
+        round: The round it was proposed in, from 1.
+        index: Its place in the run, from 0.
+        status: `ok`, or what went wrong.
+        latencies_s: Seconds per kernel call, one entry a sample; empty unless `ok`.
+        sketch: Index into the run's `sketches`, the structure it was sampled from.
+        search_s: Search time of the run at the moment this trial was done.
+        error: First line of the failure; empty if `ok`.
+    """
+
+    round: int
+    index: int
+    status: TrialStatus
+    latencies_s: tuple[float, ...]
+    sketch: int
+    search_s: float
+    error: str = ""
+
+    @property
+    def latency_s(self) -> float | None:
+        """Median of the samples, or None for a failed trial."""
+        return statistics.median(self.latencies_s) if self.status == "ok" else None
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One batch: propose, build, run, learn; with the seconds each phase took.
+
+    Attributes:
+        index: Place in the run, from 1.
+        propose_s: Seconds to choose the candidates.
+        build_s: Seconds to compile them.
+        run_s: Seconds to measure them.
+        learn_s: Seconds to update database, cost model and policies.
+        decisions: What the strategy's policies report of this round, JSON values only.
+    """
+
+    index: int
+    propose_s: float
+    build_s: float
+    run_s: float
+    learn_s: float
+    decisions: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def search_s(self) -> float:
+        """Seconds of this round that count as search time."""
+        return self.propose_s + self.build_s + self.run_s + self.learn_s
+
+
+@dataclass(frozen=True, slots=True)
+class Final:
+    """A run's winner measured again in a fresh process, in turn with the other arms' winners.
+
+    Attributes:
+        trial: Index of the winning trial, or None if the run has no valid trial.
+        status: Status of the re-measurement.
+        latencies_s: Seconds per kernel call, one entry a sample; empty unless `ok`.
+        error: First line of the failure; empty if `ok`.
+    """
+
+    trial: int | None
+    status: TrialStatus
+    latencies_s: tuple[float, ...]
+    error: str = ""
+
+    @property
+    def latency_s(self) -> float | None:
+        """Median of the samples, or None if the winner could not be measured."""
+        return statistics.median(self.latencies_s) if self.status == "ok" else None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One strategy on one case with one seed and one budget; its trajectory is its trials.
+
+    Attributes:
+        case: The case's id.
+        strategy: The strategy's name.
+        seed: Seed of everything random in the run.
+        budget_trials: Trials the run was given.
+        round_trials: Trials proposed a round.
+        flops: Floating-point operations of one kernel call.
+        sketches: A short fingerprint per sketch, in order of the design space.
+        rounds: The rounds, in order.
+        trials: The trials, in order of measurement.
+        final: The winner measured again, if that took place.
+        stopped: Why the run ended before its budget; empty if it did not.
+    """
+
+    case: str
+    strategy: str
+    seed: int
+    budget_trials: int
+    round_trials: int
+    flops: int
+    sketches: tuple[str, ...]
+    rounds: tuple[Round, ...]
+    trials: tuple[Trial, ...]
+    final: Final | None = None
+    stopped: str = ""
+
+    @property
+    def search_s(self) -> float:
+        """Search time of the whole run in seconds."""
+        return sum(r.search_s for r in self.rounds)
+
+    @property
+    def best(self) -> Trial | None:
+        """The fastest valid trial, the earliest of equals; None if none is valid."""
+        valid = [t for t in self.trials if t.latency_s is not None]
+        return min(valid, key=lambda t: t.latency_s or 0.0) if valid else None
+
+    @property
+    def failed_trials(self) -> int:
+        """How many trials gave no latency."""
+        return sum(t.status != "ok" for t in self.trials)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A ratio with its interval, or a bound where censoring leaves no number.
+
+    Attributes:
+        value: The point estimate, or the bound.
+        low: Lower end of the interval.
+        high: Upper end of the interval; infinity if the data sets no upper end.
+        bound: `value` for an estimate; `at-least` / `at-most` if one side never reached the
+            target, so `value` is only a bound; `undefined` if there was nothing to compare.
+    """
+
+    value: float
+    low: float
+    high: float
+    bound: Bound = "value"
+
+
+@dataclass(frozen=True, slots=True)
+class ArmSummary:
+    """One arm of a comparison over all its seeds.
+
+    Attributes:
+        strategy: The strategy's name.
+        runs: Number of runs.
+        reached: How many of them reached the fixed target.
+        trials: Trials measured, all runs together.
+        failed_trials: Of these, how many failed, whatever the reason.
+        search_s: Mean search time of a run in seconds.
+        propose_s: Of that, choosing candidates.
+        build_s: Of that, compiling.
+        run_s: Of that, measuring.
+        learn_s: Of that, updating models and policies.
+        time_to_target_s: Expected search time until the fixed target is reached (ERT);
+            infinity if no run reached it.
+        trials_to_target: The same in trials.
+        throughput_gflops: Geometric mean over the seeds of the winners' re-measured
+            throughput; 0 if there is none.
+    """
+
+    strategy: str
+    runs: int
+    reached: int
+    trials: int
+    failed_trials: int
+    search_s: float
+    propose_s: float
+    build_s: float
+    run_s: float
+    learn_s: float
+    time_to_target_s: float
+    trials_to_target: float
+    throughput_gflops: float
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A candidate arm against the reference arm on one case.
+
+    Attributes:
+        case: The case's id.
+        target_gflops: The fixed target that S and S_trials are counted to.
+        reference: The arm compared against.
+        candidate: The arm under test.
+        search_ratio: S, expected time to the fixed target, candidate over reference.
+        search_ratio_paper: S_paper, where each reference run's own best is the target.
+        search_ratio_trials: S_trials, S counted in trials.
+        throughput_ratio: Final throughput, candidate over reference.
+    """
+
+    case: str
+    target_gflops: float
+    reference: ArmSummary
+    candidate: ArmSummary
+    search_ratio: Estimate
+    search_ratio_paper: Estimate
+    search_ratio_trials: Estimate
+    throughput_ratio: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """One limit and how the comparison stands to it.
+
+    Attributes:
+        metric: `search_ratio` or `throughput_ratio`.
+        limit: The largest allowed search ratio, or the smallest allowed throughput ratio.
+        outcome: `holds`, `broken`, or `undecided` if the interval straddles the limit.
+        message: One sentence with the figure, its interval and the limit.
+    """
+
+    metric: str
+    limit: float
+    outcome: Outcome
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A comparison with its gates; `outcome` is the worst of them, None without gates."""
+
+    comparison: Comparison
+    gates: tuple[Gate, ...] = ()
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """`broken` if any gate is, else `undecided` if any is, else `holds`."""
+        outcomes = {gate.outcome for gate in self.gates}
+        for outcome in ("broken", "undecided", "holds"):
+            if outcome in outcomes:
+                return outcome
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """All that was measured on one case: every arm's runs, and the verdicts over them.
+
+    Attributes:
+        case: The case's id.
+        strategies: Names of the arms; the first is the reference.
+        runs: Every run of every arm.
+        verdicts: One per candidate arm, in order of `strategies`.
+    """
+
+    case: str
+    strategies: tuple[str, ...]
+    runs: tuple[Run, ...]
+    verdicts: tuple[Verdict, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A whole session, as `--ansor-json` and `--ansor-save` write it.
+
+    Attributes:
+        schema_version: Version of this layout.
+        created: UTC time of the session's start, ISO 8601.
+        machine: Hardware, operating system and versions of the tools that decide a result.
+        commit: State of the working tree, as pytest-benchmark records it.
+        settings: The settings the session ran under.
+        cases: Results in order of execution.
+    """
+
+    schema_version: int
+    created: str
+    machine: Mapping[str, Any]
+    commit: Mapping[str, Any]
+    settings: Mapping[str, Any]
+    cases: tuple[CaseResult, ...]

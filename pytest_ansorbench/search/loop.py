@@ -1,0 +1,273 @@
+"""One search: rounds of propose, build, run and learn over MetaSchedule's parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from pytest_ansorbench.measure.outcomes import Measured
+from pytest_ansorbench.records import Final as FinalRecord
+from pytest_ansorbench.records import Round, Run, Trial
+from pytest_ansorbench.search.clock import Clock
+from pytest_ansorbench.search.random_state import PrivateRandomState
+from pytest_ansorbench.search.sketches import SketchIndex
+from pytest_ansorbench.strategies.strategy import Observation, Setup
+
+if TYPE_CHECKING:
+    from tvm import IRModule
+    from tvm.s_tir.meta_schedule.arg_info import ArgInfo
+    from tvm.s_tir.meta_schedule.runner import RunnerResult
+    from tvm.s_tir.meta_schedule.search_strategy import MeasureCandidate
+
+    from pytest_ansorbench.measure.engine import Engine
+    from pytest_ansorbench.strategies.strategy import Strategy
+    from pytest_ansorbench.workloads.case import Task
+
+#: The engine's own patience with rounds in which everything proposed was measured before.
+MAX_EMPTY_ROUNDS: Final = 5
+
+
+class Search:
+    """One run in the making: call `step` until it is finished, then take its record.
+
+    Random state, database, cost model and policies belong to this object alone; only the
+    measurement engine is shared with other searches.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        strategy: Strategy,
+        engine: Engine,
+        *,
+        case: str,
+        seed: int,
+        budget_trials: int,
+        round_trials: int,
+        on_trial: Callable[[Search], None] = lambda search: None,
+    ) -> None:
+        """Set up the design space; costs no search time.
+
+        Args:
+            task: What to tune.
+            strategy: How.
+            engine: Builds and measures candidates.
+            case: Id of the case, for the record.
+            seed: Seed of everything random, at least 0.
+            budget_trials: Trials to measure.
+            round_trials: Trials a round.
+            on_trial: Called after every trial, outside the clock.
+        """
+        from tvm.s_tir.meta_schedule import TuneContext
+        from tvm.s_tir.meta_schedule.database import MemoryDatabase
+        from tvm.s_tir.meta_schedule.space_generator import PostOrderApply
+
+        self.case = case
+        self.strategy = strategy
+        self.seed = seed
+        self.budget_trials = budget_trials
+        self._task = task
+        self._engine = engine
+        self._round_trials = round_trials
+        self._on_trial = on_trial
+        self._clock = Clock()
+        self._random_state = PrivateRandomState(seed)
+        self._rounds: list[Round] = []
+        self._trials: list[Trial] = []
+        self._empty_rounds = 0
+        self._stopped = ""
+        self._best: tuple[float, IRModule, Sequence[ArgInfo]] | None = None
+        self._final: FinalRecord | None = None
+
+        with self._random_state.installed():
+            self._context = TuneContext(
+                task.mod,
+                target=engine.target,
+                space_generator=PostOrderApply(
+                    mutator_probs=strategy.mutations.mutators(engine.target)
+                ),
+                search_strategy=strategy.proposer.engine(),
+                task_name=task.name,
+                rand_state=seed + 1,  # TVM takes 1 to 2^31 - 1
+            )
+            sketches = self._context.generate_design_space()
+            self._sketch_index = SketchIndex(sketches)
+            self._database = MemoryDatabase()
+            self._workload = self._database.commit_workload(task.mod)
+            self._cost_model = strategy.cost_model.start()
+            self._proposer = strategy.proposer.start(
+                Setup(
+                    context=self._context,
+                    sketches=sketches,
+                    database=self._database,
+                    cost_model=self._cost_model,
+                    budget_trials=budget_trials,
+                    round_trials=round_trials,
+                    rng=np.random.default_rng(seed),
+                )
+            )
+
+    @property
+    def finished(self) -> bool:
+        """Whether the budget is spent or the space exhausted."""
+        return bool(self._stopped) or len(self._trials) >= self.budget_trials
+
+    @property
+    def trials_done(self) -> int:
+        """Trials measured so far."""
+        return len(self._trials)
+
+    @property
+    def search_s(self) -> float:
+        """Search time so far, in seconds."""
+        return self._clock.elapsed_s
+
+    @property
+    def best_gflops(self) -> float:
+        """Throughput of the best trial so far in GFLOP/s; 0 if none is valid."""
+        return self._task.flops / self._best[0] / 1e9 if self._best else 0.0
+
+    @property
+    def winner(self) -> tuple[IRModule, Sequence[ArgInfo]] | None:
+        """Schedule and arguments of the best trial so far; None if none is valid."""
+        return self._best[1:] if self._best else None
+
+    def step(self) -> None:
+        """Run one round. Does nothing once the search is finished."""
+        if self.finished:
+            return
+        wanted = min(self._round_trials, self.budget_trials - len(self._trials))
+        with self._random_state.installed(), self._clock.phase("propose"):
+            candidates = self._proposer.propose(wanted)
+        if candidates is None:
+            self._stopped = "the strategy proposes nothing more"
+        elif not candidates:
+            self._empty_rounds += 1
+            if self._empty_rounds >= MAX_EMPTY_ROUNDS:
+                self._stopped = f"{MAX_EMPTY_ROUNDS} rounds without a new candidate"
+        candidates = list(candidates or [])[:wanted]
+        measured = self._measure(candidates)
+        with self._random_state.installed(), self._clock.phase("learn"):
+            self._learn(candidates, measured)
+        self._finish_round()
+
+    def record_final(self, outcome: Measured | None) -> None:
+        """Put the winner's re-measurement on record; None if there was no winner."""
+        best = self._record().best
+        if best is None or outcome is None:
+            self._final = FinalRecord(None, "run-error", (), "no valid trial")
+        else:
+            self._final = FinalRecord(
+                best.index, outcome.status, outcome.latencies_s, outcome.error
+            )
+
+    def record(self) -> Run:
+        """The run as far as it got."""
+        return self._record()
+
+    def _record(self) -> Run:
+        return Run(
+            case=self.case,
+            strategy=self.strategy.name,
+            seed=self.seed,
+            budget_trials=self.budget_trials,
+            round_trials=self._round_trials,
+            flops=self._task.flops,
+            sketches=self._sketch_index.fingerprints,
+            rounds=tuple(self._rounds),
+            trials=tuple(self._trials),
+            final=self._final,
+            stopped=self._stopped,
+        )
+
+    def _measure(self, candidates: Sequence[MeasureCandidate]) -> list[Measured]:
+        """Build all candidates, then run them one after the other, recording each trial."""
+        with self._clock.phase("build"):
+            built = self._engine.build([candidate.sch.mod for candidate in candidates])
+        outcomes = []
+        for candidate, each in zip(candidates, built, strict=True):
+            with self._clock.phase("run"):
+                outcome = self._engine.run(
+                    each, candidate.args_info, self.strategy.measurement, self._task.check
+                )
+            outcomes.append(outcome)
+            trial = Trial(
+                round=len(self._rounds) + 1,
+                index=len(self._trials),
+                status=outcome.status,
+                latencies_s=outcome.latencies_s,
+                sketch=self._sketch_index.of(candidate.sch),
+                search_s=self._clock.elapsed_s,
+                error=outcome.error,
+            )
+            self._trials.append(trial)
+            if trial.latency_s is not None and (
+                self._best is None or trial.latency_s < self._best[0]
+            ):
+                self._best = (trial.latency_s, candidate.sch.mod, candidate.args_info)
+            self._on_trial(self)
+        return outcomes
+
+    def _learn(self, candidates: Sequence[MeasureCandidate], measured: Sequence[Measured]) -> None:
+        """Update database, cost model and proposer, as MetaSchedule's callbacks do."""
+        results = [_runner_result(outcome) for outcome in measured]
+        self._commit(candidates, results)
+        runnable = [
+            i for i, outcome in enumerate(measured) if not outcome.status.startswith("build-")
+        ]
+        if self._cost_model is not None and runnable:
+            self._cost_model.update(
+                self._context, [candidates[i] for i in runnable], [results[i] for i in runnable]
+            )
+        trials = self._trials[len(self._trials) - len(measured) :]
+        self._proposer.learn(
+            [
+                Observation(
+                    candidate,
+                    result,
+                    trial.sketch,
+                    self._task.flops / trial.latency_s / 1e9 if trial.latency_s else 0.0,
+                )
+                for candidate, result, trial in zip(candidates, results, trials, strict=True)
+            ]
+        )
+
+    def _commit(
+        self, candidates: Sequence[MeasureCandidate], results: Sequence[RunnerResult]
+    ) -> None:
+        from tvm.s_tir.meta_schedule.database import TuningRecord
+
+        for candidate, result in zip(candidates, results, strict=True):
+            self._database.commit_tuning_record(
+                TuningRecord(
+                    candidate.sch.trace,
+                    self._workload,
+                    # What `AddToDatabase` writes for a failed trial.
+                    result.run_secs or [1e10],
+                    self._engine.target,
+                    candidate.args_info,
+                )
+            )
+
+    def _finish_round(self) -> None:
+        seconds = self._clock.take_round()
+        self._rounds.append(
+            Round(
+                index=len(self._rounds) + 1,
+                propose_s=seconds["propose"],
+                build_s=seconds["build"],
+                run_s=seconds["run"],
+                learn_s=seconds["learn"],
+                decisions=dict(self._proposer.decisions()),
+            )
+        )
+
+
+def _runner_result(outcome: Measured) -> RunnerResult:
+    from tvm.s_tir.meta_schedule.runner import RunnerResult
+
+    if outcome.status == "ok":
+        return RunnerResult(list(outcome.latencies_s), None)
+    return RunnerResult(None, outcome.error or outcome.status)

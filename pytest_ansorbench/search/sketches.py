@@ -1,0 +1,66 @@
+"""Tells which sketch a program was sampled from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from tvm.s_tir import Schedule, Trace
+
+#: The one attribute that a mutation rule changes; see `MutateParallel`.
+_MUTABLE_ANNOTATION: Final = "meta_schedule.parallel"
+
+
+def fingerprint(trace: Trace) -> str:
+    """Identify the sketch behind a trace, whatever its decisions.
+
+    Two sketches may consist of the same instructions and differ only in where a cached write
+    is placed, so the fingerprint covers instructions, inputs, attributes and outputs, less what
+    sampling and mutation may change: decisions, and the number of parallel jobs.
+
+    Args:
+        trace: A trace with or without decisions and postprocessing.
+
+    Returns:
+        Twelve hexadecimal digits.
+    """
+    instructions, _ = trace.as_json(remove_postproc=True)
+    stable = []
+    for kind, inputs, attributes, outputs in instructions:
+        if kind == "Annotate" and str(attributes[0]) == _MUTABLE_ANNOTATION:
+            inputs = [inputs[0]]
+        stable.append([str(kind), _text(inputs), _text(attributes), _text(outputs)])
+    return hashlib.sha256(json.dumps(stable).encode()).hexdigest()[:12]
+
+
+class SketchIndex:
+    """Looks up the sketch of a candidate in a design space.
+
+    Attributes:
+        fingerprints: One per sketch, in order of the design space.
+    """
+
+    def __init__(self, sketches: Sequence[Schedule]) -> None:
+        """Fingerprint the design space.
+
+        Args:
+            sketches: One schedule per sketch, as the space generator made them.
+        """
+        self.fingerprints = tuple(fingerprint(s.trace.simplified(True)) for s in sketches)
+
+    def of(self, schedule: Schedule) -> int:
+        """Index of the sketch that a schedule was sampled from.
+
+        Raises:
+            ValueError: From none of them.
+        """
+        return self.fingerprints.index(fingerprint(schedule.trace))
+
+
+def _text(value: object) -> object:
+    if isinstance(value, list | tuple):
+        return [_text(item) for item in value]
+    return str(value)

@@ -1,0 +1,29 @@
+"""How candidates are proposed: policies, strategies composed of them, and their registry."""
+
+from pytest_ansorbench.strategies.cost_model import NoModel, XGBoostModel
+from pytest_ansorbench.strategies.evolution import SteeredEvolution, StockEvolution
+from pytest_ansorbench.strategies.explore_then_commit import ExploreThenCommit
+from pytest_ansorbench.strategies.mutations import StockMutations
+from pytest_ansorbench.strategies.random_traces import RandomTraces
+from pytest_ansorbench.strategies.registry import BUILTIN, Registry, StrategyError
+from pytest_ansorbench.strategies.sketch_policy import SketchPolicy, UniformSketches
+from pytest_ansorbench.strategies.strategy import Observation, Proposer, Setup, Strategy
+
+__all__ = [
+    "BUILTIN",
+    "ExploreThenCommit",
+    "NoModel",
+    "Observation",
+    "Proposer",
+    "RandomTraces",
+    "Registry",
+    "Setup",
+    "SketchPolicy",
+    "SteeredEvolution",
+    "StockEvolution",
+    "StockMutations",
+    "Strategy",
+    "StrategyError",
+    "UniformSketches",
+    "XGBoostModel",
+]

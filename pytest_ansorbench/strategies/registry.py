@@ -1,0 +1,105 @@
+"""Strategies by name: the shipped ones and those that users add."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator
+from importlib.metadata import entry_points
+from typing import Final
+
+from pytest_ansorbench.strategies.evolution import SteeredEvolution, StockEvolution
+from pytest_ansorbench.strategies.cost_model import NoModel
+from pytest_ansorbench.strategies.explore_then_commit import ExploreThenCommit
+from pytest_ansorbench.strategies.random_traces import RandomTraces
+from pytest_ansorbench.strategies.strategy import Strategy
+
+ENTRY_POINT_GROUP: Final = "pytest_ansorbench.strategies"
+
+BUILTIN: Final = (
+    Strategy(
+        "default",
+        proposer=StockEvolution(),
+        description="MetaSchedule as it is: evolutionary search, XGBoost cost model",
+    ),
+    Strategy(
+        "etc",
+        proposer=SteeredEvolution(ExploreThenCommit()),
+        description="sketches predicted by improved explore-then-commit, all else stock",
+    ),
+    Strategy(
+        "random",
+        proposer=RandomTraces(),
+        cost_model=NoModel(),
+        description="sketches and annotations drawn at random, no cost model",
+    ),
+)
+
+
+class StrategyError(ValueError):
+    """A strategy that is unknown, ill-named, defined twice, or not a strategy at all."""
+
+
+class Registry:
+    """Strategies by name, in order of registration."""
+
+    def __init__(self, strategies: Iterable[Strategy] = BUILTIN) -> None:
+        self._by_name: dict[str, Strategy] = {}
+        for strategy in strategies:
+            self.add(strategy)
+
+    def __iter__(self) -> Iterator[Strategy]:
+        return iter(self._by_name.values())
+
+    def add(self, strategy: Strategy) -> None:
+        """Register a strategy.
+
+        Raises:
+            StrategyError: It is no `Strategy`, its name cannot be typed in a comma-separated
+                list, or the name is taken.
+        """
+        if not isinstance(strategy, Strategy):
+            raise StrategyError(
+                f"bad strategy {strategy!r}: expected a pytest_ansorbench.Strategy, "
+                "e.g. Strategy('mine', proposer=StockEvolution())"
+            )
+        name = strategy.name
+        if not name or not name.isprintable() or any(c in ", \t" for c in name):
+            raise StrategyError(
+                f"bad strategy name {name!r}: expected a word without commas or spaces, "
+                "e.g. 'mine'"
+            )
+        if name in self._by_name:
+            raise StrategyError(f"bad strategy name {name!r}: it is taken; choose another")
+        self._by_name[name] = strategy
+
+    def add_entry_points(self) -> None:
+        """Register what installed packages offer under `pytest_ansorbench.strategies`.
+
+        An entry point names a `Strategy` or a function that returns one.
+
+        Raises:
+            StrategyError: An entry point cannot be loaded or registered.
+        """
+        for entry_point in entry_points(group=ENTRY_POINT_GROUP):
+            try:
+                loaded = entry_point.load()
+            except Exception as error:
+                raise StrategyError(
+                    f"bad entry point {entry_point.name} = {entry_point.value}: "
+                    f"{type(error).__name__}: {error}"
+                ) from error
+            self.add(loaded if isinstance(loaded, Strategy) else loaded())
+
+    def get(self, name: str) -> Strategy:
+        """The strategy of that name.
+
+        Raises:
+            StrategyError: There is none; the message lists those that are.
+        """
+        if name not in self._by_name:
+            close = difflib.get_close_matches(name, self._by_name, n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise StrategyError(
+                f"bad strategy {name!r}: expected one of {', '.join(self._by_name)}{hint}"
+            )
+        return self._by_name[name]
