@@ -35,7 +35,8 @@ class Trial:
         index: Its place in the run, from 0.
         status: `ok`, or what went wrong.
         latencies_s: Seconds per kernel call, one entry a sample; empty unless `ok`.
-        sketch: Index into the run's `sketches`, the structure it was sampled from.
+        sketch: Index into the run's `sketches`, the structure it was sampled from; -1 if from
+            none of them, as a strategy with schedules of its own may propose.
         search_s: Search time of the run at the moment this trial was done.
         error: First line of the failure; empty if `ok`.
     """

@@ -125,9 +125,7 @@ class BuilderPool:
     def _give(self, job: int, mod: str, artifact: Path) -> None:
         worker = self._idle.pop()
         self._busy[worker] = (job, time.monotonic() + self._timeout_s)
-        worker.send(
-            {"op": "build", "mod": mod, "target": self._target, "artifact": str(artifact)}
-        )
+        worker.send({"op": "build", "mod": mod, "target": self._target, "artifact": str(artifact)})
 
     def _next_reply(self) -> tuple[int | None, dict[str, Any] | WorkerError]:
         """Wait until a busy worker replies, dies or runs out of time; keep the pool full.
@@ -163,4 +161,3 @@ class BuilderPool:
             else:
                 self._idle.append(worker)
             return job, message
-

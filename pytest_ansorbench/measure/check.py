@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,12 +37,9 @@ def mismatch(output: NDArray[np.float32], check: Check) -> str:
 
 def save_check(check: Check, path: Path) -> None:
     """Write a check to an `.npz` file, for `load_check`."""
-    np.savez(
-        path,
-        expected=check.expected,
-        tolerance=np.array([check.rtol, check.atol]),
-        **{f"input{i}": array for i, array in enumerate(check.inputs)},
-    )
+    arrays: dict[str, Any] = {f"input{i}": array for i, array in enumerate(check.inputs)}
+    tolerance = np.array([check.rtol, check.atol])
+    np.savez(path, expected=check.expected, tolerance=tolerance, **arrays)
 
 
 def load_check(path: Path) -> Check:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pytest_ansorbench.measure.builder import BuilderPool
 from pytest_ansorbench.measure.check import save_check
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
     from tvm.target import Target
 
     from pytest_ansorbench.workloads.case import Check
+
+
+#: After a kernel, TVM's pool of threads busy-waits for the next one: 300,000 turns, 0.15 s of
+#: CPU here. A kernel that another process starts meanwhile measured twice its latency.
+SETTLE_S: Final = 0.3
 
 
 class Engine:
@@ -115,7 +121,8 @@ class Engine:
         """Measure finished kernels against each other: each in a fresh process, in turn.
 
         Sample by sample the kernels alternate, so that a drift of the machine's speed meets
-        all of them alike; each has a process of its own that has run nothing else.
+        all of them alike; each has a process of its own that has run nothing else. Between
+        samples all processes come to rest.
 
         Args:
             winners: Scheduled module and arguments per arm; None for an arm without a winner.
@@ -132,19 +139,19 @@ class Engine:
         try:
             for arm in range(len(present)):
                 runners.append(self._start_runner(f"fresh-{arm}"))
-            for _ in range(samples):
+            for turn in range(samples + 1):
                 for arm, (_, args_info) in enumerate(present):
                     artifact, so_far = built[arm].artifact, outcomes[arm]
                     if artifact is None or so_far.status != "ok":
                         continue
+                    time.sleep(SETTLE_S)
                     sample = runners[arm].run(
                         artifact, args_info, FixedMeasurement(), self._saved(check)
                     )
-                    outcomes[arm] = (
-                        Measured("ok", so_far.latencies_s + sample.latencies_s)
-                        if sample.status == "ok"
-                        else sample
-                    )
+                    if sample.status != "ok":
+                        outcomes[arm] = sample
+                    elif turn > 0:  # the first finds cold caches and a sleeping core
+                        outcomes[arm] = Measured("ok", so_far.latencies_s + sample.latencies_s)
         finally:
             for runner in runners:
                 runner.close()

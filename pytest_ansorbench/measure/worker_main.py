@@ -77,7 +77,7 @@ class _Server:
         with tempfile.TemporaryDirectory(prefix="ansor-bench-warm-up-") as folder:
             artifact = str(Path(folder) / "warm_up.so")
             self.build(tvm.ir.save_json(mod), '{"kind": "llvm"}', artifact)
-            self.run(artifact, [["float32", [1]]] * 2, 1, 1, 0, None)
+            self.run(artifact, [("float32", [1])] * 2, 1, 1, 0, None)
         return {}
 
     def build(self, mod: str, target: str, artifact: str) -> dict[str, Any]:

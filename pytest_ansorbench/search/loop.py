@@ -155,7 +155,7 @@ class Search:
 
     def record_final(self, outcome: Measured | None) -> None:
         """Put the winner's re-measurement on record; None if there was no winner."""
-        best = self._record().best
+        best = self.record().best
         if best is None or outcome is None:
             self._final = FinalRecord(None, "run-error", (), "no valid trial")
         else:
@@ -165,9 +165,6 @@ class Search:
 
     def record(self) -> Run:
         """The run as far as it got."""
-        return self._record()
-
-    def _record(self) -> Run:
         return Run(
             case=self.case,
             strategy=self.strategy.name,

@@ -50,14 +50,11 @@ class SketchIndex:
             sketches: One schedule per sketch, as the space generator made them.
         """
         self.fingerprints = tuple(fingerprint(s.trace.simplified(True)) for s in sketches)
+        self._index = {each: index for index, each in enumerate(self.fingerprints)}
 
     def of(self, schedule: Schedule) -> int:
-        """Index of the sketch that a schedule was sampled from.
-
-        Raises:
-            ValueError: From none of them.
-        """
-        return self.fingerprints.index(fingerprint(schedule.trace))
+        """Index of the sketch that a schedule was sampled from; -1 if from none of them."""
+        return self._index.get(fingerprint(schedule.trace), -1)
 
 
 def _text(value: object) -> object:

@@ -179,6 +179,4 @@ def _candidate(schedule: Schedule) -> MeasureCandidate:
     from tvm.s_tir.meta_schedule.arg_info import ArgInfo
     from tvm.s_tir.meta_schedule.search_strategy import MeasureCandidate
 
-    return MeasureCandidate(
-        schedule, ArgInfo.from_entry_func(schedule.mod, remove_preproc=True)
-    )
+    return MeasureCandidate(schedule, ArgInfo.from_entry_func(schedule.mod, remove_preproc=True))

@@ -65,8 +65,7 @@ class Registry:
         name = strategy.name
         if not name or not name.isprintable() or any(c in ", \t" for c in name):
             raise StrategyError(
-                f"bad strategy name {name!r}: expected a word without commas or spaces, "
-                "e.g. 'mine'"
+                f"bad strategy name {name!r}: expected a word without commas or spaces, e.g. 'mine'"
             )
         if name in self._by_name:
             raise StrategyError(f"bad strategy name {name!r}: it is taken; choose another")

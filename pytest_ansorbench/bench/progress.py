@@ -1,0 +1,64 @@
+"""How a bench tells whoever watches where it stands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where one case's experiment stands after a trial.
+
+    Attributes:
+        case: The case's id.
+        strategy: The strategy whose trial it was.
+        repeat: The repeat under way, from 1.
+        repeats: Repeats in all.
+        run_trials: Trials of the run under way.
+        budget_trials: Trials of a run.
+        best_gflops: Best throughput of the run under way, in GFLOP/s.
+        trials_done: Trials of all arms and repeats so far.
+        trials_total: Trials of all arms and repeats in the end.
+        elapsed_s: Wall-clock seconds since the case began.
+    """
+
+    case: str
+    strategy: str
+    repeat: int
+    repeats: int
+    run_trials: int
+    budget_trials: int
+    best_gflops: float
+    trials_done: int
+    trials_total: int
+    elapsed_s: float
+
+    @property
+    def remaining_s(self) -> float:
+        """Estimated seconds to the end of the case: the pace so far, kept up."""
+        if not self.trials_done:
+            return float("inf")
+        return self.elapsed_s / self.trials_done * (self.trials_total - self.trials_done)
+
+
+class Progress(Protocol):
+    """Is told of every trial, outside of any clock."""
+
+    def update(self, standing: Standing) -> None:
+        """Take note of where things stand."""
+        ...
+
+    def clear(self) -> None:
+        """The case is over; leave nothing on the screen."""
+        ...
+
+
+class Silent:
+    """Progress for nobody."""
+
+    def update(self, standing: Standing) -> None:
+        """Say nothing."""
+
+    def clear(self) -> None:
+        """Nothing to remove."""

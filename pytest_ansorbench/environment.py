@@ -1,0 +1,148 @@
+"""Checks, at the start of a bench, that the tools it stands on are there and fit together.
+
+A wrong pair of apache-tvm and apache-tvm-ffi ends in a segmentation fault minutes later, and
+a missing compiler in a thousand failed trials. Each is one sentence here instead.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import shutil
+from importlib import metadata
+from typing import TYPE_CHECKING, Final
+
+from packaging.requirements import Requirement
+
+if TYPE_CHECKING:
+    from tvm.target import Target
+
+_DISTRIBUTION: Final = "pytest-ansorbench"
+_MATCHED_PAIR: Final = ("apache-tvm", "apache-tvm-ffi")
+_TARGET_EXAMPLE: Final = '{"kind": "llvm", "mcpu": "x86-64-v3", "num-cores": 2}'
+
+
+class ToolchainError(RuntimeError):
+    """Something a bench needs is missing or does not fit; the message says how to mend it."""
+
+
+def check_toolchain() -> None:
+    """Check TVM and its ffi package, LLVM, the compiler that links kernels, and xgboost.
+
+    Imports TVM, but only once its version is known to be safe.
+
+    Raises:
+        ToolchainError: One of them is missing or of a wrong version.
+    """
+    _check_versions()
+    _check_module("xgboost", "pip install xgboost  (or xgboost-cpu, without its GPU libraries)")
+    _check_module("tvm", "pip install 'apache-tvm==0.27.*'")
+    _check_llvm()
+    _check_compiler()
+
+
+def resolve_target(text: str | None) -> Target:
+    """The target to tune for, complete with its number of cores.
+
+    Args:
+        text: A target as JSON or as the name of a kind; None for this machine's CPU.
+
+    Returns:
+        An LLVM target with `mcpu` and `num-cores`.
+
+    Raises:
+        ToolchainError: TVM rejects the target, or it is no CPU target, or LLVM does not know
+            its CPU.
+    """
+    from tvm.s_tir.meta_schedule.utils import cpu_count
+    from tvm.target import Target
+
+    if text is None:
+        attributes = dict(Target.from_device("cpu").export())
+    else:
+        try:
+            attributes = dict(Target(json.loads(text) if text.startswith("{") else text).export())
+        except Exception as error:  # TVM raises many kinds, its own among them
+            reason = str(error).strip().splitlines()[-1].strip().rstrip(".")
+            raise ToolchainError(
+                f"bad --ansor-target {text!r}: expected an LLVM target, e.g. "
+                f"'{_TARGET_EXAMPLE}' ({reason})"
+            ) from None
+    if attributes["kind"] != "llvm":
+        raise ToolchainError(
+            f"bad --ansor-target {text!r}: only CPUs can be measured so far, expected an LLVM "
+            f"target, e.g. '{_TARGET_EXAMPLE}'"
+        )
+    host = Target.from_device("cpu").export()
+    attributes.setdefault("mcpu", host["mcpu"])
+    attributes.setdefault("num-cores", cpu_count(logical=False))
+    attributes.pop("tag", None)
+    attributes.pop("keys", None)
+    target = Target({key: _plain(value) for key, value in attributes.items()})
+    _check_cpu(target, text)
+    return target
+
+
+def _check_versions() -> None:
+    required = {
+        requirement.name: requirement.specifier
+        for requirement in map(Requirement, metadata.requires(_DISTRIBUTION) or ())
+    }
+    for name in _MATCHED_PAIR:
+        cure = f"pip install '{name}{required[name]}'"
+        try:
+            version = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            raise ToolchainError(f"{name} is not installed: {cure}") from None
+        if not required[name].contains(version, prereleases=True):
+            raise ToolchainError(
+                f"{name} {version} does not work here, MetaSchedule would crash: {cure}"
+            )
+
+
+def _check_module(name: str, cure: str) -> None:
+    try:
+        importlib.import_module(name)
+    except Exception as error:  # a broken shared library raises OSError, or worse
+        raise ToolchainError(
+            f"cannot import {name} ({type(error).__name__}: {error}): {cure}"
+        ) from None
+
+
+def _check_llvm() -> None:
+    from tvm.runtime import enabled
+
+    if not enabled("llvm"):
+        raise ToolchainError(
+            "this build of TVM cannot compile for CPUs, it has no LLVM: "
+            "pip install 'apache-tvm==0.27.*' has it"
+        )
+
+
+def _check_compiler() -> None:
+    from tvm.support.cc import get_cc
+
+    compiler = get_cc()
+    if not compiler or shutil.which(compiler) is None:
+        raise ToolchainError(
+            "no C++ compiler on PATH to link kernels with: install g++ or clang "
+            "(e.g. apt-get install g++), or name one in the environment variable CXX"
+        )
+
+
+def _check_cpu(target: Target, text: str | None) -> None:
+    from tvm.target.codegen import llvm_get_cpu_archlist
+
+    cpu = str(target.attrs["mcpu"])
+    if cpu not in {str(known) for known in llvm_get_cpu_archlist(target)}:
+        raise ToolchainError(
+            f"bad --ansor-target {text!r}: LLVM knows no CPU {cpu!r}, expected e.g. "
+            f"'{_TARGET_EXAMPLE}'"
+        )
+
+
+def _plain(value: object) -> object:
+    """A target attribute as a Python value: TVM's containers become lists."""
+    if isinstance(value, str | int | float | bool):
+        return value
+    return [_plain(item) for item in value]  # type: ignore[attr-defined]

@@ -1,0 +1,68 @@
+"""What is tuned: operators at shapes of real networks, and the interface of a case.
+
+Importing this package does not import TVM; asking a case for its `tasks()` does.
+"""
+
+from pytest_ansorbench.workloads.case import Case, Check, Task
+from pytest_ansorbench.workloads.catalogue import OPERATORS, UnknownCase, get
+from pytest_ansorbench.workloads.operator import Operator
+from pytest_ansorbench.workloads.operators.batch_matmul import BATCH_MATMUL, BatchMatmul
+from pytest_ansorbench.workloads.operators.capsule_conv2d import CAPSULE_CONV2D, CapsuleConv2d
+from pytest_ansorbench.workloads.operators.conv1d import CONV1D, Conv1d
+from pytest_ansorbench.workloads.operators.conv2d import CONV2D, Conv2d
+from pytest_ansorbench.workloads.operators.conv2d_bn_relu import CONV2D_BN_RELU, Conv2dBnRelu
+from pytest_ansorbench.workloads.operators.conv3d import CONV3D, Conv3d
+from pytest_ansorbench.workloads.operators.depthwise_conv2d import (
+    DEPTHWISE_CONV2D,
+    DepthwiseConv2d,
+)
+from pytest_ansorbench.workloads.operators.dilated_conv2d import DILATED_CONV2D, DilatedConv2d
+from pytest_ansorbench.workloads.operators.grouped_conv2d import GROUPED_CONV2D, GroupedConv2d
+from pytest_ansorbench.workloads.operators.matrix_norm import MATRIX_NORM, MatrixNorm
+from pytest_ansorbench.workloads.operators.shape import BadShape
+from pytest_ansorbench.workloads.operators.softmax import SOFTMAX, Softmax
+from pytest_ansorbench.workloads.operators.transpose_batch_matmul import (
+    TRANSPOSE_BATCH_MATMUL,
+    TransposeBatchMatmul,
+)
+from pytest_ansorbench.workloads.operators.transposed_conv2d import (
+    TRANSPOSED_CONV2D,
+    TransposedConv2d,
+)
+
+__all__ = [
+    "BATCH_MATMUL",
+    "CAPSULE_CONV2D",
+    "CONV1D",
+    "CONV2D",
+    "CONV2D_BN_RELU",
+    "CONV3D",
+    "DEPTHWISE_CONV2D",
+    "DILATED_CONV2D",
+    "GROUPED_CONV2D",
+    "MATRIX_NORM",
+    "OPERATORS",
+    "SOFTMAX",
+    "TRANSPOSED_CONV2D",
+    "TRANSPOSE_BATCH_MATMUL",
+    "BadShape",
+    "BatchMatmul",
+    "CapsuleConv2d",
+    "Case",
+    "Check",
+    "Conv1d",
+    "Conv2d",
+    "Conv2dBnRelu",
+    "Conv3d",
+    "DepthwiseConv2d",
+    "DilatedConv2d",
+    "GroupedConv2d",
+    "MatrixNorm",
+    "Operator",
+    "Softmax",
+    "Task",
+    "TransposeBatchMatmul",
+    "TransposedConv2d",
+    "UnknownCase",
+    "get",
+]

@@ -1,0 +1,67 @@
+"""The shape of what is tuned: a case is a list of tasks, a task is one tensor program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from tvm import IRModule
+
+
+@dataclass(frozen=True)
+class Check:
+    """Inputs and the output they must give: what tells a fast kernel from a wrong one.
+
+    Attributes:
+        inputs: One array per input of the kernel, in order of its arguments.
+        expected: The reference output.
+        rtol: Allowed relative error.
+        atol: Allowed absolute error.
+    """
+
+    inputs: tuple[NDArray[np.float32], ...]
+    expected: NDArray[np.float32]
+    rtol: float
+    atol: float
+
+
+@dataclass(frozen=True)
+class Task:
+    """One tensor program to tune.
+
+    Attributes:
+        name: Name within the case.
+        mod: The program, an unscheduled TensorIR module with one function `main`, whose
+            arguments are the inputs followed by the output.
+        flops: Floating-point operations of one call.
+        weight: How often the case calls it.
+        check: Inputs and expected output, or None if no reference is known.
+    """
+
+    name: str
+    mod: IRModule
+    flops: int
+    weight: int = 1
+    check: Check | None = None
+
+
+@runtime_checkable
+class Case(Protocol):
+    """What one test tunes. Anything with an id, a FLOP count and tasks is a case."""
+
+    @property
+    def id(self) -> str:
+        """Stable identifier, e.g. `matmul-b1-m512-n512-k512`; equal ids, equal programs."""
+        ...
+
+    @property
+    def flops(self) -> int:
+        """Floating-point operations of one execution."""
+        ...
+
+    def tasks(self) -> tuple[Task, ...]:
+        """The tensor programs to tune. Imports TVM."""
+        ...

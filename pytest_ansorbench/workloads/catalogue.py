@@ -1,0 +1,72 @@
+"""Every operator case that ships, by its id."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Final
+
+from pytest_ansorbench.workloads.case import Case
+from pytest_ansorbench.workloads.operator import Operator
+from pytest_ansorbench.workloads.operators.batch_matmul import BATCH_MATMUL
+from pytest_ansorbench.workloads.operators.capsule_conv2d import CAPSULE_CONV2D
+from pytest_ansorbench.workloads.operators.conv1d import CONV1D
+from pytest_ansorbench.workloads.operators.conv2d import CONV2D
+from pytest_ansorbench.workloads.operators.conv2d_bn_relu import CONV2D_BN_RELU
+from pytest_ansorbench.workloads.operators.conv3d import CONV3D
+from pytest_ansorbench.workloads.operators.depthwise_conv2d import DEPTHWISE_CONV2D
+from pytest_ansorbench.workloads.operators.dilated_conv2d import DILATED_CONV2D
+from pytest_ansorbench.workloads.operators.grouped_conv2d import GROUPED_CONV2D
+from pytest_ansorbench.workloads.operators.matrix_norm import MATRIX_NORM
+from pytest_ansorbench.workloads.operators.softmax import SOFTMAX
+from pytest_ansorbench.workloads.operators.transpose_batch_matmul import TRANSPOSE_BATCH_MATMUL
+from pytest_ansorbench.workloads.operators.transposed_conv2d import TRANSPOSED_CONV2D
+
+OPERATORS: Final[tuple[Operator, ...]] = (
+    *CONV1D,
+    *CONV2D,
+    *BATCH_MATMUL,
+    *CONV3D,
+    *DEPTHWISE_CONV2D,
+    *DILATED_CONV2D,
+    *GROUPED_CONV2D,
+    *TRANSPOSED_CONV2D,
+    *CAPSULE_CONV2D,
+    *CONV2D_BN_RELU,
+    *TRANSPOSE_BATCH_MATMUL,
+    *MATRIX_NORM,
+    *SOFTMAX,
+)
+
+_BY_ID: Final = {operator.id: operator for operator in OPERATORS}
+
+
+class UnknownCase(LookupError):
+    """No case has this id.
+
+    Attributes:
+        case_id: The id that was asked for.
+        close: Known ids that look like it, the closest first.
+    """
+
+    def __init__(self, case_id: str) -> None:
+        self.case_id = case_id
+        self.close = tuple(difflib.get_close_matches(case_id, _BY_ID))
+        example = self.close[0] if self.close else next(iter(_BY_ID))
+        message = (
+            f"bad case {case_id!r}: expected one of the {len(_BY_ID)} known ids, e.g. {example!r}"
+        )
+        if len(self.close) > 1:
+            message += f" (close: {', '.join(map(repr, self.close[1:]))})"
+        super().__init__(message)
+
+
+def get(case_id: str) -> Case:
+    """The case with this id.
+
+    Raises:
+        UnknownCase: If there is none; the message names similar ids.
+    """
+    try:
+        return _BY_ID[case_id]
+    except KeyError:
+        raise UnknownCase(case_id) from None

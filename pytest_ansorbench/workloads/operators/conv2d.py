@@ -1,0 +1,58 @@
+"""conv2d, the layer that image models spend their time in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from pytest_ansorbench.workloads.operators.convolution import Convolution
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conv2d(Convolution):
+    """Convolution over two axes: input NHWC, kernel HWIO, output NHWC; see `Convolution`.
+
+    Attributes:
+        height: Rows of the input.
+        width: Columns of the input.
+    """
+
+    height: int
+    width: int
+
+    family: ClassVar[str] = "conv2d"
+
+    @property
+    def extents(self) -> dict[str, int]:
+        """Height and width."""
+        return {"height": self.height, "width": self.width}
+
+
+CONV2D: Final = tuple(
+    Conv2d(
+        batch=1,
+        height=size,
+        width=size,
+        in_channels=ci,
+        out_channels=co,
+        kernel=kernel,
+        stride=stride,
+        padding=padding,
+    )
+    for size, ci, co, kernel, stride, padding in (
+        # ResNet-50 (https://arxiv.org/abs/1512.03385, table 1): conv1,
+        (224, 3, 64, 7, 2, 3),
+        # the 3x3 layer of conv2_x,
+        (56, 64, 64, 3, 1, 1),
+        # of conv3_x,
+        (28, 128, 128, 3, 1, 1),
+        # of conv4_x,
+        (14, 256, 256, 3, 1, 1),
+        # and of conv5_x;
+        (7, 512, 512, 3, 1, 1),
+        # the 1x1 layer that ends each block of conv2_x.
+        (56, 64, 256, 1, 1, 0),
+        # VGG-16 (https://arxiv.org/abs/1409.1556, table 1): all three layers of conv5.
+        (14, 512, 512, 3, 1, 1),
+    )
+)

@@ -1,0 +1,142 @@
+"""The plain convolution in any number of dimensions, which several families specialise."""
+
+from __future__ import annotations
+
+import abc
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from pytest_ansorbench.workloads.operator import Operator
+from pytest_ansorbench.workloads.operators.shape import require_positive
+from pytest_ansorbench.workloads.operators.window import Window
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from tvm import te
+
+
+@dataclass(frozen=True, kw_only=True)
+class Convolution(Operator):
+    """Channels-last convolution: input N...C, kernel ...IO, output N...C.
+
+    FLOP: two for every tap, input channel of the group and output element; taps that fall on
+    padding count, as they do in the literature.
+
+    Attributes:
+        batch: Images.
+        in_channels: Channels of the input.
+        out_channels: Channels of the output.
+        kernel: Taps along each spatial axis.
+        stride: Elements from one window to the next.
+        padding: Zeros before and after each spatial axis.
+    """
+
+    batch: int
+    in_channels: int
+    out_channels: int
+    kernel: int
+    stride: int = 1
+    padding: int = 0
+
+    family: ClassVar[str]
+    """What the id begins with."""
+
+    def __post_init__(self) -> None:
+        require_positive(
+            batch=self.batch, in_channels=self.in_channels, out_channels=self.out_channels
+        )
+        self.window.require_fit(self.extents)
+
+    @property
+    @abc.abstractmethod
+    def extents(self) -> dict[str, int]:
+        """Elements along each spatial axis of the input, by field name, outermost first."""
+
+    @property
+    def window(self) -> Window:
+        """How the kernel slides."""
+        return Window(self.kernel, self.stride, self.padding)
+
+    @property
+    def group_count(self) -> int:
+        """Into how many independent convolutions the channels are divided."""
+        return 1
+
+    @property
+    def id(self) -> str:
+        """Family, then every extent, e.g. `conv2d-n1-h14-w14-ci256-co256-k3-s1-p1`."""
+        extents = "-".join(f"{name[0]}{extent}" for name, extent in self.extents.items())
+        return (
+            f"{self.family}-n{self.batch}-{extents}-ci{self.in_channels}-co{self.out_channels}"
+            f"-k{self.kernel}-s{self.stride}-p{self.padding}"
+        )
+
+    @property
+    def flops(self) -> int:
+        """Two for every product of a tap and a weight."""
+        return 2 * math.prod(self.output_shape) * self.reduction_length
+
+    @property
+    def reduction_length(self) -> int:
+        """Taps times input channels of a group."""
+        taps: int = self.kernel ** len(self.extents)
+        return taps * self.in_channels // self.group_count
+
+    @property
+    def input_shapes(self) -> tuple[tuple[int, ...], ...]:
+        """Of the data and the weight."""
+        taps = (self.kernel,) * len(self.extents)
+        return (
+            (self.batch, *self.extents.values(), self.in_channels),
+            (*taps, self.in_channels // self.group_count, self.out_channels),
+        )
+
+    @property
+    def output_shape(self) -> tuple[int, ...]:
+        """Batch, an extent for each spatial axis, output channels."""
+        outputs = (self.window.output_extent(extent) for extent in self.extents.values())
+        return (self.batch, *outputs, self.out_channels)
+
+    def expression(self, *inputs: te.Tensor) -> te.Tensor:
+        """Pad, then one reduction over taps and channels."""
+        from tvm import te
+
+        data, weight = inputs
+        window = self.window
+        group_inputs = self.in_channels // self.group_count
+        group_outputs = self.out_channels // self.group_count
+        padded = window.pad(data, self._axes)
+        taps = [te.reduce_axis((0, self.kernel), name=f"r{name[0]}") for name in self.extents]
+        channel = te.reduce_axis((0, group_inputs), name="rc")
+
+        def element(*index: Any) -> Any:
+            image, *outputs, out_channel = index
+            in_channel = channel
+            if self.group_count > 1:  # else TVM would keep a division that is always zero
+                in_channel = out_channel // group_outputs * group_inputs + channel
+            value = padded(image, *window.positions(outputs, taps), in_channel)
+            return te.sum(value * weight(*taps, channel, out_channel), axis=[*taps, channel])
+
+        return te.compute(self.output_shape, element, name="conv")
+
+    def reference(self, *inputs: NDArray[np.float32]) -> NDArray[np.float32]:
+        """One matrix product for every tap and group, summed in float64."""
+        data, weight = (array.astype(np.float64) for array in inputs)
+        output = np.zeros(self.output_shape)
+        for tap, view in self.window.views(data, self._axes):
+            groups = zip(
+                np.split(output, self.group_count, axis=-1),
+                np.split(view, self.group_count, axis=-1),
+                np.split(weight[tap], self.group_count, axis=-1),
+                strict=True,
+            )
+            for into, values, weights in groups:  # `into` is a view of `output`
+                into += values @ weights
+        return output.astype(np.float32)
+
+    @property
+    def _axes(self) -> range:
+        return range(1, 1 + len(self.extents))

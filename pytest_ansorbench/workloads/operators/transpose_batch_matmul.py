@@ -1,0 +1,93 @@
+"""Transpose and batch matrix multiplication, as between the heads of an attention layer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from pytest_ansorbench.workloads.operator import Operator
+from pytest_ansorbench.workloads.operators.shape import require_positive
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from tvm import te
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransposeBatchMatmul(Operator):
+    """Attention scores: queries times keys, head by head, from the layout of the projections.
+
+    Inputs are the queries and the keys, both (batch, length, heads, size), the output is
+    (batch, heads, length, length). FLOP: `2 * batch * heads * length * length * size`; moving
+    the heads outwards is not counted.
+
+    Attributes:
+        batch: Sequences.
+        length: Tokens of a sequence.
+        heads: Attention heads.
+        size: Features of a head.
+    """
+
+    batch: int
+    length: int
+    heads: int
+    size: int
+
+    def __post_init__(self) -> None:
+        require_positive(batch=self.batch, length=self.length, heads=self.heads, size=self.size)
+
+    @property
+    def id(self) -> str:
+        """E.g. `transpose-matmul-b1-l128-h12-s64`."""
+        return f"transpose-matmul-b{self.batch}-l{self.length}-h{self.heads}-s{self.size}"
+
+    @property
+    def flops(self) -> int:
+        """Two for every product of two features."""
+        return 2 * self.batch * self.heads * self.length * self.length * self.size
+
+    @property
+    def reduction_length(self) -> int:
+        """Features of a head."""
+        return self.size
+
+    @property
+    def input_shapes(self) -> tuple[tuple[int, ...], ...]:
+        """Of the queries and the keys."""
+        shape = (self.batch, self.length, self.heads, self.size)
+        return (shape, shape)
+
+    def expression(self, *inputs: te.Tensor) -> te.Tensor:
+        """Two transposes as stages of their own, which a schedule may inline, and a product."""
+        from tvm import te, topi
+
+        queries, keys = inputs
+        left = topi.transpose(queries, axes=(0, 2, 1, 3))
+        right = topi.transpose(keys, axes=(0, 2, 3, 1))
+        k = te.reduce_axis((0, self.size), name="k")
+        return te.compute(
+            (self.batch, self.heads, self.length, self.length),
+            lambda b, h, i, j: te.sum(left(b, h, i, k) * right(b, h, k, j), axis=k),
+            name="matmul",
+        )
+
+    def reference(self, *inputs: NDArray[np.float32]) -> NDArray[np.float32]:
+        """NumPy's product, in float64."""
+        queries, keys = (array.astype(np.float64) for array in inputs)
+        scores = queries.transpose(0, 2, 1, 3) @ keys.transpose(0, 2, 3, 1)
+        return scores.astype(np.float32)
+
+
+TRANSPOSE_BATCH_MATMUL: Final = tuple(
+    TransposeBatchMatmul(batch=1, length=length, heads=heads, size=size)
+    for length, heads, size in (
+        # BERT base (https://arxiv.org/abs/1810.04805) on 128 tokens.
+        (128, 12, 64),
+        # BERT large.
+        (128, 16, 64),
+        # Ansor's TBG at half the tokens and heads twice as wide.
+        (64, 12, 128),
+    )
+)

@@ -1,0 +1,96 @@
+"""Kernels that do what no kernel should, for tests of what becomes of a search that meets one.
+
+All take two float32 vectors of length N, an input and an output, like `Doubling`'s own program.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pytest_ansorbench.workloads import Operator
+
+N = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class Doubling(Operator):
+    """A case so small that a trial costs next to nothing: every element times two."""
+
+    id = "doubling"
+    flops = N
+    reduction_length = 1
+    input_shapes = ((N,),)
+
+    def expression(self, *inputs):
+        from tvm import te
+
+        return te.compute((N,), lambda i: inputs[0][i] * 2.0, name="doubled")
+
+    def reference(self, *inputs: NDArray[np.float32]) -> NDArray[np.float32]:
+        return inputs[0] * np.float32(2.0)
+
+
+def module(kind: str):
+    """A kernel as an IRModule.
+
+    Args:
+        kind: `fine`; or one that at run time does `crash`, `hang`, `trash` (write gigabytes
+            past its output) or `wrong` (write other numbers); or that does not compile,
+            `unbuildable`; or does so for minutes, `endless-build`.
+    """
+    from tvm import IRModule
+
+    function = _functions()[kind].with_attr("global_symbol", "main")
+    return IRModule({"main": function.with_attr("tirx.noalias", True)})
+
+
+def _functions():
+    from tvm.script import tirx as T
+
+    @T.prim_func(s_tir=True)
+    def fine(a: T.Buffer((64,), "float32"), b: T.Buffer((64,), "float32")):
+        for i in range(64):
+            b[i] = a[i] * T.float32(2)
+
+    @T.prim_func(s_tir=True)
+    def wrong(a: T.Buffer((64,), "float32"), b: T.Buffer((64,), "float32")):
+        for i in range(64):
+            b[i] = a[i] * T.float32(3)
+
+    @T.prim_func(s_tir=True)
+    def crash(a: T.Buffer((64,), "float32"), b: T.Buffer((64,), "float32")):
+        T.evaluate(T.call_extern("int32", "abort"))
+        b[0] = a[0]
+
+    @T.prim_func(s_tir=True)
+    def trash(a: T.Buffer((64,), "float32"), b: T.Buffer((64,), "float32")):
+        for i in T.serial(T.int64(4294967296)):
+            b[i] = a[0]
+
+    @T.prim_func(s_tir=True)
+    def hang(a: T.Buffer((64,), "float32"), b: T.Buffer((64,), "float32")):
+        T.evaluate(T.call_extern("int32", "sleep", 3600))
+        b[0] = a[0]
+
+    @T.prim_func(s_tir=True)
+    def unbuildable(a: T.Buffer((64,), "float32"), b: T.Buffer((64,), "float32")):
+        for i in T.thread_binding(64, "threadIdx.x"):  # a CPU has no such threads
+            b[i] = a[i]
+
+    @T.prim_func(s_tir=True)
+    def endless_build(a: T.Buffer((64,), "float32"), b: T.Buffer((64,), "float32")):
+        for i in T.unroll(20000000):
+            b[i % 64] = b[(i * 7) % 64] * a[i % 64]
+
+    return {
+        "fine": fine,
+        "wrong": wrong,
+        "crash": crash,
+        "trash": trash,
+        "hang": hang,
+        "unbuildable": unbuildable,
+        "endless-build": endless_build,
+    }

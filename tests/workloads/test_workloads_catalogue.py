@@ -1,0 +1,92 @@
+"""The cases that ship: found by id, named well, and all of them used by the suite."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from pytest_ansorbench import workloads
+
+FAMILIES = {
+    name: getattr(workloads, name)
+    for name in workloads.__all__
+    if name.isupper() and name != "OPERATORS"
+}
+SUITE = Path(__file__).parents[2] / "bench_cases"
+OF_THE_PAPER = {"CONV1D", "CONV2D", "BATCH_MATMUL"}
+
+
+def test_ids_are_unique():
+    ids = [operator.id for operator in workloads.OPERATORS]
+    assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize("operator", workloads.OPERATORS, ids=str)
+def test_ids_are_lower_case_words_joined_by_dashes(operator):
+    assert re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)+", operator.id)
+
+
+def test_operators_are_the_families_together():
+    members = [operator for family in FAMILIES.values() for operator in family]
+    assert len(members) == len(workloads.OPERATORS)
+    assert set(members) == set(workloads.OPERATORS)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_family_has_one_class_and_enough_shapes(name):
+    assert len({type(operator) for operator in FAMILIES[name]}) == 1
+    assert len(FAMILIES[name]) >= (4 if name in OF_THE_PAPER else 2)
+
+
+@pytest.mark.parametrize(
+    "case_id",
+    [
+        "conv1d-n1-l256-ci64-co128-k3-s2-p1",
+        "conv2d-n1-h14-w14-ci256-co256-k3-s1-p1",
+        "matmul-b1-m512-n512-k512",
+    ],
+)
+def test_ids_that_saved_results_rely_on(case_id):
+    assert workloads.get(case_id).id == case_id
+
+
+def test_get_finds_every_operator():
+    assert [workloads.get(operator.id) for operator in workloads.OPERATORS] == list(
+        workloads.OPERATORS
+    )
+
+
+def test_an_unknown_id_is_answered_with_close_ones():
+    with pytest.raises(workloads.UnknownCase) as caught:
+        workloads.get("matmul-b1-m512-n512-k51")
+    error = caught.value
+    assert isinstance(error, LookupError)
+    assert error.case_id == "matmul-b1-m512-n512-k51"
+    assert error.close[0] == "matmul-b1-m512-n512-k512"
+    assert str(error).startswith(
+        "bad case 'matmul-b1-m512-n512-k51': "
+        f"expected one of the {len(workloads.OPERATORS)} known ids, "
+        "e.g. 'matmul-b1-m512-n512-k512' (close: 'matmul-"
+    )
+
+
+def test_an_id_like_no_other_is_answered_with_an_example():
+    with pytest.raises(workloads.UnknownCase) as caught:
+        workloads.get("?")
+    assert caught.value.close == ()
+    example = workloads.OPERATORS[0].id
+    assert str(caught.value).endswith(f"known ids, e.g. '{example}'")
+
+
+def test_the_suite_runs_every_family():
+    text = "".join(path.read_text() for path in SUITE.glob("test_*.py"))
+    assert set(re.findall(r'parametrize\("case", workloads\.(\w+)', text)) == set(FAMILIES)
+
+
+@pytest.mark.parametrize("path", sorted(SUITE.glob("test_*.py")), ids=lambda path: path.name)
+def test_the_suite_holds_only_the_papers_operators_to_the_papers_limit(path):
+    text = path.read_text()
+    used = set(re.findall(r"workloads\.([A-Z0-9_]+)", text))
+    limits = set(re.findall(r"max_search_ratio=([\d.]+)", text))
+    assert limits == ({"0.75"} if used & OF_THE_PAPER else {"1.0"})
+    assert used <= OF_THE_PAPER or not used & OF_THE_PAPER

@@ -1,0 +1,45 @@
+"""Collecting a suite must cost nothing: no TVM until a case is asked for its tasks."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+NO_TVM = """
+import sys
+from pytest_ansorbench import workloads
+{statement}
+print(sorted(name for name in sys.modules if name.partition(".")[0] in ("tvm", "tvm_ffi")))
+"""
+
+
+def loaded(statement):
+    """TVM modules in a fresh process after the statement."""
+    child = subprocess.run(
+        [sys.executable, "-c", NO_TVM.format(statement=statement)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    return child.stdout.strip()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "",
+        "[(case.id, case.flops) for case in workloads.OPERATORS]",
+        "workloads.BatchMatmul(batch=1, m=8, n=8, k=8).check()",
+    ],
+    ids=["import", "describe", "check"],
+)
+def test_tvm_stays_out(statement):
+    assert loaded(statement) == "[]"
+
+
+def test_tasks_import_tvm():
+    """Otherwise the test above could not fail."""
+    statement = "workloads.BatchMatmul(batch=1, m=8, n=8, k=8).tasks()"
+    assert "'tvm'" in loaded(statement)

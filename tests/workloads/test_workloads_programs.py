@@ -1,0 +1,174 @@
+"""The tensor programs, built without tuning: right results, honest FLOP counts, tunable."""
+
+import numpy as np
+import pytest
+import tvm
+from tvm import te
+from tvm.s_tir.analysis import estimate_tir_flops
+from tvm.s_tir.meta_schedule.testing import te_workload
+from tvm.target import Target
+
+from pytest_ansorbench import workloads
+
+# Untuned kernels reach some 1 GFLOP/s, so what is larger stays to the small shapes.
+QUICK = [operator for operator in workloads.OPERATORS if operator.flops < 300e6]
+
+
+@pytest.fixture(scope="module")
+def target():
+    mcpu = str(Target.from_device("cpu").attrs["mcpu"])
+    return Target({"kind": "llvm", "mcpu": mcpu, "num-cores": 2})
+
+
+def run(mod, target, inputs, shape):
+    """Output of the untuned kernel."""
+    output = tvm.runtime.empty(shape, "float32")
+    kernel = tvm.compile(mod, target=target)["main"]
+    kernel(*(tvm.runtime.tensor(array) for array in inputs), output)
+    return output.numpy()
+
+
+def run_and_check(operator, target):
+    (task,) = operator.tasks()
+    check = task.check
+    output = run(task.mod, target, check.inputs, check.expected.shape)
+    np.testing.assert_allclose(output, check.expected, rtol=check.rtol, atol=check.atol)
+
+
+def test_small_programs_agree_with_their_references(small, target):
+    run_and_check(small, target)
+
+
+@pytest.mark.parametrize("operator", QUICK, ids=str)
+def test_programs_agree_with_their_references(operator, target):
+    run_and_check(operator, target)
+
+
+# TVM's own definitions of the same operators: function, arguments and inputs, given ours.
+def upstream_conv(operator):
+    extents = operator.input_shapes[0][1:-1]
+    dilation, groups = operator.window.dilation, operator.group_count
+    function = {1: te_workload.conv1d_nlc, 2: te_workload.conv2d_nhwc, 3: te_workload.conv3d_ndhwc}
+    return function[len(extents)](
+        operator.batch,
+        *extents,
+        operator.in_channels,
+        operator.out_channels,
+        operator.kernel,
+        operator.stride,
+        operator.padding,
+        dilation,
+        groups,
+    )
+
+
+def upstream_depthwise(o):
+    return te_workload.depthwise_conv2d_nhwc(
+        o.batch, o.height, o.width, o.channels, o.kernel, o.stride, o.padding
+    )
+
+
+def upstream_transposed(o):
+    return te_workload.conv2d_transpose_nhwc(
+        o.batch, o.height, o.width, o.in_channels, o.out_channels, o.kernel, o.stride, o.padding
+    )
+
+
+def upstream_capsule(o):
+    return te_workload.conv2d_capsule_nhwijc(
+        o.batch,
+        o.height,
+        o.width,
+        o.in_channels,
+        o.out_channels,
+        o.kernel,
+        o.stride,
+        o.padding,
+        o.capsule,
+    )
+
+
+def upstream_bn_relu(o):
+    return te_workload.conv2d_nhwc_bn_relu(
+        o.batch, o.height, o.width, o.in_channels, o.out_channels, o.kernel, o.stride, o.padding
+    )
+
+
+UPSTREAM = {
+    "Conv1d": upstream_conv,
+    "Conv2d": upstream_conv,
+    "Conv3d": upstream_conv,
+    "DilatedConv2d": upstream_conv,
+    "GroupedConv2d": upstream_conv,
+    "DepthwiseConv2d": upstream_depthwise,
+    "TransposedConv2d": upstream_transposed,
+    "CapsuleConv2d": upstream_capsule,
+    "Conv2dBnRelu": upstream_bn_relu,
+    "BatchMatmul": lambda o: te_workload.batch_matmul_nkkm(o.batch, o.m, o.n, o.k),
+    "TransposeBatchMatmul": lambda o: te_workload.transpose_batch_matmul(
+        o.batch, o.length, o.heads, o.size
+    ),
+    "MatrixNorm": lambda o: te_workload.norm_bmn(o.batch, o.m, o.n),
+    "Softmax": lambda o: te_workload.softmax_mn(o.m, o.n),
+}
+
+
+def upstream_inputs(operator, inputs):
+    """Our inputs in the order and layouts of TVM's definition."""
+    if isinstance(operator, workloads.DepthwiseConv2d):
+        data, weight = inputs
+        return (data, weight[None])  # a leading axis for the channel multiplier
+    if isinstance(operator, workloads.Conv2dBnRelu):
+        data, weight, scale, shift = inputs
+        return (data, weight, np.zeros_like(scale), shift, scale)  # a bias before the scale
+    return inputs
+
+
+def test_references_agree_with_upstream_definitions(small, target):
+    tensors = UPSTREAM[type(small).__name__](small)
+    func = te.create_prim_func(list(tensors)).with_attr("global_symbol", "main")
+    check = small.check()
+    inputs = upstream_inputs(small, check.inputs)
+    output = run(tvm.IRModule({"main": func}), target, inputs, check.expected.shape)
+    np.testing.assert_allclose(output, check.expected, rtol=check.rtol, atol=check.atol)
+
+
+def flops_ratio(operator):
+    """TVM's count over ours. Both count taps on padding, neither the padding itself."""
+    if isinstance(operator, workloads.TransposedConv2d):
+        # TVM counts every output and tap, zeros between inputs included.
+        outputs, inputs = operator.output_shape[1:3], operator.input_shapes[0][1:3]
+        return np.prod(outputs) / np.prod(inputs)
+    if isinstance(operator, workloads.Softmax):
+        return 4 / 5  # TVM does not count a maximum
+    return 1.0
+
+
+@pytest.mark.parametrize("operator", workloads.OPERATORS, ids=str)
+def test_flops_agree_with_tvms_count(operator):
+    (task,) = operator.tasks()
+    # TVM does not count the root of a norm either, 1 in 131,073 at the smallest shape.
+    expected = pytest.approx(flops_ratio(operator), rel=1e-5)
+    assert estimate_tir_flops(task.mod) / operator.flops == expected
+
+
+def test_every_program_has_design_spaces(target):
+    """One test, since the first TuneContext of a process takes 15 s."""
+    from tvm.s_tir.meta_schedule import TuneContext
+
+    sketches = {}
+    for operator in workloads.OPERATORS:
+        context = TuneContext(
+            mod=operator.tasks()[0].mod,
+            target=target,
+            space_generator="post-order-apply",
+            task_name=operator.id,
+            num_threads=1,
+            rand_state=0,
+        )
+        spaces = context.generate_design_space()
+        decisions = [len(space.trace.decisions) for space in spaces]
+        sketches[operator.id] = (len(spaces), min(decisions))
+    assert len(sketches) == len(workloads.OPERATORS)
+    # A single sketch, or one without a choice in it, would leave nothing to search.
+    assert {i: s for i, s in sketches.items() if s[0] < 3 or s[1] < 1} == {}

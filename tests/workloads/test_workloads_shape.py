@@ -1,0 +1,99 @@
+"""Shapes that no operator can have, and what the user reads."""
+
+import pytest
+
+from pytest_ansorbench import workloads
+from pytest_ansorbench.workloads import BadShape
+
+CONV = {"batch": 1, "height": 8, "width": 8, "in_channels": 64, "out_channels": 64, "kernel": 3}
+
+
+def conv2d(**changes):
+    return workloads.Conv2d(**{**CONV, **changes})
+
+
+@pytest.mark.parametrize("value", [0, -1, 1.5, "4", None, True])
+@pytest.mark.parametrize("field", [*CONV, "stride"])
+def test_conv2d_fields_are_positive_ints(field, value):
+    with pytest.raises(BadShape, match=rf"^bad {field} .*: expected a positive int, e.g. 1$"):
+        conv2d(**{field: value})
+
+
+def test_the_error_carries_the_culprit():
+    with pytest.raises(ValueError) as caught:
+        conv2d(stride=0)
+    assert (caught.value.field, caught.value.value) == ("stride", 0)
+
+
+def test_padding_may_be_zero_but_not_negative():
+    assert conv2d(padding=0).padding == 0
+    with pytest.raises(BadShape, match=r"^bad padding -1: expected an int of at least 0, e.g. 1$"):
+        conv2d(padding=-1)
+
+
+def test_the_kernel_fits_into_the_padded_input():
+    assert conv2d(height=3, padding=1, kernel=5).output_shape == (1, 1, 6, 64)
+    expected = r"^bad kernel 6: expected at most 5 for height 3, padding 1 and dilation 1, e.g. 5$"
+    with pytest.raises(BadShape, match=expected):
+        conv2d(height=3, padding=1, kernel=6)
+
+
+def test_dilation_widens_the_kernel():
+    assert workloads.DilatedConv2d(**{**CONV, "height": 5}, dilation=2).output_shape[1] == 1
+    expected = r"^bad kernel 3: expected at most 2 for height 4, padding 0 and dilation 2, e.g. 2$"
+    with pytest.raises(BadShape, match=expected):
+        workloads.DilatedConv2d(**{**CONV, "height": 4}, dilation=2)
+
+
+@pytest.mark.parametrize("field", ["in_channels", "out_channels"])
+def test_groups_divide_both_channel_counts(field):
+    channels = {"in_channels": 60, "out_channels": 60, field: 64}
+    expected = (
+        f"^bad groups 5: expected a divisor of in_channels {channels['in_channels']}"
+        f" and out_channels {channels['out_channels']}, e.g. 4$"
+    )
+    with pytest.raises(BadShape, match=expected):
+        workloads.GroupedConv2d(**{**CONV, **channels}, groups=5)
+    assert workloads.GroupedConv2d(**{**CONV, **channels}, groups=4).groups == 4
+
+
+def test_groups_are_positive():
+    with pytest.raises(BadShape, match=r"^bad groups 0: expected a positive int"):
+        workloads.GroupedConv2d(**CONV, groups=0)
+
+
+def test_transposed_padding_is_less_than_the_kernel():
+    with pytest.raises(BadShape, match=r"^bad padding 3: expected less than kernel 3, e.g. 0$"):
+        workloads.TransposedConv2d(**CONV, padding=3)
+
+
+def test_transposed_padding_leaves_some_output():
+    with pytest.raises(BadShape, match=r"^bad padding 2: expected at most 1, .*, e.g. 1$"):
+        workloads.TransposedConv2d(**{**CONV, "height": 1}, padding=2)
+    left = workloads.TransposedConv2d(**{**CONV, "height": 1}, padding=1)
+    assert left.output_shape[1] == 1
+
+
+@pytest.mark.parametrize(
+    ("family", "fields"),
+    [
+        (workloads.BatchMatmul, {"batch": 1, "m": 2, "n": 3, "k": 4}),
+        (workloads.TransposeBatchMatmul, {"batch": 1, "length": 2, "heads": 3, "size": 4}),
+        (workloads.MatrixNorm, {"batch": 1, "m": 2, "n": 3}),
+        (workloads.Softmax, {"m": 2, "n": 3}),
+        (workloads.Conv1d, {"batch": 1, "length": 2, "in_channels": 3, "out_channels": 4}),
+        (workloads.DepthwiseConv2d, {"batch": 1, "height": 2, "width": 3, "channels": 4}),
+        (workloads.CapsuleConv2d, {"in_channels": 3, "out_channels": 4, "capsule": 5}),
+    ],
+)
+def test_every_family_checks_its_fields(family, fields):
+    rest = {
+        name: 1
+        for name in ("batch", "height", "width", "kernel")
+        if name in family.__dataclass_fields__
+    }
+    complete = {**rest, **fields}
+    family(**complete)
+    for field in complete:
+        with pytest.raises(BadShape, match=rf"^bad {field} 0: expected a positive int"):
+            family(**{**complete, field: 0})
