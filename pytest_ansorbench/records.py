@@ -82,7 +82,7 @@ class Round:
 
 
 @dataclass(frozen=True, slots=True)
-class Final:
+class Remeasurement:
     """A run's winner measured again in a fresh process, in turn with the other arms' winners.
 
     Attributes:
@@ -130,7 +130,7 @@ class Run:
     sketches: tuple[str, ...]
     rounds: tuple[Round, ...]
     trials: tuple[Trial, ...]
-    final: Final | None = None
+    final: Remeasurement | None = None
     stopped: str = ""
 
     @property

@@ -37,16 +37,13 @@ class BuilderPool:
     """
 
     def __init__(self, target: Target, folder: Path, *, workers: int, timeout_s: float) -> None:
-        """Start the workers and wait until all are warm.
+        """Start the workers; `wait_until_warm` waits for them.
 
         Args:
             target: What to compile for.
             folder: Where artifacts and logs go.
             workers: Number of processes.
             timeout_s: Seconds a candidate may take to compile.
-
-        Raises:
-            WorkerError: A worker did not start; the message holds the cause.
         """
         from tvm.ir import save_json
 
@@ -59,13 +56,17 @@ class BuilderPool:
         self._artifacts = (folder / f"candidate-{n}.so" for n in itertools.count())
         self._idle: list[Worker] = []
         self._busy: dict[Worker, tuple[int | None, float]] = {}
-        try:
-            for _ in range(workers):
-                self._start_worker()
-            self._wait_until_warm()
-        except BaseException:
-            self.close()
-            raise
+        for _ in range(workers):
+            self._start_worker()
+
+    def wait_until_warm(self) -> None:
+        """Wait for workers that are starting.
+
+        Raises:
+            WorkerError: One did not start; the message holds the cause.
+        """
+        while self._busy:
+            self._next_reply()
 
     def build(self, mods: Sequence[IRModule]) -> list[Built]:
         """Compile candidates.
@@ -105,7 +106,7 @@ class BuilderPool:
             self._idle.remove(worker)
             worker.kill()
             self._start_worker()
-        self._wait_until_warm()
+        self.wait_until_warm()
 
     def close(self) -> None:
         """Kill all workers."""
@@ -115,12 +116,8 @@ class BuilderPool:
         self._busy.clear()
 
     def _start_worker(self) -> None:
-        worker = Worker(next(self._logs), threads=1, inbox=self._inbox)
+        worker = Worker(next(self._logs), threads=1, work="build", inbox=self._inbox)
         self._busy[worker] = (None, time.monotonic() + WARM_UP_TIMEOUT_S)
-
-    def _wait_until_warm(self) -> None:
-        while self._busy:
-            self._next_reply()
 
     def _give(self, job: int, mod: str, artifact: Path) -> None:
         worker = self._idle.pop()

@@ -65,6 +65,8 @@ class Engine:
                 target, self._folder, workers=build_workers, timeout_s=build_timeout_s
             )
             self._runner = self._start_runner("runner")
+            self._builder.wait_until_warm()
+            self._runner.wait_until_warm()
         except BaseException:
             self.close()
             raise
@@ -139,6 +141,8 @@ class Engine:
         try:
             for arm in range(len(present)):
                 runners.append(self._start_runner(f"fresh-{arm}"))
+            for runner in runners:
+                runner.wait_until_warm()
             for turn in range(samples + 1):
                 for arm, (_, args_info) in enumerate(present):
                     artifact, so_far = built[arm].artifact, outcomes[arm]

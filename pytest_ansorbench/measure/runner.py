@@ -33,21 +33,34 @@ class LocalRunner:
     """
 
     def __init__(self, folder: Path, *, name: str, threads: int, timeout_s: float) -> None:
-        """Start the process and wait until it is warm.
+        """Start the process; the first call that needs it waits until it is warm.
 
         Args:
             folder: Where its log goes.
             name: What to call the log.
             threads: Threads that a kernel may use.
             timeout_s: Seconds a candidate may take, all its samples together.
-
-        Raises:
-            WorkerError: The process did not start; the message holds the cause.
         """
         self._logs = (folder / f"{name}-{n}.log" for n in itertools.count())
         self._threads = threads
         self._timeout_s = timeout_s
-        self._worker = self._start_worker()
+        self._start_worker()
+
+    def wait_until_warm(self) -> None:
+        """Wait for a process that is starting.
+
+        Raises:
+            WorkerError: It did not start; the message holds the cause.
+        """
+        if self._warm:
+            return
+        try:
+            reply = self._worker.receive(WARM_UP_TIMEOUT_S)
+        except WorkerError as error:
+            raise WorkerError(f"a run worker did not start: {error}") from None
+        if "error" in reply:
+            raise WorkerError(f"a run worker did not warm up: {reply['error']}")
+        self._warm = True
 
     def run(
         self,
@@ -66,11 +79,12 @@ class LocalRunner:
                 random and the output goes unchecked.
 
         Returns:
-            The outcome. A worker that dies is replaced before the next call returns.
+            The outcome. A worker that dies is replaced before the call returns.
 
         Raises:
-            WorkerError: A replacement for a dead worker did not start.
+            WorkerError: The worker, or a replacement for it, did not start.
         """
+        self.wait_until_warm()
         self._worker.send(
             {
                 "op": "run",
@@ -108,18 +122,9 @@ class LocalRunner:
 
     def _replace_worker(self) -> None:
         self._worker.kill()
-        self._worker = self._start_worker()
+        self._start_worker()
+        self.wait_until_warm()
 
-    def _start_worker(self) -> Worker:
-        worker = Worker(next(self._logs), threads=self._threads)
-        try:
-            reply = worker.receive(WARM_UP_TIMEOUT_S)
-        except BaseException as error:
-            worker.kill()
-            if isinstance(error, WorkerError):
-                raise WorkerError(f"a run worker did not start: {error}") from None
-            raise
-        if "error" in reply:
-            worker.kill()
-            raise WorkerError(f"a run worker did not warm up: {reply['error']}")
-        return worker
+    def _start_worker(self) -> None:
+        self._worker = Worker(next(self._logs), threads=self._threads, work="run")
+        self._warm: bool = False

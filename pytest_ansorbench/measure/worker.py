@@ -19,7 +19,9 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any, Final
+from typing import Any, Final, Literal
+
+Work = Literal["build", "run"]
 
 #: Importing TVM, compiling and linking a first kernel takes 2 s here; a cold disk takes longer.
 WARM_UP_TIMEOUT_S: Final = 180.0
@@ -44,12 +46,15 @@ class Worker:
         requests: Requests sent so far.
     """
 
-    def __init__(self, log: Path, *, threads: int, inbox: SimpleQueue[Reply] | None = None):
+    def __init__(
+        self, log: Path, *, threads: int, work: Work, inbox: SimpleQueue[Reply] | None = None
+    ) -> None:
         """Start the process and ask it to warm up; the reply to that comes to the inbox.
 
         Args:
             log: File that collects what the child and its compilers write to standard error.
             threads: Threads that a kernel may use.
+            work: What it will be asked to do, and so has to warm up for.
             inbox: Where replies go, to be shared between workers; its own by default.
         """
         self.requests = 0
@@ -66,7 +71,7 @@ class Worker:
             )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
-        self.send({"op": "warm-up"})
+        self.send({"op": "warm-up", "work": work})
 
     @property
     def pid(self) -> int:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from pytest_ansorbench.measure.outcomes import Measured
-from pytest_ansorbench.records import Final as FinalRecord
-from pytest_ansorbench.records import Round, Run, Trial
+from pytest_ansorbench.records import Remeasurement, Round, Run, Trial
 from pytest_ansorbench.search.clock import Clock
 from pytest_ansorbench.search.random_state import PrivateRandomState
 from pytest_ansorbench.search.sketches import SketchIndex
@@ -79,7 +78,7 @@ class Search:
         self._empty_rounds = 0
         self._stopped = ""
         self._best: tuple[float, IRModule, Sequence[ArgInfo]] | None = None
-        self._final: FinalRecord | None = None
+        self._final: Remeasurement | None = None
 
         with self._random_state.installed():
             self._context = TuneContext(
@@ -157,9 +156,9 @@ class Search:
         """Put the winner's re-measurement on record; None if there was no winner."""
         best = self.record().best
         if best is None or outcome is None:
-            self._final = FinalRecord(None, "run-error", (), "no valid trial")
+            self._final = Remeasurement(None, "run-error", (), "no valid trial")
         else:
-            self._final = FinalRecord(
+            self._final = Remeasurement(
                 best.index, outcome.status, outcome.latencies_s, outcome.error
             )
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from importlib.metadata import entry_points
 from typing import Final
 
-from pytest_ansorbench.strategies.evolution import SteeredEvolution, StockEvolution
 from pytest_ansorbench.strategies.cost_model import NoModel
+from pytest_ansorbench.strategies.evolution import SteeredEvolution, StockEvolution
 from pytest_ansorbench.strategies.explore_then_commit import ExploreThenCommit
 from pytest_ansorbench.strategies.random_traces import RandomTraces
 from pytest_ansorbench.strategies.strategy import Strategy

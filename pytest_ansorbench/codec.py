@@ -1,0 +1,293 @@
+"""Records to JSON values and back, so that a file from a stranger is checked data, never code.
+
+Type hints alone drive the conversion: a new record needs no code here. Every field is always
+written and always required, and what does not fit is refused with the path to it, because a
+result that is read half wrong is worse than one that is not read.
+
+JSON has no infinity, and an expected time of a search that never gets there is infinite: float
+fields write it as the string "inf". NaN is refused both ways, as is minus infinity, which no
+ratio or time can be.
+
+Converters are built once per type: a result may hold a million trials.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+import reprlib
+import sys
+import types
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+RecordT = TypeVar("RecordT")
+
+MAX_DEPTH: Final = 64
+"""How deep free-form JSON values may nest; deeper is a broken or hostile file."""
+
+_LARGEST: Final = sys.float_info.max
+_PLAIN: Final = {str: "a string", int: "a whole number", bool: "true or false"}
+
+
+class CodecError(ValueError):
+    """A value that does not fit its record.
+
+    Attributes:
+        where: Path from the outermost record to the value, e.g. `cases[0].runs[2].seed`;
+            empty for the outermost record itself.
+        expected: What would have fitted.
+    """
+
+    def __init__(self, where: str, value: object, expected: str) -> None:
+        super().__init__(f"bad {where or 'value'} {reprlib.repr(value)}: expected {expected}")
+        self.where = where
+        self.expected = expected
+
+
+def to_json(record: object) -> dict[str, Any]:
+    """Turn a record into JSON values (dict, list, str, int, float, None).
+
+    Args:
+        record: A dataclass instance whose fields are records, `tuple[X, ...]`, `X | None`,
+            literals, `Mapping[str, Any]` of JSON values, or plain str, int, float, bool.
+
+    Returns:
+        One key per field, strict JSON. Tuples within free-form mappings become lists.
+
+    Raises:
+        CodecError: A value is not of its field's type, or is NaN.
+        TypeError: `record` is not a dataclass, or a field's type is none of the above.
+    """
+    cls: Any = type(record)
+    try:
+        encoded: dict[str, Any] = _converter(cls).encode(record)
+    except _MismatchError as mismatch:
+        raise mismatch.error() from None
+    return encoded
+
+
+def from_json(cls: type[RecordT], data: object) -> RecordT:
+    """Build a record of class `cls` from what `json.loads` returns.
+
+    Args:
+        cls: The dataclass to build.
+        data: JSON values, as written by `to_json`.
+
+    Returns:
+        The record, equal to the one that was written.
+
+    Raises:
+        CodecError: A value does not fit, or a field is missing or unknown.
+        TypeError: `cls` is not a dataclass, or a field's type is not supported.
+    """
+    hint: Any = cls
+    try:
+        decoded: RecordT = _converter(hint).decode(data)
+    except _MismatchError as mismatch:
+        raise mismatch.error() from None
+    return decoded
+
+
+class _MismatchError(Exception):
+    """A mismatch on its way up; each level adds its step, so that success pays for no paths."""
+
+    def __init__(self, value: object, expected: str) -> None:
+        super().__init__(expected)
+        self.value = value
+        self.expected = expected
+        self.steps: list[str] = []
+
+    def under(self, step: str) -> _MismatchError:
+        self.steps.append(step)
+        return self
+
+    def error(self) -> CodecError:
+        where = "".join(reversed(self.steps)).removeprefix(".")
+        return CodecError(where, self.value, self.expected)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Converter:
+    """How one type is written and read."""
+
+    encode: Callable[[Any], Any]
+    decode: Callable[[Any], Any]
+
+
+@functools.cache
+def _converter(hint: Any) -> _Converter:
+    """Build the converter of a type, once."""
+    if hint in _PLAIN:
+        return _plain(hint)
+    if hint is float:
+        return _Converter(_encode_float, _decode_float)
+    if hint is Any:
+        return _Converter(_json_value, _json_value)
+    if isinstance(hint, type) and dataclasses.is_dataclass(hint):
+        return _dataclass(hint)
+    origin, args = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        return _literal(args)
+    if origin is tuple and len(args) == 2 and args[1] is Ellipsis:
+        return _tuple(_converter(args[0]))
+    if origin is Mapping and args == (str, Any):
+        return _Converter(_json_object, _json_object)
+    if origin in (Union, types.UnionType) and len(args) == 2 and type(None) in args:
+        return _optional(_converter(args[0] if args[1] is type(None) else args[1]))
+    raise TypeError(
+        f"bad type {hint!r}: expected a dataclass, tuple[X, ...], X | None, Literal, "
+        "Mapping[str, Any], str, int, float or bool"
+    )
+
+
+def _plain(cls: type) -> _Converter:
+    expected = _PLAIN[cls]
+
+    def check(value: Any) -> Any:
+        # An exact match: True is an int to isinstance, but no number of trials.
+        if type(value) is not cls:
+            raise _MismatchError(value, expected)
+        return value
+
+    return _Converter(check, check)
+
+
+def _encode_float(value: Any) -> float | str:
+    if isinstance(value, float):
+        # Not itself: NumPy's float64 is a float as well.
+        return "inf" if value == math.inf else _decode_float(float(value))
+    if type(value) is int:
+        return _decode_float(value)
+    raise _MismatchError(value, "a number")
+
+
+def _decode_float(value: Any) -> float:
+    # False for NaN and both infinities, also for a literal like 1e999 that overflowed.
+    if type(value) is float and -_LARGEST <= value <= _LARGEST:
+        return value
+    if type(value) is int:
+        try:
+            return float(value)
+        except OverflowError:
+            pass
+    elif type(value) is str and value == "inf":
+        return math.inf
+    raise _MismatchError(value, "a finite number or 'inf'")
+
+
+def _literal(choices: tuple[Any, ...]) -> _Converter:
+    allowed = frozenset(choices)
+    expected = f"one of {', '.join(map(str, choices))}"
+
+    def check(value: Any) -> Any:
+        # Lists and dicts cannot be looked up in a set; JSON's own True equals 1.
+        if type(value) is not str or value not in allowed:
+            raise _MismatchError(value, expected)
+        return value
+
+    return _Converter(check, check)
+
+
+def _optional(inner: _Converter) -> _Converter:
+    def encode(value: Any) -> Any:
+        return None if value is None else inner.encode(value)
+
+    def decode(value: Any) -> Any:
+        return None if value is None else inner.decode(value)
+
+    return _Converter(encode, decode)
+
+
+def _tuple(inner: _Converter) -> _Converter:
+    def encode(value: Any) -> list[Any]:
+        if not isinstance(value, tuple):
+            raise _MismatchError(value, "a tuple")
+        return _each(inner.encode, value)
+
+    def decode(value: Any) -> tuple[Any, ...]:
+        if type(value) is not list:
+            raise _MismatchError(value, "a list")
+        return tuple(_each(inner.decode, value))
+
+    return _Converter(encode, decode)
+
+
+def _each(convert: Callable[[Any], Any], values: list[Any] | tuple[Any, ...]) -> list[Any]:
+    converted: list[Any] = []
+    try:
+        # `extend` keeps what it got before an error, so the length is the culprit's index.
+        converted.extend(map(convert, values))
+    except _MismatchError as mismatch:
+        raise mismatch.under(f"[{len(converted)}]") from None
+    return converted
+
+
+def _dataclass(cls: Any) -> _Converter:
+    hints = get_type_hints(cls)
+    names = tuple(field.name for field in dataclasses.fields(cls))
+    encoders = tuple((name, _converter(hints[name]).encode) for name in names)
+    decoders = tuple((name, _converter(hints[name]).decode) for name in names)
+
+    def encode(record: Any) -> dict[str, Any]:
+        if type(record) is not cls:
+            raise _MismatchError(record, f"a {cls.__name__}")
+        encoded: dict[str, Any] = {}
+        for name, encode_field in encoders:
+            try:
+                encoded[name] = encode_field(getattr(record, name))
+            except _MismatchError as mismatch:
+                raise mismatch.under(f".{name}") from None
+        return encoded
+
+    def decode(data: Any) -> Any:
+        if type(data) is not dict:
+            raise _MismatchError(data, f"an object with the fields {', '.join(names)}")
+        values: list[Any] = []
+        try:
+            for name, decode_field in decoders:
+                values.append(decode_field(data[name]))
+        except KeyError:
+            raise _MismatchError(data, f"the field {name!r}, which is missing") from None
+        except _MismatchError as mismatch:
+            raise mismatch.under(f".{name}") from None
+        if len(data) != len(names):
+            unknown = next(key for key in data if key not in names)
+            expected = f"no such field, only {', '.join(names)}"
+            raise _MismatchError(data[unknown], expected).under(f".{unknown}")
+        return cls(*values)
+
+    return _Converter(encode, decode)
+
+
+def _json_object(value: Any) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise _MismatchError(value, "an object")
+    copied: dict[str, Any] = _json_value(value)
+    return copied
+
+
+def _json_value(value: Any, depth: int = 0) -> Any:
+    """Copy a free-form JSON value, refusing what would not come back from a file equal."""
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise _MismatchError(value, "a finite number")
+        return float(value)
+    if depth == MAX_DEPTH:
+        raise _MismatchError(value, f"values nested at most {MAX_DEPTH} deep")
+    if isinstance(value, (list, tuple)):
+        return _each(functools.partial(_json_value, depth=depth + 1), value)
+    if not isinstance(value, Mapping):
+        raise _MismatchError(value, "a JSON value")
+    copied: dict[str, Any] = {}
+    for key, item in value.items():
+        if not isinstance(key, str):
+            raise _MismatchError(key, "a string as key")
+        try:
+            copied[key] = _json_value(item, depth + 1)
+        except _MismatchError as mismatch:
+            raise mismatch.under(f".{key}") from None
+    return copied

@@ -1,0 +1,23 @@
+"""Results as text: the table, the words under it, and the details of a case."""
+
+from pytest_ansorbench.report.columns import COLUMNS, DEFAULT_COLUMNS, ColumnError, parse_columns
+from pytest_ansorbench.report.details import describe_case
+from pytest_ansorbench.report.explain import legend
+from pytest_ansorbench.report.progress import LiveLine
+from pytest_ansorbench.report.sorting import DEFAULT_SORT, SORT_KEYS, parse_sort, sort_cases
+from pytest_ansorbench.report.table import render_table
+
+__all__ = [
+    "COLUMNS",
+    "DEFAULT_COLUMNS",
+    "DEFAULT_SORT",
+    "SORT_KEYS",
+    "ColumnError",
+    "LiveLine",
+    "describe_case",
+    "legend",
+    "parse_columns",
+    "parse_sort",
+    "render_table",
+    "sort_cases",
+]

@@ -1,0 +1,103 @@
+"""What the table has no room for: phases, failures, and what the policies decided."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any, Final
+
+from pytest_ansorbench.records import TRIAL_STATUSES, ArmSummary, CaseResult, Run
+from pytest_ansorbench.report.rows import case_rows
+from pytest_ansorbench.report.text import printable
+
+_LONGEST_VALUE: Final = 60
+
+
+def describe_case(result: CaseResult) -> tuple[str, ...]:
+    """Describe one case in lines, as `-v` shows them.
+
+    Args:
+        result: The case.
+
+    Returns:
+        The case's id and target; then, indented, per arm its seconds per phase, its failures by
+        status and its gates; per run what went wrong and its policies' decisions, rounds of
+        equal decisions together.
+    """
+    return tuple(printable(line) for line in _lines(result))
+
+
+def _lines(result: CaseResult) -> Iterator[str]:
+    target = (
+        f": target {result.verdicts[0].comparison.target_gflops:.4g} GFLOP/s"
+        if result.verdicts
+        else ""
+    )
+    yield f"{result.case}{target}"
+    for row in case_rows(result):
+        yield f"  {row.strategy}"
+        if row.arm is None:
+            yield "    no run"
+            continue
+        runs = [run for run in result.runs if run.strategy == row.strategy]
+        yield f"    {_phases(row.arm)}"
+        yield f"    {_failures(runs, row.arm)}"
+        for gate in row.verdict.gates if row.verdict else ():
+            yield f"    {gate.message}"
+        for run in sorted(runs, key=lambda run: run.seed):
+            for line in _run_lines(run):
+                yield f"    seed {run.seed}, {line}"
+
+
+def _phases(arm: ArmSummary) -> str:
+    runs = "1 run" if arm.runs == 1 else f"{arm.runs} runs"
+    return (
+        f"{arm.search_s:.2f} s a run over {runs}: propose {arm.propose_s:.2f}, "
+        f"build {arm.build_s:.2f}, run {arm.run_s:.2f}, learn {arm.learn_s:.2f}"
+    )
+
+
+def _failures(runs: Sequence[Run], arm: ArmSummary) -> str:
+    if not arm.failed_trials:
+        return f"no failures in {arm.trials} trials"
+    counts = Counter[str](trial.status for run in runs for trial in run.trials)
+    kinds = [f"{counts[s]} {s}" for s in TRIAL_STATUSES if s != "ok" and counts[s]]
+    return f"{arm.failed_trials} failures in {arm.trials} trials: {', '.join(kinds)}"
+
+
+def _run_lines(run: Run) -> Iterator[str]:
+    if run.stopped:
+        yield f"stopped after {len(run.trials)} of {run.budget_trials} trials: {run.stopped}"
+    if run.final is not None and run.final.status != "ok":
+        yield f"winner not measured again: {run.final.status} {run.final.error}".rstrip()
+    for decisions, same in groupby(run.rounds, key=lambda r: _decisions(r.decisions)):
+        if decisions:
+            indices = [r.index for r in same]
+            rounds = (
+                f"round {indices[0]}"
+                if len(indices) == 1
+                else f"rounds {indices[0]} to {indices[-1]}"
+            )
+            yield f"{rounds}: {decisions}"
+
+
+def _decisions(decisions: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key}={_value(value)}" for key, value in decisions.items())
+
+
+def _value(value: Any) -> str:
+    compact = (",", ":")
+    text = value if isinstance(value, str) else json.dumps(_rounded(value), separators=compact)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 3]}..."
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(f"{value:.3g}")
+    if isinstance(value, Mapping):
+        return {key: _rounded(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_rounded(item) for item in value]
+    return value

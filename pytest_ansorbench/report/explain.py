@@ -1,0 +1,88 @@
+"""Words under the table, for a reader who has never seen it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from pytest_ansorbench.stats import RESAMPLES
+
+
+def legend(
+    columns: Sequence[str], *, tolerance: float, confidence: float, repeats: int
+) -> tuple[str, ...]:
+    """Explain the columns that are shown.
+
+    Args:
+        columns: Keys of the columns shown.
+        tolerance: Throughput conceded in the targets, a fraction.
+        confidence: Confidence of the intervals, a fraction.
+        repeats: Seeds per arm.
+
+    Returns:
+        One sentence each; columns that explain themselves have none.
+    """
+    shown = set(columns)
+    lines = [text for key, text in _MEANINGS.items() if key in shown]
+    if shown & _TARGETED:
+        lines.append(
+            f"target: the median over {_seeds(repeats)} of the reference's best search "
+            f"throughput, less {_percent(tolerance)}"
+        )
+    if "search_ratio_paper" in shown:
+        lines.append(f"target of S_paper: the reference's best, less {_percent(tolerance)}")
+    if shown & _ESTIMATED:
+        lines.append(_interval(confidence, repeats))
+        lines.append(
+            ">=, <=: one side never reached the target, so the ratio is a bound; "
+            "n/a: nothing to compare"
+        )
+        lines.append(
+            "geometric mean: over the cases with a plain figure; '(k of n)' if some have none"
+        )
+    return tuple(lines)
+
+
+_MEANINGS: Final = {
+    "time_to_target": (
+        "time to target: expected search time until the target is reached, counting all time "
+        "of runs that miss it; '(k/n)' if only k of n runs reach it"
+    ),
+    "search_ratio": (
+        "S: time to target, candidate over reference; below 1 the candidate is faster"
+    ),
+    "search_ratio_paper": "S_paper: as S, to what the reference run of the same seed reached",
+    "search_ratio_trials": "S_trials: as S, counted in trials instead of seconds",
+    "throughput_ratio": (
+        "throughput ratio: final kernels, measured again side by side, candidate over "
+        "reference; above 1 the candidate's are faster"
+    ),
+    "verdict": (
+        "verdict: holds or broken if the whole interval is on one side of the limit, else undecided"
+    ),
+}
+
+_TARGETED: Final = {"time_to_target", "search_ratio", "search_ratio_trials", "reached"}
+_ESTIMATED: Final = {
+    "search_ratio",
+    "search_ratio_paper",
+    "search_ratio_trials",
+    "throughput_ratio",
+}
+
+
+def _interval(confidence: float, repeats: int) -> str:
+    if repeats < 2:
+        return "[low, high]: unknown, because one seed proves nothing; ask for more repeats"
+    return (
+        f"[low, high]: {_percent(confidence)} interval over {_seeds(repeats)} "
+        f"(paired bootstrap, {RESAMPLES:,} resamples)"
+    )
+
+
+def _seeds(repeats: int) -> str:
+    return "1 seed" if repeats == 1 else f"{repeats} seeds"
+
+
+def _percent(fraction: float) -> str:
+    return f"{100 * fraction:g}%"

@@ -1,0 +1,59 @@
+"""A live line on a terminal: what runs, how far it is, how long it will take."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable
+from typing import Final
+
+from pytest_ansorbench.bench.progress import Standing
+
+_REFRESH_S: Final = 0.2
+
+
+class LiveLine:
+    """Rewrites one line in place, a few times a second at most."""
+
+    def __init__(self, write: Callable[[str], None]) -> None:
+        """Make a line.
+
+        Args:
+            write: Puts text on the terminal at once, unchanged.
+        """
+        self._write = write
+        self._drawn_s = float("-inf")
+        self._length = 0
+
+    def update(self, standing: Standing) -> None:
+        """Show where things stand, unless that was done a moment ago."""
+        now_s = time.monotonic()
+        if now_s - self._drawn_s < _REFRESH_S:
+            return
+        text = line(standing)[: shutil.get_terminal_size().columns - 1]
+        self._write("\r" + text.ljust(self._length))
+        self._drawn_s, self._length = now_s, len(text)
+
+    def clear(self) -> None:
+        """Wipe the line."""
+        if self._length:
+            self._write("\r" + " " * self._length + "\r")
+        self._drawn_s, self._length = float("-inf"), 0
+
+
+def line(standing: Standing) -> str:
+    """Where things stand, in one line: case, strategy, trials, best so far, time left."""
+    best = f"{standing.best_gflops:.1f} GFLOP/s" if standing.best_gflops else "no valid trial"
+    return (
+        f"{standing.case}  {standing.strategy}  repeat {standing.repeat}/{standing.repeats}  "
+        f"trial {standing.run_trials}/{standing.budget_trials}  best {best}  "
+        f"{_duration(standing.remaining_s)} left"
+    )
+
+
+def _duration(seconds: float) -> str:
+    if seconds == float("inf"):
+        return "?"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -1,0 +1,61 @@
+"""One arm's runs in figures."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+
+from pytest_ansorbench.records import ArmSummary, Run
+from pytest_ansorbench.stats.ert import expected_running_time
+from pytest_ansorbench.stats.trajectory import first_hit
+
+
+def summarize_arm(runs: Sequence[Run], target_latency_s: float | None) -> ArmSummary:
+    """Sum up one arm of a case over all its seeds.
+
+    Args:
+        runs: The arm's runs, at least one.
+        target_latency_s: The target in seconds a kernel call; None if there is none to reach,
+            as for a strategy that runs alone.
+
+    Returns:
+        The summary. A run whose winner could not be measured again counts as throughput 0,
+        which makes the geometric mean 0.
+
+    Raises:
+        ValueError: There are no runs, or of more than one strategy.
+    """
+    strategies = sorted({run.strategy for run in runs})
+    if len(strategies) != 1:
+        raise ValueError(f"bad arm of {strategies!r}: expected runs of exactly one strategy")
+    runs = sorted(runs, key=lambda run: run.seed)
+    hits = [] if target_latency_s is None else [first_hit(run, target_latency_s) for run in runs]
+    reached = [hit.reached for hit in hits]
+    rounds = [r for run in runs for r in run.rounds]
+    return ArmSummary(
+        strategy=strategies[0],
+        runs=len(runs),
+        reached=sum(reached),
+        trials=sum(len(run.trials) for run in runs),
+        failed_trials=sum(run.failed_trials for run in runs),
+        search_s=math.fsum(r.search_s for r in rounds) / len(runs),
+        propose_s=math.fsum(r.propose_s for r in rounds) / len(runs),
+        build_s=math.fsum(r.build_s for r in rounds) / len(runs),
+        run_s=math.fsum(r.run_s for r in rounds) / len(runs),
+        learn_s=math.fsum(r.learn_s for r in rounds) / len(runs),
+        time_to_target_s=expected_running_time([hit.search_s for hit in hits], reached),
+        trials_to_target=expected_running_time([hit.trials for hit in hits], reached),
+        throughput_gflops=_final_gflops(runs),
+    )
+
+
+def _final_gflops(runs: Sequence[Run]) -> float:
+    gflops = [_run_gflops(run) for run in runs]
+    # statistics.geometric_mean refuses zeros before Python 3.12.
+    return statistics.geometric_mean(gflops) if min(gflops) > 0.0 else 0.0
+
+
+def _run_gflops(run: Run) -> float:
+    latency_s = run.final.latency_s if run.final else None
+    return run.flops / latency_s / 1e9 if latency_s else 0.0

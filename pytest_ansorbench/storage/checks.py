@@ -1,0 +1,64 @@
+"""What a result read from a file has to satisfy beyond its types.
+
+Statistics and reports take these for granted: a median needs a sample, a ratio a latency
+above 0. In a result that was measured they hold by construction.
+"""
+
+from __future__ import annotations
+
+import math
+
+from pytest_ansorbench.codec import CodecError
+from pytest_ansorbench.records import CaseResult, Remeasurement, Result, Run, Trial
+
+
+def check_result(result: Result) -> None:
+    """Check the values of a result.
+
+    Raises:
+        CodecError: A value contradicts another one, or is out of range.
+    """
+    for index, case in enumerate(result.cases):
+        _check_case(case, f"cases[{index}]")
+
+
+def _check_case(case: CaseResult, where: str) -> None:
+    if len(set(case.strategies)) != len(case.strategies):
+        raise CodecError(f"{where}.strategies", case.strategies, "each strategy once")
+    for index, run in enumerate(case.runs):
+        at = f"{where}.runs[{index}]"
+        if run.case != case.case:
+            raise CodecError(f"{at}.case", run.case, f"the case {case.case!r} that it is part of")
+        if run.strategy not in case.strategies:
+            expected = f"one of the case's strategies, {', '.join(case.strategies)}"
+            raise CodecError(f"{at}.strategy", run.strategy, expected)
+        _check_run(run, at)
+    candidates = case.strategies[1:]
+    for index, verdict in enumerate(case.verdicts):
+        comparison, at = verdict.comparison, f"{where}.verdicts[{index}].comparison"
+        if comparison.candidate.strategy not in candidates:
+            expected = f"one of the candidates, {', '.join(candidates)}"
+            raise CodecError(f"{at}.candidate.strategy", comparison.candidate.strategy, expected)
+
+
+def _check_run(run: Run, where: str) -> None:
+    for index, trial in enumerate(run.trials):
+        if not _samples_fit(trial):
+            at = f"{where}.trials[{index}].latencies_s"
+            raise CodecError(at, trial.latencies_s, _expected_samples(trial))
+    if run.final is not None and not _samples_fit(run.final):
+        at = f"{where}.final.latencies_s"
+        raise CodecError(at, run.final.latencies_s, _expected_samples(run.final))
+
+
+def _samples_fit(measured: Trial | Remeasurement) -> bool:
+    if measured.status != "ok":
+        return not measured.latencies_s
+    samples = measured.latencies_s
+    return bool(samples) and min(samples) > 0.0 and max(samples) < math.inf
+
+
+def _expected_samples(measured: Trial | Remeasurement) -> str:
+    if measured.status == "ok":
+        return "at least one sample, all above 0 and finite, for status 'ok'"
+    return f"no samples for status {measured.status!r}"

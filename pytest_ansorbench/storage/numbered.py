@@ -1,0 +1,114 @@
+"""Results that accumulate in a folder, numbered as pytest-benchmark numbers its own."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final, NoReturn
+
+from pytest_ansorbench.records import Result
+from pytest_ansorbench.storage.errors import StorageError
+from pytest_ansorbench.storage.files import write_result
+
+_NUMBERED: Final = re.compile(r"(\d{4,})_.+\.json")
+
+# With four bytes a character and number and ending, still below 255, the limit of a file's name.
+_LONGEST_NAME: Final = 60
+
+
+def save_numbered(result: Result, storage_dir: Path, name: str) -> Path:
+    """Save a result under the next free number, e.g. `.ansor_bench/0001_main.json`.
+
+    Processes that save at the same time get different numbers.
+
+    Args:
+        result: The result.
+        storage_dir: The folder; made if it is missing.
+        name: What to call it; characters that are no good in a file's name become hyphens.
+
+    Returns:
+        The new file.
+
+    Raises:
+        StorageError: The name has nothing to call a file, or the folder cannot be written.
+        CodecError: The result holds what is no JSON value.
+    """
+    slug = slugify(name)
+    try:
+        storage_dir.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        _cannot_store(storage_dir, error)
+    number = 0
+    while True:
+        number = max(number, _last_number(storage_dir)) + 1
+        path = _create_under(number, result, storage_dir, slug)
+        if path is not None:
+            return path
+
+
+def list_saved(storage_dir: Path) -> tuple[Path, ...]:
+    """The numbered results in a folder, in order of their numbers; none if there is no folder.
+
+    Raises:
+        StorageError: The folder cannot be read.
+    """
+    try:
+        files = [path for path in storage_dir.iterdir() if _NUMBERED.fullmatch(path.name)]
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        _cannot_store(storage_dir, error)
+    return tuple(sorted(files, key=lambda path: (_number(path), path.name)))
+
+
+def slugify(name: str) -> str:
+    """Make a name fit for a file: letters, digits, `_`, `.` and `-`.
+
+    Raises:
+        StorageError: Nothing is left.
+    """
+    slug = re.sub(r"[^\w.-]+", "-", name)[:_LONGEST_NAME].strip("-._")
+    if not slug:
+        raise StorageError(f"bad name {name!r}: expected at least a letter or digit, e.g. 'main'")
+    return slug
+
+
+def _create_under(number: int, result: Result, storage_dir: Path, slug: str) -> Path | None:
+    """Create the file of this number; None if another process has the number.
+
+    Files differ by more than the number, so creating one exclusively would not claim it. An
+    exclusively created reservation does, provided that there is no file of that number once it
+    is held. A process that died leaves its reservation behind: that number is skipped from then
+    on, and nothing else is lost.
+    """
+    reservation = storage_dir / f".{number:04d}.reserved"
+    try:
+        reservation.touch(exist_ok=False)
+    except FileExistsError:
+        return None
+    except OSError as error:
+        _cannot_store(storage_dir, error)
+    try:
+        if _last_number(storage_dir) >= number:
+            return None
+        path = storage_dir / f"{number:04d}_{slug}.json"
+        write_result(result, path)
+        return path
+    finally:
+        reservation.unlink(missing_ok=True)
+
+
+def _last_number(storage_dir: Path) -> int:
+    saved = list_saved(storage_dir)
+    return _number(saved[-1]) if saved else 0
+
+
+def _number(path: Path) -> int:
+    return int(path.name.partition("_")[0])
+
+
+def _cannot_store(storage_dir: Path, error: OSError) -> NoReturn:
+    raise StorageError(
+        f"bad storage folder {str(storage_dir)!r}: expected a folder to write to, got "
+        f"{error.strerror!r}; see --ansor-storage"
+    ) from error

@@ -1,0 +1,1 @@
+"""Tests of the plugin, by running pytest as a user does."""

@@ -1,0 +1,93 @@
+"""A project on disk with a tuning case, and pytest run on it as a user would run it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+
+CONFTEST = """
+from tests.proposers import scripted
+
+def pytest_ansorbench_strategies(config):
+    fine = ("fine", "fine")
+    return [
+        scripted(fine, fine, fine, fine, name="one"),
+        scripted(fine, fine, fine, fine, name="two"),
+        scripted(("fine", "crash"), ("hang", "wrong"), ("unbuildable", "fine"), name="faulty"),
+        scripted(("wrong", "wrong"), ("wrong", "wrong"), name="never-right"),
+    ]
+"""
+
+CASES = """
+import pytest
+from tests.faults import Doubling
+
+@pytest.mark.ansor_bench(trials=4, round=2, repeats=1, strategy="one,two", final_samples=1)
+@pytest.mark.parametrize("case", [Doubling()], ids=str)
+def test_doubling(ansor_bench, case):
+    ansor_bench(case)
+"""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a pytest run came to."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def text(self) -> str:
+        return self.out + self.err
+
+
+@dataclass(frozen=True)
+class Project:
+    """A folder with test files."""
+
+    root: Path
+
+    def write(self, name: str, text: str) -> None:
+        (self.root / name).write_text(text, encoding="utf-8")
+
+    def command(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
+
+    def environment(self, **variables: str) -> dict[str, str]:
+        path = os.pathsep.join([variables.pop("PYTHONPATH", ""), str(REPOSITORY)])
+        inherited = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
+        return {**inherited, "PYTHONPATH": path.strip(os.pathsep), **variables}
+
+    def pytest(self, *arguments: str, **variables: str) -> Outcome:
+        completed = subprocess.run(
+            self.command(*arguments),
+            cwd=self.root,
+            env=self.environment(**variables),
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        return Outcome(completed.returncode, completed.stdout, completed.stderr)
+
+    def bench(self, *arguments: str, **variables: str) -> Outcome:
+        return self.pytest("--ansor-bench", "--ansor-build-workers=1", *arguments, **variables)
+
+    def json(self, name: str):
+        return json.loads((self.root / name).read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def project(tmp_path):
+    made = Project(tmp_path)
+    made.write("conftest.py", CONFTEST)
+    made.write("test_cases.py", CASES)
+    return made

@@ -1,0 +1,121 @@
+"""Bad input is one clear line and pytest's exit code for usage errors, before anything runs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+USAGE_ERROR = 4
+
+
+def refusal(outcome) -> str:
+    """The one line that says what is wrong."""
+    assert outcome.code == USAGE_ERROR, outcome.text
+    assert "Traceback" not in outcome.text
+    [line] = [line for line in outcome.text.splitlines() if line.startswith("ERROR: ")]
+    return line.removeprefix("ERROR: ")
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ("--ansor-strategy=one,tow", "bad strategy 'tow': expected one of default, etc, random"),
+        ("--ansor-strategy=one,one", "bad --ansor-strategy 'one,one': expected different names"),
+        ("--ansor-case=tripling", "bad --ansor-case 'tripling': expected the id of a collected"),
+        ("--ansor-columns=case,foo", "bad column 'foo': expected some of case, strategy"),
+        ("--ansor-sort=foo", "'foo': expected"),
+        ("--ansor-trials=0", "bad --ansor-trials '0': expected a whole number of at least 1"),
+        ("--ansor-trials=many", "bad --ansor-trials 'many': expected a whole number"),
+        ("--ansor-trials=1", "bad --ansor-trials 1: expected at least one round of 2"),
+        ("--ansor-repeats=-1", "bad --ansor-repeats '-1': expected a whole number of at least 1"),
+        ("--ansor-order=random", "'random': expected one of interleaved, sequential"),
+        ("--ansor-confidence=95", "bad --ansor-confidence '95': expected a level between 0 and 1"),
+        ("--ansor-tolerance=nan", "bad --ansor-tolerance 'nan': expected a share"),
+        ("--ansor-max-search-ratio=0", "'0': expected a number above 0"),
+        ("--ansor-run-timeout=-3", "'-3': expected a number above 0, e.g. 30"),
+        ("--ansor-target=cuda-foo", "bad --ansor-target 'cuda-foo': expected an LLVM target"),
+        ("--ansor-target=cuda", "only CPUs can be measured so far"),
+        ('--ansor-target={"kind": "llvm", "mcpu": "8086"}', "LLVM knows no CPU '8086'"),
+        ('--ansor-target={"kind"', "expected an LLVM target"),
+        ("--ansor-json=.", "bad --ansor-json '.': expected a file that can be written"),
+        ("--ansor-json=test_cases.py/x.json", "bad --ansor-json"),
+    ],
+)
+def test_bad_values_are_named_and_a_good_one_is_shown(project, argument, message):
+    assert message in refusal(project.bench(argument))
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ("trails=4", "bad marker keyword 'trails': expected some of strategy, trials"),
+        ("trials='x'", "bad marker keyword trials 'x': expected a whole number"),
+        ("trials=True", "expected a whole number"),
+        ("64", "bad marker argument 64: expected keywords"),
+        ("strategy='nobody'", "bad strategy 'nobody'"),
+    ],
+)
+def test_bad_markers_name_their_test(project, keywords, message):
+    project.write(
+        "test_cases.py",
+        "import pytest\nfrom tests.faults import Doubling\n"
+        f"@pytest.mark.ansor_bench({keywords})\n"
+        "def test_doubling(ansor_bench): ansor_bench(Doubling())\n",
+    )
+    line = refusal(project.bench())
+    assert message in line
+    assert line.startswith("test_cases.py::test_doubling: ")
+
+
+def test_bad_ini_values_are_named(project):
+    project.write("pytest.ini", "[pytest]\nansor_repeats = none\n")
+    assert "bad ini option ansor_repeats 'none': expected" in refusal(project.bench())
+
+
+def test_live_searches_refuse_to_share_the_machine(project):
+    assert "bad option -n: live searches cannot share" in refusal(project.bench("-n", "2"))
+    assert project.bench("-n", "0", "--collect-only").code == 0
+
+
+def test_a_strategy_registered_twice_is_refused(project):
+    conftest = (project.root / "conftest.py").read_text()
+    project.write("conftest.py", conftest.replace('name="two"', 'name="one"'))
+    assert "bad strategy name 'one': it is taken" in refusal(project.bench())
+
+
+def fake_distribution(folder: Path, name: str, version: str) -> str:
+    """Metadata of a package, as an installer leaves it, to be found before the real one's."""
+    info = folder / f"{name.replace('-', '_')}-{version}.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    return str(folder)
+
+
+def test_a_crashing_pair_of_tvm_and_ffi_is_refused_with_the_cure(project, tmp_path):
+    path = fake_distribution(tmp_path / "site", "apache-tvm-ffi", "0.1.15.post2")
+    line = refusal(project.bench(PYTHONPATH=path))
+    assert "apache-tvm-ffi 0.1.15.post2 does not work here" in line
+    assert "pip install 'apache-tvm-ffi" in line
+
+
+def test_a_wrong_tvm_is_refused_with_the_cure(project, tmp_path):
+    path = fake_distribution(tmp_path / "site", "apache-tvm", "0.25.0")
+    assert "pip install 'apache-tvm==0.27.*'" in refusal(project.bench(PYTHONPATH=path))
+
+
+def test_a_missing_xgboost_is_refused_with_the_cure(project):
+    project.write("xgboost.py", "raise ImportError('planted')\n")
+    line = refusal(project.bench(PYTHONPATH=str(project.root)))
+    assert "cannot import xgboost (ImportError: planted): pip install xgboost" in line
+
+
+@pytest.mark.parametrize("cxx", ["", "/no/such/compiler"])
+def test_a_missing_compiler_is_refused_with_the_cure(project, tmp_path, cxx):
+    # An empty folder in place of PATH: the interpreter itself is started by its full path.
+    (tmp_path / "empty").mkdir()
+    assert Path(sys.executable).is_absolute()
+    variables = {"PATH": str(tmp_path / "empty"), **({"CXX": cxx} if cxx else {})}
+    line = refusal(project.bench(**variables))
+    assert line.startswith("no C++ compiler on PATH to link kernels with: install g++ or clang")

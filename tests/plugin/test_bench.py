@@ -1,0 +1,222 @@
+"""`pytest --ansor-bench` from end to end: table, outcome, faults, interrupt."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import time
+
+import psutil
+import pytest
+
+REAL_CASES = """
+import pytest
+from pytest_ansorbench import workloads
+
+SMALL = [workloads.BatchMatmul(batch=1, m=16, n=16, k=16), workloads.Softmax(m=16, n=16)]
+
+@pytest.mark.parametrize("case", SMALL, ids=str)
+def test_small(ansor_bench, case):
+    result = ansor_bench(case)
+    assert result.case == case.id
+"""
+
+
+def rows(text: str) -> list[list[str]]:
+    """Cells of the table in a terminal summary, without its headings."""
+    lines = text.splitlines()
+    start = next(i for i, line in enumerate(lines) if re.fullmatch(r"-+(  -+)+", line.strip()))
+    table = []
+    for line in lines[start + 1 :]:
+        if not line.strip():
+            break
+        table.append(re.split(r"\s{2,}", line.strip()))
+    return [cells for cells in table if not set(cells[0]) <= {"-"}]
+
+
+def test_real_searches_of_two_strategies_end_in_a_table(project):
+    project.write("test_cases.py", REAL_CASES)
+    outcome = project.bench(
+        "--ansor-strategy=default,etc,random",
+        "--ansor-trials=6",
+        "--ansor-round=3",
+        "--ansor-repeats=2",
+        "--ansor-final-samples=2",
+        "--ansor-json=result.json",
+        "-v",
+    )
+    assert outcome.code == 0, outcome.text
+    cells = rows(outcome.out)
+    assert [row[0] for row in cells[:6]] == ["matmul-b1-m16-n16-k16"] * 3 + ["softmax-m16-n16"] * 3
+    assert [row[1] for row in cells[:3]] == ["default", "etc", "random"]
+    assert cells[-1][0] == "geometric mean"
+    assert "phase=warm-up" in outcome.out
+    runs = [run for case in project.json("result.json")["cases"] for run in case["runs"]]
+    assert len(runs) == 2 * 3 * 2
+    assert all(len(run["trials"]) == 6 for run in runs)
+    assert all(len(run["final"]["latencies_s"]) == 2 for run in runs)
+    assert {run["seed"] for run in runs} == {0, 1}
+
+
+def test_without_the_option_cases_are_skipped_with_a_reason_and_without_tvm(project):
+    project.write(
+        "conftest.py",
+        "import sys\n"
+        "def pytest_unconfigure(config):\n"
+        "    print('imported:', sorted({'tvm', 'xgboost'} & set(sys.modules)))\n",
+    )
+    outcome = project.pytest("-rs")
+    assert outcome.code == 0
+    assert "1 skipped" in outcome.out
+    assert "tuning case; run it with --ansor-bench" in outcome.out
+    assert "imported: []" in outcome.out
+
+
+def test_other_tests_run_with_the_option_as_without(project):
+    project.write("test_cases.py", "def test_plain(): pass\n")
+    outcome = project.bench()
+    assert outcome.code == 0
+    assert "1 passed" in outcome.out
+    assert "ansor bench" not in outcome.out
+
+
+def test_faulty_candidates_are_failed_trials_and_the_search_goes_on(project):
+    outcome = project.bench(
+        "--ansor-strategy=one,faulty",
+        "--ansor-trials=6",
+        "--ansor-run-timeout=2",
+        "--ansor-json=result.json",
+        "-v",
+    )
+    assert outcome.code == 0, outcome.text
+    [case] = project.json("result.json")["cases"]
+    for run in case["runs"]:
+        statuses = [trial["status"] for trial in run["trials"]]
+        assert statuses == (
+            ["ok"] * 6
+            if run["strategy"] == "one"
+            else ["ok", "run-error", "run-timeout", "wrong-result", "build-error", "ok"]
+        )
+    assert rows(outcome.out)[1][-2:] == ["8/12", "-"]
+
+
+def test_a_strategy_without_a_valid_trial_breaks_its_gate(project):
+    outcome = project.bench("--ansor-strategy=one,never-right", "--ansor-min-throughput-ratio=0.5")
+    assert outcome.code == 1, outcome.text
+    assert "throughput ratio" in outcome.out
+
+
+def test_a_failing_setup_of_one_case_does_not_stop_the_others(project):
+    project.write(
+        "test_cases.py",
+        "from tests.faults import Doubling\n"
+        "def test_bad(ansor_bench): ansor_bench('conv2d-no-such')\n"
+        "def test_none(ansor_bench): ansor_bench(None)\n"
+        "def test_twice(ansor_bench):\n    ansor_bench(Doubling())\n    ansor_bench(Doubling())\n"
+        "def test_good(ansor_bench): ansor_bench(Doubling())\n",
+    )
+    outcome = project.bench(
+        "--ansor-strategy=one,two", "--ansor-trials=2", "--ansor-round=2", "--ansor-repeats=1"
+    )
+    assert outcome.code == 1
+    assert "3 failed, 1 passed" in outcome.out
+    assert "bad case 'conv2d-no-such': expected one of the" in outcome.out
+    assert "bad case None: expected a case or the id of one" in outcome.out
+    assert "called twice" in outcome.out
+
+
+def children(process: subprocess.Popen) -> list[psutil.Process]:
+    return psutil.Process(process.pid).children(recursive=True)
+
+
+def wait_until(condition, seconds=60):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.05)
+
+
+def test_an_interrupt_shows_what_finished_and_leaves_no_process(project):
+    project.write(
+        "test_cases.py",
+        "from tests.faults import Doubling\n"
+        "def test_first(ansor_bench): ansor_bench(Doubling())\n"
+        "def test_second(ansor_bench): open('reached', 'w'); ansor_bench(Doubling())\n",
+    )
+    process = subprocess.Popen(
+        project.command(
+            "--ansor-bench",
+            "--ansor-strategy=one,two",
+            "--ansor-trials=4",
+            "--ansor-round=2",
+            "--ansor-final-samples=5",
+            "--ansor-repeats=2",
+            "--ansor-json=result.json",
+        ),
+        cwd=project.root,
+        env=project.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    with process:
+        wait_until((project.root / "reached").exists)
+        workers = children(process)
+        assert workers
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
+    assert process.returncode == 2, out
+    assert rows(out)[0][0] == "doubling"
+    assert "KeyboardInterrupt" in out
+    assert not any(worker.is_running() for worker in workers)
+    assert len(project.json("result.json")["cases"]) >= 1
+
+
+def test_a_killed_session_leaves_no_process(project):
+    process = subprocess.Popen(
+        project.command("--ansor-bench", "--ansor-final-samples=50"),
+        cwd=project.root,
+        env=project.environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    with process:
+        wait_until(lambda: len(children(process)) >= 3)
+        workers = children(process)
+        process.kill()
+    wait_until(lambda: not any(worker.is_running() for worker in workers), seconds=30)
+
+
+@pytest.mark.parametrize(("arguments", "live"), [((), True), (("-q",), False)])
+def test_progress_is_shown_on_a_terminal_unless_quiet(project, arguments, live):
+    terminal, child_end = pty.openpty()
+    process = subprocess.Popen(
+        project.command("--ansor-bench", "--ansor-repeats=1", *arguments),
+        cwd=project.root,
+        env=project.environment(TERM="xterm"),
+        stdout=child_end,
+        stderr=child_end,
+    )
+    os.close(child_end)
+    out = b""
+    with process:
+        while select.select([terminal], [], [], 60)[0]:
+            try:
+                out += os.read(terminal, 65536)
+            except OSError:  # the child closed its end
+                break
+    os.close(terminal)
+    assert process.returncode == 0, out
+    shown = re.search(rb"\rdoubling  (one|two)  repeat 1/1  trial \d/4  best [\d.]+ GFLOP/s", out)
+    assert bool(shown) == live
+
+
+def test_nothing_live_and_no_colour_when_piped(project):
+    outcome = project.bench("--ansor-repeats=1")
+    assert outcome.code == 0
+    assert "\r" not in outcome.out
+    assert "\x1b" not in outcome.out

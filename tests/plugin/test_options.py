@@ -1,0 +1,135 @@
+"""Options, one by one, for what they change."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def runs(project, *arguments, name="result.json"):
+    outcome = project.bench(f"--ansor-json={name}", *arguments)
+    assert outcome.code == 0, outcome.text
+    return [run for case in project.json(name)["cases"] for run in case["runs"]]
+
+
+def test_help_lists_every_option_and_the_marker_has_its_own(project):
+    text = project.pytest("--help").out
+    for word in ("strategy", "case", "trials", "round", "repeats", "seed", "order", "target"):
+        assert f"--ansor-{word}=" in text
+        assert f"ansor_{word} (string)" in text
+    assert "@pytest.mark.ansor_bench(" in project.pytest("--markers").out
+
+
+def test_trials_round_repeats_and_seed(project):
+    made = runs(
+        project, "--ansor-trials=3", "--ansor-round=1", "--ansor-repeats=3", "--ansor-seed=7"
+    )
+    assert sorted({run["seed"] for run in made}) == [7, 8, 9]
+    assert all(len(run["trials"]) == 3 == len(run["rounds"]) for run in made)
+
+
+def test_the_round_of_a_small_budget_is_an_eighth_of_it(project):
+    project.write(
+        "test_cases.py",
+        "from tests.faults import Doubling\n"
+        "def test_doubling(ansor_bench): ansor_bench(Doubling())\n",
+    )
+    made = runs(project, "--ansor-strategy=default", "--ansor-trials=16", "--ansor-repeats=1")
+    assert {run["round_trials"] for run in made} == {2}
+
+
+@pytest.mark.parametrize("order", ["interleaved", "sequential"])
+def test_order(project, order):
+    project.write(
+        "conftest.py",
+        (project.root / "conftest.py").read_text()
+        + "\nfrom pytest_ansorbench.search import Search\n"
+        "_step = Search.step\n"
+        "def step(self):\n"
+        "    print('\\nstep', self.seed, self.strategy.name)\n"
+        "    _step(self)\n"
+        "Search.step = step\n",
+    )
+    outcome = project.bench("-s", f"--ansor-order={order}", "--ansor-repeats=2")
+    steps = [line.split()[1:] for line in outcome.out.splitlines() if line.startswith("step ")]
+    names = [[name for seed, name in steps if seed == wanted] for wanted in "01"]
+    if order == "interleaved":
+        assert names == [["one", "two", "two", "one"], ["two", "one", "one", "two"]]
+    else:
+        assert names == [["one", "one", "two", "two"], ["two", "two", "one", "one"]]
+
+
+def test_case_selects_by_id(project):
+    project.write(
+        "test_cases.py",
+        (project.root / "test_cases.py").read_text() + "\nfrom pytest_ansorbench import workloads\n"
+        "@pytest.mark.parametrize('case', workloads.SOFTMAX, ids=str)\n"
+        "def test_softmax(ansor_bench, case): ansor_bench(case)\n",
+    )
+    outcome = project.bench("--ansor-case=doubling", "--collect-only", "-q")
+    assert "test_doubling[doubling]" in outcome.out
+    assert "softmax" not in outcome.out
+    wrong = project.bench("--ansor-case=softmax-m512-n51")
+    assert wrong.code == 4
+    assert "e.g. 'softmax-m512-n512'" in wrong.text
+
+
+def test_columns_and_sort(project):
+    outcome = project.bench("--ansor-columns=strategy,failed", "--ansor-sort=case")
+    assert outcome.code == 0, outcome.text
+    heading = next(line for line in outcome.out.splitlines() if line.startswith("strategy"))
+    assert heading.split() == ["strategy", "failed"]
+
+
+def test_save_numbers_results_in_the_storage_folder(project):
+    for _ in range(2):
+        outcome = project.bench("--ansor-save=main", "--ansor-storage=kept", "--ansor-strategy=one")
+        assert outcome.code == 0, outcome.text
+    names = sorted(path.name for path in (project.root / "kept").iterdir())
+    assert names == ["0001_main.json", "0002_main.json"]
+    assert f"saved: {project.root / 'kept' / '0002_main.json'}" in outcome.out
+
+
+def test_the_json_file_holds_what_reproduces_it(project):
+    runs(project, "--ansor-final-samples=3")
+    result = project.json("result.json")
+    assert result["schema_version"] == 1
+    assert result["settings"]["final_samples"] == 3
+    assert '"kind":"llvm"' in result["machine"]["target"]
+    assert result["machine"]["packages"]["apache-tvm"].startswith("0.27")
+    assert set(result["commit"]) >= {"id", "dirty"}
+
+
+def test_ini_twins_and_markers_from_class_and_module(project):
+    project.write("pytest.ini", "[pytest]\nansor_repeats = 1\nansor_final_samples = 2\n")
+    project.write(
+        "test_cases.py",
+        "import pytest\nfrom tests.faults import Doubling\n"
+        "pytestmark = pytest.mark.ansor_bench(trials=8, round=2, strategy='one')\n"
+        "@pytest.mark.ansor_bench(trials=2)\n"
+        "def test_doubling(ansor_bench): ansor_bench(Doubling())\n",
+    )
+    [run] = runs(project)
+    assert (run["budget_trials"], run["round_trials"]) == (2, 2)
+    assert len(run["final"]["latencies_s"]) == 2
+
+
+def test_a_strategy_from_outside_is_run_and_recorded(project):
+    made = runs(project)
+    assert {run["strategy"] for run in made} == {"one", "two"}
+    assert made[0]["rounds"][0]["decisions"] == {"learnt": 2, "valid": 2}
+
+
+def test_the_finished_hook_is_called_with_the_result(project):
+    project.write(
+        "conftest.py",
+        (project.root / "conftest.py").read_text()
+        + "\ndef pytest_ansorbench_case_finished(config, result):\n"
+        "    print('finished', result.case, len(result.runs))\n",
+    )
+    assert "finished doubling 2" in project.bench("-s").out
+
+
+def test_it_gets_on_with_pytest_benchmark_on_off_and_absent(project):
+    for arguments in (["--benchmark-disable"], ["-p", "no:benchmark"]):
+        outcome = project.bench(*arguments)
+        assert outcome.code == 0, outcome.text

@@ -1,0 +1,67 @@
+"""The details of a case, as -v shows them."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from pytest_ansorbench.records import CaseResult, Remeasurement
+from pytest_ansorbench.report import describe_case
+from tests.synthetic import make_case_result, make_run
+
+
+def test_phases_failures_and_gates_of_every_arm() -> None:
+    reference = [make_run(seed=s, final=1.0) for s in range(2)]
+    fast = [
+        make_run(strategy="fast", seed=s, latencies=[None, 1.0], final=1.0, stopped="interrupted")
+        for s in range(2)
+    ]
+    lines = describe_case(make_case_result(reference=reference, candidates={"fast": fast}))
+    assert lines == (
+        "conv2d: target 0.99 GFLOP/s",
+        "  default",
+        "    4.00 s a run over 2 runs: propose 2.00, build 1.00, run 0.50, learn 0.50",
+        "    no failures in 8 trials",
+        "  fast",
+        "    2.00 s a run over 2 runs: propose 1.00, build 0.50, run 0.25, learn 0.25",
+        "    2 failures in 4 trials: 2 run-error",
+        "    search ratio S = 0.50 [0.50, 0.50] is within the limit 0.75: holds",
+        "    throughput ratio = 1.00 [1.00, 1.00] is within the limit 0.98: holds",
+        "    seed 0, stopped after 2 of 2 trials: interrupted",
+        "    seed 1, stopped after 2 of 2 trials: interrupted",
+    )
+
+
+def test_rounds_of_equal_decisions_are_told_together() -> None:
+    run = make_run(latencies=[1.0] * 8, decisions={"phase": "warm-up"})
+    *start, last = run.rounds
+    decided = {"phase": "commit", "sketch": 1, "means": {"a": 0.123456, "b": [2.0]}, "etc": None}
+    rounds = (*start, dataclasses.replace(last, decisions=decided))
+    case = CaseResult("c", ("default",), (dataclasses.replace(run, rounds=rounds),), ())
+    assert describe_case(case)[-2:] == (
+        "    seed 0, rounds 1 to 3: phase=warm-up",
+        '    seed 0, round 4: phase=commit, sketch=1, means={"a":0.123,"b":[2.0]}, etc=null',
+    )
+
+
+def test_long_decisions_are_cut() -> None:
+    run = make_run(decisions={"scores": list(range(1000))})
+    line = describe_case(CaseResult("c", ("default",), (run,), ()))[-1]
+    assert line.endswith("...")
+    assert len(line) < 120
+
+
+def test_a_winner_that_failed_is_told() -> None:
+    run = dataclasses.replace(make_run(), final=Remeasurement(3, "run-timeout", (), "too slow"))
+    lines = describe_case(CaseResult("c", ("default",), (run,), ()))
+    assert lines[0] == "c"
+    assert lines[-1] == "    seed 0, winner not measured again: run-timeout too slow"
+
+
+def test_an_arm_without_runs_is_told() -> None:
+    assert describe_case(CaseResult("c", ("default",), (), ())) == ("c", "  default", "    no run")
+
+
+def test_lines_hold_no_control_characters() -> None:
+    run = make_run("a\x1b[2J\nb", decisions={"k": "\x07"})
+    lines = describe_case(CaseResult(run.case, ("default",), (run,), ()))
+    assert all(line.isprintable() for line in lines)

@@ -1,0 +1,44 @@
+"""The words under the table."""
+
+from __future__ import annotations
+
+from pytest_ansorbench.report import COLUMNS, DEFAULT_COLUMNS, legend
+
+
+def explained(*columns: str, repeats: int = 5) -> str:
+    return "\n".join(legend(columns, tolerance=0.01, confidence=0.95, repeats=repeats))
+
+
+def test_the_default_table_is_explained() -> None:
+    text = explained(*DEFAULT_COLUMNS)
+    assert "S: time to target, candidate over reference; below 1 the candidate is faster" in text
+    assert "the median over 5 seeds of the reference's best search throughput, less 1%" in text
+    assert "95% interval over 5 seeds" in text
+    assert "throughput ratio: final kernels, measured again" in text
+    assert "S_paper" not in text
+    assert "S_trials" not in text
+
+
+def test_every_form_of_s_is_told_apart() -> None:
+    lines = explained(*COLUMNS).splitlines()
+    for name in ("S:", "S_paper:", "S_trials:"):
+        assert sum(line.startswith(name) for line in lines) == 1
+
+
+def test_what_is_not_shown_is_not_explained() -> None:
+    assert explained("case", "strategy", "trials") == ""
+    assert "interval" not in explained("time_to_target")
+
+
+def test_one_repeat_has_no_interval() -> None:
+    assert "one seed proves nothing" in explained("search_ratio", repeats=1)
+
+
+def test_odd_fractions_are_not_rounded() -> None:
+    lines = legend(["search_ratio"], tolerance=0.0125, confidence=0.999, repeats=2)
+    assert "less 1.25%" in "\n".join(lines)
+    assert "99.9% interval" in "\n".join(lines)
+
+
+def test_lines_are_short_enough_to_read() -> None:
+    assert max(map(len, explained(*COLUMNS).splitlines())) < 150

@@ -1,0 +1,276 @@
+"""The table, cell by cell."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+import pytest
+
+from pytest_ansorbench.records import CaseResult
+from pytest_ansorbench.report import COLUMNS, SORT_KEYS, ColumnError, render_table, sort_cases
+from pytest_ansorbench.stats import Limits
+from tests.report.tables import column, markdown_cells, simple_cells
+from tests.synthetic import make_case_result, make_run
+
+ALL = tuple(COLUMNS)
+
+
+def lone_case() -> CaseResult:
+    runs = (make_run(seed=0, final=0.5), make_run(seed=1, final=0.5))
+    return CaseResult("alone", ("default",), runs, ())
+
+
+def case(
+    name: str, seconds: float, *, final: float = 1.0, latency: float = 1.0, repeats: int = 3
+) -> CaseResult:
+    """A case whose candidate takes `seconds` a trial, the reference 1."""
+    return make_case_result(
+        name,
+        [make_run(name, seed=s, final=1.0) for s in range(repeats)],
+        {
+            "fast": [
+                make_run(
+                    name,
+                    "fast",
+                    s,
+                    latencies=[4.0, None, 2.0, latency],
+                    seconds_per_trial=seconds,
+                    final=final,
+                )
+                for s in range(repeats)
+            ]
+        },
+    )
+
+
+def test_a_row_per_case_and_strategy() -> None:
+    cells = simple_cells(render_table([case("conv2d", 0.5, final=0.8)], ALL))
+    assert cells == [
+        [COLUMNS[key].heading for key in ALL],
+        [
+            "conv2d", "default", "12", "4.00", "4.00", "1 (ref)", "1 (ref)", "1 (ref)", "1.00",
+            "1 (ref)", "0/12", "3/3", "-", "2.00", "1.00", "0.50", "0.50",
+        ],
+        [
+            "conv2d", "fast", "12", "2.00", "2.00", "0.50 [0.50, 0.50]", "0.50 [0.50, 0.50]",
+            "1.00 [1.00, 1.00]", "1.25", "1.25 [1.25, 1.25]", "3/12", "3/3", "holds", "1.00",
+            "0.50", "0.25", "0.25",
+        ],
+    ]  # fmt: skip
+
+
+def test_default_columns() -> None:
+    assert simple_cells(render_table([case("conv2d", 0.5)]))[0] == [
+        "case",
+        "strategy",
+        "trials",
+        "search time (s)",
+        "time to target (s)",
+        "S",
+        "GFLOP/s",
+        "throughput ratio",
+        "failed",
+        "verdict",
+    ]
+
+
+def test_misses_show_how_many_arrived() -> None:
+    reference = [make_run(seed=s) for s in range(4)]
+    fast = [make_run(strategy="fast", seed=s, latencies=[9, 1] if s else [9]) for s in range(4)]
+    table = render_table([make_case_result(reference=reference, candidates={"fast": fast})])
+    assert column(simple_cells(table), "time to target (s)") == ["4.00", "2.33 (3/4)"]
+    assert column(simple_cells(table), "GFLOP/s") == ["n/a", "n/a"]
+
+
+@pytest.mark.parametrize(
+    ("reference", "candidate", "times", "ratio"),
+    [
+        ([1.0], [2.0, 2.0], ["1.00", "never (0/3)"], ">= 6.00"),
+        ([None], [1.0], ["never (0/3)", "1.00"], "<= 0.33"),
+        ([None], [None], ["never (0/3)", "never (0/3)"], "n/a"),
+    ],
+)
+def test_bounds(
+    reference: list[float | None], candidate: list[float | None], times: list[str], ratio: str
+) -> None:
+    result = make_case_result(
+        reference=[make_run(seed=s, latencies=reference) for s in range(3)],
+        candidates={
+            "fast": [make_run(strategy="fast", seed=s, latencies=candidate) for s in range(3)]
+        },
+    )
+    cells = simple_cells(render_table([result]))
+    assert column(cells, "time to target (s)") == times
+    assert column(cells, "S") == ["1 (ref)", ratio]
+    assert column(cells, "verdict") == ["-", "broken"]
+
+
+def test_a_case_without_candidates_is_shown_from_its_runs() -> None:
+    cells = simple_cells(render_table([lone_case()], ALL))
+    assert cells[1:] == [
+        [
+            "alone", "default", "8", "4.00", "-", "-", "-", "-", "2.00", "-", "0/8", "-", "-",
+            "2.00", "1.00", "0.50", "0.50",
+        ]
+    ]  # fmt: skip
+
+
+def test_a_strategy_without_a_run_is_not_dropped() -> None:
+    result = dataclasses.replace(lone_case(), strategies=("default", "fast"))
+    cells = simple_cells(render_table([result]))
+    assert column(cells, "strategy") == ["default", "fast"]
+    assert column(cells, "trials") == ["8", "n/a"]
+
+
+def test_a_candidate_without_gates_has_no_verdict() -> None:
+    cells = simple_cells(render_table([make_case_result(limits=Limits())]))
+    assert column(cells, "verdict") == ["-", "-"]
+
+
+def test_means_over_all_cases_come_last() -> None:
+    cases = [case("a", 0.5, final=0.5), case("b", 0.125)]
+    cells = simple_cells(render_table(cases, ALL))
+    assert column(cells, "case")[-1] == "geometric mean"
+    assert column(cells, "strategy")[-1] == "fast"
+    assert column(cells, "S")[-1] == "0.25"
+    assert column(cells, "S_paper")[-1] == "0.25"
+    assert column(cells, "S_trials")[-1] == "1.00"
+    assert column(cells, "throughput ratio")[-1] == "1.41"
+    assert column(cells, "verdict")[-1] == ""
+
+
+def test_means_tell_how_many_cases_they_leave_out() -> None:
+    cases = [case("a", 0.5), case("b", 0.125), case("miss", 0.5, latency=3.0)]
+    assert column(simple_cells(render_table(cases)), "S")[-1] == "0.25 (2 of 3)"
+    only_misses = [case("miss", 0.5, latency=3.0), case("miss again", 0.5, latency=3.0)]
+    assert column(simple_cells(render_table(only_misses)), "S")[-1] == "n/a"
+
+
+def test_each_candidate_has_its_mean() -> None:
+    reference = [make_run(seed=s, final=1.0) for s in range(2)]
+    candidates = {
+        name: [
+            make_run(strategy=name, seed=s, seconds_per_trial=seconds, final=1.0) for s in range(2)
+        ]
+        for name, seconds in (("half", 0.5), ("quarter", 0.25))
+    }
+    result = make_case_result(reference=reference, candidates=candidates)
+    cells = simple_cells(render_table([result, result]))
+    assert column(cells, "strategy")[-2:] == ["half", "quarter"]
+    assert column(cells, "S")[-2:] == ["0.50", "0.25"]
+
+
+def test_one_case_needs_no_mean() -> None:
+    assert "geometric mean" not in render_table([case("a", 0.5), lone_case()][:1])
+
+
+@pytest.mark.parametrize(
+    ("columns", "label"),
+    [
+        (("case", "search_ratio"), "geometric mean of fast"),
+        (("strategy", "search_ratio"), "geometric mean of fast"),
+    ],
+)
+def test_the_mean_is_named_whatever_columns_are_shown(columns: tuple[str, ...], label: str) -> None:
+    cells = simple_cells(render_table([case("a", 0.5), case("b", 0.5)], columns))
+    assert cells[-1] == [label, "0.50"]
+
+
+@pytest.mark.parametrize("columns", [("search_ratio",), ("case", "strategy", "trials")])
+def test_no_mean_without_a_name_or_a_ratio(columns: tuple[str, ...]) -> None:
+    assert len(simple_cells(render_table([case("a", 0.5), case("b", 0.5)], columns))) == 5
+
+
+def test_no_results() -> None:
+    assert render_table([]) == "no results: no case was run"
+
+
+def test_numbers_are_aligned_right_and_words_left() -> None:
+    lines = render_table([case("conv2d", 0.5)], ("case", "trials", "verdict")).splitlines()
+    assert lines[0] == "case      trials  verdict"
+    assert lines[2] == "conv2d        12  -"
+
+
+@pytest.mark.parametrize(
+    ("latency", "text"),
+    [(1 / 1234.4, "1234"), (1 / 56.78, "56.8"), (1 / 3.456, "3.46"), (1 / 0.0344, "0.034")],
+)
+def test_throughput_is_shown_in_about_three_digits(latency: float, text: str) -> None:
+    result = CaseResult("c", ("default",), (make_run(final=latency),), ())
+    assert column(simple_cells(render_table([result])), "GFLOP/s") == [text]
+
+
+def test_long_ids_are_kept_whole() -> None:
+    name = "conv2d-" + "x" * 300
+    cells = simple_cells(render_table([case(name, 0.5), case("short", 0.5)]))
+    assert column(cells, "case") == [name, name, "short", "short", "geometric mean"]
+
+
+def test_ids_that_look_like_numbers_stay_text() -> None:
+    assert column(simple_cells(render_table([case("007", 0.5)])), "case") == ["007", "007"]
+
+
+def test_an_id_cannot_break_the_table_or_command_the_terminal() -> None:
+    table = render_table([case("a\x1b[31m\nb\tc", 0.5)], ("case", "trials"))
+    assert "\x1b" not in table
+    assert column(simple_cells(table), "case") == ["a?[31m b c"] * 2
+
+
+def test_markdown_aligns_columns_and_survives_any_id() -> None:
+    cases = [case(r"a|b\c<i>", 0.5), case("plain", 0.5)]
+    cells = markdown_cells(
+        render_table(cases, ("case", "strategy", "search_ratio"), "order", "github")
+    )
+    assert cells[0] == ["case", "strategy", "S"]
+    assert [re.sub("-+", "-", cell) for cell in cells[1]] == [":-", ":-", "-:"]
+    assert column(cells, "case")[1] == r"a\|b\\c&lt;i>"
+    assert cells[-1] == ["geometric mean", "fast", "0.50"]
+    assert len(cells) == 7
+    assert {len(row) for row in cells} == {3}
+
+
+@pytest.mark.parametrize("tablefmt", ["simple", "github", "html", "rst", "tsv", "latex"])
+def test_any_format_of_tabulate_will_do(tablefmt: str) -> None:
+    assert "geometric mean" in render_table([case("a", 0.5), case("b", 0.5)], tablefmt=tablefmt)
+
+
+def order(key: str) -> list[str]:
+    cases = [
+        lone_case(),
+        case("slow", 2.0),
+        case("quick", 0.25, final=2.0),
+        case("middle", 0.5),
+        case("miss", 0.5, latency=3.0, final=3.0),
+    ]
+    return [result.case for result in sort_cases(cases, key)]
+
+
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [
+        ("order", ["alone", "slow", "quick", "middle", "miss"]),
+        ("case", ["alone", "middle", "miss", "quick", "slow"]),
+        ("search_ratio", ["quick", "middle", "miss", "slow", "alone"]),
+        ("search_ratio_trials", ["slow", "quick", "middle", "miss", "alone"]),
+        ("throughput_ratio", ["miss", "quick", "slow", "middle", "alone"]),
+        ("search_time", ["quick", "middle", "miss", "alone", "slow"]),
+        ("time_to_target", ["quick", "middle", "slow", "alone", "miss"]),
+        ("verdict", ["slow", "quick", "miss", "middle", "alone"]),
+    ],
+)
+def test_cases_are_sorted_by_their_first_candidate(key: str, expected: list[str]) -> None:
+    assert order(key) == expected
+
+
+@pytest.mark.parametrize("key", SORT_KEYS)
+def test_sorting_keeps_the_reference_above_its_candidates(key: str) -> None:
+    cells = simple_cells(render_table([case("b", 0.5), case("a", 0.25)], sort=key))
+    assert column(cells, "strategy") == ["default", "fast", "default", "fast", "fast"]
+    names = column(cells, "case")
+    assert names[0] == names[1] != names[2] == names[3]
+
+
+def test_an_unknown_sort_key_is_refused() -> None:
+    with pytest.raises(ColumnError, match="bad sort key 'foo'"):
+        render_table([lone_case()], sort="foo")

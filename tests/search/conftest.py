@@ -1,0 +1,16 @@
+"""A warm engine shared by the tests that search for real."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_ansorbench.environment import resolve_target
+from pytest_ansorbench.measure import Engine, register_intrinsics
+
+
+@pytest.fixture(scope="package")
+def engine():
+    target = resolve_target(None)
+    register_intrinsics(target)
+    with Engine(target, build_workers=2, build_timeout_s=10, run_timeout_s=10) as warm:
+        yield warm

@@ -1,0 +1,143 @@
+"""The round loop on real searches: budget, clock, records, and faults."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pytest_ansorbench.search import Search
+from pytest_ansorbench.strategies import BUILTIN, Registry
+from pytest_ansorbench.workloads import BatchMatmul
+from tests.faults import Doubling
+from tests.proposers import scripted
+
+MATMUL = BatchMatmul(batch=1, m=16, n=16, k=16)
+
+
+def search(case, strategy, engine, *, trials, round_trials, seed=0, **options):
+    return Search(
+        case.tasks()[0],
+        strategy,
+        engine,
+        case=case.id,
+        seed=seed,
+        budget_trials=trials,
+        round_trials=round_trials,
+        **options,
+    )
+
+
+def finished(each):
+    while not each.finished:
+        each.step()
+    return each.record()
+
+
+@pytest.mark.parametrize("strategy", BUILTIN, ids=lambda strategy: strategy.name)
+def test_every_shipped_strategy_spends_its_budget_on_valid_trials(engine, strategy):
+    heard = []
+    each = search(
+        MATMUL,
+        strategy,
+        engine,
+        trials=10,
+        round_trials=4,
+        on_trial=lambda at: heard.append((at.trials_done, at.best_gflops)),
+    )
+    run = finished(each)
+    assert run.stopped == ""
+    assert [trial.index for trial in run.trials] == list(range(10))
+    assert [trial.round for trial in run.trials] == [1] * 4 + [2] * 4 + [3] * 2
+    assert run.failed_trials == 0
+    assert len(run.sketches) == len(set(run.sketches)) == 3
+    assert {trial.sketch for trial in run.trials} <= {0, 1, 2}
+    assert [done for done, _ in heard] == list(range(1, 11))
+    assert heard[-1][1] == pytest.approx(run.flops / run.best.latency_s / 1e9)
+
+
+def test_search_time_is_the_sum_of_the_phases_and_never_runs_back(engine):
+    run = finished(search(MATMUL, Registry().get("random"), engine, trials=6, round_trials=3))
+    assert all(
+        min(each.propose_s, each.build_s, each.run_s) > 0 and each.learn_s >= 0
+        for each in run.rounds
+    )
+    times = [trial.search_s for trial in run.trials]
+    assert times == sorted(times)
+    assert times[-1] <= run.search_s == pytest.approx(sum(each.search_s for each in run.rounds))
+    first = run.rounds[0]
+    assert times[0] > first.propose_s + first.build_s
+
+
+def test_faulty_candidates_are_counted_and_the_search_goes_on(engine):
+    strategy = scripted(
+        ("fine", "crash", "unbuildable"), ("hang", "wrong"), ("fine", "endless-build")
+    )
+    run = finished(search(Doubling(), strategy, engine, trials=7, round_trials=3))
+    assert [trial.status for trial in run.trials] == [
+        "ok",
+        "run-error",
+        "build-error",
+        "run-timeout",
+        "wrong-result",
+        "ok",
+        "build-timeout",
+    ]
+    assert all(bool(trial.error) == (trial.status != "ok") for trial in run.trials)
+    assert run.failed_trials == 5
+    assert run.best.status == "ok"
+    assert run.rounds[-1].decisions == {"learnt": 7, "valid": 2}
+
+
+def test_a_schedule_from_outside_the_design_space_has_no_sketch(engine):
+    run = finished(search(Doubling(), scripted(("fine",)), engine, trials=1, round_trials=1))
+    assert run.trials[0].sketch == -1
+
+
+def test_more_candidates_than_asked_for_are_not_measured(engine):
+    run = finished(search(Doubling(), scripted(("fine",) * 5), engine, trials=2, round_trials=2))
+    assert len(run.trials) == 2
+
+
+def test_an_exhausted_strategy_ends_the_run_with_a_reason(engine):
+    run = finished(search(Doubling(), scripted(("fine",), None), engine, trials=4, round_trials=1))
+    assert run.stopped == "the strategy proposes nothing more"
+    assert len(run.trials) == 1
+
+
+def test_empty_rounds_are_borne_with_five_times(engine):
+    empty = scripted(("fine",), *[()] * 9)
+    run = finished(search(Doubling(), empty, engine, trials=4, round_trials=1))
+    assert run.stopped == "5 rounds without a new candidate"
+    assert len(run.rounds) == 6
+
+
+def test_a_run_without_a_valid_trial_has_no_winner(engine):
+    each = search(Doubling(), scripted(("wrong",)), engine, trials=1, round_trials=1)
+    finished(each)
+    assert each.winner is None
+    assert each.best_gflops == 0
+    each.record_final(None)
+    final = each.record().final
+    assert (final.trial, final.status, final.latencies_s) == (None, "run-error", ())
+
+
+def test_the_winner_is_the_fastest_valid_trial(engine):
+    each = search(Doubling(), scripted(("wrong", "fine")), engine, trials=2, round_trials=2)
+    finished(each)
+    [outcome] = engine.remeasure([each.winner], Doubling().check(), samples=3)
+    each.record_final(outcome)
+    final = each.record().final
+    assert (final.trial, final.status, len(final.latencies_s)) == (1, "ok", 3)
+
+
+def test_searches_that_take_turns_do_not_touch_numpys_global_state(engine):
+    np.random.seed(5)
+    expected = np.random.uniform(size=3).tolist()
+    np.random.seed(5)
+    drawn = []
+    each = search(MATMUL, Registry().get("default"), engine, trials=4, round_trials=2)
+    while not each.finished:
+        drawn.append(np.random.uniform())
+        each.step()
+    drawn.append(np.random.uniform())
+    assert drawn == expected

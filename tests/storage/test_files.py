@@ -1,0 +1,252 @@
+"""Result files, whole and broken in every way."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_ansorbench.codec import CodecError, to_json
+from pytest_ansorbench.records import SCHEMA_VERSION
+from pytest_ansorbench.storage import StorageError, read_result, write_result
+from tests.synthetic import make_case_result, make_result, make_run
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    path = tmp_path / "result.json"
+    write_result(make_result(), path)
+    return path
+
+
+def test_what_was_written_is_read(tmp_path: Path) -> None:
+    result = make_result(make_case_result("a"), make_case_result('ünï|"\n'))
+    write_result(result, tmp_path / "result.json")
+    assert read_result(tmp_path / "result.json") == result
+
+
+def test_an_empty_result_is_one_too(tmp_path: Path) -> None:
+    path = tmp_path / "result.json"
+    path.write_text(json.dumps({**to_json(make_result()), "cases": []}))
+    empty = read_result(path)
+    assert empty.cases == ()
+    write_result(empty, path)
+    assert read_result(path) == empty
+
+
+def test_the_file_is_strict_json_with_one_case_a_line(tmp_path: Path) -> None:
+    result = make_result(make_case_result("a"), make_case_result("b"))
+    path = tmp_path / "result.json"
+    write_result(result, path)
+    text = path.read_text(encoding="utf-8")
+    assert json.loads(text, parse_constant=pytest.fail) == to_json(result)
+    assert len(text.splitlines()) == 4
+
+
+def test_folders_are_made(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "newer" / "result.json"
+    write_result(make_result(), path)
+    assert read_result(path) == make_result()
+
+
+def test_permissions_follow_the_umask(saved: Path) -> None:
+    umask = os.umask(0o022)
+    os.umask(umask)
+    assert stat.S_IMODE(saved.stat().st_mode) == 0o666 & ~umask
+
+
+def test_nothing_else_is_left_in_the_folder(saved: Path) -> None:
+    assert list(saved.parent.iterdir()) == [saved]
+
+
+def test_a_failed_write_leaves_the_old_file_alone(
+    saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    before = saved.read_bytes()
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(StorageError, match="No space left on device"):
+        write_result(make_result(make_case_result("other")), saved)
+    assert saved.read_bytes() == before
+    assert list(saved.parent.iterdir()) == [saved]
+
+
+def test_a_result_that_is_no_json_leaves_the_old_file_alone(saved: Path) -> None:
+    before = saved.read_bytes()
+    broken = make_case_result(reference=[make_run(decisions={"score": object()})], candidates={})
+    with pytest.raises(CodecError, match="score"):
+        write_result(make_result(broken), saved)
+    assert saved.read_bytes() == before
+    assert list(saved.parent.iterdir()) == [saved]
+
+
+def test_an_interrupt_leaves_no_litter(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(source: object, target: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        write_result(make_result(), saved)
+    assert list(saved.parent.iterdir()) == [saved]
+
+
+def test_a_link_stays_one(tmp_path: Path, saved: Path) -> None:
+    link = tmp_path / "latest.json"
+    link.symlink_to(saved)
+    other = make_result(make_case_result("other"))
+    write_result(other, link)
+    assert link.is_symlink()
+    assert read_result(saved) == read_result(link) == other
+
+
+def test_a_loop_of_links_is_refused(tmp_path: Path) -> None:
+    loop = tmp_path / "loop.json"
+    loop.symlink_to(loop)
+    with pytest.raises(StorageError, match="bad result file"):
+        write_result(make_result(), loop)
+    with pytest.raises(StorageError, match="bad result file"):
+        read_result(loop)
+
+
+def test_folders_and_pipes_are_neither_written_nor_read(tmp_path: Path) -> None:
+    folder, pipe = tmp_path / "folder", tmp_path / "pipe"
+    folder.mkdir()
+    os.mkfifo(pipe)
+    for path in (folder, pipe):
+        with pytest.raises(StorageError, match="bad result file"):
+            write_result(make_result(), path)
+        with pytest.raises(StorageError, match="bad result file"):
+            read_result(path)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_a_file_in_place_of_the_folder(saved: Path) -> None:
+    with pytest.raises(StorageError, match="check the folder's permissions"):
+        write_result(make_result(), saved / "result.json")
+
+
+def test_a_missing_file_is_named_with_where_it_comes_from(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match=r"missing\.json': expected an existing file.*--ansor"):
+        read_result(tmp_path / "missing.json")
+
+
+def test_an_unreadable_file(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(*arguments: object, **options: object) -> str:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_text", denied)
+    with pytest.raises(StorageError, match=r"Permission denied.*check its permissions"):
+        read_result(saved)
+
+
+def test_every_truncation_is_refused(saved: Path) -> None:
+    content = saved.read_bytes().rstrip()
+    for length in range(0, len(content), 97):
+        saved.write_bytes(content[:length])
+        with pytest.raises(StorageError, match=r"result\.json': expected JSON"):
+            read_result(saved)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\x80\x81",
+        b"\x89PNG\r\n",
+        b"not json",
+        b'{"schema_version": NaN}',
+        b"[" * 1_000_000,
+        b"1" * 10_000,
+        b"\x80\x04K\x01.",
+    ],
+    ids=["empty", "bytes", "png", "words", "nan", "deep", "long number", "pickle"],
+)
+def test_what_is_no_json_is_refused(saved: Path, content: bytes) -> None:
+    saved.write_bytes(content)
+    with pytest.raises(StorageError, match=r"result\.json': expected"):
+        read_result(saved)
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["[]", "null", "1", '"x"', "{}", '{"benchmarks": [], "version": "5.0"}']
+    + [f'{{"schema_version": {v}}}' for v in ("0", "-1", "true", "1.0", '"1"', "null", "[]")],
+)
+def test_json_of_another_tool_is_refused(saved: Path, content: str) -> None:
+    saved.write_text(content)
+    with pytest.raises(StorageError, match=r"expected a result of pytest-ansorbench"):
+        read_result(saved)
+
+
+def test_a_newer_version_asks_for_an_upgrade(saved: Path) -> None:
+    change(saved, lambda v: v.update(schema_version=SCHEMA_VERSION + 1, novelty=True))
+    with pytest.raises(StorageError, match=r"is newer than 1.*upgrade pytest-ansorbench"):
+        read_result(saved)
+
+
+FAULTS: list[tuple[Callable[[Any], object], str]] = [
+    (lambda v: v.pop("created"), r"expected the field 'created'"),
+    (lambda v: run(v).update(seed="x"), r"bad cases\[0\].runs\[0\].seed 'x'"),
+    (lambda v: run(v).update(case="y"), r"bad cases\[0\].runs\[0\].case 'y'"),
+    (lambda v: run(v).update(strategy="y"), r"bad cases\[0\].runs\[0\].strategy 'y'"),
+    (lambda v: trial(v).update(latencies_s=[]), r"trials\[0\].latencies_s \(\): expected at least"),
+    (lambda v: trial(v).update(latencies_s=[0]), r"trials\[0\].latencies_s \(0.0,\): expected"),
+    (lambda v: trial(v).update(latencies_s=[-1, 1]), r"trials\[0\].latencies_s"),
+    (lambda v: trial(v).update(latencies_s=["inf"]), r"trials\[0\].latencies_s"),
+    (lambda v: trial(v).update(status="run-error"), r"expected no samples for status 'run-error'"),
+    (lambda v: run(v)["final"].update(latencies_s=[]), r"runs\[0\].final.latencies_s"),
+    (lambda v: v["cases"][0].update(strategies=["default"] * 2), r"bad cases\[0\].strategies"),
+    (
+        lambda v: v["cases"][0].update(strategies=["fast", "default"]),
+        r"verdicts\[0\].comparison.candidate.strategy 'fast'",
+    ),
+]
+
+
+def run(values: Any) -> Any:
+    return values["cases"][0]["runs"][0]
+
+
+def trial(values: Any) -> Any:
+    return run(values)["trials"][0]
+
+
+def change(path: Path, by: Callable[[Any], object]) -> None:
+    values = json.loads(path.read_text(encoding="utf-8"))
+    by(values)
+    path.write_text(json.dumps(values), encoding="utf-8")
+
+
+@pytest.mark.parametrize(("fault", "message"), FAULTS)
+def test_values_that_do_not_fit_are_named_with_file_and_cure(
+    saved: Path, fault: Callable[[Any], object], message: str
+) -> None:
+    change(saved, fault)
+    with pytest.raises(StorageError, match=message) as caught:
+        read_result(saved)
+    assert "result.json" in str(caught.value)
+    assert "restore it, or measure again" in str(caught.value)
+
+
+def test_garbage_collection_is_as_before(saved: Path) -> None:
+    assert gc.isenabled()
+    read_result(saved)
+    saved.write_text("broken")
+    with pytest.raises(StorageError):
+        read_result(saved)
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        write_result(make_result(), saved)
+        read_result(saved)
+        assert not gc.isenabled()
+    finally:
+        gc.enable()

@@ -1,0 +1,82 @@
+"""Strategies by name: found, refused, and loaded from other packages."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from pytest_ansorbench.strategies import BUILTIN, RandomTraces, Registry, Strategy, StrategyError
+
+
+def test_the_shipped_ones_are_there_in_order():
+    assert [strategy.name for strategy in Registry()] == ["default", "etc", "random"]
+    assert all(strategy.description for strategy in BUILTIN)
+
+
+def test_an_unknown_name_is_answered_with_the_known_ones_and_a_guess():
+    with pytest.raises(StrategyError, match=r"bad strategy 'defualt': expected one of default, "):
+        Registry().get("defualt")
+    with pytest.raises(StrategyError, match=r"did you mean 'default'\?"):
+        Registry().get("defualt")
+
+
+@pytest.mark.parametrize("name", ["", "a,b", "a b", "tab\tbed"])
+def test_names_that_cannot_be_typed_are_refused(name):
+    with pytest.raises(StrategyError, match="bad strategy name"):
+        Registry().add(Strategy(name, proposer=RandomTraces()))
+
+
+def test_a_taken_name_is_refused():
+    with pytest.raises(StrategyError, match="bad strategy name 'etc': it is taken"):
+        Registry().add(Strategy("etc", proposer=RandomTraces()))
+
+
+def test_what_is_no_strategy_is_refused():
+    with pytest.raises(StrategyError, match=r"expected a pytest_ansorbench\.Strategy"):
+        Registry().add("mine")
+
+
+def test_importing_and_listing_them_does_not_import_tvm():
+    code = (
+        "import sys; from pytest_ansorbench.strategies import Registry; list(Registry()); "
+        "sys.exit('tvm' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0
+
+
+def entry_point_package(folder, target, code):
+    """An installed distribution that offers a strategy, as `pip install` would leave it."""
+    (folder / "plugged.py").write_text(code)
+    info = folder / "plugged-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: plugged\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        f"[pytest_ansorbench.strategies]\nplugged = plugged:{target}\n"
+    )
+
+
+CODE = (
+    "from pytest_ansorbench.strategies import RandomTraces, Strategy\n"
+    "STRATEGY = Strategy('plugged', proposer=RandomTraces())\n"
+    "def make(): return STRATEGY\n"
+)
+
+
+@pytest.mark.parametrize("target", ["STRATEGY", "make"])
+def test_an_entry_point_may_name_a_strategy_or_a_function(tmp_path, monkeypatch, target):
+    entry_point_package(tmp_path, target, CODE)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "plugged", raising=False)
+    registry = Registry()
+    registry.add_entry_points()
+    assert registry.get("plugged").name == "plugged"
+
+
+def test_a_broken_entry_point_is_named(tmp_path, monkeypatch):
+    entry_point_package(tmp_path, "missing", CODE)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "plugged", raising=False)
+    with pytest.raises(StrategyError, match="bad entry point plugged = plugged:missing"):
+        Registry().add_entry_points()

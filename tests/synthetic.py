@@ -1,0 +1,121 @@
+"""Made-up runs and results, in a line or two each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pytest_ansorbench.records import (
+    SCHEMA_VERSION,
+    CaseResult,
+    Remeasurement,
+    Result,
+    Round,
+    Run,
+    Trial,
+)
+from pytest_ansorbench.stats import Limits, compare, judge
+
+FLOPS = 10**9
+
+
+def make_run(
+    case: str = "conv2d",
+    strategy: str = "default",
+    seed: int = 0,
+    latencies: Sequence[float | None] = (4.0, 3.0, 2.0, 1.0),
+    seconds_per_trial: float = 1.0,
+    final: float | None = None,
+    *,
+    round_trials: int = 2,
+    decisions: Mapping[str, Any] | None = None,
+    stopped: str = "",
+) -> Run:
+    """Build a run from the latencies of its trials in seconds; None is a failed trial.
+
+    Every trial takes `seconds_per_trial`: half of it propose, a quarter build, an eighth each
+    run and learn, so that with powers of two all sums are exact. `final` is the latency of the
+    re-measured winner, None for a run without one.
+    """
+    rounds = []
+    for start in range(0, len(latencies), round_trials):
+        seconds = len(latencies[start : start + round_trials]) * seconds_per_trial
+        rounds.append(
+            Round(
+                index=len(rounds) + 1,
+                propose_s=seconds / 2,
+                build_s=seconds / 4,
+                run_s=seconds / 8,
+                learn_s=seconds / 8,
+                decisions=decisions or {},
+            )
+        )
+    trials = tuple(
+        Trial(
+            round=index // round_trials + 1,
+            index=index,
+            status="run-error" if latency is None else "ok",
+            latencies_s=() if latency is None else (latency,),
+            sketch=0,
+            search_s=(index + 1) * seconds_per_trial,
+            error="boom" if latency is None else "",
+        )
+        for index, latency in enumerate(latencies)
+    )
+    valid = [trial for trial in trials if trial.status == "ok"]
+    winner = min(valid, key=lambda trial: trial.latencies_s).index if valid else None
+    return Run(
+        case=case,
+        strategy=strategy,
+        seed=seed,
+        budget_trials=len(latencies),
+        round_trials=round_trials,
+        flops=FLOPS,
+        sketches=("tiled",),
+        rounds=tuple(rounds),
+        trials=trials,
+        final=None if final is None else Remeasurement(winner, "ok", (final,)),
+        stopped=stopped,
+    )
+
+
+def make_case_result(
+    case: str = "conv2d",
+    reference: Sequence[Run] | None = None,
+    candidates: Mapping[str, Sequence[Run]] | None = None,
+    *,
+    limits: Limits | None = None,
+    tolerance: float = 0.01,
+    confidence: float = 0.95,
+) -> CaseResult:
+    """Build a case's result; without arguments a candidate in half the time at three seeds."""
+    if reference is None:
+        reference = [make_run(case, seed=seed, final=1.0) for seed in range(3)]
+    if candidates is None:
+        half = [make_run(case, "fast", s, seconds_per_trial=0.5, final=1.0) for s in range(3)]
+        candidates = {"fast": half}
+    verdicts = [
+        judge(
+            compare(reference, runs, tolerance=tolerance, confidence=confidence),
+            limits or Limits(max_search_ratio=0.75, min_throughput_ratio=0.98),
+        )
+        for runs in candidates.values()
+    ]
+    return CaseResult(
+        case=case,
+        strategies=(reference[0].strategy, *candidates),
+        runs=(*reference, *(run for runs in candidates.values() for run in runs)),
+        verdicts=tuple(verdicts),
+    )
+
+
+def make_result(*cases: CaseResult) -> Result:
+    """Build a session's result."""
+    return Result(
+        schema_version=SCHEMA_VERSION,
+        created="2024-01-02T03:04:05+00:00",
+        machine={"cpu": "made up", "physical_cores": None},
+        commit={"id": "unversioned", "dirty": False},
+        settings={"trials": 4, "strategies": ["default", "fast"]},
+        cases=cases or (make_case_result(),),
+    )
