@@ -44,7 +44,8 @@ class LocalRunner:
         self._logs = (folder / f"{name}-{n}.log" for n in itertools.count())
         self._threads = threads
         self._timeout_s = timeout_s
-        self._start_worker()
+        self._worker = self._new_worker()
+        self._warm = False
 
     def wait_until_warm(self) -> None:
         """Wait for a process that is starting.
@@ -122,9 +123,9 @@ class LocalRunner:
 
     def _replace_worker(self) -> None:
         self._worker.kill()
-        self._start_worker()
+        self._worker = self._new_worker()
+        self._warm = False
         self.wait_until_warm()
 
-    def _start_worker(self) -> None:
-        self._worker = Worker(next(self._logs), threads=self._threads, work="run")
-        self._warm: bool = False
+    def _new_worker(self) -> Worker:
+        return Worker(next(self._logs), threads=self._threads, work="run")
