@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import time
@@ -9,6 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final
+
+import psutil
 
 from pytest_ansorbench.measure.builder import BuilderPool
 from pytest_ansorbench.measure.check import save_check
@@ -27,6 +30,9 @@ if TYPE_CHECKING:
 #: After a kernel, TVM's pool of threads busy-waits for the next one: 300,000 turns, 0.15 s of
 #: CPU here. A kernel that another process starts meanwhile measured twice its latency.
 SETTLE_S: Final = 0.3
+
+
+_PREFIX: Final = "ansor-bench-"
 
 
 class Engine:
@@ -56,7 +62,8 @@ class Engine:
         self.target = target
         self._threads = int(target.attrs["num-cores"])
         self._run_timeout_s = run_timeout_s
-        self._folder = Path(tempfile.mkdtemp(prefix="ansor-bench-"))
+        _remove_leftovers()
+        self._folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
         self._checks: dict[int, tuple[Check, Path]] = {}
         self._builder: BuilderPool | None = None
         self._runner: LocalRunner | None = None
@@ -194,3 +201,11 @@ class Engine:
             # Kept with the check itself, so that its id stays its own.
             self._checks[id(check)] = (check, path)
         return self._checks[id(check)][1]
+
+
+def _remove_leftovers() -> None:
+    """Remove folders of processes that were killed before they could do so themselves."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*"):
+        pid = folder.name.removeprefix(_PREFIX).partition("-")[0]
+        if pid.isdigit() and not psutil.pid_exists(int(pid)):
+            shutil.rmtree(folder, ignore_errors=True)

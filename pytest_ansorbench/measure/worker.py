@@ -71,7 +71,7 @@ class Worker:
             )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
-        self.send({"op": "warm-up", "work": work})
+        self.send({"op": "warm-up", "work": work, "scratch": str(log.with_suffix(".so"))})
 
     @property
     def pid(self) -> int:

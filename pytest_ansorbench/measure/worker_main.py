@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -66,7 +65,7 @@ class _Server:
         except Exception as error:  # whatever a candidate provokes is a failed trial
             return {"error": f"{type(error).__name__}: {_first_line(error)}"}
 
-    def warm_up(self, work: str) -> dict[str, Any]:
+    def warm_up(self, work: str, scratch: str) -> dict[str, Any]:
         """Import TVM and, to build, take a trivial kernel through compiler and linker."""
         import tvm
 
@@ -76,9 +75,8 @@ class _Server:
             source = te.placeholder((1,), "float32", name="source")
             func = te.create_prim_func([source, te.compute((1,), lambda i: source[i] + 1.0)])
             mod = tvm.IRModule({"main": func.with_attr("global_symbol", "main")})
-            with tempfile.TemporaryDirectory(prefix="ansor-bench-warm-up-") as folder:
-                artifact = str(Path(folder) / "warm_up.so")
-                self.build(tvm.ir.save_json(mod), '{"kind": "llvm"}', artifact)
+            self.build(tvm.ir.save_json(mod), '{"kind": "llvm"}', scratch)
+            os.unlink(scratch)
         return {}
 
     def build(self, mod: str, target: str, artifact: str) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from pytest_ansorbench.storage.commit import describe_commit
 from pytest_ansorbench.storage.errors import StorageError
 from pytest_ansorbench.storage.files import read_result, write_result
 from pytest_ansorbench.storage.machine import describe_machine
-from pytest_ansorbench.storage.numbered import list_saved, save_numbered
+from pytest_ansorbench.storage.numbered import list_saved, save_numbered, slugify
 
 __all__ = [
     "StorageError",
@@ -13,5 +13,6 @@ __all__ = [
     "list_saved",
     "read_result",
     "save_numbered",
+    "slugify",
     "write_result",
 ]

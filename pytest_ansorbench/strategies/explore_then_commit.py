@@ -85,7 +85,7 @@ class _ExploreThenCommit:
         }
         if self._phase() != "warm-up":
             of_trial = np.asarray(sketches)
-            for sketch in np.unique(of_trial):
+            for sketch in np.unique(of_trial[of_trial >= 0]):  # -1: from no sketch
                 latest = float(np.mean(np.asarray(gflops)[of_trial == sketch]))
                 past, weight = self._means[sketch], self._policy.history_weight
                 self._means[sketch] = (

@@ -20,7 +20,7 @@ class SketchChooser(Protocol):
         ...
 
     def observe(self, sketches: Sequence[int], gflops: Sequence[float]) -> None:
-        """End the round: the sketch and the throughput (0 if failed) of each of its trials."""
+        """End the round: the sketch (-1 for none) and throughput (0 if failed) of each trial."""
         ...
 
     def decisions(self) -> Mapping[str, Any]:

@@ -20,10 +20,10 @@ def worker(tmp_path):
     started.kill()
 
 
-def test_a_bad_request_is_an_error_and_the_worker_lives_on(worker):
+def test_a_bad_request_is_an_error_and_the_worker_lives_on(worker, tmp_path):
     worker.send({"op": "build", "mod": "no module", "target": "{}", "artifact": "nowhere.so"})
     assert "error" in worker.receive(30)
-    worker.send({"op": "warm-up", "work": "build"})
+    worker.send({"op": "warm-up", "work": "build", "scratch": str(tmp_path / "scratch.so")})
     assert worker.receive(30) == {}
 
 

@@ -176,11 +176,13 @@ def test_an_interrupt_shows_what_finished_and_leaves_no_process(project):
     assert len(project.json("result.json")["cases"]) >= 1
 
 
-def test_a_killed_session_leaves_no_process(project):
+def test_a_killed_session_leaves_no_process_and_the_next_one_cleans_up(project, tmp_path):
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
     process = subprocess.Popen(
         project.command("--ansor-bench", "--ansor-final-samples=50"),
         cwd=project.root,
-        env=project.environment(),
+        env=project.environment(TMPDIR=str(temporary)),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -189,6 +191,9 @@ def test_a_killed_session_leaves_no_process(project):
         workers = children(process)
         process.kill()
     wait_until(lambda: not any(worker.is_running() for worker in workers), seconds=30)
+    assert len(list(temporary.glob("ansor-bench-*"))) == 1
+    assert project.bench(TMPDIR=str(temporary)).code == 0
+    assert not list(temporary.glob("ansor-bench-*"))
 
 
 @pytest.mark.parametrize(("arguments", "live"), [((), True), (("-q",), False)])

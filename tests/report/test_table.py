@@ -263,6 +263,16 @@ def test_cases_are_sorted_by_their_first_candidate(key: str, expected: list[str]
     assert order(key) == expected
 
 
+def test_a_case_with_nothing_to_compare_is_sorted_last() -> None:
+    nothing = make_case_result(
+        "nothing",
+        [make_run("nothing", latencies=[None])],
+        {"fast": [make_run("nothing", "fast", latencies=[None])]},
+    )
+    cases = sort_cases([nothing, case("slow", 2.0)], "search_ratio")
+    assert [result.case for result in cases] == ["slow", "nothing"]
+
+
 @pytest.mark.parametrize("key", SORT_KEYS)
 def test_sorting_keeps_the_reference_above_its_candidates(key: str) -> None:
     cells = simple_cells(render_table([case("b", 0.5), case("a", 0.25)], sort=key))

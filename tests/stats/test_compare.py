@@ -233,6 +233,14 @@ def test_censored_seeds_widen_the_interval_instead_of_leaving() -> None:
     assert estimate.high >= 103.0 / 2
 
 
+def test_an_interval_reaches_infinity_if_the_seeds_might_as_well_all_have_missed() -> None:
+    candidate = [
+        make_run(strategy="fast", seed=s, latencies=[2.0] if s else [1.0]) for s in range(4)
+    ]
+    estimate = against(always(1.0), candidate).search_ratio
+    assert estimate == Estimate(4.0, pytest.approx(4 / 3), math.inf)
+
+
 @pytest.mark.parametrize(
     ("reference", "candidate", "expected"),
     [

@@ -64,6 +64,12 @@ def test_nothing_measured_commits_to_nothing():
     np.testing.assert_allclose(shares, 1 / 3)
 
 
+def test_a_program_from_no_sketch_speaks_for_none():
+    policy = ExploreThenCommit(warmup_rounds=0)
+    _, shares = play(policy, [{0: [2.0], 2: [1.0], -1: [99.0]}])
+    assert shares[-1].argmax() == 0
+
+
 def test_decisions_name_the_phase_and_what_was_committed_to():
     chooser, _ = play(ExploreThenCommit(), [GOOD_TWO] * 5)
     decisions = chooser.decisions()

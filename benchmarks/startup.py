@@ -1,0 +1,64 @@
+"""What the installed plugin adds to the start of a pytest session that does not use it.
+
+    python benchmarks/startup.py [--runs 20] [--json FILE]
+
+Runs `pytest --version` with the plugin and with `-p no:ansorbench` in turn, the lead
+alternating, and prints both medians, their ratio and their difference. Bar: 50 ms.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+BAR_MS = 50.0
+ARMS = {"with": [], "without": ["-p", "no:ansorbench"]}
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--runs", type=int, default=20, help="runs of each arm (default: 20)")
+    parser.add_argument("--json", type=Path, help="write the raw seconds here")
+    given = parser.parse_args()
+    seconds: dict[str, list[float]] = {arm: [] for arm in ARMS}
+    with tempfile.TemporaryDirectory() as folder:
+        for run in range(-1, given.runs):  # the first pair only warms the disk cache
+            for arm in sorted(ARMS, reverse=run % 2 == 0):
+                spent = start(ARMS[arm], folder)
+                if run >= 0:
+                    seconds[arm].append(spent)
+    medians = {arm: statistics.median(values) for arm, values in seconds.items()}
+    added_ms = 1000 * (medians["with"] - medians["without"])
+    for arm, values in seconds.items():
+        print(
+            f"{arm:8} median {1000 * medians[arm]:6.1f} ms   "
+            f"min {1000 * min(values):6.1f}   max {1000 * max(values):6.1f}"
+        )
+    print(f"ratio    {medians['with'] / medians['without']:.3f}")
+    print(f"added    {added_ms:.1f} ms (bar: under {BAR_MS:g} ms)")
+    if given.json:
+        given.json.write_text(json.dumps(seconds, indent=1) + "\n")
+    sys.exit(added_ms >= BAR_MS)
+
+
+def start(arguments: list[str], folder: str) -> float:
+    """Seconds of one `pytest --version`."""
+    started_s = time.perf_counter()
+    subprocess.run(
+        [sys.executable, "-m", "pytest", "--version", *arguments],
+        cwd=folder,
+        capture_output=True,
+        check=True,
+    )
+    return time.perf_counter() - started_s
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,195 @@
+"""Every option, declared once: flag, ini twin, marker keyword, parser and help."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pytest_ansorbench.options import values
+
+
+@dataclass(frozen=True)
+class Option:
+    """One setting as users give it.
+
+    Attributes:
+        setting: Its field in `Settings`.
+        word: Name without prefix, with dashes: `--ansor-WORD`.
+        parse: Turns what the user gave into the field's value, or raises ValueError with a
+            message that says what was expected.
+        help: Help text.
+        metavar: Placeholder in the help text; None for a flag without a value.
+        per_test: Whether the marker takes it.
+    """
+
+    setting: str
+    word: str
+    parse: Callable[[object], Any]
+    help: str
+    metavar: str | None
+    per_test: bool = False
+
+    @property
+    def flag(self) -> str:
+        """On the command line."""
+        return f"--ansor-{self.word}"
+
+    @property
+    def ini(self) -> str:
+        """In the ini file."""
+        return f"ansor_{self.word.replace('-', '_')}"
+
+    @property
+    def keyword(self) -> str:
+        """In the marker."""
+        return self.word.replace("-", "_")
+
+    @property
+    def dest(self) -> str:
+        """Attribute of pytest's option namespace."""
+        return f"ansor_{self.word.replace('-', '_')}"
+
+
+OPTIONS: Final = (
+    Option(
+        "strategies",
+        "strategy",
+        values.words,
+        "strategies to run, the reference first (default: default,etc)",
+        "NAME,NAME",
+        per_test=True,
+    ),
+    Option(
+        "cases", "case", values.words, "run only the cases with these ids (default: all)", "ID,ID"
+    ),
+    Option(
+        "trials",
+        "trials",
+        values.whole_number(1, 128),
+        "trials of one run (default: 128)",
+        "N",
+        per_test=True,
+    ),
+    Option(
+        "round_trials",
+        "round",
+        values.whole_number(1, 16),
+        "trials of one round (default: 64, or an eighth of a smaller budget)",
+        "N",
+        per_test=True,
+    ),
+    Option(
+        "repeats",
+        "repeats",
+        values.whole_number(1, 5),
+        "runs of each strategy, each with its own seed (default: 3)",
+        "N",
+        per_test=True,
+    ),
+    Option("seed", "seed", values.whole_number(0, 0), "seed of the first repeat (default: 0)", "N"),
+    Option(
+        "order",
+        "order",
+        values.choice("interleaved", "sequential"),
+        "let strategies take turns round by round, or run one after the other "
+        "(default: interleaved)",
+        "ORDER",
+        per_test=True,
+    ),
+    Option(
+        "target",
+        "target",
+        values.text('\'{"kind": "llvm", "mcpu": "znver4", "num-cores": 2}\''),
+        "TVM target, an LLVM one, as JSON (default: this machine's CPU)",
+        "TARGET",
+    ),
+    Option(
+        "build_workers",
+        "build-workers",
+        values.whole_number(1, 2),
+        "processes that compile candidates (default: one per core)",
+        "N",
+    ),
+    Option(
+        "build_timeout_s",
+        "build-timeout",
+        values.positive,
+        "seconds a candidate may take to compile (default: 30)",
+        "SECONDS",
+    ),
+    Option(
+        "run_timeout_s",
+        "run-timeout",
+        values.positive,
+        "seconds a candidate may take to be measured (default: 30)",
+        "SECONDS",
+    ),
+    Option(
+        "final_samples",
+        "final-samples",
+        values.whole_number(1, 10),
+        "samples of each winner's final measurement (default: 10)",
+        "N",
+        per_test=True,
+    ),
+    Option(
+        "tolerance",
+        "tolerance",
+        values.share,
+        "share of throughput that still counts as the same (default: 0.01)",
+        "SHARE",
+        per_test=True,
+    ),
+    Option(
+        "confidence",
+        "confidence",
+        values.level,
+        "confidence level of intervals (default: 0.95)",
+        "LEVEL",
+        per_test=True,
+    ),
+    Option(
+        "max_search_ratio",
+        "max-search-ratio",
+        values.positive,
+        "gate: fail if the search ratio S is above this (default: no gate)",
+        "RATIO",
+        per_test=True,
+    ),
+    Option(
+        "min_throughput_ratio",
+        "min-throughput-ratio",
+        values.positive,
+        "gate: fail if the throughput ratio is below this (default: no gate)",
+        "RATIO",
+        per_test=True,
+    ),
+    Option(
+        "strict",
+        "strict",
+        values.yes_or_no,
+        "fail a test whose gate is undecided",
+        None,
+        per_test=True,
+    ),
+    Option(
+        "columns",
+        "columns",
+        values.columns,
+        "columns of the table; an unknown name makes it list all (default: the usual ten)",
+        "NAME,NAME",
+    ),
+    Option(
+        "sort", "sort", values.sort, "what to sort cases by (default: order of execution)", "NAME"
+    ),
+    Option("json", "json", values.path, "write the whole result to this file", "PATH"),
+    Option("save", "save", values.text("main"), "store the result under this name", "NAME"),
+    Option(
+        "storage",
+        "storage",
+        values.path,
+        "folder for stored results (default: .ansor_bench)",
+        "DIR",
+    ),
+)

@@ -1,0 +1,96 @@
+"""Command line, marker and ini file, brought together into `Settings`.
+
+The command line beats the marker, the marker beats the ini file, the ini file beats the default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import pytest
+
+from pytest_ansorbench.options.declarations import OPTIONS, Option
+from pytest_ansorbench.options.settings import Settings
+
+_BY_KEYWORD: Final = {option.keyword: option for option in OPTIONS if option.per_test}
+
+
+class SettingError(ValueError):
+    """A value that an option does not take; the message names it and shows a good one."""
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Declare all options to pytest, on the command line and in the ini file."""
+    group = parser.getgroup("ansorbench", "benchmarking of tensor-program auto-tuners")
+    group.addoption(
+        "--ansor-bench",
+        action="store_true",
+        default=False,
+        help="run tuning cases; without it they are skipped",
+    )
+    for option in OPTIONS:
+        if option.metavar is None:
+            group.addoption(
+                option.flag, action="store_true", default=None, dest=option.dest, help=option.help
+            )
+        else:
+            group.addoption(option.flag, metavar=option.metavar, dest=option.dest, help=option.help)
+        parser.addini(option.ini, f"ini twin of {option.flag}: {option.help}", default=None)
+
+
+def resolve(config: pytest.Config, marker: Mapping[str, Any] | None = None) -> Settings:
+    """Settings of the session, or of one test if its marker's keywords are given.
+
+    Args:
+        config: pytest's configuration, with the options of `add_options`.
+        marker: Keywords of the test's `ansor_bench` marker.
+
+    Returns:
+        The settings.
+
+    Raises:
+        SettingError: A value is not accepted, a marker keyword is unknown, or the budget is
+            smaller than a round.
+    """
+    marker = marker or {}
+    for keyword in marker:
+        if keyword not in _BY_KEYWORD:
+            raise SettingError(
+                f"bad marker keyword {keyword!r}: expected some of {', '.join(_BY_KEYWORD)}, "
+                "e.g. ansor_bench(trials=1000)"
+            )
+    values: dict[str, Any] = {}
+    for option in OPTIONS:
+        source, value = _given(config, marker, option)
+        if value is not None:
+            values[option.setting] = _parsed(option, source, value)
+    settings = Settings(**values)
+    if settings.trials < settings.trials_per_round:
+        raise SettingError(
+            f"bad --ansor-trials {settings.trials}: expected at least one round of "
+            f"{settings.trials_per_round}, e.g. {settings.trials_per_round}; "
+            f"or make rounds smaller with --ansor-round"
+        )
+    return settings
+
+
+def _given(config: pytest.Config, marker: Mapping[str, Any], option: Option) -> tuple[str, object]:
+    """Where the value in force comes from, and that value; None if nobody set it."""
+    value = config.getoption(option.dest)
+    if value is not None:
+        return option.flag, value
+    if option.per_test and marker.get(option.keyword) is not None:
+        return f"marker keyword {option.keyword}", marker[option.keyword]
+    value = config.getini(option.ini)
+    return f"ini option {option.ini}", value if value != "" else None
+
+
+def _parsed(option: Option, source: str, value: object) -> Any:
+    try:
+        return option.parse(value)
+    except ValueError as error:
+        message = str(error)
+        if not message.startswith("bad "):
+            message = f"bad {source} {value!r}: {message}"
+        raise SettingError(message) from None

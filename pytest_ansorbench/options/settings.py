@@ -1,0 +1,81 @@
+"""All that decides how cases are run, compared and reported, as one frozen record."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal
+
+#: MetaSchedule's own `num_trials_per_iter`.
+STOCK_ROUND_TRIALS: Final = 64
+#: Rounds that a small budget is divided into, so that every strategy gets to learn.
+ROUNDS_OF_SMALL_BUDGET: Final = 8
+
+Order = Literal["interleaved", "sequential"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All that decides how cases are run, compared and reported.
+
+    Attributes:
+        strategies: Names of the arms; the first is the reference.
+        cases: Ids of the cases to run; empty for all that were collected.
+        trials: Trials of one run.
+        round_trials: Trials of one round; None for 64, or an eighth of a smaller budget.
+        repeats: Runs of each strategy, each with a seed of its own.
+        seed: Seed of the first repeat; the others count up from it.
+        order: Whether arms take turns by rounds or by whole runs.
+        target: TVM target as JSON or kind, None for this machine's CPU.
+        build_workers: Processes that compile; None for one per core.
+        build_timeout_s: Seconds a candidate may take to compile.
+        run_timeout_s: Seconds a candidate may take to be measured.
+        final_samples: Samples of each winner's final measurement.
+        tolerance: Share of throughput that a target stays below what it is derived from.
+        confidence: Confidence level of intervals.
+        max_search_ratio: Gate: largest allowed S; None for no gate.
+        min_throughput_ratio: Gate: smallest allowed throughput ratio; None for no gate.
+        strict: Whether an undecided gate fails its test.
+        columns: Columns of the table; None for the usual ones.
+        sort: What the table's cases are sorted by; None for the order of execution.
+        json: File to write the result to; None for none.
+        save: Name to store the result under; None for not at all.
+        storage: Folder for stored results.
+    """
+
+    strategies: tuple[str, ...] = ("default", "etc")
+    cases: tuple[str, ...] = ()
+    trials: int = 128
+    round_trials: int | None = None
+    repeats: int = 3
+    seed: int = 0
+    order: Order = "interleaved"
+    target: str | None = None
+    build_workers: int | None = None
+    build_timeout_s: float = 30.0
+    run_timeout_s: float = 30.0
+    final_samples: int = 10
+    tolerance: float = 0.01
+    confidence: float = 0.95
+    max_search_ratio: float | None = None
+    min_throughput_ratio: float | None = None
+    strict: bool = False
+    columns: tuple[str, ...] | None = None
+    sort: str | None = None
+    json: Path | None = None
+    save: str | None = None
+    storage: Path = field(default=Path(".ansor_bench"))
+
+    @property
+    def trials_per_round(self) -> int:
+        """Trials of one round, with the default worked out."""
+        if self.round_trials is not None:
+            return self.round_trials
+        return min(STOCK_ROUND_TRIALS, max(1, self.trials // ROUNDS_OF_SMALL_BUDGET))
+
+    def to_json(self) -> dict[str, Any]:
+        """The settings as JSON values, for the record."""
+        values = asdict(self)
+        return {
+            key: str(value) if isinstance(value, Path) else value for key, value in values.items()
+        }

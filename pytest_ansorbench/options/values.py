@@ -1,0 +1,115 @@
+"""From what a user wrote to a value, or to a sentence on what was expected instead.
+
+Each parser takes text from the command line or the ini file, or a Python value from a marker,
+and raises ValueError with the words that follow `bad --ansor-x 'v': `.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+
+def words(value: object) -> tuple[str, ...]:
+    """Different names, separated by commas or in a list."""
+    parts = value.split(",") if isinstance(value, str) else value
+    if not isinstance(parts, list | tuple):
+        raise ValueError("expected names separated by commas, e.g. default,etc")
+    names = tuple(str(part).strip() for part in parts)
+    if not all(names) or len(set(names)) != len(names):
+        raise ValueError("expected different names separated by commas, e.g. default,etc")
+    return names
+
+
+def whole_number(least: int, example: int) -> Callable[[object], int]:
+    """A parser of whole numbers from `least` up."""
+
+    def parse(value: object) -> int:
+        try:
+            parsed = int(value) if isinstance(value, int | str) else None
+        except ValueError:
+            parsed = None
+        if parsed is None or isinstance(value, bool) or parsed < least:
+            raise ValueError(f"expected a whole number of at least {least}, e.g. {example}")
+        return parsed
+
+    return parse
+
+
+def number(
+    accepts: Callable[[float], bool], wanted: str, example: str
+) -> Callable[[object], float]:
+    """A parser of finite numbers that `accepts` accepts; `wanted` says which these are."""
+
+    def parse(value: object) -> float:
+        try:
+            parsed = float(value) if isinstance(value, int | float | str) else math.nan
+        except ValueError:
+            parsed = math.nan
+        if isinstance(value, bool) or not math.isfinite(parsed) or not accepts(parsed):
+            raise ValueError(f"expected {wanted}, e.g. {example}")
+        return parsed
+
+    return parse
+
+
+def choice(*choices: str) -> Callable[[object], str]:
+    """A parser of one word out of several."""
+
+    def parse(value: object) -> str:
+        if value not in choices:
+            raise ValueError(f"expected one of {', '.join(choices)}")
+        return str(value)
+
+    return parse
+
+
+def yes_or_no(value: object) -> bool:
+    """True or false, in the words that ini files use."""
+    if isinstance(value, bool):
+        return value
+    word = str(value).strip().lower()
+    if word in ("1", "true", "yes", "on"):
+        return True
+    if word in ("0", "false", "no", "off"):
+        return False
+    raise ValueError("expected true or false")
+
+
+def text(example: str) -> Callable[[object], str]:
+    """A parser of text that is not blank."""
+
+    def parse(value: object) -> str:
+        if not isinstance(value, str) or not value.strip():
+            raise ValueError(f"expected some text, e.g. {example}")
+        return value.strip()
+
+    return parse
+
+
+def path(value: object) -> Path:
+    """A path."""
+    if not isinstance(value, str | Path) or not str(value).strip():
+        raise ValueError("expected a path, e.g. result.json")
+    return Path(value)
+
+
+def columns(value: object) -> tuple[str, ...]:
+    """Columns of the table."""
+    # The report package brings tabulate with it, which a session without a bench does not need.
+    from pytest_ansorbench.report import parse_columns
+
+    return parse_columns(str(value))
+
+
+def sort(value: object) -> str:
+    """A sort key of the table."""
+    from pytest_ansorbench.report import parse_sort
+
+    return parse_sort(str(value))
+
+
+positive = number(lambda x: x > 0, "a number above 0", "30")
+share = number(lambda x: 0 <= x < 1, "a share from 0 up to 1", "0.01")
+level = number(lambda x: 0 < x < 1, "a level between 0 and 1", "0.95")

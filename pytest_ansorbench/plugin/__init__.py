@@ -1,0 +1,71 @@
+"""pytest's hooks, thin: settings in, cases run, tables and files out.
+
+Everything that tunes, computes or renders is imported when a case is to be run, so that a
+session without `--ansor-bench` pays for little more than this file and the options.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_ansorbench import hookspecs
+from pytest_ansorbench.options import add_options
+from pytest_ansorbench.plugin.fixture import AnsorBench, OneTest, UndecidedWarning
+from pytest_ansorbench.plugin.selection import MARKER, bench_items
+
+if TYPE_CHECKING:
+    from pytest_ansorbench.plugin.live import LiveBench
+
+__all__ = ["AnsorBench", "UndecidedWarning"]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the `--ansor-*` options and their ini twins."""
+    add_options(parser)
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Let conftest files implement our hooks."""
+    pluginmanager.add_hookspecs(hookspecs)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker and, with `--ansor-bench`, the part that does the work."""
+    config.addinivalue_line(
+        "markers",
+        f"{MARKER}(trials=..., repeats=..., max_search_ratio=..., min_throughput_ratio=..., ...): "
+        "budget and gates of a tuning case; any --ansor option that makes sense for one test",
+    )
+    if not config.getoption("ansor_bench"):
+        config.pluginmanager.register(_Skipper(), "ansorbench-skipper")
+        return
+    if config.getoption("numprocesses", default=None):
+        raise pytest.UsageError(
+            "bad option -n: live searches cannot share a machine with other test processes; "
+            "run pytest --ansor-bench without -n, or with -n 0"
+        )
+    from pytest_ansorbench.plugin.live import LiveBench
+
+    config.pluginmanager.register(LiveBench(config), "ansorbench-live")
+
+
+@pytest.fixture
+def ansor_bench(request: pytest.FixtureRequest) -> AnsorBench:
+    """Tune a case with every strategy, compare them, and fail if a gate is broken.
+
+    Call it once with a case: `ansor_bench(workloads.CONV2D[0])`. Budget and gates come from
+    the `ansor_bench` marker, the ini file or the command line.
+    """
+    bench: LiveBench = request.config.pluginmanager.getplugin("ansorbench-live")
+    return OneTest(bench, request.node)
+
+
+class _Skipper:
+    """Without `--ansor-bench`, tuning cases are skipped and cost nothing."""
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        skip = pytest.mark.skip(reason="tuning case; run it with --ansor-bench")
+        for item in bench_items(items):
+            item.add_marker(skip)

@@ -1,0 +1,45 @@
+"""Which tests tune a case, and which of them are asked for."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import pytest
+
+FIXTURE: Final = "ansor_bench"
+MARKER: Final = "ansor_bench"
+
+
+def bench_items(items: Sequence[pytest.Item]) -> Iterator[pytest.Item]:
+    """The tests that use the `ansor_bench` fixture."""
+    return (item for item in items if FIXTURE in getattr(item, "fixturenames", ()))
+
+
+def case_id(item: pytest.Item) -> str | None:
+    """Id of the case that a test is parametrized with, whatever the parameter is called."""
+    from pytest_ansorbench.workloads import Case
+
+    callspec = getattr(item, "callspec", None)
+    for value in callspec.params.values() if callspec is not None else ():
+        if isinstance(value, Case):
+            return value.id
+    return None
+
+
+def select(items: Sequence[pytest.Item], wanted: Sequence[str]) -> list[pytest.Item]:
+    """The tests of the cases with the wanted ids.
+
+    Raises:
+        pytest.UsageError: No collected test has one of the ids.
+    """
+    known = [each for each in map(case_id, bench_items(items)) if each is not None]
+    for each in wanted:
+        if each not in known:
+            close = difflib.get_close_matches(each, known, n=1) or known[:1]
+            hint = f", e.g. {close[0]!r}" if close else "; no case was collected"
+            raise pytest.UsageError(
+                f"bad --ansor-case {each!r}: expected the id of a collected case{hint}"
+            )
+    return [item for item in items if case_id(item) in wanted]

@@ -1,0 +1,69 @@
+"""What the README shows is what the code does."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from pytest_ansorbench.options import OPTIONS
+
+REPOSITORY = Path(__file__).parents[2]
+README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+CASE, OPERATOR, STRATEGY = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+
+
+def test_the_case_collects(project):
+    project.write("test_cases.py", CASE)
+    outcome = project.bench("--collect-only", "-q")
+    assert outcome.code == 0, outcome.text
+    assert "test_conv2d[conv2d-n1-h14-w14-ci256-co256-k3-s1-p1]" in outcome.out
+
+
+def test_the_operator_and_the_strategy_run(project):
+    project.write("conftest.py", STRATEGY)
+    project.write(
+        "test_cases.py", OPERATOR + "\ndef test_outer(ansor_bench): ansor_bench(Outer(n=32))\n"
+    )
+    outcome = project.bench(
+        "--ansor-strategy=random,bold",
+        "--ansor-trials=4",
+        "--ansor-round=2",
+        "--ansor-repeats=1",
+        "--ansor-final-samples=1",
+        "--ansor-json=result.json",
+    )
+    assert outcome.code == 0, outcome.text
+    [case] = project.json("result.json")["cases"]
+    assert {run["strategy"] for run in case["runs"]} == {"random", "bold"}
+    assert all(trial["status"] == "ok" for run in case["runs"] for trial in run["trials"])
+
+
+def test_every_option_is_listed_and_every_listed_option_exists():
+    listed = set(re.findall(r"--ansor-[a-z]+(?:-[a-z]+)*", README))
+    assert listed - {"--ansor-x-y"} == {option.flag for option in OPTIONS} | {"--ansor-bench"}
+
+
+def test_marker_keywords_are_marked():
+    for option in OPTIONS:
+        marked = re.search(rf"`{option.flag}(?: [^`]*)?` ?(•)?", README.split("## Options")[1])
+        assert bool(marked.group(1)) == option.per_test, option.flag
+
+
+def test_the_commands_are_those_of_tox():
+    environments = re.findall(r"\.venv/bin/tox -e (\w+)", README)
+    sections = re.findall(r"^\[testenv:(\w+)\]", (REPOSITORY / "tox.ini").read_text(), re.M)
+    assert environments == ["bench", "tests"]
+    assert set(environments) <= set(sections)
+
+
+def test_the_table_is_the_recorded_one():
+    """The README's table is what `ansor-bench show` prints of the file it names."""
+    import io
+    from contextlib import redirect_stdout
+
+    from pytest_ansorbench.cli import main
+
+    out = io.StringIO()
+    with redirect_stdout(out):
+        main(["show", str(REPOSITORY / "docs" / "results" / "operators-128.json")])
+    assert out.getvalue().strip() in README
