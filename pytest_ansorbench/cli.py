@@ -10,7 +10,10 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from pytest_ansorbench.records import CaseResult, Result
 
 HOLDS: Final = 0
 BROKEN: Final = 1
@@ -100,15 +103,33 @@ def _show(given: argparse.Namespace) -> int:
         result = read_result(given.result)
     except (ColumnError, StorageError) as error:
         raise _Refusal(str(error)) from None
+    cases = _judged_again(result, given.result)
     style = "github" if given.markdown else "simple"
-    print(render_table(result.cases, columns=columns, sort=sort, tablefmt=style))
+    print(render_table(cases, columns=columns, sort=sort, tablefmt=style))
     if given.verbose:
-        for case in result.cases:
+        for case in cases:
             print("", *describe_case(case), sep="\n")
-    outcomes = {verdict.outcome for case in result.cases for verdict in case.verdicts}
+    outcomes = {verdict.outcome for case in cases for verdict in case.verdicts}
     if "broken" in outcomes:
         return BROKEN
     return UNDECIDED if "undecided" in outcomes else HOLDS
+
+
+def _judged_again(result: Result, path: Path) -> list[CaseResult]:
+    """The cases, with verdicts from their runs: what a file says of itself is not believed."""
+    from pytest_ansorbench.stats import PairingError, judge_again
+
+    try:
+        return [
+            judge_again(
+                case,
+                tolerance=result.settings["tolerance"],
+                confidence=result.settings["confidence"],
+            )
+            for case in result.cases
+        ]
+    except (KeyError, TypeError, PairingError, ValueError) as error:
+        raise _Refusal(f"bad result file {str(path)!r}: {error}") from None
 
 
 def _list(given: argparse.Namespace) -> int:

@@ -116,6 +116,11 @@ def make_result(*cases: CaseResult) -> Result:
         created="2024-01-02T03:04:05+00:00",
         machine={"cpu": "made up", "physical_cores": None},
         commit={"id": "unversioned", "dirty": False},
-        settings={"trials": 4, "strategies": ["default", "fast"]},
+        settings={
+            "trials": 4,
+            "strategies": ["default", "fast"],
+            "tolerance": 0.01,
+            "confidence": 0.95,
+        },
         cases=cases or (make_case_result(),),
     )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 import sys
 
 import pytest
 
 from pytest_ansorbench.cli import main
+from pytest_ansorbench.records import Estimate
 from pytest_ansorbench.stats import Limits
 from pytest_ansorbench.storage import save_numbered, write_result
 from tests.synthetic import make_case_result, make_result
@@ -47,6 +49,27 @@ def test_show_takes_columns_sort_markdown_and_verbosity(result_file, capsys):
     assert "propose" in out
     assert main(["show", path, "--markdown"]) == 0
     assert capsys.readouterr().out.startswith("| case")
+
+
+def test_show_believes_the_runs_and_not_the_verdicts_beside_them(tmp_path, capsys):
+    honest = make_case_result(limits=Limits(max_search_ratio=0.75))
+    [verdict] = honest.verdicts
+    lie = dataclasses.replace(
+        verdict,
+        comparison=dataclasses.replace(verdict.comparison, search_ratio=Estimate(0.01, 0.01, 0.01)),
+    )
+    write_result(make_result(dataclasses.replace(honest, verdicts=(lie,))), tmp_path / "r.json")
+    assert main(["show", str(tmp_path / "r.json")]) == 0
+    out = capsys.readouterr().out
+    assert "0.50 [0.50, 0.50]" in out
+    assert "0.01" not in out
+
+
+def test_show_refuses_runs_that_do_not_pair_up(tmp_path, capsys):
+    case = make_case_result()
+    write_result(make_result(dataclasses.replace(case, runs=case.runs[1:])), tmp_path / "r.json")
+    assert main(["show", str(tmp_path / "r.json")]) == 2
+    assert "seeds" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

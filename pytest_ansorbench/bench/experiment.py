@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from pytest_ansorbench.bench.progress import Progress, Silent, Standing
 from pytest_ansorbench.records import CaseResult, Run
 from pytest_ansorbench.search.loop import Search
-from pytest_ansorbench.stats import Limits, compare, judge
+from pytest_ansorbench.stats import Limits, judge_case
 
 if TYPE_CHECKING:
     from pytest_ansorbench.measure.engine import Engine
@@ -102,19 +102,14 @@ class Experiment:
 
     def result(self) -> CaseResult:
         """The repeats that are complete, compared and judged."""
-        names = tuple(strategy.name for strategy in self._strategies)
-        by_name = {name: [run for run in self._runs if run.strategy == name] for name in names}
-        reference, *candidates = names
-        verdicts = []
-        for candidate in candidates if self._runs else ():
-            comparison = compare(
-                by_name[reference],
-                by_name[candidate],
-                tolerance=self._plan.tolerance,
-                confidence=self._plan.confidence,
-            )
-            verdicts.append(judge(comparison, self._plan.limits))
-        return CaseResult(self._case.id, names, tuple(self._runs), tuple(verdicts))
+        return judge_case(
+            self._case.id,
+            [strategy.name for strategy in self._strategies],
+            self._runs,
+            tolerance=self._plan.tolerance,
+            confidence=self._plan.confidence,
+            limits=self._plan.limits,
+        )
 
     def _run_repeat(self, repeat: int) -> None:
         searches = [self._search(strategy, repeat) for strategy in self._strategies]

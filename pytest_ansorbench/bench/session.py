@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.bench.experiment import Experiment, Plan
 from pytest_ansorbench.environment import check_toolchain, resolve_target
-from pytest_ansorbench.measure import Engine, register_intrinsics
+from pytest_ansorbench.measure import Engine, WorkerError, register_intrinsics
 from pytest_ansorbench.records import SCHEMA_VERSION, CaseResult, Result
 from pytest_ansorbench.storage import describe_commit, describe_machine
 
@@ -49,7 +49,8 @@ class Session:
         self._run_timeout_s = run_timeout_s
         self._target_text = target
         self._build_workers = build_workers
-        self._root = root
+        # Taken at the start: what is edited during a long bench was not measured by it.
+        self._commit = describe_commit(root)
         self._created = datetime.now(timezone.utc)
         self._target: Target | None = None
         self._engine: Engine | None = None
@@ -89,10 +90,16 @@ class Session:
 
         Returns:
             The result, which is also kept.
+
+        Raises:
+            WorkerError: Worker processes cannot be started.
         """
         experiment = Experiment(case, strategies, plan, self._warm_engine(), progress)
         try:
             result = experiment.run()
+        except WorkerError:
+            self.close()  # the next case gets new workers
+            raise
         except KeyboardInterrupt:
             partial = experiment.result()
             if partial.runs:
@@ -111,7 +118,7 @@ class Session:
             schema_version=SCHEMA_VERSION,
             created=self._created.isoformat(timespec="seconds"),
             machine={**describe_machine(), "target": str(self._target)},
-            commit=describe_commit(self._root),
+            commit=self._commit,
             settings=settings,
             cases=self.results,
         )

@@ -141,6 +141,10 @@ class BuilderPool:
                 message = WorkerTimeout(f"no result after {self._timeout_s:g} s")
             else:
                 worker = reply.worker
+                if worker in self._idle:  # it died between two jobs
+                    self._idle.remove(worker)
+                    worker.kill()
+                    self._start_worker()
                 if worker not in self._busy:
                     continue  # the last message of a worker that was killed
                 message = reply.message or {}

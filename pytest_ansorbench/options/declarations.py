@@ -139,7 +139,6 @@ OPTIONS: Final = (
         values.share,
         "share of throughput that still counts as the same (default: 0.01)",
         "SHARE",
-        per_test=True,
     ),
     Option(
         "confidence",
@@ -147,7 +146,6 @@ OPTIONS: Final = (
         values.level,
         "confidence level of intervals (default: 0.95)",
         "LEVEL",
-        per_test=True,
     ),
     Option(
         "max_search_ratio",

@@ -42,6 +42,7 @@ class OneTest:
 
     def __call__(self, case: Case | str) -> CaseResult:
         """Tune, compare, judge; see `AnsorBench`."""
+        from pytest_ansorbench.measure import WorkerError
         from pytest_ansorbench.workloads import Case, UnknownCase, get
 
         __tracebackhide__ = True
@@ -58,7 +59,10 @@ class OneTest:
                 f"bad case {case!r}: expected a case or the id of one, e.g. workloads.CONV2D[0]",
                 pytrace=False,
             )
-        result = self._bench.run(self._item, case)
+        try:
+            result = self._bench.run(self._item, case)
+        except WorkerError as error:
+            pytest.fail(f"the measurement engine gave up: {error}", pytrace=False)
         self._judge(result)
         return result
 

@@ -5,6 +5,7 @@ from pytest_ansorbench.stats.bootstrap import RESAMPLES
 from pytest_ansorbench.stats.compare import PairingError, compare
 from pytest_ansorbench.stats.ert import expected_running_time
 from pytest_ansorbench.stats.gate import Limits, judge
+from pytest_ansorbench.stats.judge_case import judge_again, judge_case
 from pytest_ansorbench.stats.summary import MeanRatio, geometric_mean
 from pytest_ansorbench.stats.targets import fixed_target_s
 from pytest_ansorbench.stats.trajectory import Hit, first_hit
@@ -23,6 +24,8 @@ __all__ = [
     "fixed_target_s",
     "geometric_mean",
     "judge",
+    "judge_again",
+    "judge_case",
     "ratio_text",
     "summarize_arm",
 ]

@@ -1,0 +1,30 @@
+"""What is known of the time that is left."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+from pytest_ansorbench.bench import Standing
+
+STANDING = Standing(
+    case="doubling",
+    strategy="etc",
+    repeat=2,
+    repeats=3,
+    run_trials=7,
+    budget_trials=16,
+    best_gflops=12.34,
+    trials_done=25,
+    trials_total=100,
+    elapsed_s=50.0,
+)
+
+
+def test_the_pace_so_far_is_kept_up():
+    assert STANDING.remaining_s == 150.0
+    assert dataclasses.replace(STANDING, trials_done=100).remaining_s == 0.0
+
+
+def test_without_a_trial_there_is_no_pace():
+    assert dataclasses.replace(STANDING, trials_done=0).remaining_s == math.inf

@@ -1,0 +1,77 @@
+"""Parsers of option values: what they take, and what they say of what they do not."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_ansorbench.options import values
+
+
+@given(st.integers(1, 10**9))
+def test_whole_numbers_come_as_text_or_as_numbers(number):
+    parse = values.whole_number(1, 128)
+    assert parse(number) == parse(str(number)) == number
+
+
+@pytest.mark.parametrize("bad", [0, -1, "0", "1.5", 1.5, "", "x", None, True, [1]])
+def test_what_is_no_whole_number_is_told_what_is(bad):
+    with pytest.raises(ValueError, match=r"expected a whole number of at least 1, e\.g\. 128"):
+        values.whole_number(1, 128)(bad)
+
+
+@given(st.floats(min_value=1e-9, max_value=1e9))
+def test_numbers_come_as_text_or_as_numbers(number):
+    assert values.positive(number) == values.positive(repr(number)) == number
+
+
+@pytest.mark.parametrize("bad", [0, -1, "nan", math.nan, "inf", math.inf, "", None, True])
+def test_what_is_no_positive_number_is_told_what_is(bad):
+    with pytest.raises(ValueError, match=r"expected a number above 0, e\.g\. 30"):
+        values.positive(bad)
+
+
+@pytest.mark.parametrize(
+    ("parse", "inside", "outside"),
+    [(values.share, (0, "0.5", 0.999), (1, -0.1)), (values.level, (0.5, "0.95"), (0, 1, 95))],
+)
+def test_ranges_end_where_they_say(parse, inside, outside):
+    for value in inside:
+        assert parse(value) == float(value)
+    for value in outside:
+        with pytest.raises(ValueError, match="expected a"):
+            parse(value)
+
+
+@given(st.lists(st.text("abc-1", min_size=1), min_size=1, unique=True))
+def test_words_come_as_text_or_as_a_list(names):
+    expected = tuple(names)
+    assert values.words(", ".join(names)) == values.words(names) == values.words(expected)
+    assert values.words(names) == expected
+
+
+@pytest.mark.parametrize("bad", ["", "a,", ",", "a,a", ["a", "a"], 3, None])
+def test_missing_and_repeated_words_are_refused(bad):
+    with pytest.raises(ValueError, match=r"names separated by commas, e\.g\. default,etc"):
+        values.words(bad)
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"), [("yes", True), (" True ", True), (True, True), ("off", False), ("0", False)]
+)
+def test_yes_and_no_have_many_words(word, meant):
+    assert values.yes_or_no(word) is meant
+    with pytest.raises(ValueError, match="expected true or false"):
+        values.yes_or_no("maybe")
+
+
+def test_text_and_paths_are_not_blank():
+    assert values.text("main")(" v1 ") == "v1"
+    assert values.path("a/b.json") == Path("a/b.json")
+    for parse in (values.text("main"), values.path):
+        with pytest.raises(ValueError, match="expected"):
+            parse("  ")

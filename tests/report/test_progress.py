@@ -1,0 +1,47 @@
+"""The live line: what it says, how it is rewritten, that it goes away."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from pytest_ansorbench.report import LiveLine
+from pytest_ansorbench.report.progress import line
+from tests.bench.test_progress import STANDING
+
+
+def test_a_line_names_case_strategy_trials_best_and_time_left():
+    assert line(STANDING) == ("doubling  etc  repeat 2/3  trial 7/16  best 12.3 GFLOP/s  2:30 left")
+
+
+@pytest.mark.parametrize(
+    ("elapsed_s", "left"), [(1.0, "0:03 left"), (3000.0, "2:30:00 left"), (20.4, "1:01 left")]
+)
+def test_time_left_in_minutes_and_hours(elapsed_s, left):
+    assert line(dataclasses.replace(STANDING, elapsed_s=elapsed_s)).endswith(left)
+
+
+def test_unknowns_are_named():
+    text = line(dataclasses.replace(STANDING, best_gflops=0.0, trials_done=0))
+    assert "best no valid trial" in text
+    assert text.endswith("? left")
+
+
+def test_the_line_is_rewritten_in_place_and_wiped():
+    written: list[str] = []
+    live = LiveLine(written.append)
+    live.update(STANDING)
+    live.update(STANDING)  # too soon after the first
+    assert written == ["\r" + line(STANDING)]
+    live.clear()
+    assert written[1] == "\r" + " " * len(line(STANDING)) + "\r"
+    live.clear()
+    assert len(written) == 2
+
+
+def test_a_narrow_terminal_gets_a_shorter_line(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "20")
+    written: list[str] = []
+    LiveLine(written.append).update(STANDING)
+    assert written == ["\r" + line(STANDING)[:19]]
