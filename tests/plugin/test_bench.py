@@ -17,7 +17,9 @@ REAL_CASES = """
 import pytest
 from pytest_ansorbench import workloads
 
-SMALL = [workloads.BatchMatmul(batch=1, m=16, n=16, k=16), workloads.Softmax(m=16, n=16)]
+from tests.faults import Doubling
+
+SMALL = [workloads.BatchMatmul(batch=1, m=16, n=16, k=16), Doubling()]
 
 @pytest.mark.parametrize("case", SMALL, ids=str)
 def test_small(ansor_bench, case):
@@ -42,8 +44,8 @@ def test_real_searches_of_two_strategies_end_in_a_table(project):
     project.write("test_cases.py", REAL_CASES)
     outcome = project.bench(
         "--ansor-strategy=default,etc,random",
-        "--ansor-trials=6",
-        "--ansor-round=3",
+        "--ansor-trials=4",
+        "--ansor-round=2",
         "--ansor-repeats=2",
         "--ansor-final-samples=2",
         "--ansor-json=result.json",
@@ -51,13 +53,13 @@ def test_real_searches_of_two_strategies_end_in_a_table(project):
     )
     assert outcome.code == 0, outcome.text
     cells = rows(outcome.out)
-    assert [row[0] for row in cells[:6]] == ["matmul-b1-m16-n16-k16"] * 3 + ["softmax-m16-n16"] * 3
+    assert [row[0] for row in cells[:6]] == ["matmul-b1-m16-n16-k16"] * 3 + ["doubling"] * 3
     assert [row[1] for row in cells[:3]] == ["default", "etc", "random"]
     assert cells[-1][0] == "geometric mean"
     assert "phase=warm-up" in outcome.out
     runs = [run for case in project.json("result.json")["cases"] for run in case["runs"]]
     assert len(runs) == 2 * 3 * 2
-    assert all(len(run["trials"]) == 6 for run in runs)
+    assert all(1 <= len(run["trials"]) <= 4 for run in runs)
     assert all(len(run["final"]["latencies_s"]) == 2 for run in runs)
     assert {run["seed"] for run in runs} == {0, 1}
 
@@ -101,11 +103,15 @@ def test_faulty_candidates_are_failed_trials_and_the_search_goes_on(project):
             if run["strategy"] == "one"
             else ["ok", "run-error", "run-timeout", "wrong-result", "build-error", "ok"]
         )
-    assert rows(outcome.out)[1][-2:] == ["8/12", "-"]
+    assert rows(outcome.out)[1][-2:] == ["4/6", "-"]
 
 
 def test_a_strategy_without_a_valid_trial_breaks_its_gate(project):
-    outcome = project.bench("--ansor-strategy=one,never-right", "--ansor-min-throughput-ratio=0.5")
+    outcome = project.bench(
+        "--ansor-strategy=one,never-right",
+        "--ansor-min-throughput-ratio=0.5",
+        "--ansor-repeats=2",
+    )
     assert outcome.code == 1, outcome.text
     assert "throughput ratio" in outcome.out
 
