@@ -83,7 +83,7 @@ OPTIONS: Final = (
         "repeats",
         "repeats",
         values.whole_number(1, 5),
-        "runs of each strategy, each with its own seed (default: 3)",
+        "runs of each strategy, each with its own seed (default: 5)",
         "N",
         per_test=True,
     ),

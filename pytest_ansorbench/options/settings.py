@@ -47,7 +47,7 @@ class Settings:
     cases: tuple[str, ...] = ()
     trials: int = 128
     round_trials: int | None = None
-    repeats: int = 3
+    repeats: int = 5
     seed: int = 0
     order: Order = "interleaved"
     target: str | None = None

@@ -44,6 +44,7 @@ def legend(
 
 
 _MEANINGS: Final = {
+    "trials": "trials, failed: of all runs of an arm together; search time: mean of a run",
     "time_to_target": (
         "time to target: expected search time until the target is reached, counting all time "
         "of runs that miss it; '(k/n)' if only k of n runs reach it"
@@ -74,9 +75,10 @@ _ESTIMATED: Final = {
 def _interval(confidence: float, repeats: int) -> str:
     if repeats < 2:
         return "[low, high]: unknown, because one seed proves nothing; ask for more repeats"
+    caution = "; below 5 seeds it covers less than that" if repeats < 5 else ""
     return (
         f"[low, high]: {_percent(confidence)} interval over {_seeds(repeats)} "
-        f"(paired bootstrap, {RESAMPLES:,} resamples)"
+        f"(paired bootstrap, {RESAMPLES:,} resamples){caution}"
     )
 
 

@@ -26,12 +26,22 @@ def test_every_form_of_s_is_told_apart() -> None:
 
 
 def test_what_is_not_shown_is_not_explained() -> None:
-    assert explained("case", "strategy", "trials") == ""
+    assert explained("case", "strategy", "verdict").startswith("verdict:")
+    assert explained("case", "strategy", "throughput") == ""
     assert "interval" not in explained("time_to_target")
 
 
 def test_one_repeat_has_no_interval() -> None:
     assert "one seed proves nothing" in explained("search_ratio", repeats=1)
+
+
+def test_sums_and_means_are_told_apart() -> None:
+    assert "of all runs of an arm together" in explained("trials")
+
+
+def test_few_seeds_are_warned_of() -> None:
+    assert "below 5 seeds it covers less" in explained("search_ratio", repeats=4)
+    assert "covers less" not in explained("search_ratio", repeats=5)
 
 
 def test_odd_fractions_are_not_rounded() -> None:
