@@ -183,6 +183,8 @@ def test_an_interrupt_shows_what_finished_and_leaves_no_process(project):
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        # Whoever runs this suite in the background hands down an ignored SIGINT.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     with process:
         wait_until((project.root / "reached").exists)
