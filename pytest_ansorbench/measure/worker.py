@@ -15,8 +15,8 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Final, Literal
@@ -144,12 +144,9 @@ class Worker:
         return f": {lines[-1][:200]}" if lines else ""
 
 
+@dataclass(frozen=True, slots=True)
 class Reply:
     """What came from a worker: a message, or None for its death."""
 
-    __slots__ = ("message", "received_s", "worker")
-
-    def __init__(self, worker: Worker, message: dict[str, Any] | None) -> None:
-        self.worker = worker
-        self.message = message
-        self.received_s = time.monotonic()
+    worker: Worker
+    message: dict[str, Any] | None

@@ -37,18 +37,13 @@ class Option:
 
     @property
     def ini(self) -> str:
-        """In the ini file."""
-        return f"ansor_{self.word.replace('-', '_')}"
+        """In the ini file, and in pytest's option namespace."""
+        return f"ansor_{self.keyword}"
 
     @property
     def keyword(self) -> str:
         """In the marker."""
         return self.word.replace("-", "_")
-
-    @property
-    def dest(self) -> str:
-        """Attribute of pytest's option namespace."""
-        return f"ansor_{self.word.replace('-', '_')}"
 
 
 OPTIONS: Final = (

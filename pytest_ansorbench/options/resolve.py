@@ -32,10 +32,10 @@ def add_options(parser: pytest.Parser) -> None:
     for option in OPTIONS:
         if option.metavar is None:
             group.addoption(
-                option.flag, action="store_true", default=None, dest=option.dest, help=option.help
+                option.flag, action="store_true", default=None, dest=option.ini, help=option.help
             )
         else:
-            group.addoption(option.flag, metavar=option.metavar, dest=option.dest, help=option.help)
+            group.addoption(option.flag, metavar=option.metavar, dest=option.ini, help=option.help)
         parser.addini(option.ini, f"ini twin of {option.flag}: {option.help}", default=None)
 
 
@@ -77,7 +77,7 @@ def resolve(config: pytest.Config, marker: Mapping[str, Any] | None = None) -> S
 
 def _given(config: pytest.Config, marker: Mapping[str, Any], option: Option) -> tuple[str, object]:
     """Where the value in force comes from, and that value; None if nobody set it."""
-    value = config.getoption(option.dest)
+    value = config.getoption(option.ini)
     if value is not None:
         return option.flag, value
     if option.per_test and marker.get(option.keyword) is not None:

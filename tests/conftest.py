@@ -1,4 +1,4 @@
-"""A warm engine shared by the tests that search for real."""
+"""A warm engine shared by all tests that search for real; it starts with the first of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.measure import Engine, register_intrinsics
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def engine():
     target = resolve_target(None)
     register_intrinsics(target)
