@@ -39,7 +39,7 @@ def main() -> None:
     [task] = case.tasks()
     target = resolve_target(None)
     register_intrinsics(target)
-    with Engine(target, build_workers=2, build_timeout_s=30, run_timeout_s=30) as engine:
+    with Engine(target) as engine:
         searches = [
             Search(
                 task,

@@ -1,14 +1,15 @@
 """Checks, at the start of a bench, that the tools it stands on are there and fit together.
 
-A wrong pair of apache-tvm and apache-tvm-ffi ends in a segmentation fault minutes later, and
-a missing compiler in a thousand failed trials. Each is one sentence here instead.
+A wrong pair of apache-tvm and apache-tvm-ffi ends in a segmentation fault minutes later, a
+core that does not exist in a server that does not start. Each is one sentence here instead.
 """
 
 from __future__ import annotations
 
 import importlib
 import json
-import shutil
+import os
+from collections.abc import Sequence
 from importlib import metadata
 from typing import TYPE_CHECKING, Final
 
@@ -27,7 +28,7 @@ class ToolchainError(RuntimeError):
 
 
 def check_toolchain() -> None:
-    """Check TVM and its ffi package, LLVM, the compiler that links kernels, and xgboost.
+    """Check TVM and its ffi package, LLVM, and xgboost.
 
     Imports TVM, but only once its version is known to be safe.
 
@@ -38,7 +39,6 @@ def check_toolchain() -> None:
     _check_module("xgboost", "pip install xgboost  (or xgboost-cpu, without its GPU libraries)")
     _check_module("tvm", "pip install 'apache-tvm==0.27.*'")
     _check_llvm()
-    _check_compiler()
 
 
 def resolve_target(text: str | None) -> Target:
@@ -83,6 +83,39 @@ def resolve_target(text: str | None) -> Target:
     return target
 
 
+def check_cores(cores: Sequence[int] | None, threads: int) -> None:
+    """Check that kernels can be pinned to cores.
+
+    Args:
+        cores: The cores that were asked for; None for no pinning.
+        threads: Threads of a kernel.
+
+    Raises:
+        ToolchainError: The operating system cannot pin, a core is not there or not ours, or
+            they are fewer than the threads.
+    """
+    if cores is None:
+        return
+    text = ",".join(map(str, cores))
+    if not hasattr(os, "sched_setaffinity"):
+        raise ToolchainError(
+            f"bad --ansor-cores {text!r}: this operating system does not let a process choose "
+            "its cores; leave the option out"
+        )
+    usable = sorted(os.sched_getaffinity(0))
+    good = ",".join(map(str, usable[:threads]))
+    if not set(cores) <= set(usable):
+        raise ToolchainError(
+            f"bad --ansor-cores {text!r}: expected some of the cores this process may use, "
+            f"{', '.join(map(str, usable))}, e.g. {good}"
+        )
+    if len(cores) < threads:
+        raise ToolchainError(
+            f"bad --ansor-cores {text!r}: a kernel runs on {threads} threads, the target's "
+            f"num-cores, expected at least as many cores, e.g. {good}"
+        )
+
+
 def _check_versions() -> None:
     required = {
         requirement.name: requirement.specifier
@@ -116,17 +149,6 @@ def _check_llvm() -> None:
         raise ToolchainError(
             "this build of TVM cannot compile for CPUs, it has no LLVM: "
             "pip install 'apache-tvm==0.27.*' has it"
-        )
-
-
-def _check_compiler() -> None:
-    from tvm.support.cc import get_cc
-
-    compiler = get_cc()
-    if not compiler or shutil.which(compiler) is None:
-        raise ToolchainError(
-            "no C++ compiler on PATH to link kernels with: install g++ or clang "
-            "(e.g. apt-get install g++), or name one in the environment variable CXX"
         )
 
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, get_args
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 
 TrialStatus = Literal[
     "ok", "build-error", "build-timeout", "run-error", "run-timeout", "wrong-result"
@@ -39,6 +39,12 @@ class Trial:
             none of them, as a strategy with schedules of its own may propose.
         search_s: Search time of the run at the moment this trial was done.
         error: First line of the failure; empty if `ok`.
+        build_s: Seconds from the start of its compilation to its end, while others compile
+            beside it; None if not recorded, as before schema version 2.
+        run_s: Seconds to measure and check it, 0 if it did not get that far; None if not
+            recorded.
+        peak_memory_mb: Largest resident memory of its process, what it shares with others
+            included; None if not recorded.
     """
 
     round: int
@@ -48,6 +54,9 @@ class Trial:
     sketch: int
     search_s: float
     error: str = ""
+    build_s: float | None = None
+    run_s: float | None = None
+    peak_memory_mb: float | None = None
 
     @property
     def latency_s(self) -> float | None:
@@ -66,6 +75,8 @@ class Round:
         run_s: Seconds to measure them.
         learn_s: Seconds to update database, cost model and policies.
         decisions: What the strategy's policies report of this round, JSON values only.
+        restarts: How often in it the process that candidates are forked from died and was
+            started anew, which the clock counts.
     """
 
     index: int
@@ -74,6 +85,7 @@ class Round:
     run_s: float
     learn_s: float
     decisions: Mapping[str, Any] = field(default_factory=dict)
+    restarts: int = 0
 
     @property
     def search_s(self) -> float:
@@ -102,6 +114,33 @@ class Remeasurement:
         """Median of the samples, or None if the winner could not be measured."""
         return statistics.median(self.latencies_s) if self.status == "ok" else None
 
+    @property
+    def variation(self) -> float | None:
+        """Coefficient of variation: standard deviation over mean; None below two samples."""
+        if len(self.latencies_s) < 2:
+            return None
+        return statistics.stdev(self.latencies_s) / statistics.fmean(self.latencies_s)
+
+
+@dataclass(frozen=True, slots=True)
+class MachineState:
+    """What else the machine was doing, observed while the bench itself was at rest.
+
+    Attributes:
+        busy_cores: Cores' worth of time that went to anything but this bench.
+        stolen_cores: Cores' worth of time that a virtual machine's host gave to others.
+        load_1min: The operating system's load average, the bench's own load included; None
+            where there is none.
+        frequency_mhz: Current clock frequency, mean over cores; None if it cannot be read.
+        busiest: The processes that took most, as `name share-of-a-core`, the greatest first.
+    """
+
+    busy_cores: float
+    stolen_cores: float
+    load_1min: float | None
+    frequency_mhz: float | None
+    busiest: tuple[str, ...] = ()
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -119,6 +158,8 @@ class Run:
         trials: The trials, in order of measurement.
         final: The winner measured again, if that took place.
         stopped: Why the run ended before its budget; empty if it did not.
+        before: The machine when the run began; None if not recorded.
+        after: The machine after the winner's final measurement; None if not recorded.
     """
 
     case: str
@@ -132,6 +173,8 @@ class Run:
     trials: tuple[Trial, ...]
     final: Remeasurement | None = None
     stopped: str = ""
+    before: MachineState | None = None
+    after: MachineState | None = None
 
     @property
     def search_s(self) -> float:

@@ -5,6 +5,7 @@ All take two float32 vectors of length N, an input and an output, like `Doubling
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,8 +39,10 @@ def module(kind: str):
 
     Args:
         kind: `fine`; or one that at run time does `crash`, `hang`, `trash` (write gigabytes
-            past its output) or `wrong` (write other numbers); or that does not compile,
-            `unbuildable`; or does so for minutes, `endless-build`.
+            past its output), `overrun` (write 32 bytes past it), `wrong` (write other numbers),
+            `slow-and-wrong`,
+            or `greedy` (allocate without end); or that does not compile, `unbuildable`; or
+            does so for minutes and gigabytes, `endless-build`.
     """
     from tvm import IRModule
 
@@ -47,6 +50,7 @@ def module(kind: str):
     return IRModule({"main": function.with_attr("tirx.noalias", True)})
 
 
+@functools.cache  # parsing TVMScript takes a second
 def _functions():
     from tvm.script import tirx as T
 
@@ -61,6 +65,11 @@ def _functions():
             b[i] = a[i] * T.float32(3)
 
     @T.prim_func(s_tir=True)
+    def slow_and_wrong(a: T.Buffer((64,), "float32"), b: T.Buffer((64,), "float32")):
+        T.evaluate(T.call_extern("int32", "usleep", 1000))
+        b[0] = a[0] * T.float32(3)
+
+    @T.prim_func(s_tir=True)
     def crash(a: T.Buffer((64,), "float32"), b: T.Buffer((64,), "float32")):
         T.evaluate(T.call_extern("int32", "abort"))
         b[0] = a[0]
@@ -69,6 +78,21 @@ def _functions():
     def trash(a: T.Buffer((64,), "float32"), b: T.Buffer((64,), "float32")):
         for i in T.serial(T.int64(4294967296)):
             b[i] = a[0]
+
+    @T.prim_func(s_tir=True)
+    def overrun(a: T.Buffer((64,), "float32"), b: T.Buffer((64,), "float32")):
+        for i in range(72):
+            b[i] = a[i % 64] * T.float32(2)
+
+    @T.prim_func(s_tir=True)
+    def greedy(a: T.Buffer((64,), "float32"), b: T.Buffer((64,), "float32")):
+        for _ in range(1000000):
+            T.evaluate(
+                T.call_extern(
+                    "handle", "TVMBackendAllocWorkspace", 1, 0, T.uint64(100000000), 2, 32
+                )
+            )
+        b[0] = a[0]
 
     @T.prim_func(s_tir=True)
     def hang(a: T.Buffer((64,), "float32"), b: T.Buffer((64,), "float32")):
@@ -88,8 +112,11 @@ def _functions():
     return {
         "fine": fine,
         "wrong": wrong,
+        "slow-and-wrong": slow_and_wrong,
         "crash": crash,
         "trash": trash,
+        "overrun": overrun,
+        "greedy": greedy,
         "hang": hang,
         "unbuildable": unbuildable,
         "endless-build": endless_build,

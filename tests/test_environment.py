@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
-from pytest_ansorbench.environment import ToolchainError, check_toolchain, resolve_target
+from pytest_ansorbench.environment import (
+    ToolchainError,
+    check_cores,
+    check_toolchain,
+    resolve_target,
+)
 
 
 @pytest.mark.parametrize("text", [None, "llvm", '{"kind": "llvm"}'])
@@ -22,6 +29,27 @@ def test_what_is_given_is_kept():
 
 def test_a_complete_toolchain_passes():
     check_toolchain()
+
+
+def test_cores_that_are_there_and_enough_pass():
+    check_cores(None, 2)
+    check_cores(tuple(os.sched_getaffinity(0)), 1)
+
+
+@pytest.mark.parametrize(
+    ("cores", "threads", "reason"),
+    [((100_000,), 1, "expected some of the cores"), ((0,), 2, "runs on 2 threads")],
+)
+def test_cores_that_do_not_do_are_refused_with_an_example(cores, threads, reason, monkeypatch):
+    monkeypatch.setattr("os.sched_getaffinity", lambda pid: {0, 1})
+    with pytest.raises(ToolchainError, match=rf"^bad --ansor-cores '\d+': .*{reason}.*e\.g\. 0"):
+        check_cores(cores, threads)
+
+
+def test_where_cores_cannot_be_chosen_the_option_is_refused(monkeypatch):
+    monkeypatch.delattr("os.sched_setaffinity")
+    with pytest.raises(ToolchainError, match="leave the option out"):
+        check_cores((0,), 1)
 
 
 def test_a_tvm_without_llvm_is_refused(monkeypatch):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from pytest_ansorbench.bench.progress import Progress, Silent, Standing
+from pytest_ansorbench.measure.machine_state import observe_machine
 from pytest_ansorbench.records import CaseResult, Run
 from pytest_ansorbench.search.loop import Search
 from pytest_ansorbench.stats import Limits, judge_case
@@ -113,6 +114,7 @@ class Experiment:
 
     def _run_repeat(self, repeat: int) -> None:
         searches = [self._search(strategy, repeat) for strategy in self._strategies]
+        before = observe_machine()
         if self._plan.order == "interleaved":
             self._take_turns(searches, lead=repeat)
         else:
@@ -125,12 +127,12 @@ class Experiment:
         )
         for search, final in zip(searches, finals, strict=True):
             search.record_final(final)
-        self._runs += [search.record() for search in searches]
+        after = observe_machine()
+        self._runs += [replace(search.record(), before=before, after=after) for search in searches]
 
     def _take_turns(self, searches: Sequence[Search], *, lead: int) -> None:
         """Step the searches round by round until all are finished, each leading in turn."""
         while not all(search.finished for search in searches):
-            self._engine.refresh()
             for search in _rotated(searches, lead):
                 search.step()
             lead += 1

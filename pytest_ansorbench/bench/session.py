@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.bench.experiment import Experiment, Plan
-from pytest_ansorbench.environment import check_toolchain, resolve_target
-from pytest_ansorbench.measure import Engine, WorkerError, register_intrinsics
+from pytest_ansorbench.environment import check_cores, check_toolchain, resolve_target
+from pytest_ansorbench.measure import Engine, EngineSettings, WorkerError, register_intrinsics
 from pytest_ansorbench.records import SCHEMA_VERSION, CaseResult, Result
 from pytest_ansorbench.storage import describe_commit, describe_machine
 
@@ -31,24 +31,18 @@ class Session:
         self,
         *,
         target: str | None,
-        build_workers: int | None,
-        build_timeout_s: float,
-        run_timeout_s: float,
+        engine: EngineSettings,
         root: Path,
     ) -> None:
         """Prepare a session; nothing is checked or started yet.
 
         Args:
             target: TVM target as users give it; None for this machine's CPU.
-            build_workers: Processes that compile; None for one per core.
-            build_timeout_s: Seconds a candidate may take to compile.
-            run_timeout_s: Seconds a candidate may take to be measured.
+            engine: How candidates are built and run.
             root: Folder of the project, whose commit is recorded.
         """
-        self._build_timeout_s = build_timeout_s
-        self._run_timeout_s = run_timeout_s
         self._target_text = target
-        self._build_workers = build_workers
+        self._engine_settings = engine
         # Taken at the start: what is edited during a long bench was not measured by it.
         self._commit = describe_commit(root)
         self._created = datetime.now(timezone.utc)
@@ -62,13 +56,14 @@ class Session:
         return tuple(self._results)
 
     def prepare(self) -> None:
-        """Check the toolchain and the target; imports TVM.
+        """Check the toolchain, the target and the cores; imports TVM.
 
         Raises:
             ToolchainError: Something is missing or does not fit.
         """
         check_toolchain()
         self._target = resolve_target(self._target_text)
+        check_cores(self._engine_settings.cores, int(self._target.attrs["num-cores"]))
         register_intrinsics(self._target)
 
     def run(
@@ -134,10 +129,5 @@ class Session:
             self.prepare()
         if self._engine is None:
             assert self._target is not None
-            self._engine = Engine(
-                self._target,
-                build_workers=self._build_workers or int(self._target.attrs["num-cores"]),
-                build_timeout_s=self._build_timeout_s,
-                run_timeout_s=self._run_timeout_s,
-            )
+            self._engine = Engine(self._target, self._engine_settings)
         return self._engine

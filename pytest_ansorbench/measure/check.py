@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import io
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pytest_ansorbench.measure.arguments import aligned
 from pytest_ansorbench.workloads.case import Check
 
 if TYPE_CHECKING:
@@ -35,16 +36,18 @@ def mismatch(output: NDArray[np.float32], check: Check) -> str:
     )
 
 
-def save_check(check: Check, path: Path) -> None:
-    """Write a check to an `.npz` file, for `load_check`."""
+def dump_check(check: Check) -> bytes:
+    """Pack a check as an `.npz` archive, for `load_check`."""
     arrays: dict[str, Any] = {f"input{i}": array for i, array in enumerate(check.inputs)}
     tolerance = np.array([check.rtol, check.atol])
-    np.savez(path, expected=check.expected, tolerance=tolerance, **arrays)
+    archive = io.BytesIO()
+    np.savez(archive, expected=check.expected, tolerance=tolerance, **arrays)
+    return archive.getvalue()
 
 
-def load_check(path: Path) -> Check:
-    """Read what `save_check` wrote. Never unpickles."""
-    with np.load(path, allow_pickle=False) as arrays:
-        inputs = tuple(arrays[f"input{i}"] for i in range(len(arrays.files) - 2))
+def load_check(archive: bytes) -> Check:
+    """Unpack what `dump_check` packed, with aligned inputs. Never unpickles."""
+    with np.load(io.BytesIO(archive), allow_pickle=False) as arrays:
+        inputs = tuple(aligned(arrays[f"input{i}"]) for i in range(len(arrays.files) - 2))
         rtol, atol = (float(value) for value in arrays["tolerance"])
         return Check(inputs, arrays["expected"], rtol, atol)

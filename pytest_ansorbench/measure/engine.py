@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
+import select
+import statistics
 import time
-from collections.abc import Sequence
-from pathlib import Path
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Final
 
-import psutil
-
-from pytest_ansorbench.measure.builder import BuilderPool
-from pytest_ansorbench.measure.check import save_check
+from pytest_ansorbench.measure.check import dump_check
+from pytest_ansorbench.measure.fork_server import ForkServer, ServerDied, WorkerError
+from pytest_ansorbench.measure.kernel import (
+    Kernel,
+    KernelDied,
+    KernelError,
+    KernelTimeout,
+    Shapes,
+    WrongOutput,
+)
 from pytest_ansorbench.measure.outcomes import Built, Measured
-from pytest_ansorbench.measure.policy import FixedMeasurement
-from pytest_ansorbench.measure.runner import LocalRunner
+from pytest_ansorbench.measure.policy import ColdMeasurement, FixedMeasurement, Measurement
+from pytest_ansorbench.measure.settings import EngineSettings
+from pytest_ansorbench.records import TrialStatus
 
 if TYPE_CHECKING:
     from tvm import IRModule
@@ -26,57 +33,55 @@ if TYPE_CHECKING:
 
     from pytest_ansorbench.workloads.case import Check
 
-
 #: After a kernel, TVM's pool of threads busy-waits for the next one: 300,000 turns, 0.15 s of
 #: CPU here. A kernel that another process starts meanwhile measured twice its latency.
 SETTLE_S: Final = 0.3
 
-
-_PREFIX: Final = "ansor-bench-"
+#: A server that dies is replaced, but not for ever.
+_MOST_RESTARTS_IN_A_ROW: Final = 3
 
 
 class Engine:
-    """Warm build and run workers with a folder for their files; a context manager.
+    """Compiles and measures candidates, each in a process of its own; a context manager.
 
-    Leaving it kills the workers and removes the folder, whatever happened inside. All arms of
+    The processes are forks of one warm server. To build, up to `build_workers` of them compile
+    at a time, to machine code in their own memory: no file, no linker. Then they wait, and
+    `run` lets one at a time make its arguments, run, compare its output, and exit. All arms of
     an experiment share one engine, so that none is measured by other means than the others.
 
     Attributes:
         target: What candidates are compiled for.
+        restarts: How often the fork server had to be replaced.
     """
 
+    #: Candidates to build before they are run, at most: each holds some 30 MB until then.
+    capacity: Final = 64
+
     def __init__(
-        self, target: Target, *, build_workers: int, build_timeout_s: float, run_timeout_s: float
+        self,
+        target: Target,
+        settings: EngineSettings = EngineSettings(),  # noqa: B008 - frozen
     ) -> None:
-        """Start the workers and wait until they are warm.
+        """Start the fork server and wait until it is warm.
 
         Args:
             target: What to compile for; its `num-cores` is the number of kernel threads.
-            build_workers: Processes that compile.
-            build_timeout_s: Seconds a candidate may take to compile.
-            run_timeout_s: Seconds a candidate may take to be measured.
+            settings: How to build and run.
 
         Raises:
-            WorkerError: A worker did not start; the message holds the cause.
+            WorkerError: The server did not start; the message holds the cause.
         """
+        from tvm.ir import save_json
+
         self.target = target
+        self.restarts = 0
+        self._serialize: Callable[[IRModule], str] = save_json
+        self._settings = settings
         self._threads = int(target.attrs["num-cores"])
-        self._run_timeout_s = run_timeout_s
-        _remove_leftovers()
-        self._folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
-        self._checks: dict[int, tuple[Check, Path]] = {}
-        self._builder: BuilderPool | None = None
-        self._runner: LocalRunner | None = None
-        try:
-            self._builder = BuilderPool(
-                target, self._folder, workers=build_workers, timeout_s=build_timeout_s
-            )
-            self._runner = self._start_runner("runner")
-            self._builder.wait_until_warm()
-            self._runner.wait_until_warm()
-        except BaseException:
-            self.close()
-            raise
+        self._build_workers = settings.build_workers or self._threads
+        self._loaded: Check | None = None
+        self._restarts_in_a_row = 0
+        self._server = self._new_server()
 
     def __enter__(self) -> Engine:
         return self
@@ -89,36 +94,55 @@ class Engine:
     ) -> None:
         self.close()
 
-    def build(self, mods: Sequence[IRModule]) -> list[Built]:
-        """Compile candidates in parallel; one outcome per module, in order."""
-        assert self._builder is not None
-        return self._builder.build(mods)
+    def build(self, mods: Sequence[IRModule], check: Check | None) -> list[Built]:
+        """Compile candidates in parallel.
+
+        Args:
+            mods: The scheduled modules; no more than `capacity`, lest memory runs out.
+            check: Inputs and expected output, if known; the candidates are forked with them.
+
+        Returns:
+            One outcome per module, in order. Each compiled one holds a process until it is
+            run, discarded, or the engine closed.
+
+        Raises:
+            WorkerError: The fork server died and cannot be started again.
+        """
+        return self._build([self._serialize(mod).encode() for mod in mods], check)
 
     def run(
         self,
         built: Built,
         args_info: Sequence[ArgInfo],
-        measurement: FixedMeasurement,
-        check: Check | None,
+        measurement: Measurement,
+        *,
+        best_s: float | None = None,
     ) -> Measured:
-        """Measure one built candidate, and remove its artifact.
+        """Measure one built candidate, and end its process.
 
         Args:
             built: The candidate; if building failed, so did the trial.
-            args_info: The kernel's arguments.
+            args_info: The kernel's arguments, inputs then output.
             measurement: How long to run it.
-            check: Inputs and expected output, if known.
+            best_s: Latency of the run's best valid trial so far; None if there is none.
 
         Returns:
-            The trial's outcome.
+            The trial's outcome. A candidate that would be the best so far is `ok` only if its
+            output is right; under `check="all"`, any candidate.
+
+        Raises:
+            WorkerError: The fork server died and cannot be started again.
         """
-        if built.artifact is None:
-            return Measured(built.status, error=built.error)
-        assert self._runner is not None
-        try:
-            return self._runner.run(built.artifact, args_info, measurement, self._saved(check))
-        finally:
-            built.artifact.unlink(missing_ok=True)
+        if built.kernel is None:
+            return _not_run(built)
+        started_s = time.monotonic()
+        outcome = self._run(built.kernel, _shapes(args_info), measurement, best_s)
+        return replace(outcome, build_s=built.build_s, run_s=time.monotonic() - started_s)
+
+    def discard(self, built: Built) -> None:
+        """End the process of a candidate that will not be run; does nothing if it has ended."""
+        if built.kernel is not None:
+            built.kernel.child.kill()
 
     def remeasure(
         self,
@@ -131,7 +155,7 @@ class Engine:
 
         Sample by sample the kernels alternate, so that a drift of the machine's speed meets
         all of them alike; each has a process of its own that has run nothing else. Between
-        samples all processes come to rest.
+        samples all processes come to rest. Outputs are compared at the end.
 
         Args:
             winners: Scheduled module and arguments per arm; None for an arm without a winner.
@@ -140,72 +164,214 @@ class Engine:
 
         Returns:
             One outcome per winner, in order; None where there was no winner.
+
+        Raises:
+            WorkerError: The fork server died and cannot be started again.
         """
         present = [winner for winner in winners if winner is not None]
-        built = self.build([mod for mod, _ in present])
-        outcomes = [Measured(each.status, error=each.error) for each in built]
-        runners: list[LocalRunner] = []
-        try:
-            for arm in range(len(present)):
-                runners.append(self._start_runner(f"fresh-{arm}"))
-            for runner in runners:
-                runner.wait_until_warm()
-            for turn in range(samples + 1):
-                for arm, (_, args_info) in enumerate(present):
-                    artifact, so_far = built[arm].artifact, outcomes[arm]
-                    if artifact is None or so_far.status != "ok":
-                        continue
-                    time.sleep(SETTLE_S)
-                    sample = runners[arm].run(
-                        artifact, args_info, FixedMeasurement(), self._saved(check)
-                    )
-                    if sample.status != "ok":
-                        outcomes[arm] = sample
-                    elif turn > 0:  # the first finds cold caches and a sleeping core
-                        outcomes[arm] = Measured("ok", so_far.latencies_s + sample.latencies_s)
-        finally:
-            for runner in runners:
-                runner.close()
-            for each in built:
-                if each.artifact is not None:
-                    each.artifact.unlink(missing_ok=True)
-        in_order = iter(outcomes)
-        return [None if winner is None else next(in_order) for winner in winners]
-
-    def refresh(self) -> None:
-        """Replace workers that have served long enough. To be called outside the clock."""
-        assert self._builder is not None
-        assert self._runner is not None
-        self._builder.refresh()
-        self._runner.refresh()
+        programs = [self._serialize(mod).encode() for mod, _ in present]
+        shapes = [_shapes(args_info) for _, args_info in present]
+        while True:
+            built = self._build(programs, check)
+            try:
+                in_order = iter(self._take_turns(built, shapes, samples))
+            except ServerDied:
+                self._restart()
+            else:
+                return [None if winner is None else next(in_order) for winner in winners]
 
     def close(self) -> None:
-        """Kill the workers and remove the folder."""
-        if self._builder is not None:
-            self._builder.close()
-        if self._runner is not None:
-            self._runner.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        """End all processes."""
+        self._server.close()
 
-    def _start_runner(self, name: str) -> LocalRunner:
-        return LocalRunner(
-            self._folder, name=name, threads=self._threads, timeout_s=self._run_timeout_s
+    def _build(self, programs: Sequence[bytes], check: Check | None) -> list[Built]:
+        waiting = deque(range(len(programs)))
+        busy: dict[Kernel, tuple[int, float]] = {}
+        outcomes: dict[int, Built] = {}
+        while waiting or busy:
+            try:
+                while waiting and len(busy) < self._build_workers:
+                    started_s = time.monotonic()
+                    kernel = self._begin_build(programs[waiting[0]], check)
+                    busy[kernel] = (waiting.popleft(), started_s)
+                for kernel in _ready(list(busy)):
+                    job, started_s = busy[kernel]
+                    outcomes[job] = self._built(kernel, started_s)
+                    del busy[kernel]
+            except ServerDied:
+                # Its children died with it, which is no fault of theirs.
+                waiting.extendleft(sorted((job for job, _ in busy.values()), reverse=True))
+                busy.clear()
+                self._restart()
+        return [outcomes[job] for job in range(len(programs))]
+
+    def _begin_build(self, program: bytes, check: Check | None) -> Kernel:
+        if check is not self._loaded:
+            self._server.load(b"" if check is None else dump_check(check))
+            self._loaded = check
+        child = self._server.fork()
+        kernel = Kernel(child, program, check, flush_cache_mb=self._settings.flush_cache_mb)
+        kernel.begin_build(str(self.target), self._settings.build_timeout_s)
+        return kernel
+
+    def _built(self, kernel: Kernel, started_s: float) -> Built:
+        status: TrialStatus = "build-error"
+        error = ""
+        try:
+            kernel.receive()
+        except KernelError as failure:
+            error = str(failure)
+        except KernelTimeout:
+            status, error = "build-timeout", f"no result after {self._settings.build_timeout_s:g} s"
+        except KernelDied:
+            pass
+        else:
+            return Built("ok", kernel, time.monotonic() - started_s)
+        ended = kernel.end()
+        return Built(
+            status,
+            None,
+            time.monotonic() - started_s,
+            error=error or ended.cause,
+            peak_memory_mb=ended.peak_memory_mb,
         )
 
-    def _saved(self, check: Check | None) -> Path | None:
-        if check is None:
-            return None
-        if id(check) not in self._checks:
-            path = self._folder / f"check-{len(self._checks)}.npz"
-            save_check(check, path)
-            # Kept with the check itself, so that its id stays its own.
-            self._checks[id(check)] = (check, path)
-        return self._checks[id(check)][1]
+    def _run(
+        self, kernel: Kernel, shapes: Shapes, measurement: Measurement, best_s: float | None
+    ) -> Measured:
+        """Measure a candidate; if the fork server has died, compile it again first."""
+        while True:
+            try:
+                outcome = self._measured(kernel, shapes, measurement, best_s)
+            except ServerDied:
+                if kernel.child.server is self._server:
+                    self._restart()
+                [built] = self._build([kernel.program], kernel.check)
+                if built.kernel is None:
+                    return _not_run(built)
+                kernel = built.kernel
+            else:
+                self._restarts_in_a_row = 0
+                return outcome
+
+    def _measured(
+        self, kernel: Kernel, shapes: Shapes, measurement: Measurement, best_s: float | None
+    ) -> Measured:
+        def work() -> tuple[float, ...]:
+            kernel.make_arguments(shapes)
+            policy = ColdMeasurement() if self._settings.flush_cache_mb else measurement
+            samples = policy.measure(kernel, best_s)
+            wins = best_s is None or statistics.median(samples) < best_s
+            if wins or self._settings.check == "all":
+                kernel.verify()
+            return samples
+
+        outcome = self._attempt(kernel, work)
+        if outcome.status != "ok":
+            return outcome
+        return replace(outcome, peak_memory_mb=kernel.end().peak_memory_mb)
+
+    def _take_turns(
+        self, built: Sequence[Built], all_shapes: Sequence[Shapes], samples: int
+    ) -> list[Measured]:
+        outcomes = [Measured("ok") if each.kernel else _not_run(each) for each in built]
+        final = ColdMeasurement(samples=1) if self._settings.flush_cache_mb else FixedMeasurement()
+        shapes = {each.kernel: of_each for each, of_each in zip(built, all_shapes, strict=True)}
+
+        def attempt(arm: int, work: Callable[[Kernel], tuple[float, ...]]) -> None:
+            kernel, so_far = built[arm].kernel, outcomes[arm]
+            if kernel is None or so_far.status != "ok":
+                return
+            outcome = self._attempt(kernel, lambda: work(kernel))
+            if outcome.status == "ok":
+                outcome = replace(outcome, latencies_s=so_far.latencies_s + outcome.latencies_s)
+            outcomes[arm] = outcome
+
+        def first(kernel: Kernel) -> tuple[float, ...]:
+            kernel.make_arguments(shapes[kernel])
+            final.measure(kernel, None)  # finds a sleeping core
+            return ()
+
+        def sample(kernel: Kernel) -> tuple[float, ...]:
+            time.sleep(SETTLE_S)
+            return final.measure(kernel, None)
+
+        def last(kernel: Kernel) -> tuple[float, ...]:
+            kernel.verify()
+            return ()
+
+        for work in (first, *[sample] * samples, last):
+            for arm in range(len(built)):
+                attempt(arm, work)
+        for each, outcome in zip(built, outcomes, strict=True):
+            if each.kernel is not None and outcome.status == "ok":
+                each.kernel.end()
+        return outcomes
+
+    def _attempt(self, kernel: Kernel, work: Callable[[], tuple[float, ...]]) -> Measured:
+        """Do something with a kernel; if that fails, its process has ended."""
+        kernel.allow(self._settings.run_timeout_s)
+        status: TrialStatus = "run-error"
+        error = ""
+        try:
+            return Measured("ok", work())
+        except KernelError as failure:
+            error = str(failure)
+        except KernelTimeout:
+            status, error = "run-timeout", f"no result after {self._settings.run_timeout_s:g} s"
+        except WrongOutput as wrong:
+            status, error = "wrong-result", str(wrong)
+        except KernelDied:
+            pass  # the end tells the cause
+        ended = kernel.end()
+        return Measured(status, error=error or ended.cause, peak_memory_mb=ended.peak_memory_mb)
+
+    def _restart(self) -> None:
+        self.restarts += 1
+        self._restarts_in_a_row += 1
+        self._server.close()
+        if self._restarts_in_a_row > _MOST_RESTARTS_IN_A_ROW:
+            raise WorkerError(
+                f"the fork server died {self._restarts_in_a_row} times in a row: is something "
+                "killing it, or is the machine out of memory?"
+            )
+        self._server = self._new_server()
+        self._loaded = None
+
+    def _new_server(self) -> ForkServer:
+        server = ForkServer(
+            threads=self._threads,
+            memory_limit_mb=self._settings.memory_limit_mb,
+            cores=self._settings.cores,
+        )
+        try:
+            server.wait_until_warm()
+        except BaseException:
+            server.close()
+            raise
+        return server
 
 
-def _remove_leftovers() -> None:
-    """Remove folders of processes that were killed before they could do so themselves."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*"):
-        pid = folder.name.removeprefix(_PREFIX).partition("-")[0]
-        if pid.isdigit() and not psutil.pid_exists(int(pid)):
-            shutil.rmtree(folder, ignore_errors=True)
+def _not_run(built: Built) -> Measured:
+    """The outcome of a candidate that failed to compile."""
+    return Measured(
+        built.status,
+        error=built.error,
+        build_s=built.build_s,
+        peak_memory_mb=built.peak_memory_mb,
+    )
+
+
+def _ready(busy: Sequence[Kernel]) -> list[Kernel]:
+    """Wait until some kernels have a reply, or have none in time; these kernels."""
+    patience_s = min(kernel.patience_s for kernel in busy)
+    replied, _, _ = select.select(busy, [], [], patience_s)
+    return [kernel for kernel in busy if kernel in replied or not kernel.patience_s]
+
+
+def _shapes(args_info: Sequence[ArgInfo]) -> Shapes:
+    """Data type and shape of each argument."""
+    return [
+        (str(dtype), [int(extent) for extent in shape])
+        for _, dtype, shape in (info.as_json() for info in args_info)
+    ]

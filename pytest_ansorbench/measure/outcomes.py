@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_ansorbench.records import TrialStatus
+
+if TYPE_CHECKING:
+    from pytest_ansorbench.measure.kernel import Kernel
 
 
 @dataclass(frozen=True)
@@ -14,13 +17,17 @@ class Built:
 
     Attributes:
         status: `ok`, `build-error` or `build-timeout`.
-        artifact: The shared library; None unless `ok`.
+        kernel: The compiled candidate in a process of its own; None unless `ok`.
+        build_s: Seconds from fork to machine code.
         error: First line of the failure; empty if `ok`.
+        peak_memory_mb: Peak memory of a process that ended in failure; 0 if `ok`.
     """
 
     status: TrialStatus
-    artifact: Path | None
+    kernel: Kernel | None
+    build_s: float
     error: str = ""
+    peak_memory_mb: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -31,8 +38,14 @@ class Measured:
         status: `ok`, or what went wrong in building or running.
         latencies_s: Seconds per kernel call, one entry a sample; empty unless `ok`.
         error: First line of the failure; empty if `ok`.
+        build_s: Seconds it took to compile.
+        run_s: Seconds it took to measure and check; 0 if it did not get that far.
+        peak_memory_mb: Peak memory of its process.
     """
 
     status: TrialStatus
     latencies_s: tuple[float, ...] = ()
     error: str = ""
+    build_s: float = 0.0
+    run_s: float = 0.0
+    peak_memory_mb: float = 0.0

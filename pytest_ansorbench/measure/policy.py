@@ -1,16 +1,60 @@
-"""How long a kernel is run to learn its latency."""
+"""How long a kernel is run to learn its latency: the measurement policies.
+
+A policy runs in the parent, with a stopwatch on a kernel that waits in its own process, and
+may be anyone's: a strategy takes any object with a `measure` like theirs.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Final, Protocol
+
+#: A mean of 0 s, as a clock may show for a kernel that does nothing, must not divide.
+_SHORTEST_S: Final = 1e-9
+
+
+class Stopwatch(Protocol):
+    """Times one kernel on its real inputs."""
+
+    def first_call(self) -> float:
+        """Call the kernel once; seconds, with cold caches and threads yet to start."""
+        ...
+
+    def time(self, calls: int, samples: int = 1) -> tuple[float, ...]:
+        """Call the kernel once uncounted, then time `samples` times `calls` calls.
+
+        Returns:
+            Mean seconds per call, one entry a sample.
+        """
+        ...
+
+
+class Measurement(Protocol):
+    """A measurement policy."""
+
+    def measure(self, kernel: Stopwatch, best_s: float | None) -> tuple[float, ...]:
+        """Measure a kernel.
+
+        Args:
+            kernel: What to measure.
+            best_s: Latency of the run's best valid trial so far; None if there is none.
+
+        Returns:
+            Seconds per call, one entry a sample; the trial's latency is their median.
+        """
+        ...
 
 
 @dataclass(frozen=True)
 class FixedMeasurement:
     """The same effort for every candidate: MetaSchedule's `EvaluatorConfig`, stock values.
 
-    One uncounted call, then `repeat` samples, each the mean of at least `number` calls and
-    of as many as fill `min_repeat_ms`.
+    `repeat` samples, each the mean of at least `number` calls and of as many as fill
+    `min_repeat_ms`. TVM's evaluator guesses how many calls that takes from a first few, and
+    when these fall short by a hair it starts all over with 1.6 times as many; with kernels
+    that get faster as they warm up that is the rule: 175 ms for a sample of 100 ms. Here what
+    is missing is added instead. The first few, if too short to count, do not count, as in TVM.
 
     Attributes:
         number: Calls a sample averages over, at least.
@@ -21,3 +65,87 @@ class FixedMeasurement:
     number: int = 3
     repeat: int = 1
     min_repeat_ms: int = 100
+
+    def measure(self, kernel: Stopwatch, best_s: float | None) -> tuple[float, ...]:
+        """Measure a kernel, whatever the best so far."""
+        return tuple(self._sample(kernel) for _ in range(self.repeat))
+
+    def _sample(self, kernel: Stopwatch) -> float:
+        [mean_s] = kernel.time(self.number)
+        if mean_s * self.number >= self.min_repeat_ms / 1e3:
+            return mean_s
+        spent_s, done = 0.0, 0
+        while (missing_s := self.min_repeat_ms / 1e3 - spent_s) > 0:
+            calls = max(self.number, _calls(missing_s, mean_s))
+            [mean_s] = kernel.time(calls)
+            spent_s += max(mean_s, _SHORTEST_S) * calls
+            done += calls
+        return spent_s / done
+
+
+@dataclass(frozen=True)
+class RacingMeasurement:
+    """Little effort for those that cannot win, full effort for those that may.
+
+    Three heats; who is clearly slower than the best so far goes no further and keeps the
+    latency it showed, which is all that a cost model needs of a slow candidate:
+
+    1. A glance: one call. It is cold, so only what takes at least `glance_ms` and more than
+       `glance_ratio` times the best is given up.
+    2. A brief run of `brief_ms`. What is more than `contender_ratio` times the best is given
+       up: means over 10 ms scatter by a few percent, so a true winner passes.
+    3. The full run: `samples` samples that fill `full_ms` together, as long as a stock
+       sample, so that the median shrugs off a disturbance.
+
+    `benchmarks/racing.py` shows what this does to which schedule wins.
+
+    Attributes:
+        glance_ms: Milliseconds that a first call may take whatever the best so far.
+        glance_ratio: Latency over the best so far above which one call is enough.
+        brief_ms: Milliseconds of the brief run.
+        contender_ratio: Latency over the best so far up to which a candidate is a contender.
+        full_ms: Milliseconds of the full run, all samples together.
+        samples: Samples of the full run; fewer if the kernel is slow.
+    """
+
+    glance_ms: float = 10.0
+    glance_ratio: float = 4.0
+    brief_ms: float = 10.0
+    contender_ratio: float = 1.25
+    full_ms: float = 100.0
+    samples: int = 5
+
+    def measure(self, kernel: Stopwatch, best_s: float | None) -> tuple[float, ...]:
+        """Measure a kernel as far as it stays in the race."""
+        best_s = math.inf if best_s is None else best_s
+        first_s = kernel.first_call()
+        if first_s >= self.glance_ms / 1e3 and first_s > self.glance_ratio * best_s:
+            return (first_s,)
+        [mean_s] = kernel.time(_calls(self.brief_ms / 1e3, first_s))
+        if mean_s > self.contender_ratio * best_s:
+            return (mean_s,)
+        calls = max(3, _calls(self.full_ms / 1e3, mean_s))
+        samples = min(self.samples, calls)
+        return kernel.time(math.ceil(calls / samples), samples)
+
+
+@dataclass(frozen=True)
+class ColdMeasurement:
+    """Single calls, each after the caches were emptied: what an engine that flushes uses.
+
+    It takes the place of a strategy's own policy, which averages over calls that find their
+    data in the cache. TVM's own advice for its cache flush is one call a sample as well.
+
+    Attributes:
+        samples: Calls, each a sample of its own.
+    """
+
+    samples: int = 10
+
+    def measure(self, kernel: Stopwatch, best_s: float | None) -> tuple[float, ...]:
+        """Measure a kernel, whatever the best so far."""
+        return kernel.time(1, self.samples)
+
+
+def _calls(duration_s: float, latency_s: float) -> int:
+    return max(1, math.ceil(duration_s / max(latency_s, _SHORTEST_S)))

@@ -103,7 +103,7 @@ OPTIONS: Final = (
         "build_workers",
         "build-workers",
         values.whole_number(1, 2),
-        "processes that compile candidates (default: one per core)",
+        "candidates that compile at a time (default: one per core)",
         "N",
     ),
     Option(
@@ -119,6 +119,36 @@ OPTIONS: Final = (
         values.positive,
         "seconds a candidate may take to be measured (default: 30)",
         "SECONDS",
+    ),
+    Option(
+        "memory_limit_mb",
+        "memory-limit",
+        values.whole_number(1, 4096),
+        "megabytes a candidate may allocate, compiling and running (default: 4096)",
+        "MB",
+    ),
+    Option(
+        "check",
+        "check",
+        values.choice("winners", "all"),
+        "compare with the reference the output of each candidate that would be the best so "
+        "far, or of every one that is measured (default: winners)",
+        "WHICH",
+    ),
+    Option(
+        "flush_cache_mb",
+        "flush-cache",
+        values.whole_number(0, 64),
+        "megabytes to copy before each timed call, to empty the caches (default: 0, warm caches)",
+        "MB",
+    ),
+    Option(
+        "cores",
+        "cores",
+        values.cores,
+        "cores to build and run on, each kernel thread pinned to one of its own (default: "
+        "TVM's own placement)",
+        "N,N",
     ),
     Option(
         "final_samples",

@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
 
+CheckScope = Literal["winners", "all"]
+
 #: MetaSchedule's own `num_trials_per_iter`.
 STOCK_ROUND_TRIALS: Final = 64
 #: Rounds that a small budget is divided into, so that every strategy gets to learn.
@@ -27,9 +29,13 @@ class Settings:
         seed: Seed of the first repeat; the others count up from it.
         order: Whether arms take turns by rounds or by whole runs.
         target: TVM target as JSON or kind, None for this machine's CPU.
-        build_workers: Processes that compile; None for one per core.
+        build_workers: Candidates that compile at a time; None for one per core.
         build_timeout_s: Seconds a candidate may take to compile.
         run_timeout_s: Seconds a candidate may take to be measured.
+        memory_limit_mb: Megabytes a candidate may allocate, compiling and running.
+        check: Which candidates' outputs are compared with the reference.
+        flush_cache_mb: Megabytes to copy before each call, timed alone; 0 for warm caches.
+        cores: Cores to build and run on; None for no pinning.
         final_samples: Samples of each winner's final measurement.
         tolerance: Share of throughput that a target stays below what it is derived from.
         confidence: Confidence level of intervals.
@@ -54,6 +60,10 @@ class Settings:
     build_workers: int | None = None
     build_timeout_s: float = 30.0
     run_timeout_s: float = 30.0
+    memory_limit_mb: int = 4096
+    check: CheckScope = "winners"
+    flush_cache_mb: int = 0
+    cores: tuple[int, ...] | None = None
     final_samples: int = 10
     tolerance: float = 0.01
     confidence: float = 0.95

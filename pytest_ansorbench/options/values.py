@@ -37,6 +37,17 @@ def whole_number(least: int, example: int) -> Callable[[object], int]:
     return parse
 
 
+def cores(value: object) -> tuple[int, ...]:
+    """Numbers of different cores, separated by commas."""
+    try:
+        numbers = tuple(int(word) for word in words(value))
+    except ValueError:
+        numbers = ()
+    if not numbers or min(numbers) < 0 or len(set(numbers)) != len(numbers):
+        raise ValueError("expected numbers of different cores, separated by commas, e.g. 0,1")
+    return numbers
+
+
 def number(
     accepts: Callable[[float], bool], wanted: str, example: str
 ) -> Callable[[object], float]:

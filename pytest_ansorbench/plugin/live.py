@@ -12,6 +12,7 @@ import pytest
 
 from pytest_ansorbench.bench import Plan, Progress, Session, Silent
 from pytest_ansorbench.environment import ToolchainError
+from pytest_ansorbench.measure import EngineSettings
 from pytest_ansorbench.options import Settings, resolve
 from pytest_ansorbench.plugin.selection import MARKER, bench_items, select
 from pytest_ansorbench.report import (
@@ -20,6 +21,7 @@ from pytest_ansorbench.report import (
     LiveLine,
     describe_case,
     legend,
+    machine_warnings,
     render_table,
 )
 from pytest_ansorbench.stats import Limits
@@ -42,9 +44,15 @@ class LiveBench:
         self.registry = Registry()
         self.session = Session(
             target=self.settings.target,
-            build_workers=self.settings.build_workers,
-            build_timeout_s=self.settings.build_timeout_s,
-            run_timeout_s=self.settings.run_timeout_s,
+            engine=EngineSettings(
+                build_workers=self.settings.build_workers,
+                build_timeout_s=self.settings.build_timeout_s,
+                run_timeout_s=self.settings.run_timeout_s,
+                memory_limit_mb=self.settings.memory_limit_mb,
+                check=self.settings.check,
+                flush_cache_mb=self.settings.flush_cache_mb,
+                cores=self.settings.cores,
+            ),
             root=config.rootpath,
         )
         if self.settings.json is not None:
@@ -113,6 +121,8 @@ class LiveBench:
             repeats=min(_repeats(result) for result in results),
         ):
             terminalreporter.write_line(text)
+        for text in machine_warnings(results):
+            terminalreporter.write_line(text, yellow=True)
         if terminalreporter.verbosity > 0:
             for result in results:
                 terminalreporter.write_line("")

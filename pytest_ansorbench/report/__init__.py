@@ -1,6 +1,7 @@
 """Results as text: the table, the words under it, and the details of a case."""
 
 from pytest_ansorbench.report.columns import COLUMNS, DEFAULT_COLUMNS, ColumnError, parse_columns
+from pytest_ansorbench.report.conditions import machine_warnings
 from pytest_ansorbench.report.details import describe_case
 from pytest_ansorbench.report.explain import legend
 from pytest_ansorbench.report.progress import LiveLine
@@ -16,6 +17,7 @@ __all__ = [
     "LiveLine",
     "describe_case",
     "legend",
+    "machine_warnings",
     "parse_columns",
     "parse_sort",
     "render_table",

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
+from statistics import median
 from typing import Any, Final
 
 from pytest_ansorbench.records import TRIAL_STATUSES, ArmSummary, CaseResult, Run
@@ -22,9 +23,9 @@ def describe_case(result: CaseResult) -> tuple[str, ...]:
         result: The case.
 
     Returns:
-        The case's id and target; then, indented, per arm its seconds per phase, its failures by
-        status and its gates; per run what went wrong and its policies' decisions, rounds of
-        equal decisions together.
+        The case's id and target; then, indented, per arm its seconds per phase and trial, what
+        its processes took, its failures by status and its gates; per run what went wrong and
+        its policies' decisions, rounds of equal decisions together.
     """
     return tuple(printable(line) for line in _lines(result))
 
@@ -43,6 +44,7 @@ def _lines(result: CaseResult) -> Iterator[str]:
             continue
         runs = [run for run in result.runs if run.strategy == row.strategy]
         yield f"    {_phases(row.arm)}"
+        yield from (f"    {line}" for line in _counters(runs))
         yield f"    {_failures(runs, row.arm)}"
         for gate in row.verdict.gates if row.verdict else ():
             yield f"    {gate.message}"
@@ -57,6 +59,27 @@ def _phases(arm: ArmSummary) -> str:
         f"{arm.search_s:.2f} s a run over {runs}: propose {arm.propose_s:.2f}, "
         f"build {arm.build_s:.2f}, run {arm.run_s:.2f}, learn {arm.learn_s:.2f}"
     )
+
+
+def _counters(runs: Sequence[Run]) -> Iterator[str]:
+    trials = [trial for run in runs for trial in run.trials]
+    build_s = [trial.build_s for trial in trials if trial.build_s is not None]
+    run_s = [trial.run_s for trial in trials if trial.run_s]
+    memory_mb = [trial.peak_memory_mb for trial in trials if trial.peak_memory_mb]
+    if build_s and run_s:
+        restarts = sum(each.restarts for run in runs for each in run.rounds)
+        yield (
+            f"a trial: {median(build_s):.3f} s to compile, {median(run_s):.3f} s to run, medians; "
+            f"peak memory {max(memory_mb, default=0.0):.0f} MB; "
+            f"{'1 restart' if restarts == 1 else f'{restarts} restarts'} of the fork server"
+        )
+    variations = [run.final.variation for run in runs if run.final is not None]
+    known = [variation for variation in variations if variation is not None]
+    if known:
+        yield (
+            f"samples of the final kernels vary by {100 * median(known):.1f}%, at most "
+            f"{100 * max(known):.1f}% (standard deviation over mean)"
+        )
 
 
 def _failures(runs: Sequence[Run], arm: ArmSummary) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from pytest_ansorbench.measure.outcomes import Measured
+from pytest_ansorbench.measure.outcomes import Built, Measured
 from pytest_ansorbench.records import Remeasurement, Round, Run, Trial
 from pytest_ansorbench.search.clock import Clock
 from pytest_ansorbench.search.random_state import PrivateRandomState
@@ -137,6 +137,7 @@ class Search:
         """Run one round. Does nothing once the search is finished."""
         if self.finished:
             return
+        restarts_before = self._engine.restarts
         wanted = min(self._round_trials, self.budget_trials - len(self._trials))
         with self._random_state.installed(), self._clock.phase("propose"):
             candidates = self._proposer.propose(wanted)
@@ -150,7 +151,7 @@ class Search:
         measured = self._measure(candidates)
         with self._random_state.installed(), self._clock.phase("learn"):
             self._learn(candidates, measured)
-        self._finish_round()
+        self._finish_round(self._engine.restarts - restarts_before)
 
     def record_final(self, outcome: Measured | None) -> None:
         """Put the winner's re-measurement on record; None if there was no winner."""
@@ -179,32 +180,52 @@ class Search:
         )
 
     def _measure(self, candidates: Sequence[MeasureCandidate]) -> list[Measured]:
-        """Build all candidates, then run them one after the other, recording each trial."""
-        with self._clock.phase("build"):
-            built = self._engine.build([candidate.sch.mod for candidate in candidates])
+        """Build candidates, then run them one after the other, as many as the engine can hold."""
         outcomes = []
-        for candidate, each in zip(candidates, built, strict=True):
-            with self._clock.phase("run"):
-                outcome = self._engine.run(
-                    each, candidate.args_info, self.strategy.measurement, self._task.check
-                )
-            outcomes.append(outcome)
-            trial = Trial(
-                round=len(self._rounds) + 1,
-                index=len(self._trials),
-                status=outcome.status,
-                latencies_s=outcome.latencies_s,
-                sketch=self._sketch_index.of(candidate.sch),
-                search_s=self._clock.elapsed_s,
-                error=outcome.error,
-            )
-            self._trials.append(trial)
-            if trial.latency_s is not None and (
-                self._best is None or trial.latency_s < self._best[0]
-            ):
-                self._best = (trial.latency_s, candidate.sch.mod, candidate.args_info)
-            self._on_trial(self)
+        for start in range(0, len(candidates), self._engine.capacity):
+            outcomes += self._measure_batch(candidates[start : start + self._engine.capacity])
         return outcomes
+
+    def _measure_batch(self, candidates: Sequence[MeasureCandidate]) -> list[Measured]:
+        with self._clock.phase("build"):
+            built = self._engine.build(
+                [candidate.sch.mod for candidate in candidates], self._task.check
+            )
+        outcomes: list[Measured] = []
+        try:
+            for candidate, each in zip(candidates, built, strict=True):
+                outcomes.append(self._measure_one(candidate, each))
+        finally:
+            for each in built[len(outcomes) :]:
+                self._engine.discard(each)
+        return outcomes
+
+    def _measure_one(self, candidate: MeasureCandidate, built: Built) -> Measured:
+        with self._clock.phase("run"):
+            outcome = self._engine.run(
+                built,
+                candidate.args_info,
+                self.strategy.measurement,
+                best_s=self._best[0] if self._best else None,
+            )
+        trial = Trial(
+            round=len(self._rounds) + 1,
+            index=len(self._trials),
+            status=outcome.status,
+            latencies_s=outcome.latencies_s,
+            sketch=self._sketch_index.of(candidate.sch),
+            search_s=self._clock.elapsed_s,
+            error=outcome.error,
+            build_s=outcome.build_s,
+            run_s=outcome.run_s,
+            peak_memory_mb=outcome.peak_memory_mb,
+        )
+        self._trials.append(trial)
+        latency_s = trial.latency_s
+        if latency_s is not None and (self._best is None or latency_s < self._best[0]):
+            self._best = (latency_s, candidate.sch.mod, candidate.args_info)
+        self._on_trial(self)
+        return outcome
 
     def _learn(self, candidates: Sequence[MeasureCandidate], measured: Sequence[Measured]) -> None:
         """Update database, cost model and proposer, as MetaSchedule's callbacks do."""
@@ -247,7 +268,7 @@ class Search:
                 )
             )
 
-    def _finish_round(self) -> None:
+    def _finish_round(self, restarts: int) -> None:
         seconds = self._clock.take_round()
         self._rounds.append(
             Round(
@@ -257,6 +278,7 @@ class Search:
                 run_s=seconds["run"],
                 learn_s=seconds["learn"],
                 decisions=dict(self._proposer.decisions()),
+                restarts=restarts,
             )
         )
 

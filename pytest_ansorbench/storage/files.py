@@ -16,6 +16,7 @@ from pytest_ansorbench.codec import CodecError, from_json, to_json
 from pytest_ansorbench.records import SCHEMA_VERSION, Result
 from pytest_ansorbench.storage.checks import check_result
 from pytest_ansorbench.storage.errors import StorageError
+from pytest_ansorbench.storage.upgrade import upgrade
 
 
 def write_result(result: Result, path: Path) -> None:
@@ -55,6 +56,7 @@ def read_result(path: Path) -> Result:
         data = _load(path)
         _check_version(path, data)
         try:
+            upgrade(data)
             result = from_json(Result, data)
             check_result(result)
         except CodecError as error:

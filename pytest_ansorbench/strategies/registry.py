@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from importlib.metadata import entry_points
 from typing import Final
 
+from pytest_ansorbench.measure.policy import RacingMeasurement
 from pytest_ansorbench.strategies.cost_model import NoModel
 from pytest_ansorbench.strategies.evolution import SteeredEvolution, StockEvolution
 from pytest_ansorbench.strategies.explore_then_commit import ExploreThenCommit
@@ -25,6 +26,12 @@ BUILTIN: Final = (
         "etc",
         proposer=SteeredEvolution(ExploreThenCommit()),
         description="sketches predicted by improved explore-then-commit, all else stock",
+    ),
+    Strategy(
+        "racing",
+        proposer=StockEvolution(),
+        measurement=RacingMeasurement(),
+        description="MetaSchedule as it is, but slow candidates are run less than contenders",
     ),
     Strategy(
         "random",

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from pytest_ansorbench.measure.policy import FixedMeasurement
+from pytest_ansorbench.measure.policy import FixedMeasurement, Measurement
 from pytest_ansorbench.strategies.cost_model import XGBoostModel
 from pytest_ansorbench.strategies.mutations import StockMutations
 
@@ -139,5 +139,5 @@ class Strategy:
     proposer: ProposerPolicy
     mutations: MutationPolicy = field(default_factory=StockMutations)
     cost_model: CostModelPolicy = field(default_factory=XGBoostModel)
-    measurement: FixedMeasurement = field(default_factory=FixedMeasurement)
+    measurement: Measurement = field(default_factory=FixedMeasurement)
     description: str = ""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from pytest_ansorbench.environment import resolve_target
-from pytest_ansorbench.measure import Engine
+from pytest_ansorbench.measure import Engine, EngineSettings
 
 
 @pytest.fixture(scope="package")
 def engine():
-    with Engine(resolve_target(None), build_workers=2, build_timeout_s=3, run_timeout_s=3) as warm:
+    settings = EngineSettings(build_timeout_s=3, run_timeout_s=3)
+    with Engine(resolve_target(None), settings) as warm:
         yield warm

@@ -1,11 +1,13 @@
-"""Right and wrong outputs, and their way through a file."""
+"""Right and wrong outputs, and their way to another process."""
 
 from __future__ import annotations
+
+import io
 
 import numpy as np
 import pytest
 
-from pytest_ansorbench.measure.check import load_check, mismatch, save_check
+from pytest_ansorbench.measure.check import dump_check, load_check, mismatch
 from pytest_ansorbench.workloads import Check
 
 EXPECTED = np.array([0.0, 1.0, -100.0], np.float32)
@@ -24,16 +26,17 @@ def test_one_wrong_element_is_found(wrong):
     assert mismatch(output, CHECK).startswith("1 of 3 elements differ")
 
 
-def test_a_check_survives_its_file(tmp_path):
-    save_check(CHECK, tmp_path / "check.npz")
-    loaded = load_check(tmp_path / "check.npz")
+def test_a_check_survives_its_archive():
+    loaded = load_check(dump_check(CHECK))
     assert (loaded.rtol, loaded.atol) == (CHECK.rtol, CHECK.atol)
     np.testing.assert_array_equal(loaded.expected, CHECK.expected)
     assert len(loaded.inputs) == 1
     np.testing.assert_array_equal(loaded.inputs[0], CHECK.inputs[0])
+    assert loaded.inputs[0].ctypes.data % 64 == 0
 
 
-def test_a_file_with_objects_in_it_is_refused(tmp_path):
-    np.savez(tmp_path / "check.npz", expected=np.array([object()]), tolerance=np.zeros(2))
+def test_an_archive_with_objects_in_it_is_refused():
+    archive = io.BytesIO()
+    np.savez(archive, expected=np.array([object()]), tolerance=np.zeros(2))
     with pytest.raises(ValueError, match="allow_pickle"):
-        load_check(tmp_path / "check.npz")
+        load_check(archive.getvalue())

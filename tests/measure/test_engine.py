@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import signal
+import subprocess
+import sys
+import textwrap
+import time
 from pathlib import Path
 
 import psutil
 import pytest
 
 from pytest_ansorbench.environment import resolve_target
-from pytest_ansorbench.measure import Engine, FixedMeasurement
+from pytest_ansorbench.measure import Engine, EngineSettings, FixedMeasurement, WorkerError
 from tests.faults import Doubling, module
 
 QUICK = FixedMeasurement(number=1, repeat=3, min_repeat_ms=1)
+NEVER_BEATEN_S = 1e-12
 
 
 @pytest.fixture(scope="module")
@@ -28,9 +34,13 @@ def args_info(task):
     return ArgInfo.from_prim_func(task.mod["main"])
 
 
-def measure(engine, kinds, args_info, check):
-    built = engine.build([module(kind) for kind in kinds])
-    return [engine.run(each, args_info, QUICK, check) for each in built]
+def measure(engine, kinds, args_info, check, best_s=None):
+    built = engine.build([module(kind) for kind in kinds], check)
+    return [engine.run(each, args_info, QUICK, best_s=best_s) for each in built]
+
+
+def server(engine):
+    return psutil.Process(engine._server.pid)
 
 
 def test_a_fine_kernel_gets_as_many_samples_as_asked_for(engine, task, args_info):
@@ -38,6 +48,9 @@ def test_a_fine_kernel_gets_as_many_samples_as_asked_for(engine, task, args_info
     assert outcome.status == "ok"
     assert len(outcome.latencies_s) == QUICK.repeat
     assert all(0 < latency_s < 1e-3 for latency_s in outcome.latencies_s)
+    assert outcome.build_s > 0
+    assert outcome.run_s > sum(outcome.latencies_s)
+    assert outcome.peak_memory_mb > 10
 
 
 @pytest.mark.parametrize(
@@ -46,23 +59,38 @@ def test_a_fine_kernel_gets_as_many_samples_as_asked_for(engine, task, args_info
         ("unbuildable", "build-error", "not implemented"),
         ("endless-build", "build-timeout", "3 s"),
         ("crash", "run-error", "SIGABRT"),
-        ("trash", "run-error", "worker died"),
+        ("trash", "run-error", "worker died of SIG"),
+        ("overrun", "wrong-result", "outside of its output"),
+        ("greedy", "run-error", "bad_alloc"),
         ("hang", "run-timeout", "3 s"),
         ("wrong", "wrong-result", "64 of 64 elements differ"),
     ],
 )
 def test_a_faulty_kernel_fails_alone(engine, task, args_info, kind, status, reason):
+    restarts, pid = engine.restarts, engine._server.pid
     before, faulty, after = measure(engine, ["fine", kind, "fine"], args_info, task.check)
     assert (before.status, after.status) == ("ok", "ok")
     assert faulty.status == status
     assert reason in faulty.error
     assert faulty.latencies_s == ()
+    assert (engine.restarts, engine._server.pid) == (restarts, pid)
 
 
-def test_all_build_workers_lost_at_once(engine, task, args_info):
+def test_candidates_that_stall_together_cost_one_patience(engine, task, args_info):
     kinds = ["endless-build", "endless-build", "fine"]
+    started = time.monotonic()
     statuses = [outcome.status for outcome in measure(engine, kinds, args_info, task.check)]
     assert statuses == ["build-timeout", "build-timeout", "ok"]
+    assert time.monotonic() - started < 3 + 2
+
+
+def test_a_compilation_that_devours_memory_is_an_error_before_it_is_a_timeout(task, args_info):
+    settings = EngineSettings(memory_limit_mb=200, build_timeout_s=60)
+    with Engine(resolve_target(None), settings) as engine:
+        devouring, fine = measure(engine, ["endless-build", "fine"], args_info, task.check)
+        assert devouring.status == "build-error"
+        assert devouring.error
+        assert fine.status == "ok"
 
 
 def test_without_a_check_a_wrong_kernel_passes(engine, args_info):
@@ -70,56 +98,168 @@ def test_without_a_check_a_wrong_kernel_passes(engine, args_info):
     assert outcome.status == "ok"
 
 
-def test_artifacts_are_removed_after_measurement(engine, task, args_info):
-    [built] = engine.build([module("fine")])
-    assert built.artifact.exists()
-    engine.run(built, args_info, QUICK, task.check)
-    assert not built.artifact.exists()
+def test_by_default_only_a_would_be_winner_is_checked(engine, task, args_info):
+    [loser] = measure(engine, ["wrong"], args_info, task.check, best_s=NEVER_BEATEN_S)
+    [winner] = measure(engine, ["wrong"], args_info, task.check, best_s=1.0)
+    assert (loser.status, winner.status) == ("ok", "wrong-result")
 
 
-@pytest.mark.parametrize("jobs", [1, 4])
-def test_a_builder_killed_from_outside_costs_one_candidate_at_most(engine, task, args_info, jobs):
-    victim = engine._builder._idle[0]  # with one job, the other worker gets it
-    os.kill(victim.pid, signal.SIGKILL)
-    statuses = [o.status for o in measure(engine, ["fine"] * jobs, args_info, task.check)]
-    assert statuses.count("ok") >= jobs - 1
-    assert set(statuses) <= {"ok", "build-error"}
-    engine.refresh()
-    assert len(engine._builder._idle) == 2
-    statuses = [o.status for o in measure(engine, ["fine"] * 4, args_info, task.check)]
-    assert statuses == ["ok"] * 4
+def test_on_request_every_candidate_is_checked(task, args_info):
+    with Engine(resolve_target(None), EngineSettings(check="all")) as engine:
+        [loser] = measure(engine, ["wrong"], args_info, task.check, best_s=NEVER_BEATEN_S)
+    assert loser.status == "wrong-result"
+
+
+def test_inputs_are_the_current_tasks(engine, task, args_info):
+    other = dataclasses.replace(task.check, expected=task.check.expected * 2)
+    statuses = [
+        measure(engine, ["fine"], args_info, check)[0].status
+        for check in (task.check, other, task.check)
+    ]
+    assert statuses == ["ok", "wrong-result", "ok"]
+
+
+def test_processes_end_with_their_trial(engine, task, args_info):
+    built = engine.build([module("fine"), module("fine")], task.check)
+    assert len(server(engine).children()) == 2
+    engine.run(built[0], args_info, QUICK)
+    assert len(server(engine).children()) == 1
+    engine.discard(built[1])
+    deadline = time.monotonic() + 10
+    while server(engine).children() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not server(engine).children()
+
+
+def test_the_server_keeps_to_one_thread(engine, task, args_info):
+    measure(engine, ["fine"], args_info, task.check)
+    assert server(engine).num_threads() == 1
+
+
+def test_a_candidate_killed_from_outside_fails_alone(engine, task, args_info):
+    built = engine.build([module("fine")] * 3, task.check)
+    os.kill(built[1].kernel.child.pid, signal.SIGKILL)
+    outcomes = [engine.run(each, args_info, QUICK) for each in built]
+    assert [outcome.status for outcome in outcomes] == ["ok", "run-error", "ok"]
+    assert "SIGKILL" in outcomes[1].error
+
+
+@pytest.mark.parametrize("moment", ["before the build", "before the run"])
+def test_a_server_killed_from_outside_costs_no_candidate(engine, task, args_info, moment):
+    restarts = engine.restarts
+    if moment == "before the build":
+        server(engine).kill()
+    built = engine.build([module(kind) for kind in ("fine", "wrong", "fine")], task.check)
+    if moment == "before the run":
+        server(engine).kill()
+    statuses = [engine.run(each, args_info, QUICK).status for each in built]
+    assert statuses == ["ok", "wrong-result", "ok"]
+    assert engine.restarts == restarts + 1
+    assert len(server(engine).children()) == 0
+
+
+def test_a_server_that_dies_again_and_again_ends_the_session(task, args_info):
+    with Engine(resolve_target(None)) as engine:
+        engine._new_server = lambda: engine._server  # it stays dead
+        server(engine).kill()
+        with pytest.raises(WorkerError, match="in a row"):
+            measure(engine, ["fine"], args_info, task.check)
 
 
 def test_winners_are_measured_again_with_gaps_kept_in_place(engine, task, args_info):
-    winner = (module("fine"), args_info)
-    wrong = (module("wrong"), args_info)
-    first, missing, bad = engine.remeasure([winner, None, wrong], task.check, samples=2)
-    assert first.status == "ok"
-    assert len(first.latencies_s) == 2
+    kinds = ["fine", None, "wrong", "crash", "unbuildable"]
+    winners = [None if kind is None else (module(kind), args_info) for kind in kinds]
+    fine, missing, wrong, crash, unbuildable = engine.remeasure(winners, task.check, samples=2)
+    assert fine.status == "ok"
+    assert len(fine.latencies_s) == 2
     assert missing is None
-    assert bad.status == "wrong-result"
+    assert wrong.status == "wrong-result"
+    assert crash.status == "run-error"
+    assert unbuildable.status == "build-error"
+    assert not server(engine).children()
 
 
-def test_worn_out_workers_are_replaced(engine, task, args_info, monkeypatch):
-    monkeypatch.setattr("pytest_ansorbench.measure.runner.RUNS_PER_WORKER", 0)
-    monkeypatch.setattr("pytest_ansorbench.measure.builder.BUILDS_PER_WORKER", 0)
-    measure(engine, ["fine"], args_info, task.check)
-    before = {engine._runner._worker.pid, *(worker.pid for worker in engine._builder._idle)}
-    engine.refresh()
-    after = {engine._runner._worker.pid, *(worker.pid for worker in engine._builder._idle)}
-    assert not before & after
-    assert not any(psutil.pid_exists(pid) for pid in before)
-    [outcome] = measure(engine, ["fine"], args_info, task.check)
+def test_kernels_can_be_pinned_and_find_cold_caches(task, args_info):
+    cores = tuple(sorted(os.sched_getaffinity(0))[:2])
+    settings = EngineSettings(cores=cores, flush_cache_mb=8)
+    with Engine(resolve_target(None), settings) as engine:
+        assert set(server(engine).cpu_affinity()) == set(cores)
+        [outcome] = measure(engine, ["fine"], args_info, task.check)
     assert outcome.status == "ok"
+    # A copy of 8 MB precedes each call, and is not part of it.
+    assert outcome.run_s > 100 * outcome.latencies_s[0]
 
 
-def test_closing_ends_all_processes_and_removes_all_files():
-    with Engine(
-        resolve_target(None), build_workers=1, build_timeout_s=30, run_timeout_s=30
-    ) as short_lived:
-        folder: Path = short_lived._folder
-        pids = [short_lived._runner._worker.pid, short_lived._builder._idle[0].pid]
-        assert folder.exists()
+def test_closing_ends_all_processes(task):
+    with Engine(resolve_target(None)) as engine:
+        built = engine.build([module("fine")], task.check)
+        pids = [engine._server.pid, built[0].kernel.child.pid]
         assert all(psutil.pid_exists(pid) for pid in pids)
-    assert not folder.exists()
-    assert not any(psutil.pid_exists(pid) for pid in pids)
+    gone(pids)
+
+
+@pytest.mark.parametrize("victim", ["parent", "server"])
+def test_whoever_dies_a_kernel_that_hangs_does_not_outlive_it(victim):
+    script = """
+        import threading
+        from pytest_ansorbench.environment import resolve_target
+        from pytest_ansorbench.measure import Engine, FixedMeasurement
+        from tests.faults import Doubling, module
+        from tvm.s_tir.meta_schedule.arg_info import ArgInfo
+        task = Doubling().tasks()[0]
+        engine = Engine(resolve_target(None))
+        [built] = engine.build([module("hang")], task.check)
+        print(engine._server.pid, built.kernel.child.pid, flush=True)
+        engine.run(built, ArgInfo.from_prim_func(task.mod["main"]), FixedMeasurement())
+        """
+    with subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        cwd=Path(__file__).parents[2],
+    ) as parent:
+        pids = [int(pid) for pid in parent.stdout.readline().split()]
+        time.sleep(0.5)  # the kernel sleeps by now
+        os.kill(parent.pid if victim == "parent" else pids[0], signal.SIGKILL)
+        gone(pids)
+        parent.kill()
+
+
+def test_where_no_file_can_be_written_candidates_are_measured_all_the_same():
+    script = """
+        import resource
+        from pytest_ansorbench.environment import resolve_target
+        from pytest_ansorbench.measure import Engine, FixedMeasurement
+        from tests.faults import Doubling, module
+        from tvm.s_tir.meta_schedule.arg_info import ArgInfo
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # as on a full disk
+        task = Doubling().tasks()[0]
+        with Engine(resolve_target(None)) as engine:
+            for kind in ("fine", "crash", "fine"):
+                [built] = engine.build([module(kind)], task.check)
+                outcome = engine.run(
+                    built, ArgInfo.from_prim_func(task.mod["main"]), FixedMeasurement()
+                )
+                print(outcome.status)
+        """
+    completed = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, "TMPDIR": "/nonexistent"},
+    )
+    assert completed.stdout.split() == ["ok", "run-error", "ok"], completed.stderr
+
+
+def gone(pids):
+    """Wait until processes have ended; a zombie, whose parent is still to look, has."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        alive = [pid for pid in pids if psutil.pid_exists(pid)]
+        if all(psutil.Process(pid).status() == psutil.STATUS_ZOMBIE for pid in alive):
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"still alive: {alive}")

@@ -54,6 +54,17 @@ def test_words_come_as_text_or_as_a_list(names):
     assert values.words(names) == expected
 
 
+@pytest.mark.parametrize(("given", "cores"), [("0", (0,)), ("1,0", (1, 0)), ([2, 3], (2, 3))])
+def test_cores(given, cores):
+    assert values.cores(given) == cores
+
+
+@pytest.mark.parametrize("bad", ["", "a", "0,", "-1", "0,0", "0;1", 3, None])
+def test_bad_cores(bad):
+    with pytest.raises(ValueError, match="expected numbers of different cores"):
+        values.cores(bad)
+
+
 @pytest.mark.parametrize("bad", ["", "a,", ",", "a,a", ["a", "a"], 3, None])
 def test_missing_and_repeated_words_are_refused(bad):
     with pytest.raises(ValueError, match=r"names separated by commas, e\.g\. default,etc"):

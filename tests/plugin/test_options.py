@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
+
+from pytest_ansorbench.records import SCHEMA_VERSION
 
 
 def runs(project, *arguments, name="result.json"):
@@ -92,7 +96,7 @@ def test_save_numbers_results_in_the_storage_folder(project):
 def test_the_json_file_holds_what_reproduces_it(project):
     runs(project, "--ansor-final-samples=3")
     result = project.json("result.json")
-    assert result["schema_version"] == 1
+    assert result["schema_version"] == SCHEMA_VERSION
     assert result["settings"]["final_samples"] == 3
     assert '"kind":"llvm"' in result["machine"]["target"]
     assert result["machine"]["packages"]["apache-tvm"].startswith("0.27")
@@ -133,3 +137,55 @@ def test_it_gets_on_with_pytest_benchmark_on_off_and_absent(project):
     for arguments in (["--benchmark-disable"], ["-p", "no:benchmark"]):
         outcome = project.bench(*arguments)
         assert outcome.code == 0, outcome.text
+
+
+def test_check_decides_which_outputs_are_compared(project):
+    project.write(
+        "conftest.py",
+        "from tests.proposers import scripted\n"
+        "def pytest_ansorbench_strategies(config):\n"
+        "    return [scripted(('fine', 'slow-and-wrong'), name='one')]\n",
+    )
+    for which, status in (("winners", "ok"), ("all", "wrong-result")):
+        made = runs(
+            project, f"--ansor-check={which}", "--ansor-strategy=one", "--ansor-trials=2",
+            "--ansor-round=2", "--ansor-repeats=1", name=f"{which}.json",
+        )  # fmt: skip
+        assert [trial["status"] for trial in made[0]["trials"]] == ["ok", status]
+
+
+def test_a_memory_limit_fails_what_exceeds_it(project):
+    project.write(
+        "conftest.py",
+        "from tests.proposers import scripted\n"
+        "def pytest_ansorbench_strategies(config):\n"
+        "    return [scripted(('endless-build', 'fine'), name='one')]\n",
+    )
+    [made] = runs(project, "--ansor-memory-limit=200", "--ansor-strategy=one", "--ansor-trials=2")
+    assert [trial["status"] for trial in made["trials"]] == ["build-error", "ok"]
+
+
+def test_flush_cache_and_cores_reach_the_engine(project):
+    cores = ",".join(str(core) for core in sorted(os.sched_getaffinity(0)))
+    plain = runs(project, "--ansor-repeats=1", name="plain.json")
+    flushed = runs(
+        project, "--ansor-repeats=1", f"--ansor-cores={cores}", "--ansor-flush-cache=32",
+        name="flushed.json",
+    )  # fmt: skip
+    seconds = [min(t["run_s"] for run in made for t in run["trials"]) for made in (plain, flushed)]
+    assert seconds[1] > seconds[0]
+
+
+@pytest.mark.parametrize("cores", ["0,100000", "100000"])
+def test_cores_that_are_not_there_are_refused_before_anything_runs(project, cores):
+    outcome = project.bench(f"--ansor-cores={cores}")
+    assert outcome.code == 4
+    assert f"bad --ansor-cores '{cores}'" in outcome.text
+
+
+def test_verbose_tells_what_trials_and_processes_took(project):
+    text = project.bench("-v", "--ansor-final-samples=2").out
+    assert "s to compile" in text
+    assert "peak memory" in text
+    assert "0 restarts of the fork server" in text
+    assert "samples of the final kernels vary by" in text

@@ -65,3 +65,25 @@ def test_lines_hold_no_control_characters() -> None:
     run = make_run("a\x1b[2J\nb", decisions={"k": "\x07"})
     lines = describe_case(CaseResult(run.case, ("default",), (run,), ()))
     assert all(line.isprintable() for line in lines)
+
+
+def test_what_trials_and_processes_took_is_told_where_it_was_recorded() -> None:
+    run = make_run(final=1.0)
+    trials = [
+        dataclasses.replace(trial, build_s=0.25, run_s=0.125, peak_memory_mb=100.0 + trial.index)
+        for trial in run.trials
+    ]
+    first, *others = run.rounds
+    run = dataclasses.replace(
+        run,
+        trials=tuple(trials),
+        rounds=(dataclasses.replace(first, restarts=1), *others),
+        final=Remeasurement(3, "ok", (1.0, 1.1, 0.9)),
+    )
+    lines = describe_case(CaseResult("c", ("default",), (run,), ()))
+    assert lines[3:5] == (
+        "    a trial: 0.250 s to compile, 0.125 s to run, medians; peak memory 103 MB; "
+        "1 restart of the fork server",
+        "    samples of the final kernels vary by 10.0%, at most 10.0% "
+        "(standard deviation over mean)",
+    )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
+import psutil
 import pytest
 
 from pytest_ansorbench.search import Search
@@ -70,15 +73,15 @@ def test_search_time_is_the_sum_of_the_phases_and_never_runs_back(engine):
 
 def test_faulty_candidates_are_counted_and_the_search_goes_on(engine):
     strategy = scripted(
-        ("fine", "crash", "unbuildable"), ("hang", "wrong"), ("fine", "endless-build")
+        ("wrong", "crash", "unbuildable"), ("hang", "fine"), ("fine", "endless-build")
     )
     run = finished(search(Doubling(), strategy, engine, trials=7, round_trials=3))
     assert [trial.status for trial in run.trials] == [
-        "ok",
+        "wrong-result",
         "run-error",
         "build-error",
         "run-timeout",
-        "wrong-result",
+        "ok",
         "ok",
         "build-timeout",
     ]
@@ -86,6 +89,55 @@ def test_faulty_candidates_are_counted_and_the_search_goes_on(engine):
     assert run.failed_trials == 5
     assert run.best.status == "ok"
     assert run.rounds[-1].decisions == {"learnt": 7, "valid": 2}
+
+
+def test_a_batch_that_the_engine_cannot_hold_is_measured_in_parts(engine, monkeypatch):
+    held = []
+    build = engine.build
+    monkeypatch.setattr(type(engine), "capacity", 2)
+    monkeypatch.setattr(
+        engine, "build", lambda mods, check: held.append(mods) or build(mods, check)
+    )
+    run = finished(search(Doubling(), scripted(("fine",) * 5), engine, trials=5, round_trials=5))
+    assert [len(mods) for mods in held] == [2, 2, 1]
+    assert [trial.status for trial in run.trials] == ["ok"] * 5
+
+
+def test_an_interrupt_leaves_no_process_behind(engine):
+    def interrupt(search):
+        raise KeyboardInterrupt
+
+    made = search(
+        Doubling(), scripted(("fine",) * 3), engine, trials=3, round_trials=3, on_trial=interrupt
+    )
+    with pytest.raises(KeyboardInterrupt):
+        made.step()
+    server = psutil.Process(engine._server.pid)
+    deadline = time.monotonic() + 10
+    while server.children() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not server.children()
+
+
+def test_a_server_that_dies_is_counted_in_its_round(engine):
+    made = search(
+        Doubling(), scripted(("fine",), ("fine",), ("fine",)), engine, trials=3, round_trials=1
+    )
+    made.step()
+    psutil.Process(engine._server.pid).kill()
+    run = finished(made)
+    assert [each.restarts for each in run.rounds] == [0, 1, 0]
+    assert [trial.status for trial in run.trials] == ["ok"] * 3
+
+
+def test_what_a_trial_took_is_recorded(engine):
+    run = finished(
+        search(Doubling(), scripted(("fine", "unbuildable")), engine, trials=2, round_trials=2)
+    )
+    fine, unbuildable = run.trials
+    assert min(fine.build_s, fine.run_s, fine.peak_memory_mb) > 0
+    assert unbuildable.build_s > 0
+    assert unbuildable.run_s == 0
 
 
 def test_a_schedule_from_outside_the_design_space_has_no_sketch(engine):

@@ -1,0 +1,74 @@
+"""The arrays a kernel is called with: aligned, not copied, with guards around the output."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pytest_ansorbench.workloads.case import Check
+
+#: TVM's own alignment of tensors, in bytes.
+ALIGNMENT: Final = 64
+#: Bytes on each side of an output that a kernel must not touch.
+GUARD: Final = 4096
+_GUARD_BYTE: Final = 0xA5
+
+
+class Arguments:
+    """Inputs from the check, or random ones, and an output full of NaN between guards.
+
+    Attributes:
+        arrays: One per argument of the kernel, in order; the last is the output.
+    """
+
+    def __init__(self, shapes: Sequence[tuple[str, Sequence[int]]], check: Check | None) -> None:
+        """Make the arrays.
+
+        Args:
+            shapes: Data type and shape of each argument, the inputs first, then the output.
+            check: Its inputs are used as they are; without, inputs are random in [-1, 1).
+        """
+        *inputs, (dtype, shape) = shapes
+        if check is None:
+            rng = np.random.default_rng(0)
+            given = tuple(rng.uniform(-1, 1, extent).astype(kind) for kind, extent in inputs)
+        else:
+            given = check.inputs
+        self._guarded, self.output = _guarded(dtype, shape)
+        self.arrays: tuple[NDArray[Any], ...] = (*map(aligned, given), self.output)
+
+    def damage(self) -> str:
+        """What the kernel wrote where it should not: one sentence, empty if nothing."""
+        for side in (self._guarded[:GUARD], self._guarded[-GUARD:]):
+            if (side != _GUARD_BYTE).any():
+                return "the kernel wrote outside of its output"
+        return ""
+
+
+def aligned(array: NDArray[Any]) -> NDArray[Any]:
+    """The array itself if it is aligned as TVM wants it, else an aligned copy."""
+    if array.ctypes.data % ALIGNMENT == 0 and array.flags.c_contiguous:
+        return array
+    _, copy = _guarded(array.dtype, array.shape)
+    copy[...] = array
+    return copy
+
+
+def _guarded(
+    dtype: np.dtype[Any] | str, shape: Sequence[int]
+) -> tuple[NDArray[np.uint8], NDArray[Any]]:
+    """An aligned array of NaN (0 where there is none) and the bytes it lies in, guards included."""
+    kind = np.dtype(dtype)
+    size = int(np.prod(shape, dtype=np.int64)) * kind.itemsize
+    # The guard behind starts at the very next byte, whatever the size.
+    memory = np.full(size + 2 * GUARD + ALIGNMENT, _GUARD_BYTE, np.uint8)
+    start = (-memory.ctypes.data) % ALIGNMENT
+    memory = memory[start : start + size + 2 * GUARD]
+    array = memory[GUARD : GUARD + size].view(kind).reshape(shape)
+    array.fill(np.nan if kind.kind == "f" else 0)
+    return memory, array

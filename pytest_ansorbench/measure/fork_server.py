@@ -1,0 +1,283 @@
+"""The process that candidates are forked from, seen from the parent's side.
+
+Compiling and running a candidate wants a process of its own, because a candidate may crash,
+hang, leak or write where it should not; and it wants TVM imported, LLVM warmed up and the
+case's inputs in memory, which takes seconds. A fork server has done all that once; a fork of
+it takes milliseconds, starts from the same state for every candidate, and takes whatever the
+candidate did to it into its grave. So nothing has to be recycled and nothing wears out.
+
+`multiprocessing` has a fork server, too. It imports the caller's main module into every child
+and takes one list of preloaded modules a process, first come, first served; it limits no
+memory and tells neither a child's peak memory nor its last words.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from tempfile import TemporaryFile
+from typing import IO, Any, Final
+
+from pytest_ansorbench.measure.channel import Channel, ChannelClosed
+
+#: Importing TVM and compiling a first kernel takes 2 s here; a cold disk takes longer.
+WARM_UP_TIMEOUT_S: Final = 180.0
+
+#: A child that was killed, or whose channel was closed, is gone within milliseconds.
+_BURIAL_TIMEOUT_S: Final = 30.0
+
+
+class WorkerError(Exception):
+    """Worker processes cannot be started here; the message holds the cause."""
+
+
+class ServerDied(Exception):
+    """The fork server is gone, and its children with it; none of them is to blame."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a child ended.
+
+    Attributes:
+        cause: Its signal or exit code, and its last words if any.
+        peak_memory_mb: Largest resident memory it had, shared pages included.
+    """
+
+    cause: str
+    peak_memory_mb: float
+
+
+class Child:
+    """One forked process, waiting for requests.
+
+    Attributes:
+        pid: Its process id, which is its process group's as well.
+        channel: Where requests go and replies come from.
+        server: Whom it was forked from.
+    """
+
+    def __init__(self, pid: int, channel: Channel, server: ForkServer) -> None:
+        self.pid = pid
+        self.channel = channel
+        self.server = server
+
+    def kill(self) -> None:
+        """End it and all it has started; `bury` tells when it is gone."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
+
+    def bury(self) -> Ended:
+        """Close the channel, on which a child in order exits, and wait until it is gone.
+
+        Raises:
+            ServerDied: The server died, and so did the child.
+        """
+        self.channel.close()
+        return self.server.wait_for_end(self)
+
+
+class ForkServer:
+    """Starts the server process and forks children from it.
+
+    The server has a session of its own, so that a terminal's Ctrl-C meets the parent alone.
+    It ends when the parent closes it or is gone, and its children end with it.
+    """
+
+    def __init__(
+        self, *, threads: int, memory_limit_mb: int, cores: Sequence[int] | None = None
+    ) -> None:
+        """Start the process; `wait_until_warm` waits for it.
+
+        Args:
+            threads: Threads that a kernel may use.
+            memory_limit_mb: Memory a child may allocate beyond what it is forked with.
+            cores: Cores that children are to keep to, one for each of a kernel's threads at
+                least; None leaves placement to TVM and the operating system.
+
+        Raises:
+            WorkerError: This operating system cannot fork.
+        """
+        if not hasattr(os, "fork"):
+            raise WorkerError(
+                "measuring needs an operating system that forks: Linux, macOS, or WSL on Windows"
+            )
+        ours, theirs = socket.socketpair()
+        options = [str(theirs.fileno()), str(memory_limit_mb)]
+        if cores is not None:
+            options.append(",".join(map(str, cores)))
+        self._log = anonymous_file()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "pytest_ansorbench.measure.fork_server_main", *options],
+                stdin=subprocess.DEVNULL,
+                stdout=self._log,
+                stderr=self._log,
+                env={**os.environ, **_environment(threads, pinned=cores is not None)},
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,
+            )
+        self._control = Channel(ours)
+        self._children: dict[int, Child] = {}
+        self._ended: dict[int, Ended] = {}
+        self._warm = False
+        self._closed = False
+
+    @property
+    def pid(self) -> int:
+        """The server's process id."""
+        return self._process.pid
+
+    def wait_until_warm(self) -> None:
+        """Wait for a server that is starting.
+
+        Raises:
+            WorkerError: It did not start, or did not warm up; the message holds the cause.
+        """
+        if self._warm:
+            return
+        ready, _, _ = select.select([self._control], [], [], WARM_UP_TIMEOUT_S)
+        if not ready:
+            self.close()
+            raise WorkerError(f"the fork server was not warm after {WARM_UP_TIMEOUT_S:g} s")
+        try:
+            message, _ = self._control.receive()
+        except ChannelClosed:
+            code = self._process.wait()
+            raise WorkerError(
+                f"the fork server did not start: {cause_of_death(-code if code < 0 else 0, code)}"
+                f"{last_words(self._log)}"
+            ) from None
+        if "error" in message:
+            raise WorkerError(f"the fork server did not warm up: {message['error']}")
+        self._warm = True
+
+    def load(self, arrays: bytes) -> None:
+        """Give future children a check's inputs and expected output, as `dump_check` packs them.
+
+        Raises:
+            ServerDied: It is gone.
+        """
+        self._request({"op": "load"}, arrays)
+
+    def fork(self) -> Child:
+        """Fork a child.
+
+        Raises:
+            ServerDied: It is gone.
+        """
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                reply = self._request({"op": "fork"}, descriptors=[theirs.fileno()])
+            except ServerDied:
+                ours.close()
+                raise
+        child = Child(reply["pid"], Channel(ours), self)
+        self._children[child.pid] = child
+        return child
+
+    def wait_for_end(self, child: Child) -> Ended:
+        """Wait until a child is gone.
+
+        Raises:
+            ServerDied: It is gone, and the child with it.
+        """
+        deadline = time.monotonic() + _BURIAL_TIMEOUT_S
+        while child.pid not in self._ended:
+            if self._closed:
+                raise ServerDied
+            ready, _, _ = select.select(
+                [self._control], [], [], max(0.0, deadline - time.monotonic())
+            )
+            if ready:
+                self._note_end(self._receive())
+            else:  # it does not exit by itself, though its channel is closed
+                child.kill()
+                deadline = time.monotonic() + _BURIAL_TIMEOUT_S
+        self._children.pop(child.pid, None)
+        return self._ended.pop(child.pid)
+
+    def close(self) -> None:
+        """Kill the server and its children; returns when they are gone."""
+        if self._closed:
+            return
+        self._closed = True
+        for child in list(self._children.values()):
+            child.kill()
+            child.channel.close()
+        self._children.clear()
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        self._control.close()
+        self._log.close()
+
+    def _request(
+        self,
+        message: Mapping[str, Any],
+        payload: bytes = b"",
+        descriptors: Sequence[int] = (),
+    ) -> dict[str, Any]:
+        try:
+            self._control.send(message, payload, descriptors)
+        except ChannelClosed:
+            raise ServerDied from None
+        while "ended" in (reply := self._receive()):
+            self._note_end(reply)
+        return reply
+
+    def _receive(self) -> dict[str, Any]:
+        try:
+            return self._control.receive()[0]
+        except ChannelClosed:
+            raise ServerDied from None
+
+    def _note_end(self, message: Mapping[str, Any]) -> None:
+        cause = cause_of_death(message["signal"], message["code"])
+        self._ended[message["ended"]] = Ended(
+            cause + str(message["last_words"]), float(message["peak_memory_mb"])
+        )
+
+
+def anonymous_file() -> IO[bytes]:
+    """A file without a name, in memory where that can be: nothing to clean up, no disk to fill."""
+    if hasattr(os, "memfd_create"):
+        return os.fdopen(os.memfd_create("ansor-bench-log"), "w+b")
+    return TemporaryFile("w+b")
+
+
+def last_words(log: IO[bytes]) -> str:
+    """The last line of a log, to be put behind a cause of death; empty if there is none."""
+    size = log.seek(0, os.SEEK_END)
+    log.seek(max(0, size - 4096))
+    lines = log.read().decode(errors="replace").strip().splitlines()
+    return f": {lines[-1].strip()[:200]}" if lines else ""
+
+
+def cause_of_death(signal_number: int, code: int) -> str:
+    """What ended a process: a signal's name, or an exit code if the signal is 0."""
+    if not signal_number:
+        return f"worker exited with code {code}"
+    with contextlib.suppress(ValueError):
+        return f"worker died of {signal.Signals(signal_number).name}"
+    return f"worker died of signal {signal_number}"
+
+
+def _environment(threads: int, *, pinned: bool) -> dict[str, str]:
+    return {
+        "TVM_NUM_THREADS": str(threads),
+        # TVM binds its own threads, but leaves the calling one to the operating system.
+        **({"TVM_BIND_THREADS": "0"} if pinned else {}),
+        # A process that forks must have one thread.
+        "OPENBLAS_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+    }

@@ -1,0 +1,197 @@
+"""The fork server itself: imports and warms up once, then forks a child a request.
+
+Started as `python -m pytest_ansorbench.measure.fork_server_main FD MEMORY_MB [CORES]` with one
+end of a socket as file descriptor FD. It must stay a process of one thread, since only the
+thread that forks lives on in the child: it compiles kernels to warm up, and runs one without
+parallel loops, but never starts TVM's thread pool.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import os
+import select
+import signal
+import socket
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Any, Final
+
+from pytest_ansorbench.measure.arguments import aligned
+from pytest_ansorbench.measure.candidate import (
+    Candidate,
+    compile_module,
+    evaluate,
+    first_line,
+    first_run,
+)
+from pytest_ansorbench.measure.channel import Channel, ChannelClosed
+from pytest_ansorbench.measure.check import load_check
+from pytest_ansorbench.measure.fork_server import anonymous_file, last_words
+from pytest_ansorbench.workloads.case import Check
+
+_PR_SET_PDEATHSIG: Final = 1
+#: What a child may write to a file, in bytes: its log is in memory.
+_FILE_LIMIT: Final = 1 << 20
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Serve until the parent closes its end, which is also what its death does."""
+    control = Channel(socket.socket(fileno=int(arguments[0])))
+    cores = [int(core) for core in arguments[2].split(",")] if len(arguments) > 2 else []
+    try:
+        if cores:
+            os.sched_setaffinity(0, cores)
+        warm_up()
+    except Exception as error:
+        control.send({"error": f"{type(error).__name__}: {first_line(error)}"})
+        return
+    # What exists by now is never freed, and the collector need not touch, and so copy, it.
+    gc.collect()
+    gc.freeze()
+    server = _Server(control, memory_limit_mb=int(arguments[1]), cores=cores)
+    control.send({"warm": True})
+    server.run()
+
+
+def warm_up() -> None:
+    """Import TVM and take kernels through all of the compiler, and one to its end."""
+    import numpy as np
+    import tvm
+    from tvm import te
+    from tvm.s_tir import Schedule
+
+    a, b = (te.placeholder((64, 64), "float32", name=name) for name in "ab")
+    k = te.reduce_axis((0, 64), name="k")
+    product = te.compute((64, 64), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="product")
+    schedule = Schedule(te.create_prim_func([a, b, product]))
+    block = schedule.get_sblock("product")
+    i, j, k = schedule.get_loops(block)
+    outer, inner = schedule.split(j, [None, 16])
+    schedule.reorder(i, outer, k, inner)
+    schedule.parallel(schedule.fuse(i, outer))
+    schedule.vectorize(inner)
+    schedule.unroll(schedule.split(k, [None, 8])[1])
+    schedule.decompose_reduction(block, schedule.get_loops(block)[1])
+    compile_module(schedule.mod, tvm.target.Target("llvm"))
+
+    x = te.placeholder((1,), "float32", name="x")
+    increment = te.create_prim_func([x, te.compute((1,), lambda i: x[i] + 1.0, name="y")])
+    module = tvm.IRModule({"main": increment.with_attr("global_symbol", "main")})
+    kernel = compile_module(module, tvm.target.Target("llvm"))
+    arrays = [aligned(np.zeros(1, np.float32)) for _ in range(2)]
+    first_run(kernel, arrays)
+    evaluate(kernel, arrays, 1, 1, flush_bytes=0)
+
+
+class _Server:
+    """Forks children and reports their ends."""
+
+    def __init__(self, control: Channel, *, memory_limit_mb: int, cores: Sequence[int]) -> None:
+        self._control = control
+        self._memory_limit_mb = memory_limit_mb
+        self._cores = cores
+        self._check: Check | None = None
+        self._logs: dict[int, IO[bytes]] = {}
+
+    def run(self) -> None:
+        """Serve until the control channel ends."""
+        wake, waker = os.pipe()
+        for descriptor in (wake, waker):
+            os.set_blocking(descriptor, False)
+        signal.signal(signal.SIGCHLD, lambda number, frame: None)
+        signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
+        try:
+            while True:
+                ready, _, _ = select.select([self._control.fileno(), wake], [], [])
+                if wake in ready:
+                    os.read(wake, 4096)
+                    self._report_ends()
+                if self._control.fileno() in ready:
+                    message, payload = self._control.receive()
+                    if message["op"] == "load":
+                        self._check = load_check(payload) if payload else None
+                        self._control.send({})
+                    else:
+                        self._fork((wake, waker))
+        except ChannelClosed:
+            for pid in self._logs:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(pid, signal.SIGKILL)
+
+    def _fork(self, wake_pipe: Sequence[int]) -> None:
+        [descriptor] = self._control.take_descriptors()
+        log, server = anonymous_file(), os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            try:
+                signal.set_wakeup_fd(-1)
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                self._control.close()
+                for inherited in (*wake_pipe, *(other.fileno() for other in self._logs.values())):
+                    os.close(inherited)
+                _enter_child(log, self._memory_limit_mb, server)
+                channel = Channel(socket.socket(fileno=descriptor))
+                Candidate(channel, self._check, self._cores).serve()
+            finally:
+                # No exit handlers: they are the server's, and a candidate may have broken them.
+                os._exit(0)
+        os.close(descriptor)
+        self._logs[pid] = log
+        # Done on both sides: whoever comes first, the group is there when it is to be killed.
+        with contextlib.suppress(OSError):
+            os.setpgid(pid, pid)
+        self._control.send({"pid": pid})
+
+    def _report_ends(self) -> None:
+        while self._logs:
+            pid, status, usage = os.wait4(-1, os.WNOHANG)
+            if pid == 0:
+                return
+            with self._logs.pop(pid) as log:
+                words = last_words(log)
+            # Linux counts in units of 1,024 bytes, macOS in bytes.
+            unit = 1 if sys.platform == "darwin" else 1024
+            code = os.waitstatus_to_exitcode(status)
+            report: dict[str, Any] = {
+                "ended": pid,
+                "signal": max(0, -code),
+                "code": code,
+                "peak_memory_mb": usage.ru_maxrss * unit / 1e6,
+                "last_words": words if code else "",
+            }
+            self._control.send(report)
+
+
+def _enter_child(log: IO[bytes], memory_limit_mb: int, server: int) -> None:
+    """Bound what the child can do to the machine, and tie its life to the server's."""
+    import resource
+
+    os.setpgid(0, 0)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != server:
+            os._exit(0)
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        limit = pages * resource.getpagesize() + memory_limit_mb * 1_000_000
+        _limit(resource.RLIMIT_AS, limit)
+    _limit(resource.RLIMIT_CORE, 0)
+    _limit(resource.RLIMIT_FSIZE, _FILE_LIMIT)
+    os.dup2(log.fileno(), 1)
+    os.dup2(log.fileno(), 2)
+
+
+def _limit(kind: int, value: int) -> None:
+    """Limit a resource, unless it is limited further already."""
+    import resource
+
+    _, hard = resource.getrlimit(kind)
+    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    resource.setrlimit(kind, (value, value))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

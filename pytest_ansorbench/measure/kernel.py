@@ -1,0 +1,142 @@
+"""A compiled candidate that waits in its process to be run, seen from the parent's side."""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from pytest_ansorbench.measure.channel import ChannelClosed
+
+if TYPE_CHECKING:
+    from pytest_ansorbench.measure.fork_server import Child, Ended
+    from pytest_ansorbench.workloads.case import Check
+
+
+class KernelError(Exception):
+    """The candidate failed, but its process lives; the message is the error's first line."""
+
+
+class KernelDied(Exception):
+    """The candidate's process ended; `Kernel.end` tells how."""
+
+
+class KernelTimeout(Exception):
+    """The candidate took longer than allowed, and was killed."""
+
+
+class WrongOutput(Exception):
+    """The candidate's output is not what it should be; the message is one sentence on that."""
+
+
+#: Data type and shape of each argument, the inputs first, then the output.
+Shapes = Sequence[tuple[str, Sequence[int]]]
+
+
+class Kernel:
+    """One candidate in its process, which ends with `end`.
+
+    Attributes:
+        child: The process.
+        program: The scheduled module as TVM's JSON, should it have to be compiled again.
+        check: Inputs and expected output, if known.
+    """
+
+    def __init__(
+        self, child: Child, program: bytes, check: Check | None, *, flush_cache_mb: int
+    ) -> None:
+        """Take charge of a process that has been forked for this candidate.
+
+        Args:
+            child: The process.
+            program: The scheduled module as TVM's JSON.
+            check: Inputs and expected output that the process was forked with.
+            flush_cache_mb: Megabytes to copy before each sample; 0 for warm caches.
+        """
+        self.child = child
+        self.program = program
+        self.check = check
+        self._flush_cache_mb = flush_cache_mb
+        self._deadline_s = time.monotonic()
+
+    def fileno(self) -> int:
+        """To wait for the reply to a request of `begin_build`."""
+        return self.child.channel.fileno()
+
+    def begin_build(self, target: str, timeout_s: float) -> None:
+        """Ask for the compilation; `receive` gives the reply."""
+        self.allow(timeout_s)
+        with contextlib.suppress(KernelDied):  # `receive` will find that out
+            self._send({"op": "build", "target": target}, self.program)
+
+    def allow(self, timeout_s: float) -> None:
+        """Give it this many seconds from now."""
+        self._deadline_s = time.monotonic() + timeout_s
+
+    @property
+    def patience_s(self) -> float:
+        """Seconds left of what it was allowed."""
+        return max(0.0, self._deadline_s - time.monotonic())
+
+    def make_arguments(self, shapes: Shapes) -> None:
+        """Make the arrays it is called with."""
+        self._request({"op": "arguments", "shapes": shapes})
+
+    def first_call(self) -> float:
+        """See `Stopwatch.first_call`."""
+        return float(self._request({"op": "call"})["seconds"])
+
+    def time(self, calls: int, samples: int = 1) -> tuple[float, ...]:
+        """See `Stopwatch.time`."""
+        request = {"op": "time", "calls": calls, "samples": samples}
+        reply = self._request({**request, "flush_mb": self._flush_cache_mb})
+        return tuple(float(seconds) for seconds in reply["seconds"])
+
+    def verify(self) -> None:
+        """Compare its output with the reference, and look at the memory around it.
+
+        Raises:
+            WrongOutput: Something is wrong.
+        """
+        if wrong := self._request({"op": "check"})["wrong"]:
+            raise WrongOutput(wrong)
+
+    def receive(self) -> dict[str, Any]:
+        """Wait for the reply to the last request.
+
+        Raises:
+            KernelError: It failed.
+            KernelDied: Its process ended instead.
+            KernelTimeout: Its time was up; it was killed.
+        """
+        ready, _, _ = select.select([self], [], [], self.patience_s)
+        if not ready:
+            self.child.kill()
+            raise KernelTimeout
+        try:
+            reply, _ = self.child.channel.receive()
+        except ChannelClosed:
+            raise KernelDied from None
+        if "error" in reply:
+            raise KernelError(reply["error"])
+        return reply
+
+    def end(self) -> Ended:
+        """End its process.
+
+        Raises:
+            ServerDied: The fork server died, and so did this process.
+        """
+        return self.child.bury()
+
+    def _request(self, message: dict[str, Any]) -> dict[str, Any]:
+        self._send(message)
+        return self.receive()
+
+    def _send(self, message: dict[str, Any], payload: bytes = b"") -> None:
+        try:
+            self.child.channel.send(message, payload)
+        except ChannelClosed:
+            raise KernelDied from None

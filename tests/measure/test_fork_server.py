@@ -1,0 +1,128 @@
+"""The fork server: what it answers, how children end, what it says when it cannot start."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import psutil
+import pytest
+
+from pytest_ansorbench.measure.channel import ChannelClosed
+from pytest_ansorbench.measure.fork_server import (
+    ForkServer,
+    ServerDied,
+    WorkerError,
+    anonymous_file,
+    cause_of_death,
+    last_words,
+)
+
+
+@pytest.fixture(scope="module")
+def server():
+    started = ForkServer(threads=1, memory_limit_mb=1000)
+    started.wait_until_warm()
+    yield started
+    started.close()
+
+
+def test_a_child_answers_a_bad_request_and_lives_on(server):
+    child = server.fork()
+    for _ in range(2):
+        child.channel.send({"op": "build", "target": '{"kind": "llvm"}'}, b"no module")
+        reply, _ = child.channel.receive()
+        assert "error" in reply
+    assert child.bury().cause == "worker exited with code 0"
+
+
+def test_a_child_has_a_process_group_of_its_own(server):
+    child = server.fork()
+    assert os.getpgid(child.pid) == child.pid
+    child.bury()
+
+
+def test_an_end_is_reported_with_its_signal_and_its_memory(server):
+    child = server.fork()
+    os.kill(child.pid, signal.SIGTERM)
+    ended = child.bury()
+    assert ended.cause == "worker died of SIGTERM"
+    assert 1 < ended.peak_memory_mb < 10_000
+
+
+def test_ends_are_told_apart_in_whatever_order_they_are_asked_for(server):
+    first, second, third = (server.fork() for _ in range(3))
+    second.kill()
+    assert "code 0" in first.bury().cause
+    assert "code 0" in third.bury().cause
+    assert "SIGKILL" in second.bury().cause
+
+
+def test_children_do_not_hold_each_others_channels(server):
+    first = server.fork()
+    second = server.fork()
+    first.kill()
+    with pytest.raises(ChannelClosed):  # though the second is alive
+        first.channel.receive()
+    first.bury()
+    second.bury()
+
+
+def test_a_dead_server_is_noticed_by_whoever_asks():
+    server = ForkServer(threads=1, memory_limit_mb=1000)
+    server.wait_until_warm()
+    child = server.fork()
+    psutil.Process(server.pid).kill()
+    with pytest.raises(ServerDied):
+        child.bury()
+    with pytest.raises(ServerDied):
+        server.fork()
+    with pytest.raises(ServerDied):
+        server.load(b"")
+    server.close()
+    server.close()
+    with pytest.raises(ServerDied):
+        server.wait_for_end(child)
+
+
+def test_a_server_that_cannot_start_says_why(monkeypatch, tmp_path):
+    (tmp_path / "tvm.py").write_text("raise ImportError('no TVM today')\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    server = ForkServer(threads=1, memory_limit_mb=1000)
+    with pytest.raises(WorkerError, match="ImportError: no TVM today"):
+        server.wait_until_warm()
+    server.close()
+
+
+def test_a_server_that_dies_while_it_starts_says_how(monkeypatch, tmp_path):
+    (tmp_path / "tvm.py").write_text("import os, sys; print('farewell', flush=True); os.abort()\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    server = ForkServer(threads=1, memory_limit_mb=1000)
+    with pytest.raises(WorkerError, match="SIGABRT: farewell"):
+        server.wait_until_warm()
+    server.close()
+
+
+def test_without_fork_nothing_is_measured(monkeypatch):
+    monkeypatch.delattr(os, "fork")
+    with pytest.raises(WorkerError, match="WSL"):
+        ForkServer(threads=1, memory_limit_mb=1000)
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "text"),
+    [
+        (signal.SIGSEGV, -11, "worker died of SIGSEGV"),
+        (0, 3, "worker exited with code 3"),
+        (63, -63, "worker died of signal 63"),
+    ],
+)
+def test_causes_have_names(number, code, text):
+    assert cause_of_death(number, code) == text
+
+
+def test_last_words_are_the_last_line():
+    with anonymous_file() as log:
+        assert last_words(log) == ""
+        log.write(b"x" * 5000 + b"\nearly\nlate\n\n")
+        assert last_words(log) == ": late"

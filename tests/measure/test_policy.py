@@ -1,0 +1,128 @@
+"""Measurement policies, on kernels whose latency is made up: how long they run whom."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_ansorbench.measure import FixedMeasurement, RacingMeasurement
+
+
+class MadeUp:
+    """A kernel whose first calls take longer, until it is warm; counts what it was made to do."""
+
+    def __init__(self, latency_s: float, *, cold: float = 1.0, cold_calls: int = 0) -> None:
+        self.latency_s = latency_s
+        self.spent_s = 0.0
+        self.timed: list[tuple[int, int]] = []
+        self._cold = cold
+        self._cold_calls = cold_calls
+
+    def first_call(self) -> float:
+        return self._call()
+
+    def time(self, calls: int, samples: int = 1) -> tuple[float, ...]:
+        self.timed.append((calls, samples))
+        self._call()
+        return tuple(self._calls(calls) / calls for _ in range(samples))
+
+    def _calls(self, calls: int) -> float:
+        cold = min(calls, max(0, self._cold_calls))
+        warm_s = self.latency_s * (calls - cold)
+        self.spent_s += warm_s
+        return warm_s + sum(self._call() for _ in range(cold))
+
+    def _call(self) -> float:
+        cold = self._cold_calls > 0
+        self._cold_calls -= cold
+        seconds = self.latency_s * (self._cold if cold else 1.0)
+        self.spent_s += seconds
+        return seconds
+
+
+latencies = st.floats(1e-5, 1.0)
+
+
+@given(latencies, st.integers(1, 3))
+def test_fixed_gives_the_latency_of_a_steady_kernel(latency_s, repeat):
+    samples = FixedMeasurement(repeat=repeat).measure(MadeUp(latency_s), None)
+    assert samples == pytest.approx([latency_s] * repeat)
+
+
+@given(latencies, st.floats(1.0, 3.0), st.integers(0, 40))
+def test_fixed_fills_its_time_and_little_more(latency_s, cold, cold_calls):
+    kernel = MadeUp(latency_s, cold=cold, cold_calls=cold_calls)
+    FixedMeasurement().measure(kernel, None)
+    calls, samples = zip(*kernel.timed, strict=True)
+    assert set(samples) == {1}
+    counted = calls[0] if len(calls) == 1 else sum(calls[1:])
+    assert counted * latency_s * cold >= 0.1 * (1 - 1e-9)
+    # Of TVM's own loop, on a kernel that gets 1.5 times as fast, twice as much is wasted.
+    assert kernel.spent_s <= 0.1 + 16 * latency_s * cold
+
+
+def test_fixed_makes_stock_calls_of_a_slow_kernel():
+    kernel = MadeUp(0.05)
+    FixedMeasurement().measure(kernel, None)
+    assert kernel.timed == [(3, 1)]
+
+
+def test_a_kernel_that_takes_no_time_at_all_is_measured_too():
+    class Nothing:
+        def first_call(self):
+            return 0.0
+
+        def time(self, calls, samples=1):
+            return (0.0,) * samples
+
+    assert FixedMeasurement(min_repeat_ms=1).measure(Nothing(), None) == (pytest.approx(1e-9),)
+    assert RacingMeasurement().measure(Nothing(), None)
+
+
+@given(latencies)
+def test_the_first_candidate_of_a_race_runs_in_full(latency_s):
+    kernel = MadeUp(latency_s)
+    samples = RacingMeasurement().measure(kernel, None)
+    assert samples == pytest.approx([latency_s] * len(samples))
+    assert kernel.spent_s >= min(0.1, 3 * latency_s)
+
+
+@given(latencies, st.floats(0.01, 1.2))
+def test_a_contender_gets_several_samples_and_at_least_stock_time(best_s, share):
+    kernel = MadeUp(best_s * share)
+    samples = RacingMeasurement().measure(kernel, best_s)
+    calls, count = kernel.timed[-1]
+    assert len(samples) == count == min(5, max(3, math.ceil(0.1 / kernel.latency_s)))
+    assert calls * count * kernel.latency_s >= 0.1 * (1 - 1e-9)
+
+
+@given(st.floats(0.003, 0.1), st.floats(4.1, 50.0))
+def test_who_is_clearly_slower_is_called_once(best_s, times):
+    kernel = MadeUp(best_s * times)
+    assert RacingMeasurement().measure(kernel, best_s) == (best_s * times,)
+    assert kernel.timed == []
+
+
+@given(latencies, st.floats(1.3, 3.9))
+def test_who_is_slower_runs_briefly(best_s, times):
+    kernel = MadeUp(best_s * times)
+    [latency_s] = RacingMeasurement().measure(kernel, best_s)
+    assert latency_s == pytest.approx(best_s * times)
+    assert kernel.spent_s <= 0.010 + 4 * kernel.latency_s
+
+
+def test_a_slow_first_call_of_a_fast_kernel_does_not_end_its_race():
+    kernel = MadeUp(1e-4, cold=90.0, cold_calls=1)
+    samples = RacingMeasurement().measure(kernel, 1.1e-4)
+    assert samples == pytest.approx([1e-4] * 5)
+
+
+@given(latencies, latencies)
+def test_a_race_is_never_longer_than_a_fixed_measurement_by_more_than_its_heats(latency_s, best_s):
+    racing, fixed = MadeUp(latency_s), MadeUp(latency_s)
+    RacingMeasurement().measure(racing, best_s)
+    FixedMeasurement().measure(fixed, best_s)
+    assert racing.spent_s <= fixed.spent_s + 0.010 + 8 * latency_s

@@ -1,0 +1,42 @@
+"""Warnings about a machine that had other things to do."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from pytest_ansorbench.records import CaseResult, MachineState
+from pytest_ansorbench.report import machine_warnings
+from tests.synthetic import make_run
+
+QUIET = MachineState(0.02, 0.0, 1.5, 3000.0)
+BUSY = MachineState(0.9, 0.0, 1.5, None, ("browser 80%", "updater 10%"))
+STOLEN = MachineState(0.05, 0.3, None, None)
+
+
+def case(*states):
+    runs = [
+        dataclasses.replace(make_run(strategy=name), before=before, after=after)
+        for before, after in states
+        for name in ("default", "fast")
+    ]
+    return CaseResult("conv2d", ("default", "fast"), tuple(runs), ())
+
+
+@pytest.mark.parametrize("states", [[(QUIET, QUIET)], [(None, None)], []])
+def test_nothing_is_said_of_a_quiet_machine_or_an_unknown_one(states):
+    assert machine_warnings([case(*states)]) == ()
+
+
+def test_a_busy_machine_is_told_with_names_and_counted_once_per_look():
+    [warning] = machine_warnings([case((QUIET, BUSY)), case((QUIET, QUIET))])
+    assert warning == (
+        "warning: conv2d: the machine was busy at 1 of 2 looks, with up to 0.9 cores of other "
+        "work (browser 80%, updater 10%); its times may be off"
+    )
+
+
+def test_time_taken_by_the_host_counts():
+    [warning] = machine_warnings([case((STOLEN, QUIET))])
+    assert "0.1 cores of other work and 0.3 cores taken by the host" in warning
