@@ -1,6 +1,6 @@
 """What a trial costs: stock `ms.tune_tir` against this project's engine, in one run.
 
-    python benchmarks/trial_rate.py [--case ID,ID] [--plan 32x96,64x128] [--seeds 3]
+    python benchmarks/trial_rate.py [--case ID,ID] [--plan 32x64,64x128] [--seeds 3]
                                     [--journal FILE] [--json FILE]
 
 Three arms search the same case with the same strategy, MetaSchedule's evolutionary search with
@@ -51,7 +51,7 @@ def main() -> None:
     """Measure what the journal lacks, then print."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--case", default=CASES, help="ids, separated by commas")
-    parser.add_argument("--plan", default="32x96,64x128", help="ROUNDxTRIALS, separated by commas")
+    parser.add_argument("--plan", default="32x64,64x128", help="ROUNDxTRIALS, separated by commas")
     parser.add_argument("--seeds", type=int, default=3, help="seeds (default: 3)")
     parser.add_argument("--journal", type=Path, help="file to keep finished blocks in")
     parser.add_argument("--json", type=Path, help="write everything measured here")

@@ -54,7 +54,8 @@ class FixedMeasurement:
     `min_repeat_ms`. TVM's evaluator guesses how many calls that takes from a first few, and
     when these fall short by a hair it starts all over with 1.6 times as many; with kernels
     that get faster as they warm up that is the rule: 175 ms for a sample of 100 ms. Here what
-    is missing is added instead. The first few, if too short to count, do not count, as in TVM.
+    is missing is added instead. The first few count, too, unless they were over within a tenth
+    of the time: then they may have been cold.
 
     Attributes:
         number: Calls a sample averages over, at least.
@@ -74,9 +75,10 @@ class FixedMeasurement:
         [mean_s] = kernel.time(self.number)
         if mean_s * self.number >= self.min_repeat_ms / 1e3:
             return mean_s
-        spent_s, done = 0.0, 0
+        warm = mean_s * self.number >= self.min_repeat_ms / 1e4
+        spent_s, done = (mean_s * self.number, self.number) if warm else (0.0, 0)
         while (missing_s := self.min_repeat_ms / 1e3 - spent_s) > 0:
-            calls = max(self.number, _calls(missing_s, mean_s))
+            calls = _calls(missing_s, mean_s)
             [mean_s] = kernel.time(calls)
             spent_s += max(mean_s, _SHORTEST_S) * calls
             done += calls

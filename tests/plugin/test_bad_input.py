@@ -112,11 +112,9 @@ def test_a_missing_xgboost_is_refused_with_the_cure(project):
     assert "cannot import xgboost (ImportError: planted): pip install xgboost" in line
 
 
-@pytest.mark.parametrize("cxx", ["", "/no/such/compiler"])
-def test_a_missing_compiler_is_refused_with_the_cure(project, tmp_path, cxx):
+def test_no_compiler_is_needed(project, tmp_path):
     # An empty folder in place of PATH: the interpreter itself is started by its full path.
     (tmp_path / "empty").mkdir()
     assert Path(sys.executable).is_absolute()
-    variables = {"PATH": str(tmp_path / "empty"), **({"CXX": cxx} if cxx else {})}
-    line = refusal(project.bench(**variables))
-    assert line.startswith("no C++ compiler on PATH to link kernels with: install g++ or clang")
+    outcome = project.bench(PATH=str(tmp_path / "empty"))
+    assert outcome.code == 0, outcome.text

@@ -1,0 +1,156 @@
+"""Thousands of trials on one engine: what grows, what is left behind.
+
+    python benchmarks/soak.py [--trials 2000] [--case ID] [--json FILE]
+
+Builds and runs random candidates in rounds of 64, as a search does, with faulty ones among them:
+one in fifty crashes when it is run. Every 100 trials it notes the memory of the fork server and of
+this process, and the peak memory of the candidates' processes. At the end it looks for processes
+and files that outlived the engine. Bars: memory at the end within 10% of that at trial 500, no
+orphan, no file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import os
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+from tabulate import tabulate
+
+from pytest_ansorbench import workloads
+from pytest_ansorbench.environment import resolve_target
+from pytest_ansorbench.measure import Engine, FixedMeasurement, register_intrinsics
+from pytest_ansorbench.storage import describe_commit, describe_machine
+
+ROUND_TRIALS = 64
+SETTLED_TRIAL = 500
+LOOK_EVERY = 100
+FAULT_EVERY = 50
+
+
+def main() -> None:
+    """Soak and print."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--trials", type=int, default=2000, help="trials (default: 2000)")
+    parser.add_argument("--case", default="conv2d-n1-h14-w14-ci256-co256-k3-s1-p1")
+    parser.add_argument("--json", type=Path, help="write what was seen here")
+    given = parser.parse_args()
+    [task] = workloads.get(given.case).tasks()
+    target = resolve_target(None)
+    register_intrinsics(target)
+    files_before = files()
+    statuses: Counter[str] = Counter()
+    looks: list[dict[str, Any]] = []
+    peak_mb = 0.0
+    started = time.perf_counter()
+    with Engine(target) as engine:
+        server = psutil.Process(engine._server.pid)
+        candidates = random_schedules(task, target)
+        done = 0
+        while done < given.trials:
+            batch = [next(candidates) for _ in range(min(ROUND_TRIALS, given.trials - done))]
+            mods = [
+                crashing(mod) if (done + i) % FAULT_EVERY == 0 else mod
+                for i, (mod, _) in enumerate(batch)
+            ]
+            built = engine.build(mods, task.check)
+            for (_, args_info), each in zip(batch, built, strict=True):
+                outcome = engine.run(each, args_info, FixedMeasurement(min_repeat_ms=10))
+                statuses[outcome.status] += 1
+                peak_mb = max(peak_mb, outcome.peak_memory_mb)
+                done += 1
+                if done % LOOK_EVERY == 0:
+                    looks.append(
+                        {
+                            "trial": done,
+                            "server_mb": server.memory_info().rss / 1e6,
+                            "parent_mb": psutil.Process().memory_info().rss / 1e6,
+                            "server_descriptors": server.num_fds(),
+                            "parent_descriptors": psutil.Process().num_fds(),
+                            "candidate_peak_mb": peak_mb,
+                        }
+                    )
+                    peak_mb = 0.0
+        restarts = engine.restarts
+    seconds = time.perf_counter() - started
+    orphans = [p.name() for p in psutil.Process().children(recursive=True)]
+    leaked = sorted(files() - files_before)
+    print(tabulate([list(look.values()) for look in looks], list(looks[0]), floatfmt=".1f"))
+    settled = next((look for look in looks if look["trial"] >= SETTLED_TRIAL), looks[0])
+    growth = {name: looks[-1][name] / settled[name] for name in ("server_mb", "candidate_peak_mb")}
+    print(
+        f"\n{done} trials in {seconds:.0f} s: {dict(statuses)}; {restarts} restarts\n"
+        f"memory at the end over trial {settled['trial']}: server {growth['server_mb']:.3f}, "
+        f"candidates {growth['candidate_peak_mb']:.3f} (bar: 1.1)\n"
+        f"orphans: {orphans or 'none'}; files left in {tempfile.gettempdir()}: {leaked or 'none'}"
+    )
+    if given.json:
+        record = {
+            "machine": describe_machine(),
+            "commit": describe_commit(Path(__file__).parent),
+            "case": given.case,
+            "statuses": statuses,
+            "seconds": seconds,
+            "restarts": restarts,
+            "orphans": orphans,
+            "leaked_files": leaked,
+            "looks": looks,
+        }
+        given.json.write_text(json.dumps(record) + "\n")
+
+
+def random_schedules(task: Any, target: Any) -> Iterator[tuple[Any, Any]]:
+    """Random schedules of a task without end, each with its arguments."""
+    from tvm.s_tir.meta_schedule import TuneContext
+    from tvm.s_tir.meta_schedule.cost_model import RandomModel
+    from tvm.s_tir.meta_schedule.database import MemoryDatabase
+    from tvm.s_tir.meta_schedule.search_strategy import ReplayTrace
+
+    for seed in itertools.count(1):
+        context = TuneContext(
+            task.mod,
+            target=target,
+            space_generator="post-order-apply",
+            search_strategy=ReplayTrace(),
+            rand_state=seed,
+        )
+        context.pre_tuning(
+            ROUND_TRIALS,
+            ROUND_TRIALS,
+            context.generate_design_space(),
+            MemoryDatabase(),
+            RandomModel(),
+        )
+        for candidate in context.generate_measure_candidates() or ():
+            yield candidate.sch.mod, candidate.args_info
+        context.post_tuning()
+
+
+def crashing(mod: Any) -> Any:
+    """The module with a call of abort in front."""
+    from tvm import IRModule
+    from tvm.tirx import Evaluate, SeqStmt, call_extern
+
+    main = mod["main"]
+    body = SeqStmt([Evaluate(call_extern("int32", "abort")), main.body])
+    return IRModule({"main": main.with_body(body)})
+
+
+def files() -> set[str]:
+    """Everything under the temporary directory that is this user's."""
+    found = set()
+    for folder, _, names in os.walk(tempfile.gettempdir()):
+        found |= {os.path.join(folder, name) for name in names}
+    return found
+
+
+if __name__ == "__main__":
+    main()
