@@ -63,6 +63,7 @@ def main() -> None:
     parser.add_argument("--candidates", type=int, default=24, help="candidates (default: 24)")
     parser.add_argument("--json", type=Path, help="write everything measured here")
     given = parser.parse_args()
+    commit = describe_commit(Path(__file__).parent)  # before anyone edits it
     [task] = workloads.get(given.case).tasks()
     target = resolve_target(None)
     register_intrinsics(target)
@@ -103,7 +104,7 @@ def main() -> None:
     if given.json:
         record = {
             "machine": describe_machine(),
-            "commit": describe_commit(Path(__file__).parent),
+            "commit": commit,
             "case": given.case,
             "build_run_latency_s": measured,
         }

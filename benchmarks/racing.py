@@ -1,6 +1,6 @@
 """Does racing change which schedule wins? The same candidates, measured both ways.
 
-    python benchmarks/racing.py [--case ID,ID] [--trials 96] [--passes 5] [--json FILE]
+    python benchmarks/racing.py [--case ID,ID] [--trials 64] [--passes 4] [--json FILE]
 
 A search with the stock strategy proposes the candidates, in rounds of 16. Then all of them are
 measured again in the order of the search, pass by pass, fixed and racing in turn, so that each
@@ -75,10 +75,11 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--case", default=CASES, help="ids, separated by commas")
-    parser.add_argument("--trials", type=int, default=96, help="candidates (default: 96)")
-    parser.add_argument("--passes", type=int, default=5, help="passes a policy (default: 5)")
+    parser.add_argument("--trials", type=int, default=64, help="candidates (default: 64)")
+    parser.add_argument("--passes", type=int, default=4, help="passes a policy (default: 4)")
     parser.add_argument("--json", type=Path, help="write everything measured here")
     given = parser.parse_args()
+    commit = describe_commit(Path(__file__).parent)  # before anyone edits it
     target = resolve_target(None)
     register_intrinsics(target)
     with Engine(target) as engine:
@@ -90,7 +91,7 @@ def main() -> None:
     if given.json:
         record = {
             "machine": describe_machine(),
-            "commit": describe_commit(Path(__file__).parent),
+            "commit": commit,
             "cases": cases,
         }
         given.json.write_text(json.dumps(record) + "\n")

@@ -40,9 +40,10 @@ def main() -> None:
     """Soak and print."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--trials", type=int, default=2000, help="trials (default: 2000)")
-    parser.add_argument("--case", default="conv2d-n1-h14-w14-ci256-co256-k3-s1-p1")
+    parser.add_argument("--case", default="matmul-b12-m128-n64-k128")
     parser.add_argument("--json", type=Path, help="write what was seen here")
     given = parser.parse_args()
+    commit = describe_commit(Path(__file__).parent)  # before anyone edits it
     [task] = workloads.get(given.case).tasks()
     target = resolve_target(None)
     register_intrinsics(target)
@@ -52,7 +53,7 @@ def main() -> None:
     peak_mb = 0.0
     started = time.perf_counter()
     with Engine(target) as engine:
-        server = psutil.Process(engine._server.pid)
+        server = psutil.Process(engine.server_pid)
         candidates = random_schedules(task, target)
         done = 0
         while done < given.trials:
@@ -95,7 +96,7 @@ def main() -> None:
     if given.json:
         record = {
             "machine": describe_machine(),
-            "commit": describe_commit(Path(__file__).parent),
+            "commit": commit,
             "case": given.case,
             "statuses": statuses,
             "seconds": seconds,

@@ -56,6 +56,7 @@ def main() -> None:
     parser.add_argument("--journal", type=Path, help="file to keep finished blocks in")
     parser.add_argument("--json", type=Path, help="write everything measured here")
     given = parser.parse_args()
+    commit = describe_commit(Path(__file__).parent)  # before anyone edits it
     blocks = read_journal(given.journal)
     target = resolve_target(None)
     register_intrinsics(target)
@@ -77,7 +78,7 @@ def main() -> None:
     if given.json:
         record = {
             "machine": describe_machine(),
-            "commit": describe_commit(Path(__file__).parent),
+            "commit": commit,
             "blocks": blocks,
         }
         given.json.write_text(json.dumps(record) + "\n")

@@ -91,6 +91,7 @@ def _show(given: argparse.Namespace) -> int:
         DEFAULT_SORT,
         ColumnError,
         describe_case,
+        machine_warnings,
         parse_columns,
         parse_sort,
         render_table,
@@ -106,6 +107,8 @@ def _show(given: argparse.Namespace) -> int:
     cases = _judged_again(result, given.result)
     style = "github" if given.markdown else "simple"
     print(render_table(cases, columns=columns, sort=sort, tablefmt=style))
+    if warnings := machine_warnings(cases):
+        print("", *warnings, sep="\n")
     if given.verbose:
         for case in cases:
             print("", *describe_case(case), sep="\n")

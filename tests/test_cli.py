@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from pytest_ansorbench.cli import main
-from pytest_ansorbench.records import Estimate
+from pytest_ansorbench.records import Estimate, MachineState
 from pytest_ansorbench.stats import Limits
 from pytest_ansorbench.storage import save_numbered, write_result
 from tests.synthetic import make_case_result, make_result
@@ -49,6 +49,18 @@ def test_show_takes_columns_sort_markdown_and_verbosity(result_file, capsys):
     assert "propose" in out
     assert main(["show", path, "--markdown"]) == 0
     assert capsys.readouterr().out.startswith("| case")
+
+
+def test_show_warns_of_a_machine_that_was_busy(tmp_path, capsys):
+    case = make_case_result()
+    busy = MachineState(0.9, 0.0, 1.0, None, ("updater 90%",))
+    case = dataclasses.replace(
+        case, runs=tuple(dataclasses.replace(run, before=busy) for run in case.runs)
+    )
+    path = tmp_path / "busy.json"
+    write_result(make_result(case), path)
+    main(["show", str(path)])
+    assert "busy at 3 of 3 looks, with up to 0.9 cores" in capsys.readouterr().out
 
 
 def test_show_believes_the_runs_and_not_the_verdicts_beside_them(tmp_path, capsys):

@@ -50,8 +50,9 @@ class Channel:
         frame = _HEADER.pack(len(text), len(payload)) + text
         try:
             sent = socket.send_fds(self._socket, [frame], descriptors)
-            self._socket.sendall(frame[sent:])
-            self._socket.sendall(payload)
+            # Even to send nothing fails if the other side has its message and is gone.
+            if rest := frame[sent:] + payload:
+                self._socket.sendall(rest)
         except OSError as error:
             raise ChannelClosed(str(error)) from None
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import select
+import contextlib
 import statistics
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from multiprocessing.connection import wait
 from types import TracebackType
 from typing import TYPE_CHECKING, Final
 
@@ -54,7 +55,7 @@ class Engine:
         restarts: How often the fork server had to be replaced.
     """
 
-    #: Candidates to build before they are run, at most: each holds some 30 MB until then.
+    #: Candidates to build before they are run, at most: each holds some 16 MB until then.
     capacity: Final = 64
 
     def __init__(
@@ -82,6 +83,11 @@ class Engine:
         self._loaded: Check | None = None
         self._restarts_in_a_row = 0
         self._server = self._new_server()
+
+    @property
+    def server_pid(self) -> int:
+        """Process id of the fork server, whose children the candidates' processes are."""
+        return self._server.pid
 
     def __enter__(self) -> Engine:
         return self
@@ -143,6 +149,8 @@ class Engine:
         """End the process of a candidate that will not be run; does nothing if it has ended."""
         if built.kernel is not None:
             built.kernel.child.kill()
+            with contextlib.suppress(ServerDied):
+                built.kernel.end()
 
     def remeasure(
         self,
@@ -261,6 +269,10 @@ class Engine:
             kernel.make_arguments(shapes)
             policy = ColdMeasurement() if self._settings.flush_cache_mb else measurement
             samples = policy.measure(kernel, best_s)
+            if not samples or min(samples) <= 0.0:
+                raise ValueError(
+                    f"bad measurement policy {policy!r}: expected samples above 0 s, got {samples}"
+                )
             wins = best_s is None or statistics.median(samples) < best_s
             if wins or self._settings.check == "all":
                 kernel.verify()
@@ -365,8 +377,8 @@ def _not_run(built: Built) -> Measured:
 def _ready(busy: Sequence[Kernel]) -> list[Kernel]:
     """Wait until some kernels have a reply, or have none in time; these kernels."""
     patience_s = min(kernel.patience_s for kernel in busy)
-    replied, _, _ = select.select(busy, [], [], patience_s)
-    return [kernel for kernel in busy if kernel in replied or not kernel.patience_s]
+    replied = wait([kernel.child.channel.fileno() for kernel in busy], patience_s)
+    return [k for k in busy if k.child.channel.fileno() in replied or not k.patience_s]
 
 
 def _shapes(args_info: Sequence[ArgInfo]) -> Shapes:

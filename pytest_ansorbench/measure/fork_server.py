@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
 import signal
 import socket
 import subprocess
@@ -23,6 +22,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from multiprocessing.connection import wait
 from tempfile import TemporaryFile
 from typing import IO, Any, Final
 
@@ -69,20 +69,28 @@ class Child:
         self.pid = pid
         self.channel = channel
         self.server = server
+        self._ended: Ended | None = None
 
     def kill(self) -> None:
         """End it and all it has started; `bury` tells when it is gone."""
+        if self._ended is not None:
+            return  # its number may be another's by now
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
 
     def bury(self) -> Ended:
         """Close the channel, on which a child in order exits, and wait until it is gone.
 
+        Returns:
+            How it ended; the same again if it is asked again.
+
         Raises:
             ServerDied: The server died, and so did the child.
         """
         self.channel.close()
-        return self.server.wait_for_end(self)
+        if self._ended is None:
+            self._ended = self.server.wait_for_end(self)
+        return self._ended
 
 
 class ForkServer:
@@ -144,8 +152,7 @@ class ForkServer:
         """
         if self._warm:
             return
-        ready, _, _ = select.select([self._control], [], [], WARM_UP_TIMEOUT_S)
-        if not ready:
+        if not wait([self._control.fileno()], WARM_UP_TIMEOUT_S):
             self.close()
             raise WorkerError(f"the fork server was not warm after {WARM_UP_TIMEOUT_S:g} s")
         try:
@@ -195,10 +202,7 @@ class ForkServer:
         while child.pid not in self._ended:
             if self._closed:
                 raise ServerDied
-            ready, _, _ = select.select(
-                [self._control], [], [], max(0.0, deadline - time.monotonic())
-            )
-            if ready:
+            if wait([self._control.fileno()], max(0.0, deadline - time.monotonic())):
                 self._note_end(self._receive())
             else:  # it does not exit by itself, though its channel is closed
                 child.kill()

@@ -12,11 +12,12 @@ import contextlib
 import ctypes
 import gc
 import os
-import select
 import signal
 import socket
 import sys
+import traceback
 from collections.abc import Sequence
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -106,7 +107,7 @@ class _Server:
         signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
         try:
             while True:
-                ready, _, _ = select.select([self._control.fileno(), wake], [], [])
+                ready = wait([self._control.fileno(), wake])
                 if wake in ready:
                     os.read(wake, 4096)
                     self._report_ends()
@@ -136,9 +137,11 @@ class _Server:
                 _enter_child(log, self._memory_limit_mb, server)
                 channel = Channel(socket.socket(fileno=descriptor))
                 Candidate(channel, self._check, self._cores).serve()
-            finally:
-                # No exit handlers: they are the server's, and a candidate may have broken them.
-                os._exit(0)
+            except BaseException:
+                traceback.print_exc()
+                os._exit(1)
+            # No exit handlers: they are the server's, and a candidate may have broken them.
+            os._exit(0)
         os.close(descriptor)
         self._logs[pid] = log
         # Done on both sides: whoever comes first, the group is there when it is to be killed.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import select
 import time
 from collections.abc import Sequence
+from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.measure.channel import ChannelClosed
@@ -61,10 +61,6 @@ class Kernel:
         self._flush_cache_mb = flush_cache_mb
         self._deadline_s = time.monotonic()
 
-    def fileno(self) -> int:
-        """To wait for the reply to a request of `begin_build`."""
-        return self.child.channel.fileno()
-
     def begin_build(self, target: str, timeout_s: float) -> None:
         """Ask for the compilation; `receive` gives the reply."""
         self.allow(timeout_s)
@@ -111,8 +107,7 @@ class Kernel:
             KernelDied: Its process ended instead.
             KernelTimeout: Its time was up; it was killed.
         """
-        ready, _, _ = select.select([self], [], [], self.patience_s)
-        if not ready:
+        if not wait([self.child.channel.fileno()], self.patience_s):
             self.child.kill()
             raise KernelTimeout
         try:

@@ -25,8 +25,13 @@ def machine_warnings(results: Sequence[CaseResult]) -> tuple[str, ...]:
 
 
 def _warnings(result: CaseResult) -> Iterator[str]:
-    # All arms of a repeat share what was seen before and after it.
-    states = {id(s): s for run in result.runs for s in (run.before, run.after) if s is not None}
+    # All arms of a repeat, which is a seed, share what was seen before and after it.
+    states = {
+        (run.seed, moment): state
+        for run in result.runs
+        for moment, state in (("before", run.before), ("after", run.after))
+        if state is not None
+    }
     disturbed = [s for s in states.values() if s.busy_cores + s.stolen_cores > BUSY_CORES]
     if not disturbed:
         return

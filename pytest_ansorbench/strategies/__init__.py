@@ -1,5 +1,6 @@
 """How candidates are proposed: policies, strategies composed of them, and their registry."""
 
+from pytest_ansorbench.measure.policy import FixedMeasurement, RacingMeasurement
 from pytest_ansorbench.strategies.cost_model import NoModel, XGBoostModel
 from pytest_ansorbench.strategies.evolution import SteeredEvolution, StockEvolution
 from pytest_ansorbench.strategies.explore_then_commit import ExploreThenCommit
@@ -12,9 +13,11 @@ from pytest_ansorbench.strategies.strategy import Observation, Proposer, Setup, 
 __all__ = [
     "BUILTIN",
     "ExploreThenCommit",
+    "FixedMeasurement",
     "NoModel",
     "Observation",
     "Proposer",
+    "RacingMeasurement",
     "RandomTraces",
     "Registry",
     "Setup",

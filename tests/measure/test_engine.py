@@ -40,7 +40,7 @@ def measure(engine, kinds, args_info, check, best_s=None):
 
 
 def server(engine):
-    return psutil.Process(engine._server.pid)
+    return psutil.Process(engine.server_pid)
 
 
 def test_a_fine_kernel_gets_as_many_samples_as_asked_for(engine, task, args_info):
@@ -67,13 +67,13 @@ def test_a_fine_kernel_gets_as_many_samples_as_asked_for(engine, task, args_info
     ],
 )
 def test_a_faulty_kernel_fails_alone(engine, task, args_info, kind, status, reason):
-    restarts, pid = engine.restarts, engine._server.pid
+    restarts, pid = engine.restarts, engine.server_pid
     before, faulty, after = measure(engine, ["fine", kind, "fine"], args_info, task.check)
     assert (before.status, after.status) == ("ok", "ok")
     assert faulty.status == status
     assert reason in faulty.error
     assert faulty.latencies_s == ()
-    assert (engine.restarts, engine._server.pid) == (restarts, pid)
+    assert (engine.restarts, engine.server_pid) == (restarts, pid)
 
 
 def test_candidates_that_stall_together_cost_one_patience(engine, task, args_info):
@@ -119,15 +119,39 @@ def test_inputs_are_the_current_tasks(engine, task, args_info):
     assert statuses == ["ok", "wrong-result", "ok"]
 
 
+def test_a_policy_that_gives_no_sample_is_named(engine, task, args_info):
+    class Idle:
+        def measure(self, kernel, best_s):
+            return ()
+
+        def __repr__(self):
+            return "Idle()"
+
+    [built] = engine.build([module("fine")], task.check)
+    with pytest.raises(ValueError, match=r"bad measurement policy Idle\(\)"):
+        engine.run(built, args_info, Idle())
+    engine.discard(built)
+    engine.discard(built)
+    assert not server(engine).children()
+
+
+def test_anyones_policy_measures(engine, task, args_info):
+    class Once:
+        def measure(self, kernel, best_s):
+            return (kernel.first_call(),)
+
+    [built] = engine.build([module("fine")], task.check)
+    outcome = engine.run(built, args_info, Once())
+    assert outcome.status == "ok"
+    assert len(outcome.latencies_s) == 1
+
+
 def test_processes_end_with_their_trial(engine, task, args_info):
     built = engine.build([module("fine"), module("fine")], task.check)
     assert len(server(engine).children()) == 2
     engine.run(built[0], args_info, QUICK)
     assert len(server(engine).children()) == 1
     engine.discard(built[1])
-    deadline = time.monotonic() + 10
-    while server(engine).children() and time.monotonic() < deadline:
-        time.sleep(0.01)
     assert not server(engine).children()
 
 
@@ -193,7 +217,7 @@ def test_kernels_can_be_pinned_and_find_cold_caches(task, args_info):
 def test_closing_ends_all_processes(task):
     with Engine(resolve_target(None)) as engine:
         built = engine.build([module("fine")], task.check)
-        pids = [engine._server.pid, built[0].kernel.child.pid]
+        pids = [engine.server_pid, built[0].kernel.child.pid]
         assert all(psutil.pid_exists(pid) for pid in pids)
     gone(pids)
 
@@ -209,7 +233,7 @@ def test_whoever_dies_a_kernel_that_hangs_does_not_outlive_it(victim):
         task = Doubling().tasks()[0]
         engine = Engine(resolve_target(None))
         [built] = engine.build([module("hang")], task.check)
-        print(engine._server.pid, built.kernel.child.pid, flush=True)
+        print(engine.server_pid, built.kernel.child.pid, flush=True)
         engine.run(built, ArgInfo.from_prim_func(task.mod["main"]), FixedMeasurement())
         """
     with subprocess.Popen(
@@ -226,22 +250,26 @@ def test_whoever_dies_a_kernel_that_hangs_does_not_outlive_it(victim):
         parent.kill()
 
 
-def test_where_no_file_can_be_written_candidates_are_measured_all_the_same():
+def test_where_no_file_can_be_written_a_search_finishes_all_the_same():
     script = """
         import resource
         from pytest_ansorbench.environment import resolve_target
-        from pytest_ansorbench.measure import Engine, FixedMeasurement
-        from tests.faults import Doubling, module
-        from tvm.s_tir.meta_schedule.arg_info import ArgInfo
+        from pytest_ansorbench.measure import Engine, register_intrinsics
+        from pytest_ansorbench.search import Search
+        from tests.faults import Doubling
+        from tests.proposers import scripted
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # as on a full disk
-        task = Doubling().tasks()[0]
-        with Engine(resolve_target(None)) as engine:
-            for kind in ("fine", "crash", "fine"):
-                [built] = engine.build([module(kind)], task.check)
-                outcome = engine.run(
-                    built, ArgInfo.from_prim_func(task.mod["main"]), FixedMeasurement()
-                )
-                print(outcome.status)
+        target = resolve_target(None)
+        register_intrinsics(target)
+        strategy = scripted(("fine", "crash"), ("fine",))
+        with Engine(target) as engine:
+            search = Search(
+                Doubling().tasks()[0], strategy, engine,
+                case="doubling", seed=0, budget_trials=3, round_trials=2,
+            )
+            while not search.finished:
+                search.step()
+            print(*(trial.status for trial in search.record().trials))
         """
     completed = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(script)],

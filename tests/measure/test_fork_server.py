@@ -46,6 +46,7 @@ def test_an_end_is_reported_with_its_signal_and_its_memory(server):
     child = server.fork()
     os.kill(child.pid, signal.SIGTERM)
     ended = child.bury()
+    assert child.bury() is ended
     assert ended.cause == "worker died of SIGTERM"
     assert 1 < ended.peak_memory_mb < 10_000
 
@@ -56,6 +57,12 @@ def test_ends_are_told_apart_in_whatever_order_they_are_asked_for(server):
     assert "code 0" in first.bury().cause
     assert "code 0" in third.bury().cause
     assert "SIGKILL" in second.bury().cause
+
+
+def test_a_fault_of_our_own_is_told_apart_from_an_exit_in_order(server):
+    child = server.fork()
+    child.channel.send({"op": "no such request"})
+    assert child.bury().cause == "worker exited with code 1: KeyError: 'no such request'"
 
 
 def test_children_do_not_hold_each_others_channels(server):

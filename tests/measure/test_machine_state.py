@@ -22,22 +22,28 @@ def test_a_stray_process_is_seen():
 
 
 def test_the_benchs_own_process_is_left_out():
+    # Other tests come and go beside this one, so one try out of five has to do.
+    assert any(busier_with_a_spinning_thread() < 0.3 for _ in range(5))
+
+
+def busier_with_a_spinning_thread() -> float:
+    """Cores that a thread of this process adds to what is seen of others."""
     done = threading.Event()
 
     def spin():
         while not done.is_set():
             pass
 
+    before = observe_machine(0.3)
     spinner = threading.Thread(target=spin)
     spinner.start()
     try:
-        with_spinner = observe_machine(0.5)
+        with_spinner = observe_machine(0.3)
     finally:
         done.set()
         spinner.join()
-    without = observe_machine(0.5)
-    # Other tests may run beside this one, so only the difference tells.
-    assert with_spinner.busy_cores < without.busy_cores + 0.5
+    after = observe_machine(0.3)
+    return with_spinner.busy_cores - max(before.busy_cores, after.busy_cores)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no load average")

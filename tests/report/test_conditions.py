@@ -17,8 +17,8 @@ STOLEN = MachineState(0.05, 0.3, None, None)
 
 def case(*states):
     runs = [
-        dataclasses.replace(make_run(strategy=name), before=before, after=after)
-        for before, after in states
+        dataclasses.replace(make_run(strategy=name, seed=seed), before=before, after=after)
+        for seed, (before, after) in enumerate(states)
         for name in ("default", "fast")
     ]
     return CaseResult("conv2d", ("default", "fast"), tuple(runs), ())
