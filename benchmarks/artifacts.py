@@ -19,6 +19,7 @@ import argparse
 import itertools
 import json
 import math
+import os
 import statistics
 import tempfile
 import time
@@ -66,6 +67,8 @@ def main() -> None:
     commit = describe_commit(Path(__file__).parent)  # before anyone edits it
     [task] = workloads.get(given.case).tasks()
     target = resolve_target(None)
+    # As the engine tells its processes; TVM's own default is half of the cores.
+    os.environ["TVM_NUM_THREADS"] = str(target.attrs["num-cores"])
     register_intrinsics(target)
     candidates = list(itertools.islice(random_schedules(task, target), given.candidates))
     measured: dict[str, list[tuple[float, float, float]]] = {}
@@ -73,9 +76,11 @@ def main() -> None:
         tempfile.TemporaryDirectory() as folder,
         Engine(target, EngineSettings(build_workers=1)) as engine,
     ):
+        # A name that was loaded before would be answered from the loader's memory.
+        names = (Path(folder) / f"kernel-{n}" for n in itertools.count())
         ways: dict[str, Callable[[Any, Any], tuple[float, float, float]]] = {
-            "archive": lambda mod, info: by_file(mod, target, task, Path(folder) / "kernel.tar"),
-            "library": lambda mod, info: by_file(mod, target, task, Path(folder) / "kernel.so"),
+            "archive": lambda mod, info: by_file(mod, target, task, f"{next(names)}.tar"),
+            "library": lambda mod, info: by_file(mod, target, task, f"{next(names)}.so"),
             "memory": lambda mod, info: in_memory(mod, target, task),
             "fork": lambda mod, info: by_engine(engine, mod, info, task),
         }
@@ -111,7 +116,7 @@ def main() -> None:
         given.json.write_text(json.dumps(record) + "\n")
 
 
-def by_file(mod: Any, target: Any, task: Any, path: Path) -> tuple[float, float, float]:
+def by_file(mod: Any, target: Any, task: Any, path: str) -> tuple[float, float, float]:
     """Build, export, load, run: seconds to build, seconds to load and run, latency."""
     from tvm.driver import build
     from tvm.runtime import load_module
@@ -119,9 +124,9 @@ def by_file(mod: Any, target: Any, task: Any, path: Path) -> tuple[float, float,
 
     started = time.perf_counter()
     program = RemoveWeightLayoutRewriteBlock(skip_tensor_rewrite=True)(mod)
-    build(program, target=target).export_library(str(path))
+    build(program, target=target).export_library(path)
     built = time.perf_counter()
-    latency_s = measure(load_module(str(path)), task)
+    latency_s = measure(load_module(path), task)
     return built - started, time.perf_counter() - built, latency_s
 
 
