@@ -5,8 +5,8 @@
 Builds and runs random candidates in rounds of 64, as a search does, with faulty ones among them:
 one in fifty crashes when it is run. Every 100 trials it notes the memory of the fork server and of
 this process, and the peak memory of the candidates' processes. At the end it looks for processes
-that outlived the engine, and for files in its temporary folder. Bars: memory at the end within 10% of that at trial 500, no
-orphan, no file.
+that outlived the engine, and for files in its temporary folder. Bars: memory at the end within 10%
+of that at trial 500, no orphan, no file.
 """
 
 from __future__ import annotations

@@ -52,9 +52,8 @@ class FixedMeasurement:
 
     `repeat` samples, each the mean of at least `number` calls and of as many as fill
     `min_repeat_ms`. TVM's evaluator guesses how many calls that takes from a first few, and
-    when these fall short by a hair it starts all over with 1.6 times as many; with kernels
-    that get faster as they warm up that is the rule: 175 ms for a sample of 100 ms. Here what
-    is missing is added instead. The first few count, too, unless they were over within a tenth
+    when these fall short by a hair it starts all over with 1.6 times as many, as happens with
+    kernels that get faster as they warm up. Here what is missing is added instead. The first few count, too, unless they were over within a tenth
     of the time: then they may have been cold.
 
     Attributes:
@@ -95,7 +94,7 @@ class RacingMeasurement:
     1. A glance: one call. It is cold, so only what takes at least `glance_ms` and more than
        `glance_ratio` times the best is given up.
     2. A brief run of `brief_ms`. What is more than `contender_ratio` times the best is given
-       up: means over 10 ms scatter by a few percent, so a true winner passes.
+       up; the ratio leaves room for the scatter of so short a mean.
     3. The full run: `samples` samples that fill `full_ms` together, as long as a stock
        sample, so that the median shrugs off a disturbance.
 
