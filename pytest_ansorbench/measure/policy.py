@@ -53,8 +53,9 @@ class FixedMeasurement:
     `repeat` samples, each the mean of at least `number` calls and of as many as fill
     `min_repeat_ms`. TVM's evaluator guesses how many calls that takes from a first few, and
     when these fall short by a hair it starts all over with 1.6 times as many, as happens with
-    kernels that get faster as they warm up. Here what is missing is added instead. The first few count, too, unless they were over within a tenth
-    of the time: then they may have been cold.
+    kernels that get faster as they warm up. Here what is missing is added instead. The first
+    few count, too, unless they were over within a tenth of the time: then they may have been
+    cold.
 
     Attributes:
         number: Calls a sample averages over, at least.

@@ -146,7 +146,7 @@ def test_workers_that_do_not_start_fail_the_test_with_the_cause(project):
     project.write("planted/tvm.py", "raise ImportError('planted')\n")
     outcome = project.bench()
     assert outcome.code == 1, outcome.text
-    assert "the measurement engine gave up: a build worker did not warm up" in outcome.out
+    assert "the measurement engine gave up: the fork server did not warm up" in outcome.out
     assert "ImportError: planted" in outcome.out
 
 
@@ -199,7 +199,7 @@ def test_an_interrupt_shows_what_finished_and_leaves_no_process(project):
     assert len(project.json("result.json")["cases"]) >= 1
 
 
-def test_a_killed_session_leaves_no_process_and_the_next_one_cleans_up(project, tmp_path):
+def test_a_killed_session_leaves_neither_process_nor_file(project, tmp_path):
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     process = subprocess.Popen(
@@ -210,13 +210,11 @@ def test_a_killed_session_leaves_no_process_and_the_next_one_cleans_up(project, 
         stderr=subprocess.DEVNULL,
     )
     with process:
-        wait_until(lambda: len(children(process)) >= 3)
+        wait_until(lambda: len(children(process)) >= 2)  # the fork server and a candidate
         workers = children(process)
         process.kill()
     wait_until(lambda: not any(worker.is_running() for worker in workers), seconds=30)
-    assert len(list(temporary.glob("ansor-bench-*"))) == 1
-    assert project.bench(TMPDIR=str(temporary)).code == 0
-    assert not list(temporary.glob("ansor-bench-*"))
+    assert not list(temporary.rglob("*"))
 
 
 @pytest.mark.parametrize(("arguments", "live"), [((), True), (("-q",), False)])

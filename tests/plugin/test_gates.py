@@ -35,7 +35,7 @@ def test_a_gate_that_holds_passes(project):
     outcome = project.bench(TWICE, HOLDS)
     assert outcome.code == 0, outcome.text
     assert "holds" in outcome.out
-    assert "warning" not in outcome.out
+    assert "1 warning" not in outcome.out  # of pytest's; the machine's is another matter
 
 
 def test_an_undecided_gate_passes_with_a_warning_and_fails_when_strict(project):
