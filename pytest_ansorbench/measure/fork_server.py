@@ -136,7 +136,6 @@ class ForkServer:
         self._control = Channel(ours)
         self._children: dict[int, Child] = {}
         self._ended: dict[int, Ended] = {}
-        self._warm = False
         self._closed = False
 
     @property
@@ -150,8 +149,6 @@ class ForkServer:
         Raises:
             WorkerError: It did not start, or did not warm up; the message holds the cause.
         """
-        if self._warm:
-            return
         if not wait([self._control.fileno()], WARM_UP_TIMEOUT_S):
             self.close()
             raise WorkerError(f"the fork server was not warm after {WARM_UP_TIMEOUT_S:g} s")
@@ -160,12 +157,10 @@ class ForkServer:
         except ChannelClosed:
             code = self._process.wait()
             raise WorkerError(
-                f"the fork server did not start: {cause_of_death(-code if code < 0 else 0, code)}"
-                f"{last_words(self._log)}"
+                f"the fork server did not start: {cause_of_death(code)}{last_words(self._log)}"
             ) from None
         if "error" in message:
             raise WorkerError(f"the fork server did not warm up: {message['error']}")
-        self._warm = True
 
     def load(self, arrays: bytes) -> None:
         """Give future children a check's inputs and expected output, as `dump_check` packs them.
@@ -246,9 +241,9 @@ class ForkServer:
             raise ServerDied from None
 
     def _note_end(self, message: Mapping[str, Any]) -> None:
-        cause = cause_of_death(message["signal"], message["code"])
         self._ended[message["ended"]] = Ended(
-            cause + str(message["last_words"]), float(message["peak_memory_mb"])
+            cause_of_death(message["code"]) + str(message["last_words"]),
+            float(message["peak_memory_mb"]),
         )
 
 
@@ -267,13 +262,13 @@ def last_words(log: IO[bytes]) -> str:
     return f": {lines[-1].strip()[:200]}" if lines else ""
 
 
-def cause_of_death(signal_number: int, code: int) -> str:
-    """What ended a process: a signal's name, or an exit code if the signal is 0."""
-    if not signal_number:
+def cause_of_death(code: int) -> str:
+    """What ended a process, from its exit code as `subprocess` has it: below 0, a signal."""
+    if code >= 0:
         return f"worker exited with code {code}"
     with contextlib.suppress(ValueError):
-        return f"worker died of {signal.Signals(signal_number).name}"
-    return f"worker died of signal {signal_number}"
+        return f"worker died of {signal.Signals(-code).name}"
+    return f"worker died of signal {-code}"
 
 
 def _environment(threads: int, *, pinned: bool) -> dict[str, str]:

@@ -161,7 +161,6 @@ class _Server:
             code = os.waitstatus_to_exitcode(status)
             report: dict[str, Any] = {
                 "ended": pid,
-                "signal": max(0, -code),
                 "code": code,
                 "peak_memory_mb": usage.ru_maxrss * unit / 1e6,
                 "last_words": words if code else "",
