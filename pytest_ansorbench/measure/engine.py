@@ -6,7 +6,7 @@ import contextlib
 import statistics
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from multiprocessing.connection import wait
 from types import TracebackType
@@ -40,6 +40,12 @@ SETTLE_S: Final = 0.3
 
 #: A server that dies is replaced, but not for ever.
 _MOST_RESTARTS_IN_A_ROW: Final = 3
+
+#: Failures of a run that have a status of their own.
+_RUN_STATUS: Final[Mapping[type[Exception], TrialStatus]] = {
+    KernelTimeout: "run-timeout",
+    WrongOutput: "wrong-result",
+}
 
 
 class Engine:
@@ -223,26 +229,18 @@ class Engine:
         return kernel
 
     def _built(self, kernel: Kernel, started_s: float) -> Built:
-        status: TrialStatus = "build-error"
-        error = ""
         try:
             kernel.receive()
-        except KernelError as failure:
-            error = str(failure)
-        except KernelTimeout:
-            status, error = "build-timeout", f"no result after {self._settings.build_timeout_s:g} s"
-        except KernelDied:
-            pass
-        else:
-            return Built("ok", kernel, time.monotonic() - started_s)
-        ended = kernel.end()
-        return Built(
-            status,
-            None,
-            time.monotonic() - started_s,
-            error=error or ended.cause,
-            peak_memory_mb=ended.peak_memory_mb,
-        )
+        except (KernelError, KernelTimeout, KernelDied) as failure:
+            ended = kernel.end()
+            return Built(
+                "build-timeout" if isinstance(failure, KernelTimeout) else "build-error",
+                None,
+                time.monotonic() - started_s,
+                error=str(failure) or ended.cause,
+                peak_memory_mb=ended.peak_memory_mb,
+            )
+        return Built("ok", kernel, time.monotonic() - started_s)
 
     def _run(
         self, kernel: Kernel, shapes: Shapes, measurement: Measurement, best_s: float | None
@@ -323,20 +321,15 @@ class Engine:
     def _attempt(self, kernel: Kernel, work: Callable[[], tuple[float, ...]]) -> Measured:
         """Do something with a kernel; if that fails, its process has ended."""
         kernel.allow(self._settings.run_timeout_s)
-        status: TrialStatus = "run-error"
-        error = ""
         try:
             return Measured("ok", work())
-        except KernelError as failure:
-            error = str(failure)
-        except KernelTimeout:
-            status, error = "run-timeout", f"no result after {self._settings.run_timeout_s:g} s"
-        except WrongOutput as wrong:
-            status, error = "wrong-result", str(wrong)
-        except KernelDied:
-            pass  # the end tells the cause
-        ended = kernel.end()
-        return Measured(status, error=error or ended.cause, peak_memory_mb=ended.peak_memory_mb)
+        except (KernelError, KernelTimeout, KernelDied, WrongOutput) as failure:
+            ended = kernel.end()
+            return Measured(
+                _RUN_STATUS.get(type(failure), "run-error"),
+                error=str(failure) or ended.cause,
+                peak_memory_mb=ended.peak_memory_mb,
+            )
 
     def _restart(self) -> None:
         self.restarts += 1

@@ -24,7 +24,7 @@ class KernelDied(Exception):
 
 
 class KernelTimeout(Exception):
-    """The candidate took longer than allowed, and was killed."""
+    """The candidate took longer than allowed, and was killed; the message says how long."""
 
 
 class WrongOutput(Exception):
@@ -59,7 +59,7 @@ class Kernel:
         self.program = program
         self.check = check
         self._flush_cache_mb = flush_cache_mb
-        self._deadline_s = time.monotonic()
+        self.allow(0.0)
 
     def begin_build(self, target: str, timeout_s: float) -> None:
         """Ask for the compilation; `receive` gives the reply."""
@@ -69,6 +69,7 @@ class Kernel:
 
     def allow(self, timeout_s: float) -> None:
         """Give it this many seconds from now."""
+        self._timeout_s = timeout_s
         self._deadline_s = time.monotonic() + timeout_s
 
     @property
@@ -109,7 +110,7 @@ class Kernel:
         """
         if not wait([self.child.channel.fileno()], self.patience_s):
             self.child.kill()
-            raise KernelTimeout
+            raise KernelTimeout(f"no result after {self._timeout_s:g} s")
         try:
             reply, _ = self.child.channel.receive()
         except ChannelClosed:
