@@ -189,6 +189,14 @@ OPTIONS: Final = (
         per_test=True,
     ),
     Option(
+        "control",
+        "control",
+        values.yes_or_no,
+        "run the reference a second time as a control, as if it were a candidate: what it shows "
+        "is noise",
+        None,
+    ),
+    Option(
         "strict",
         "strict",
         values.yes_or_no,

@@ -41,6 +41,7 @@ class Settings:
         confidence: Confidence level of intervals.
         max_search_ratio: Gate: largest allowed S; None for no gate.
         min_throughput_ratio: Gate: smallest allowed throughput ratio; None for no gate.
+        control: Whether the reference is run a second time, as a control.
         strict: Whether an undecided gate fails its test.
         columns: Columns of the table; None for the usual ones.
         sort: What the table's cases are sorted by; None for the order of execution.
@@ -69,6 +70,7 @@ class Settings:
     confidence: float = 0.95
     max_search_ratio: float | None = None
     min_throughput_ratio: float | None = None
+    control: bool = False
     strict: bool = False
     columns: tuple[str, ...] | None = None
     sort: str | None = None

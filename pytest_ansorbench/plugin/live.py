@@ -26,7 +26,7 @@ from pytest_ansorbench.report import (
 )
 from pytest_ansorbench.stats import Limits
 from pytest_ansorbench.storage import StorageError, save_numbered, slugify, write_result
-from pytest_ansorbench.strategies import Registry, Strategy, StrategyError
+from pytest_ansorbench.strategies import Registry, Strategy, StrategyError, control_of
 
 if TYPE_CHECKING:
     from pytest_ansorbench.records import CaseResult, Result
@@ -181,7 +181,8 @@ class LiveBench:
             raise pytest.UsageError(str(error)) from None
 
     def _arms(self, settings: Settings) -> list[Strategy]:
-        return [usage(self.registry.get, name) for name in settings.strategies]
+        arms = [usage(self.registry.get, name) for name in settings.strategies]
+        return [*arms, control_of(arms[0])] if settings.control else arms
 
     def _result(self) -> Result:
         return self.session.result(self.settings.to_json())

@@ -8,7 +8,13 @@ from pytest_ansorbench.strategies.mutations import StockMutations
 from pytest_ansorbench.strategies.random_traces import RandomTraces
 from pytest_ansorbench.strategies.registry import BUILTIN, Registry, StrategyError
 from pytest_ansorbench.strategies.sketch_policy import SketchPolicy, UniformSketches
-from pytest_ansorbench.strategies.strategy import Observation, Proposer, Setup, Strategy
+from pytest_ansorbench.strategies.strategy import (
+    Observation,
+    Proposer,
+    Setup,
+    Strategy,
+    control_of,
+)
 
 __all__ = [
     "BUILTIN",
@@ -29,4 +35,5 @@ __all__ = [
     "StrategyError",
     "UniformSketches",
     "XGBoostModel",
+    "control_of",
 ]

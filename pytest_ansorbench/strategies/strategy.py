@@ -8,7 +8,7 @@ does not import TVM; policies do so when they are started.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from pytest_ansorbench.measure.policy import FixedMeasurement, Measurement
@@ -141,3 +141,12 @@ class Strategy:
     cost_model: CostModelPolicy = field(default_factory=XGBoostModel)
     measurement: Measurement = field(default_factory=FixedMeasurement)
     description: str = ""
+
+
+def control_of(reference: Strategy) -> Strategy:
+    """The reference under another name: compared with it, all that shows is noise."""
+    return replace(
+        reference,
+        name=f"{reference.name}-again",
+        description=f"a control: {reference.name} a second time",
+    )
