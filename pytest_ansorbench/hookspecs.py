@@ -26,10 +26,13 @@ def pytest_ansorbench_strategies(config: pytest.Config) -> Iterable[Strategy]:
 
 
 @pytest.hookspec
-def pytest_ansorbench_case_finished(config: pytest.Config, result: CaseResult) -> None:
+def pytest_ansorbench_case_finished(
+    config: pytest.Config, item: pytest.Item, result: CaseResult
+) -> None:
     """Be told of each case that was run and judged, before its test passes or fails.
 
     Args:
         config: pytest's configuration.
+        item: The test.
         result: All its runs, and its verdicts.
     """

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, get_args
 
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
 
 TrialStatus = Literal[
     "ok", "build-error", "build-timeout", "run-error", "run-timeout", "wrong-result"
@@ -282,12 +282,17 @@ class Gate:
         limit: The largest allowed search ratio, or the smallest allowed throughput ratio.
         outcome: `holds`, `broken`, or `undecided` if the interval straddles the limit.
         message: One sentence with the figure, its interval and the limit.
+        family: How many gates were judged together, over which false alarms are shared out.
+        p_value: Probability to see a figure this bad by chance if it were exactly good
+            enough; None where the interval made the question idle.
     """
 
     metric: str
     limit: float
     outcome: Outcome
     message: str
+    family: int = 1
+    p_value: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,12 +321,19 @@ class CaseResult:
         strategies: Names of the arms; the first is the reference.
         runs: Every run of every arm.
         verdicts: One per candidate arm, in order of `strategies`.
+        version: A hash of the case's programs: other versions of a case are other cases.
+            Empty if not recorded.
+        machine: What it was measured on, a key of the result's `machines`.
+        control: The arm that is the reference over again; None if there is none.
     """
 
     case: str
     strategies: tuple[str, ...]
     runs: tuple[Run, ...]
     verdicts: tuple[Verdict, ...]
+    version: str = ""
+    machine: str = ""
+    control: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,7 +343,8 @@ class Result:
     Attributes:
         schema_version: Version of this layout.
         created: UTC time of the session's start, ISO 8601.
-        machine: Hardware, operating system and versions of the tools that decide a result.
+        machines: By fingerprint, the machines that cases were measured on: hardware, operating
+            system and versions of the tools that decide a result.
         commit: State of the working tree, as pytest-benchmark records it.
         settings: The settings the session ran under.
         cases: Results in order of execution.
@@ -339,7 +352,7 @@ class Result:
 
     schema_version: int
     created: str
-    machine: Mapping[str, Any]
+    machines: Mapping[str, Any]
     commit: Mapping[str, Any]
     settings: Mapping[str, Any]
     cases: tuple[CaseResult, ...]

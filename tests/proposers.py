@@ -46,6 +46,12 @@ class _Script:
         args_info = ArgInfo.from_prim_func(self.setup.context.mod["main"])
         return [MeasureCandidate(Schedule(module(kind)), args_info) for kind in kinds]
 
+    def recall(self, candidates) -> None:
+        # A script has as many rounds behind it as there are batches of its candidates.
+        left = len(candidates)
+        while left > 0:
+            left -= len(next(self.rounds))
+
     def learn(self, batch: Sequence[Observation]) -> None:
         self.seen += batch
 

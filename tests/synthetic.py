@@ -14,9 +14,12 @@ from pytest_ansorbench.records import (
     Run,
     Trial,
 )
-from pytest_ansorbench.stats import Limits, compare, judge
+from pytest_ansorbench.stats import Limits, Rules, judge_arms
+from pytest_ansorbench.storage import fingerprint
 
 FLOPS = 10**9
+RULES = Rules()
+MACHINE = {"cpu": "made up", "physical_cores": None}
 
 
 def make_run(
@@ -85,8 +88,9 @@ def make_case_result(
     candidates: Mapping[str, Sequence[Run]] | None = None,
     *,
     limits: Limits | None = None,
-    tolerance: float = 0.01,
-    confidence: float = 0.95,
+    rules: Rules = RULES,
+    control: str | None = None,
+    version: str = "1",
 ) -> CaseResult:
     """Build a case's result; without arguments a candidate in half the time at three seeds."""
     if reference is None:
@@ -94,18 +98,17 @@ def make_case_result(
     if candidates is None:
         half = [make_run(case, "fast", s, seconds_per_trial=0.5, final=1.0) for s in range(3)]
         candidates = {"fast": half}
-    verdicts = [
-        judge(
-            compare(reference, runs, tolerance=tolerance, confidence=confidence),
-            limits or Limits(max_search_ratio=0.75, min_throughput_ratio=0.98),
-        )
-        for runs in candidates.values()
-    ]
+    strategies = (reference[0].strategy, *candidates)
+    runs = (*reference, *(run for runs in candidates.values() for run in runs))
+    limits = limits or Limits(max_search_ratio=0.75, min_throughput_ratio=0.98)
     return CaseResult(
         case=case,
-        strategies=(reference[0].strategy, *candidates),
-        runs=(*reference, *(run for runs in candidates.values() for run in runs)),
-        verdicts=tuple(verdicts),
+        strategies=strategies,
+        runs=runs,
+        verdicts=judge_arms(strategies, runs, rules=rules, limits=limits, control=control),
+        version=version,
+        machine=fingerprint(MACHINE),
+        control=control,
     )
 
 
@@ -114,7 +117,7 @@ def make_result(*cases: CaseResult) -> Result:
     return Result(
         schema_version=SCHEMA_VERSION,
         created="2024-01-02T03:04:05+00:00",
-        machine={"cpu": "made up", "physical_cores": None},
+        machines={fingerprint(MACHINE): MACHINE},
         commit={"id": "unversioned", "dirty": False},
         settings={
             "trials": 4,

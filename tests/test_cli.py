@@ -11,15 +11,31 @@ import pytest
 from pytest_ansorbench.cli import main
 from pytest_ansorbench.records import Estimate, MachineState
 from pytest_ansorbench.stats import Limits
-from pytest_ansorbench.storage import save_numbered, write_result
-from tests.synthetic import make_case_result, make_result
+from pytest_ansorbench.storage import Journal, read_result, save_numbered, write_result
+from pytest_ansorbench.storage.entries import EndEntry
+from tests.storage.test_journal import SESSION
+from tests.synthetic import make_case_result, make_result, make_run
+
+
+def five_seeds(seconds: float = 0.5, final: float = 1.0, case: str = "conv2d", **more):
+    """A candidate that takes `seconds` a trial where the reference takes 1."""
+    return make_case_result(
+        case,
+        [make_run(case, seed=s, final=1.0) for s in range(5)],
+        {
+            "fast": [
+                make_run(case, "fast", s, seconds_per_trial=seconds, final=final) for s in range(5)
+            ]
+        },
+        **more,
+    )
 
 
 @pytest.fixture
 def result_file(tmp_path):
     def write(**limits: float):
         path = tmp_path / "result.json"
-        write_result(make_result(make_case_result(limits=Limits(**limits))), path)
+        write_result(make_result(five_seeds(limits=Limits(**limits))), path)
         return str(path)
 
     return write
@@ -149,3 +165,102 @@ def test_the_command_is_installed_and_explains_itself():
     for command in ("show", "list", "cases", "strategies"):
         assert command in completed.stdout
     assert "exit codes: 0" in completed.stdout
+
+
+@pytest.fixture
+def storage(tmp_path):
+    """Stored results: `main`, and one each that is slower, another case, and as good."""
+    folder = tmp_path / "stored"
+    for name, case in (
+        ("main", five_seeds()),
+        ("slow", five_seeds(seconds=0.9)),
+        ("other", five_seeds(case="matmul")),
+        ("same", five_seeds()),
+    ):
+        save_numbered(make_result(case), folder, name)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "options", "code"),
+    [
+        ("main", "same", [], 0),
+        ("main", "slow", [], 0),
+        ("main", "same", ["--fail", "search_ratio:5%"], 0),
+        ("main", "slow", ["--fail", "search_ratio:5%"], 1),
+        ("1", "0002", ["--fail", "throughput_ratio:3%", "--fail", "search_ratio:90%"], 0),
+        ("main", "slow", ["--fail", "search_ratio:79%"], 3),
+        ("main", "other", [], 0),
+        ("main", "other", ["--fail", "search_ratio:5%"], 1),
+        ("main", "nowhere", [], 2),
+        ("main", "slow", ["--fail", "speed:5%"], 2),
+    ],
+)
+def test_compare_exits_by_what_got_worse(storage, capsys, before, after, options, code):
+    arguments = ["compare", before, after, "--storage", str(storage), *options]
+    assert main(arguments) == code
+    out, err = capsys.readouterr()
+    assert bool(err) == (code == 2)
+    assert err.count("\n") <= 1
+    if code != 2 and after != "other":
+        assert "search_ratio" in out
+    if after == "other":
+        assert "matmul: not compared: the earlier result does not have it" in out
+        assert "conv2d: not compared: the later result does not have it" in out
+
+
+def test_compare_prints_markdown(storage, capsys):
+    main(["compare", "main", "slow", "--storage", str(storage), "--markdown"])
+    assert capsys.readouterr().out.startswith("| case")
+
+
+def test_compare_takes_seconds_of_one_machine_only(storage, tmp_path, capsys):
+    result = make_result(five_seeds())
+    moved = tmp_path / "moved.json"
+    write_result(result, moved)
+    text = moved.read_text().replace("made up", "another")
+    moved.write_text(text)
+    arguments = ["compare", "main", str(moved), "--storage", str(storage)]
+    assert main([*arguments, "--fail", "search_time:10%"]) == 1
+    assert "from another machine (cpu: made up is now another)" in capsys.readouterr().out
+    assert main([*arguments, "--fail", "search_time:10%", "--any-machine"]) == 0
+
+
+def test_merge_puts_shards_together_and_judges_them_anew(storage, tmp_path, capsys):
+    merged = tmp_path / "merged.json"
+    arguments = ["merge", "main", "other", "--storage", str(storage), "-o", str(merged)]
+    assert main(arguments) == 0
+    assert capsys.readouterr().out == f"{merged}: 2 cases, 20 runs from 2 results\n"
+    result = read_result(merged)
+    assert [case.case for case in result.cases] == ["conv2d", "matmul"]
+    families = {g.family for case in result.cases for v in case.verdicts for g in v.gates}
+    assert families == {4}
+    assert main(["show", str(merged)]) == 0
+
+
+@pytest.mark.parametrize(
+    ("results", "what"),
+    [
+        (["main", "same"], "both have the run of default on conv2d with seed 0"),
+        (["main", "main"], "expected different files, got one of them twice"),
+        (["main", "nowhere"], "bad result 'nowhere': expected a name, a number or a file"),
+    ],
+)
+def test_merge_refuses_clashes(storage, tmp_path, capsys, results, what):
+    merged = tmp_path / "merged.json"
+    assert main(["merge", *results, "--storage", str(storage), "-o", str(merged)]) == 2
+    assert what in capsys.readouterr().err
+    assert not merged.exists()
+
+
+def test_list_names_interrupted_runs(tmp_path, capsys):
+    with Journal.create(tmp_path, SESSION) as journal:
+        pass
+    with Journal.create(tmp_path, SESSION) as finished:
+        finished.append(EndEntry(0))
+    assert main(["list", "--storage", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert f"interrupted: {journal.path}, begun 2024-01-02T03:04:05+00:00; --ansor-resume=0001" in (
+        out
+    )
+    assert finished.path.name not in out

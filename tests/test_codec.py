@@ -83,7 +83,7 @@ VERDICTS = build(Verdict, comparison=COMPARISONS, gates=tuples(build(Gate)))
 CASES = build(
     CaseResult, strategies=tuples(st.text()), runs=tuples(RUNS), verdicts=tuples(VERDICTS)
 )
-RESULTS = build(Result, machine=OBJECTS, commit=OBJECTS, settings=OBJECTS, cases=tuples(CASES))
+RESULTS = build(Result, machines=OBJECTS, commit=OBJECTS, settings=OBJECTS, cases=tuples(CASES))
 
 
 @settings(deadline=None)
@@ -224,7 +224,7 @@ def test_nesting_without_end_is_refused() -> None:
     deep: Any = []
     for _ in range(10_000):
         deep = [deep]
-    message = planted(lambda v: v.update(machine={"cpu": deep}))
+    message = planted(lambda v: v.update(machines={"cpu": deep}))
     assert f"nested at most {MAX_DEPTH} deep" in message
 
 

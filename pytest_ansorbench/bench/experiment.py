@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
+from pytest_ansorbench.bench.history import CaseJournal, RepeatHistory
 from pytest_ansorbench.bench.progress import Progress, Silent, Standing
 from pytest_ansorbench.measure.machine_state import observe_machine
 from pytest_ansorbench.records import CaseResult, Run
 from pytest_ansorbench.search.loop import Search
-from pytest_ansorbench.stats import Limits, judge_case
+from pytest_ansorbench.stats import Limits, Rules, judge_arms
+from pytest_ansorbench.storage.entries import FinalEntry, RepeatEntry, RoundEntry
 
 if TYPE_CHECKING:
     from pytest_ansorbench.measure.engine import Engine
@@ -30,9 +33,9 @@ class Plan:
         seed: Seed of the first repeat; the others count up from it.
         order: Whether arms take turns by rounds or by whole runs.
         final_samples: Samples of each winner's final measurement.
-        tolerance: Share of throughput that a target stays below what it is derived from.
-        confidence: Confidence level of intervals.
+        rules: How runs are compared and judged.
         limits: The gates.
+        family: How many gates the session has.
     """
 
     trials: int
@@ -41,54 +44,66 @@ class Plan:
     seed: int
     order: Literal["interleaved", "sequential"]
     final_samples: int
-    tolerance: float
-    confidence: float
+    rules: Rules
     limits: Limits
+    family: int = 1
 
-
-class UnsupportedCaseError(ValueError):
-    """A case that this version cannot tune."""
+    @property
+    def measured(self) -> dict[str, Any]:
+        """What of it decides the measurements; the rest may change when a run goes on."""
+        return {
+            "trials": self.trials,
+            "round_trials": self.round_trials,
+            "order": self.order,
+            "final_samples": self.final_samples,
+        }
 
 
 class Experiment:
     """Runs all arms of a case, repeat by repeat, and keeps what is complete.
 
-    Interrupted, it still gives the result of the repeats that were finished.
+    Each step goes to the journal before the next begins, and what the journal has of a repeat
+    already is not done again. Interrupted, it still gives the result of the repeats that were
+    finished.
     """
 
     def __init__(
         self,
         case: Case,
+        task: Task,
         strategies: Sequence[Strategy],
         plan: Plan,
         engine: Engine,
+        journal: CaseJournal,
         progress: Progress | None = None,
     ) -> None:
         """Prepare an experiment; nothing runs yet.
 
         Args:
             case: What to tune.
+            task: Its only task.
             strategies: The arms, the reference first.
             plan: How.
             engine: Builds and measures for all arms.
+            journal: Takes everything down.
             progress: Is told of every trial.
-
-        Raises:
-            UnsupportedCaseError: The case has several tasks.
         """
-        tasks = case.tasks()
-        if len(tasks) != 1:
-            raise UnsupportedCaseError(
-                f"bad case {case.id!r}: it has {len(tasks)} tasks, expected one, e.g. an operator"
-            )
         self._case = case
-        self._task: Task = tasks[0]
+        self._task = task
         self._strategies = tuple(strategies)
+        self._journal = journal
         self._plan = plan
         self._engine = engine
         self._progress: Progress = progress or Silent()
         self._runs: list[Run] = []
         self._trials_done = 0
+        behind = sum(
+            len(entry.trials)
+            for past in journal.history.repeats.values()
+            for rounds in past.rounds.values()
+            for entry in rounds
+        )
+        self._trials_to_do = plan.trials * plan.repeats * len(self._strategies) - behind
         self._started_s = time.monotonic()
 
     def run(self) -> CaseResult:
@@ -103,41 +118,71 @@ class Experiment:
 
     def result(self) -> CaseResult:
         """The repeats that are complete, compared and judged."""
-        return judge_case(
-            self._case.id,
-            [strategy.name for strategy in self._strategies],
+        entry = self._journal.history.entry
+        verdicts = judge_arms(
+            entry.strategies,
             self._runs,
-            tolerance=self._plan.tolerance,
-            confidence=self._plan.confidence,
+            rules=self._plan.rules,
             limits=self._plan.limits,
+            control=entry.control,
+            family=self._plan.family,
+        )
+        return CaseResult(
+            case=self._case.id,
+            strategies=entry.strategies,
+            runs=tuple(self._runs),
+            verdicts=verdicts,
+            version=entry.version,
+            control=entry.control,
         )
 
     def _run_repeat(self, repeat: int) -> None:
-        searches = [self._search(strategy, repeat) for strategy in self._strategies]
-        before = observe_machine()
+        seed = self._plan.seed + repeat
+        past = self._journal.repeat(seed)
+        if past is None:
+            self._journal.append(RepeatEntry(self._journal.label, seed, observe_machine()))
+            past = self._journal.history.repeats[seed]
+        if past.final is None:
+            self._finish_repeat(repeat, past)
+        runs = self._journal.history.runs(seed)
+        self._runs += runs
+
+    def _finish_repeat(self, repeat: int, past: RepeatHistory) -> None:
+        searches = [
+            self._search(strategy, repeat, tuple(past.rounds.get(strategy.name, ())))
+            for strategy in self._strategies
+        ]
         if self._plan.order == "interleaved":
             self._take_turns(searches, lead=repeat)
         else:
             for search in _rotated(searches, repeat):
                 self._take_turns([search], lead=0)
-        finals = self._engine.remeasure(
+        measured = self._engine.remeasure(
             [search.winner for search in searches],
             self._task.check,
             samples=self._plan.final_samples,
         )
-        for search, final in zip(searches, finals, strict=True):
-            search.record_final(final)
-        after = observe_machine()
-        self._runs += [replace(search.record(), before=before, after=after) for search in searches]
+        finals = tuple(
+            search.final(outcome) for search, outcome in zip(searches, measured, strict=True)
+        )
+        self._journal.append(
+            FinalEntry(self._journal.label, self._plan.seed + repeat, finals, observe_machine())
+        )
 
     def _take_turns(self, searches: Sequence[Search], *, lead: int) -> None:
-        """Step the searches round by round until all are finished, each leading in turn."""
-        while not all(search.finished for search in searches):
-            for search in _rotated(searches, lead):
-                search.step()
-            lead += 1
+        """Step the searches round by round until all are finished, each leading in turn.
 
-    def _search(self, strategy: Strategy, repeat: int) -> Search:
+        Searches that go on from a journal may be a round apart: those ahead wait for their turn.
+        """
+        for turn in itertools.count():
+            if all(search.finished for search in searches):
+                return
+            for search in _rotated(searches, lead + turn):
+                if search.rounds_done == turn and not search.finished:
+                    search.step()
+                    self._journal.append(search.last_round(self._journal.label))
+
+    def _search(self, strategy: Strategy, repeat: int, resumed: Sequence[RoundEntry]) -> Search:
         return Search(
             self._task,
             strategy,
@@ -147,6 +192,7 @@ class Experiment:
             budget_trials=self._plan.trials,
             round_trials=self._plan.round_trials,
             on_trial=lambda search: self._report(search, repeat),
+            resumed=resumed,
         )
 
     def _report(self, search: Search, repeat: int) -> None:
@@ -161,7 +207,7 @@ class Experiment:
                 budget_trials=self._plan.trials,
                 best_gflops=search.best_gflops,
                 trials_done=self._trials_done,
-                trials_total=self._plan.trials * self._plan.repeats * len(self._strategies),
+                trials_total=self._trials_to_do,
                 elapsed_s=time.monotonic() - self._started_s,
             )
         )

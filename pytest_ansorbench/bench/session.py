@@ -1,17 +1,30 @@
-"""All cases of one bench: the shared engine, the results so far, the files they go to."""
+"""All cases of one bench: the shared engine, the journal, the results so far."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.bench.experiment import Experiment, Plan
+from pytest_ansorbench.bench.history import CaseHistory, CaseJournal, case_histories
 from pytest_ansorbench.environment import check_cores, check_toolchain, resolve_target
 from pytest_ansorbench.measure import Engine, EngineSettings, WorkerError, register_intrinsics
 from pytest_ansorbench.records import SCHEMA_VERSION, CaseResult, Result
-from pytest_ansorbench.storage import describe_commit, describe_machine
+from pytest_ansorbench.search import ResumeError
+from pytest_ansorbench.storage import (
+    Journal,
+    Past,
+    describe_commit,
+    describe_machine,
+    fingerprint,
+    machine_difference,
+)
+from pytest_ansorbench.storage.entries import JOURNAL_VERSION, CaseEntry, EndEntry, SessionEntry
+from pytest_ansorbench.workloads.version import case_version
 
 if TYPE_CHECKING:
     from tvm.target import Target
@@ -21,10 +34,14 @@ if TYPE_CHECKING:
     from pytest_ansorbench.workloads.case import Case
 
 
+class UnsupportedCaseError(ValueError):
+    """A case that this version cannot tune."""
+
+
 class Session:
     """Runs cases one after another and collects their results.
 
-    Worker processes start with the first case and end with `close`.
+    Worker processes and the journal start with the first case and end with `close`.
     """
 
     def __init__(
@@ -33,6 +50,9 @@ class Session:
         target: str | None,
         engine: EngineSettings,
         root: Path,
+        storage: Path,
+        settings: Mapping[str, Any],
+        past: Past | None = None,
     ) -> None:
         """Prepare a session; nothing is checked or started yet.
 
@@ -40,14 +60,31 @@ class Session:
             target: TVM target as users give it; None for this machine's CPU.
             engine: How candidates are built and run.
             root: Folder of the project, whose commit is recorded.
+            storage: Folder that the journal goes to.
+            settings: The settings as JSON values, for the record.
+            past: A journal to go on with; None for a new one.
+
+        Raises:
+            StorageError: The journal's lines do not follow from each other.
         """
         self._target_text = target
         self._engine_settings = engine
+        self._storage = storage
+        self._settings = settings
+        self._past = past
+        self._histories: dict[str, CaseHistory] = case_histories(past) if past else {}
         # Taken at the start: what is edited during a long bench was not measured by it.
-        self._commit = describe_commit(root)
-        self._created = datetime.now(timezone.utc)
+        self._commit = past.session.commit if past else describe_commit(root)
+        self._created = (
+            past.session.created
+            if past
+            else datetime.now(timezone.utc).isoformat(timespec="seconds")
+        )
+        self._machine: dict[str, Any] = {}
         self._target: Target | None = None
         self._engine: Engine | None = None
+        self._journal: Journal | None = None
+        self._begun = Counter[str]()
         self._results: list[CaseResult] = []
 
     @property
@@ -55,16 +92,30 @@ class Session:
         """Results so far, in order of execution."""
         return tuple(self._results)
 
+    @property
+    def journal(self) -> Path | None:
+        """The journal's file; None before the first case."""
+        return self._journal.path if self._journal is not None else None
+
     def prepare(self) -> None:
-        """Check the toolchain, the target and the cores; imports TVM.
+        """Check the toolchain, the target, the cores and the machine; imports TVM.
 
         Raises:
             ToolchainError: Something is missing or does not fit.
+            ResumeError: The journal was begun on another machine.
         """
         check_toolchain()
         self._target = resolve_target(self._target_text)
         check_cores(self._engine_settings.cores, int(self._target.attrs["num-cores"]))
         register_intrinsics(self._target)
+        self._machine = {**describe_machine(), "target": str(self._target)}
+        if self._past is not None:
+            difference = machine_difference(self._past.session.machine, self._machine)
+            if difference:
+                raise ResumeError(
+                    f"bad --ansor-resume: the run was begun on another machine ({difference}); "
+                    "its runs cannot be mixed with this one's"
+                )
 
     def run(
         self,
@@ -72,6 +123,8 @@ class Session:
         strategies: Sequence[Strategy],
         plan: Plan,
         progress: Progress | None = None,
+        *,
+        control: str | None = None,
     ) -> CaseResult:
         """Run one case.
 
@@ -82,47 +135,108 @@ class Session:
             strategies: The arms, the reference first.
             plan: How.
             progress: Is told of every trial.
+            control: The arm that is the reference over again, if one is.
 
         Returns:
             The result, which is also kept.
 
         Raises:
+            UnsupportedCaseError: The case has several tasks.
             WorkerError: Worker processes cannot be started.
+            ResumeError: The journal has the case under other circumstances.
+            StorageError: The journal cannot be written.
         """
-        experiment = Experiment(case, strategies, plan, self._warm_engine(), progress)
+        engine = self._warm_engine()
+        tasks = case.tasks()
+        if len(tasks) != 1:
+            raise UnsupportedCaseError(
+                f"bad case {case.id!r}: it has {len(tasks)} tasks, expected one, e.g. an operator"
+            )
+        entry = CaseEntry(
+            label=self._label(case.id),
+            case=case.id,
+            version=case_version(case, tasks),
+            strategies=tuple(strategy.name for strategy in strategies),
+            control=control,
+            flops=tasks[0].flops,
+            measured=self._measured(plan),
+        )
+        journal = CaseJournal(self._open_journal(), self._histories.get(entry.label), entry)
+        experiment = Experiment(case, tasks[0], strategies, plan, engine, journal, progress)
         try:
             result = experiment.run()
         except WorkerError:
-            self.close()  # the next case gets new workers
+            self._close_engine()  # the next case gets new workers
             raise
         except KeyboardInterrupt:
             partial = experiment.result()
             if partial.runs:
-                self._results.append(partial)
+                self._keep(partial)
             raise
-        self._results.append(result)
-        return result
+        return self._keep(result)
 
-    def result(self, settings: Mapping[str, Any]) -> Result:
-        """Everything so far as one record.
+    def machine(self, case: CaseResult) -> Mapping[str, Any]:
+        """The machine that a case was measured on: this one."""
+        return self._machine
 
-        Args:
-            settings: The session's settings as JSON values.
-        """
+    def result(self) -> Result:
+        """Everything so far as one record."""
         return Result(
             schema_version=SCHEMA_VERSION,
-            created=self._created.isoformat(timespec="seconds"),
-            machine={**describe_machine(), "target": str(self._target)},
+            created=self._created,
+            machines={fingerprint(self._machine): self._machine},
             commit=self._commit,
-            settings=settings,
+            settings=self._settings,
             cases=self.results,
         )
 
+    def finish(self) -> None:
+        """Note in the journal that there is nothing to go on with.
+
+        Raises:
+            StorageError: The journal cannot be written.
+        """
+        if self._journal is not None:
+            self._journal.append(EndEntry(len(self._results)))
+
     def close(self) -> None:
-        """End all worker processes."""
-        if self._engine is not None:
-            self._engine.close()
-            self._engine = None
+        """End all worker processes, and let go of the journal."""
+        self._close_engine()
+        if self._journal is not None:
+            self._journal.close()
+
+    def _keep(self, result: CaseResult) -> CaseResult:
+        result = replace(result, machine=fingerprint(self._machine))
+        self._results.append(result)
+        return result
+
+    def _label(self, case: str) -> str:
+        """What the journal calls a case: two tests may tune the same one."""
+        self._begun[case] += 1
+        return case if self._begun[case] == 1 else f"{case}#{self._begun[case]}"
+
+    def _measured(self, plan: Plan) -> dict[str, Any]:
+        """All that decides measurements, as JSON values."""
+        engine = asdict(self._engine_settings)
+        cores = engine.pop("cores")
+        return {**plan.measured, **engine, "cores": None if cores is None else list(cores)}
+
+    def _open_journal(self) -> Journal:
+        if self._journal is None:
+            if self._past is not None:
+                self._journal = Journal.reopen(self._past)
+            else:
+                self._journal = Journal.create(
+                    self._storage,
+                    SessionEntry(
+                        JOURNAL_VERSION,
+                        self._created,
+                        self._machine,
+                        self._commit,
+                        self._settings,
+                    ),
+                )
+        return self._journal
 
     def _warm_engine(self) -> Engine:
         if self._target is None:
@@ -131,3 +245,8 @@ class Session:
             assert self._target is not None
             self._engine = Engine(self._target, self._engine_settings)
         return self._engine
+
+    def _close_engine(self) -> None:
+        if self._engine is not None:
+            self._engine.close()
+            self._engine = None

@@ -8,6 +8,9 @@ from typing import Any, Final
 
 from pytest_ansorbench.options import values
 
+NEWEST: Final = "newest"
+"""What `--ansor-compare` and `--ansor-resume` mean without a value."""
+
 
 @dataclass(frozen=True)
 class Option:
@@ -21,6 +24,8 @@ class Option:
         help: Help text.
         metavar: Placeholder in the help text; None for a flag without a value.
         per_test: Whether the marker takes it.
+        bare: Value of the flag without a value; None if it needs one.
+        repeatable: Whether the flag may be given several times.
     """
 
     setting: str
@@ -29,6 +34,8 @@ class Option:
     help: str
     metavar: str | None
     per_test: bool = False
+    bare: str | None = None
+    repeatable: bool = False
 
     @property
     def flag(self) -> str:
@@ -159,6 +166,15 @@ OPTIONS: Final = (
         per_test=True,
     ),
     Option(
+        "goal",
+        "goal",
+        values.goal,
+        "what S counts the time to: the median of the reference's final throughput, a share of "
+        "its gain such as 90%%, or GFLOP/s such as 200 (default: median)",
+        "GOAL",
+        per_test=True,
+    ),
+    Option(
         "tolerance",
         "tolerance",
         values.share,
@@ -171,6 +187,20 @@ OPTIONS: Final = (
         values.level,
         "confidence level of intervals (default: 0.95)",
         "LEVEL",
+    ),
+    Option(
+        "noise",
+        "noise",
+        values.share,
+        "share by which a figure may miss its limit without failing a test (default: 0.01)",
+        "SHARE",
+    ),
+    Option(
+        "false_alarms",
+        "false-alarms",
+        values.level,
+        "chance that a session fails in which everything is as good as its limit (default: 0.01)",
+        "CHANCE",
     ),
     Option(
         "max_search_ratio",
@@ -217,10 +247,61 @@ OPTIONS: Final = (
     Option("json", "json", values.path, "write the whole result to this file", "PATH"),
     Option("save", "save", values.text("main"), "store the result under this name", "NAME"),
     Option(
+        "autosave",
+        "autosave",
+        values.yes_or_no,
+        "store the result under the commit's id and the time",
+        None,
+    ),
+    Option(
         "storage",
         "storage",
         values.path,
-        "folder for stored results (default: .ansor_bench)",
+        "folder for stored results and journals (default: .ansor_bench)",
         "DIR",
+    ),
+    Option(
+        "compare",
+        "compare",
+        values.text("main"),
+        "compare with a stored result, by its name or number, or with a result file (default: "
+        "the newest stored one)",
+        "NAME|NUM|PATH",
+        bare=NEWEST,
+    ),
+    Option(
+        "compare_fail",
+        "compare-fail",
+        values.allowances,
+        "fail a test whose figure got worse since --ansor-compare by more than this, e.g. "
+        "search_ratio:5%%; may be given several times",
+        "METRIC:LIMIT",
+        per_test=True,
+        repeatable=True,
+    ),
+    Option(
+        "any_machine",
+        "any-machine",
+        values.yes_or_no,
+        "compare seconds and GFLOP/s with results of other machines too",
+        None,
+    ),
+    Option(
+        "resume",
+        "resume",
+        values.text("0007"),
+        "go on with an interrupted run, by the number or path of its journal (default: the "
+        "newest that is not finished)",
+        "RUN",
+        bare=NEWEST,
+    ),
+    Option(
+        "replay",
+        "replay",
+        values.paths,
+        "run no search, but take the runs from this result file, again by today's settings; may "
+        "be given several times",
+        "PATH",
+        repeatable=True,
     ),
 )

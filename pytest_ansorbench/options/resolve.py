@@ -30,13 +30,21 @@ def add_options(parser: pytest.Parser) -> None:
         help="run tuning cases; without it they are skipped",
     )
     for option in OPTIONS:
-        if option.metavar is None:
-            group.addoption(
-                option.flag, action="store_true", default=None, dest=option.ini, help=option.help
-            )
-        else:
-            group.addoption(option.flag, metavar=option.metavar, dest=option.ini, help=option.help)
-        parser.addini(option.ini, f"ini twin of {option.flag}: {option.help}", default=None)
+        group.addoption(option.flag, dest=option.ini, help=option.help, **_argparse(option))
+        # argparse reads a doubled percent sign as a single one, ini files' help does not.
+        words = option.help.replace("%%", "%")
+        parser.addini(option.ini, f"ini twin of {option.flag}: {words}", default=None)
+
+
+def _argparse(option: Option) -> dict[str, Any]:
+    """How the command line takes an option's value."""
+    if option.metavar is None:
+        return {"action": "store_true", "default": None}
+    if option.bare is not None:
+        return {"nargs": "?", "const": option.bare, "metavar": option.metavar}
+    if option.repeatable:
+        return {"action": "append", "metavar": option.metavar}
+    return {"metavar": option.metavar}
 
 
 def resolve(config: pytest.Config, marker: Mapping[str, Any] | None = None) -> Settings:
@@ -73,6 +81,12 @@ def resolve(config: pytest.Config, marker: Mapping[str, Any] | None = None) -> S
             f"or make rounds smaller with --ansor-round"
         )
     return settings
+
+
+def is_given(config: pytest.Config, marker: Mapping[str, Any], setting: str) -> bool:
+    """Whether anybody set a setting, on the command line, in the marker or in the ini file."""
+    option = next(option for option in OPTIONS if option.setting == setting)
+    return _given(config, marker, option)[1] is not None
 
 
 def _given(config: pytest.Config, marker: Mapping[str, Any], option: Option) -> tuple[str, object]:

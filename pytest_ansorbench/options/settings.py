@@ -37,8 +37,11 @@ class Settings:
         flush_cache_mb: Megabytes to copy before each call, timed alone; 0 for warm caches.
         cores: Cores to build and run on; None for no pinning.
         final_samples: Samples of each winner's final measurement.
+        goal: What S counts the time to, as `stats.Goal` parses it.
         tolerance: Share of throughput that a target stays below what it is derived from.
         confidence: Confidence level of intervals.
+        noise: Share by which a figure may miss its limit without being broken.
+        false_alarms: Chance that a session fails though everything is as good as its limit.
         max_search_ratio: Gate: largest allowed S; None for no gate.
         min_throughput_ratio: Gate: smallest allowed throughput ratio; None for no gate.
         control: Whether the reference is run a second time, as a control.
@@ -47,7 +50,13 @@ class Settings:
         sort: What the table's cases are sorted by; None for the order of execution.
         json: File to write the result to; None for none.
         save: Name to store the result under; None for not at all.
-        storage: Folder for stored results.
+        autosave: Whether to store the result under commit and time.
+        storage: Folder for stored results and journals.
+        compare: Stored result to compare with; None for none.
+        compare_fail: By how much figures may get worse, as `stats.Allowance` parses them.
+        any_machine: Whether seconds are compared with those of other machines too.
+        resume: Journal to go on from; None for a new one.
+        replay: Result files to take the runs from; empty for live searches.
     """
 
     strategies: tuple[str, ...] = ("default", "etc")
@@ -66,8 +75,11 @@ class Settings:
     flush_cache_mb: int = 0
     cores: tuple[int, ...] | None = None
     final_samples: int = 10
+    goal: str = "median"
     tolerance: float = 0.01
     confidence: float = 0.95
+    noise: float = 0.01
+    false_alarms: float = 0.01
     max_search_ratio: float | None = None
     min_throughput_ratio: float | None = None
     control: bool = False
@@ -76,7 +88,13 @@ class Settings:
     sort: str | None = None
     json: Path | None = None
     save: str | None = None
+    autosave: bool = False
     storage: Path = field(default=Path(".ansor_bench"))
+    compare: str | None = None
+    compare_fail: tuple[str, ...] = ()
+    any_machine: bool = False
+    resume: str | None = None
+    replay: tuple[Path, ...] = ()
 
     @property
     def trials_per_round(self) -> int:
@@ -87,7 +105,10 @@ class Settings:
 
     def to_json(self) -> dict[str, Any]:
         """The settings as JSON values, for the record."""
-        values = asdict(self)
-        return {
-            key: str(value) if isinstance(value, Path) else value for key, value in values.items()
-        }
+        return {key: _json_value(value) for key, value in asdict(self).items()}
+
+
+def _json_value(value: Any) -> Any:
+    if isinstance(value, Path):
+        return value.as_posix()
+    return [_json_value(each) for each in value] if isinstance(value, tuple) else value

@@ -7,6 +7,7 @@ and raises ValueError with the words that follow `bad --ansor-x 'v': `.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -104,6 +105,28 @@ def path(value: object) -> Path:
     if not isinstance(value, str | Path) or not str(value).strip():
         raise ValueError("expected a path, e.g. result.json")
     return Path(value)
+
+
+def paths(value: object) -> tuple[Path, ...]:
+    """One path or a list of them."""
+    return tuple(path(each) for each in (value if isinstance(value, list | tuple) else [value]))
+
+
+def goal(value: object) -> str:
+    """What S counts the time to."""
+    # The statistics bring NumPy with them, which a session without a bench does not need.
+    from pytest_ansorbench.stats import Goal
+
+    return str(Goal.parse(str(value)))
+
+
+def allowances(value: object) -> tuple[str, ...]:
+    """By how much figures may get worse: a list, or separated by commas or spaces."""
+    from pytest_ansorbench.stats import Allowance
+
+    texts = value if isinstance(value, list | tuple) else [value]
+    parts = [part for text in texts for part in re.split(r"[,\s]+", str(text).strip())]
+    return tuple(str(Allowance.parse(part)) for part in parts)
 
 
 def columns(value: object) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ session without `--ansor-bench` pays for little more than this file and the opti
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
@@ -16,9 +16,12 @@ from pytest_ansorbench.plugin.fixture import AnsorBench, OneTest, UndecidedWarni
 from pytest_ansorbench.plugin.selection import MARKER, bench_items
 
 if TYPE_CHECKING:
-    from pytest_ansorbench.plugin.live import LiveBench
+    from pytest_ansorbench.plugin.bench import Bench
 
 __all__ = ["AnsorBench", "UndecidedWarning"]
+
+BENCH: Final = "ansorbench-bench"
+"""Name of the plugin that does the work."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -41,14 +44,16 @@ def pytest_configure(config: pytest.Config) -> None:
     if not config.getoption("ansor_bench"):
         config.pluginmanager.register(_Skipper(), "ansorbench-skipper")
         return
-    if config.getoption("numprocesses", default=None):
+    if config.getoption("numprocesses", default=None) and not config.getoption("ansor_replay"):
         raise pytest.UsageError(
             "bad option -n: live searches cannot share a machine with other test processes; "
-            "run pytest --ansor-bench without -n, or with -n 0"
+            "run pytest --ansor-bench without -n, or with -n 0 (--ansor-replay takes any -n)"
         )
-    from pytest_ansorbench.plugin.live import LiveBench
+    from pytest_ansorbench.plugin.bench import Bench
+    from pytest_ansorbench.plugin.pytest_benchmark import Bridge
 
-    config.pluginmanager.register(LiveBench(config), "ansorbench-live")
+    config.pluginmanager.register(Bench(config), BENCH)
+    config.pluginmanager.register(Bridge(config), f"{BENCH}-pytest-benchmark")
 
 
 @pytest.fixture
@@ -58,7 +63,7 @@ def ansor_bench(request: pytest.FixtureRequest) -> AnsorBench:
     Call it once with a case: `ansor_bench(workloads.CONV2D[0])`. Budget and gates come from
     the `ansor_bench` marker, the ini file or the command line.
     """
-    bench: LiveBench = request.config.pluginmanager.getplugin("ansorbench-live")
+    bench: Bench = request.config.pluginmanager.getplugin(BENCH)
     return OneTest(bench, request.node)
 
 

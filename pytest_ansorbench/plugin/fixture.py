@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_ansorbench.plugin.live import LiveBench
+    from pytest_ansorbench.plugin.bench import Bench
     from pytest_ansorbench.records import CaseResult, Verdict
+    from pytest_ansorbench.stats import CaseChanges
     from pytest_ansorbench.workloads import Case
 
 
@@ -35,14 +36,13 @@ class AnsorBench(Protocol):
 class OneTest:
     """The fixture's value: runs one case for one test."""
 
-    def __init__(self, bench: LiveBench, item: pytest.Item) -> None:
+    def __init__(self, bench: Bench, item: pytest.Item) -> None:
         self._bench = bench
         self._item = item
         self._used = False
 
     def __call__(self, case: Case | str) -> CaseResult:
         """Tune, compare, judge; see `AnsorBench`."""
-        from pytest_ansorbench.measure import WorkerError
         from pytest_ansorbench.workloads import Case, UnknownCase, get
 
         __tracebackhide__ = True
@@ -59,32 +59,41 @@ class OneTest:
                 f"bad case {case!r}: expected a case or the id of one, e.g. workloads.CONV2D[0]",
                 pytrace=False,
             )
-        try:
-            result = self._bench.run(self._item, case)
-        except WorkerError as error:
-            pytest.fail(f"the measurement engine gave up: {error}", pytrace=False)
-        self._judge(result)
+        result = self._bench.run(self._item, case)
+        self._judge(result, self._bench.changes_of(self._item, result))
         return result
 
-    def _judge(self, result: CaseResult) -> None:
+    def _judge(self, result: CaseResult, changes: CaseChanges | None) -> None:
         __tracebackhide__ = True
         settings = self._bench.settings_of(self._item)
         for verdict in result.verdicts:
             self._item.user_properties += _properties(verdict)
         gated = settings.max_search_ratio is not None or settings.min_throughput_ratio is not None
-        if gated and not result.verdicts:
+        if gated and all(
+            v.comparison.candidate.strategy == result.control for v in result.verdicts
+        ):
             pytest.fail(
-                f"nothing to compare: --ansor-strategy {','.join(settings.strategies)} names "
-                "no candidate, but a gate is set; name two, e.g. default,etc",
+                f"nothing to compare: {','.join(result.strategies)} names no candidate, but a "
+                "gate is set; name two strategies, e.g. --ansor-strategy default,etc",
                 pytrace=False,
             )
-        complaints = {outcome: _complaints(result, outcome) for outcome in ("broken", "undecided")}
+        complaints = {
+            outcome: [*_complaints(result, outcome), *_complaints_of_change(changes, outcome)]
+            for outcome in ("broken", "undecided")
+        }
+        if changes is not None and changes.incomparable and settings.compare_fail:
+            complaints["undecided"].append(
+                f"{result.case}: not compared with the earlier result: {changes.incomparable}"
+            )
         if settings.strict:
             complaints["broken"] += complaints.pop("undecided")
         if complaints["broken"]:
-            from pytest_ansorbench.report import render_table
+            from pytest_ansorbench.report import render_changes, render_table
 
-            message = "\n".join([*complaints["broken"], "", render_table([result])])
+            tables = [render_table([result])]
+            if changes is not None and changes.changes:
+                tables.append(render_changes([changes]))
+            message = "\n".join([*complaints["broken"], *(f"\n{table}" for table in tables)])
             pytest.fail(message, pytrace=False)
         for complaint in complaints.get("undecided", ()):
             warnings.warn(UndecidedWarning(complaint), stacklevel=3)
@@ -98,6 +107,15 @@ def _complaints(result: CaseResult, outcome: str) -> list[str]:
         for verdict in result.verdicts
         for gate in verdict.gates
         if gate.outcome == outcome
+    ]
+
+
+def _complaints_of_change(changes: CaseChanges | None, outcome: str) -> list[str]:
+    """A sentence for each change of this outcome."""
+    return [
+        f"{change.case}, {change.strategy} against the earlier result: {change.gate.message}"
+        for change in (changes.changes if changes is not None else ())
+        if change.gate is not None and change.gate.outcome == outcome
     ]
 
 

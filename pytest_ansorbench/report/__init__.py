@@ -1,7 +1,9 @@
 """Results as text: the table, the words under it, and the details of a case."""
 
+from pytest_ansorbench.report.changes import describe_changes, render_changes
 from pytest_ansorbench.report.columns import COLUMNS, DEFAULT_COLUMNS, ColumnError, parse_columns
 from pytest_ansorbench.report.conditions import machine_warnings
+from pytest_ansorbench.report.controls import control_sentences
 from pytest_ansorbench.report.details import describe_case
 from pytest_ansorbench.report.explain import legend
 from pytest_ansorbench.report.progress import LiveLine
@@ -15,11 +17,14 @@ __all__ = [
     "SORT_KEYS",
     "ColumnError",
     "LiveLine",
+    "control_sentences",
     "describe_case",
+    "describe_changes",
     "legend",
     "machine_warnings",
     "parse_columns",
     "parse_sort",
+    "render_changes",
     "render_table",
     "sort_cases",
 ]

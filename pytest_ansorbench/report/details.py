@@ -12,25 +12,27 @@ from typing import Any, Final
 from pytest_ansorbench.records import TRIAL_STATUSES, ArmSummary, CaseResult, Run
 from pytest_ansorbench.report.rows import case_rows
 from pytest_ansorbench.report.text import printable
+from pytest_ansorbench.stats import Rules, estimate_text, milestones, race_of
 
 _LONGEST_VALUE: Final = 60
 
 
-def describe_case(result: CaseResult) -> tuple[str, ...]:
+def describe_case(result: CaseResult, rules: Rules) -> tuple[str, ...]:
     """Describe one case in lines, as `-v` shows them.
 
     Args:
         result: The case.
+        rules: What its figures were computed by.
 
     Returns:
         The case's id and target; then, indented, per arm its seconds per phase and trial, what
-        its processes took, its failures by status and its gates; per run what went wrong and
-        its policies' decisions, rounds of equal decisions together.
+        its processes took, its failures by status, its gates and its way to the target; per
+        run what went wrong and its policies' decisions, rounds of equal decisions together.
     """
-    return tuple(printable(line) for line in _lines(result))
+    return tuple(printable(line) for line in _lines(result, rules))
 
 
-def _lines(result: CaseResult) -> Iterator[str]:
+def _lines(result: CaseResult, rules: Rules) -> Iterator[str]:
     target = (
         f": target {result.verdicts[0].comparison.target_gflops:.4g} GFLOP/s"
         if result.verdicts
@@ -48,9 +50,33 @@ def _lines(result: CaseResult) -> Iterator[str]:
         yield f"    {_failures(runs, row.arm)}"
         for gate in row.verdict.gates if row.verdict else ():
             yield f"    {gate.message}"
+        if row.verdict is not None:
+            yield from (f"    {line}" for line in _milestones(result, row.strategy, rules))
         for run in sorted(runs, key=lambda run: run.seed):
             for line in _run_lines(run):
                 yield f"    seed {run.seed}, {line}"
+
+
+def _milestones(result: CaseResult, strategy: str, rules: Rules) -> Iterator[str]:
+    """The way to the target: who is ahead early, who late."""
+    by_strategy = {
+        name: [run for run in result.runs if run.strategy == name]
+        for name in (result.strategies[0], strategy)
+    }
+    race = race_of(by_strategy[result.strategies[0]], by_strategy[strategy], rules)
+    for each in milestones(race, rules.confidence):
+        yield (
+            f"to {100 * each.share:g}% of the reference's gain, {each.target_gflops:.4g} GFLOP/s: "
+            f"{_expected(each.candidate_s, each.candidate_reached, len(race.candidate))} against "
+            f"{_expected(each.reference_s, each.reference_reached, len(race.reference))}, ratio "
+            f"{estimate_text(each.ratio)}"
+        )
+
+
+def _expected(seconds: float, reached: int, runs: int) -> str:
+    if not reached:
+        return "never"
+    return f"{seconds:.1f} s" if reached == runs else f"{seconds:.1f} s ({reached}/{runs})"
 
 
 def _phases(arm: ArmSummary) -> str:

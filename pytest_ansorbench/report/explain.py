@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from pytest_ansorbench.stats import RESAMPLES
+from pytest_ansorbench.stats import RESAMPLES, Rules
 
 
-def legend(
-    columns: Sequence[str], *, tolerance: float, confidence: float, repeats: int
-) -> tuple[str, ...]:
+def legend(columns: Sequence[str], *, rules: Rules, repeats: int) -> tuple[str, ...]:
     """Explain the columns that are shown.
 
     Args:
         columns: Keys of the columns shown.
-        tolerance: Throughput conceded in the targets, a fraction.
-        confidence: Confidence of the intervals, a fraction.
+        rules: What the figures were computed by.
         repeats: Seeds per arm.
 
     Returns:
@@ -25,14 +22,11 @@ def legend(
     shown = set(columns)
     lines = [text for key, text in _MEANINGS.items() if key in shown]
     if shown & _TARGETED:
-        lines.append(
-            f"target: the median over {_seeds(repeats)} of the reference's best search "
-            f"throughput, less {_percent(tolerance)}"
-        )
+        lines.append(f"target: {_target(rules, repeats)}")
     if "search_ratio_paper" in shown:
-        lines.append(f"target of S_paper: the reference's best, less {_percent(tolerance)}")
+        lines.append(f"target of S_paper: the reference's best, less {_percent(rules.tolerance)}")
     if shown & _ESTIMATED:
-        lines.append(_interval(confidence, repeats))
+        lines.append(_interval(rules.confidence, repeats))
         lines.append(
             ">=, <=: one side never reached the target, so the ratio is a bound; "
             "n/a: nothing to compare"
@@ -59,7 +53,8 @@ _MEANINGS: Final = {
         "reference; above 1 the candidate's are faster"
     ),
     "verdict": (
-        "verdict: holds or broken if the whole interval is on one side of the limit, else undecided"
+        "verdict: holds or broken if the whole interval is on one side of the limit, else "
+        "undecided; broken only if beyond noise and chance"
     ),
 }
 
@@ -70,6 +65,18 @@ _ESTIMATED: Final = {
     "search_ratio_trials",
     "throughput_ratio",
 }
+
+
+def _target(rules: Rules, repeats: int) -> str:
+    if rules.goal.kind == "gflops":
+        return f"{rules.goal.value:g} GFLOP/s"
+    median = (
+        f"the median over {_seeds(repeats)} of the reference's best search throughput, less "
+        f"{_percent(rules.tolerance)}"
+    )
+    if rules.goal.kind == "gain":
+        return f"{rules.goal} of the way from the reference's first kernel to {median}"
+    return median
 
 
 def _interval(confidence: float, repeats: int) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pytest_ansorbench.records import ArmSummary, CaseResult, Comparison, Verdict
-from pytest_ansorbench.stats import MeanRatio, geometric_mean, summarize_arm
+from pytest_ansorbench.stats import MeanRatio, Trajectory, geometric_mean, summarize_arm
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def _arm_row(
     elif is_reference:
         arm = result.verdicts[0].comparison.reference
     else:
-        runs = [run for run in result.runs if run.strategy == strategy]
+        runs = [Trajectory.of(run) for run in result.runs if run.strategy == strategy]
         arm = summarize_arm(runs, None) if runs else None
     return ArmRow(
         case=result.case,

@@ -1,5 +1,5 @@
 """One search: the round loop, its clock, and what keeps it apart from other searches."""
 
-from pytest_ansorbench.search.loop import Search
+from pytest_ansorbench.search.loop import ResumeError, Search
 
-__all__ = ["Search"]
+__all__ = ["ResumeError", "Search"]

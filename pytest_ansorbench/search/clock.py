@@ -18,9 +18,11 @@ class Clock:
     output) does not count.
     """
 
-    def __init__(self, now: Callable[[], float] = time.perf_counter) -> None:
+    def __init__(
+        self, now: Callable[[], float] = time.perf_counter, *, elapsed_s: float = 0.0
+    ) -> None:
         self._now = now
-        self._elapsed_s = 0.0
+        self._elapsed_s = elapsed_s
         self._round_s: dict[Phase, float] = dict.fromkeys(PHASES, 0.0)
 
     @property

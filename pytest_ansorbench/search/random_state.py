@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any, Final
 
 import numpy as np
+
+_KEY_WORDS: Final = 624
+"""Words of the Mersenne Twister's state."""
 
 
 class PrivateRandomState:
@@ -16,7 +22,26 @@ class PrivateRandomState:
     """
 
     def __init__(self, seed: int) -> None:
-        self._state = np.random.RandomState(seed).get_state()
+        self._state: Any = np.random.RandomState(seed).get_state()
+
+    def dump(self) -> tuple[str, int]:
+        """The state as text, and the position in it."""
+        _, key, position, _, _ = self._state
+        return base64.b64encode(np.asarray(key, dtype="<u4").tobytes()).decode("ascii"), position
+
+    def load(self, text: str, position: int) -> None:
+        """Go on from a dumped state.
+
+        Raises:
+            ValueError: It is none.
+        """
+        try:
+            key = np.frombuffer(base64.b64decode(text, validate=True), dtype="<u4")
+        except (binascii.Error, ValueError):
+            key = np.empty(0, dtype="<u4")
+        if len(key) != _KEY_WORDS or not 0 <= position <= _KEY_WORDS:
+            raise ValueError(f"expected a state of {_KEY_WORDS} words and a position in it")
+        self._state = ("MT19937", key.astype(np.uint32), position, 0, 0.0)
 
     @contextmanager
     def installed(self) -> Iterator[None]:

@@ -2,30 +2,56 @@
 
 from pytest_ansorbench.stats.arms import summarize_arm
 from pytest_ansorbench.stats.bootstrap import RESAMPLES
-from pytest_ansorbench.stats.compare import PairingError, compare
+from pytest_ansorbench.stats.changes import (
+    Allowance,
+    CaseChanges,
+    Change,
+    case_changes,
+    gates_per_case,
+)
+from pytest_ansorbench.stats.compare import PairingError, compare, race_of
+from pytest_ansorbench.stats.distribution import Milestone, milestones
 from pytest_ansorbench.stats.ert import expected_running_time
-from pytest_ansorbench.stats.gate import Limits, judge
-from pytest_ansorbench.stats.judge_case import judge_again, judge_case
+from pytest_ansorbench.stats.figures import FIGURES
+from pytest_ansorbench.stats.gate import Limits
+from pytest_ansorbench.stats.goal import Goal
+from pytest_ansorbench.stats.judge_case import judge_again, judge_arms
+from pytest_ansorbench.stats.rules import Rules
+from pytest_ansorbench.stats.running_time_ratio import Race
 from pytest_ansorbench.stats.summary import MeanRatio, geometric_mean
-from pytest_ansorbench.stats.targets import fixed_target_s
-from pytest_ansorbench.stats.trajectory import Hit, first_hit
-from pytest_ansorbench.stats.wording import estimate_text, ratio_text
+from pytest_ansorbench.stats.trajectory import Hit, Trajectory
+from pytest_ansorbench.stats.truncation import Truncation, truncate_reference
+from pytest_ansorbench.stats.wording import estimate_text, percent, ratio_text, repeats_text
 
 __all__ = [
+    "FIGURES",
     "RESAMPLES",
+    "Allowance",
+    "CaseChanges",
+    "Change",
+    "Goal",
     "Hit",
     "Limits",
     "MeanRatio",
+    "Milestone",
     "PairingError",
+    "Race",
+    "Rules",
+    "Trajectory",
+    "Truncation",
+    "case_changes",
     "compare",
     "estimate_text",
     "expected_running_time",
-    "first_hit",
-    "fixed_target_s",
+    "gates_per_case",
     "geometric_mean",
-    "judge",
     "judge_again",
-    "judge_case",
+    "judge_arms",
+    "milestones",
+    "percent",
+    "race_of",
     "ratio_text",
+    "repeats_text",
     "summarize_arm",
+    "truncate_reference",
 ]

@@ -6,18 +6,18 @@ import math
 import statistics
 from collections.abc import Sequence
 
-from pytest_ansorbench.records import ArmSummary, Run
+from pytest_ansorbench.records import ArmSummary
 from pytest_ansorbench.stats.ert import expected_running_time
-from pytest_ansorbench.stats.trajectory import first_hit
+from pytest_ansorbench.stats.trajectory import Trajectory
 
 
-def summarize_arm(runs: Sequence[Run], target_latency_s: float | None) -> ArmSummary:
+def summarize_arm(arm: Sequence[Trajectory], target_s: float | None) -> ArmSummary:
     """Sum up one arm of a case over all its seeds.
 
     Args:
-        runs: The arm's runs, at least one.
-        target_latency_s: The target in seconds a kernel call; None if there is none to reach,
-            as for a strategy that runs alone.
+        arm: The arm's runs, at least one.
+        target_s: The target in seconds a kernel call; None if there is none to reach, as for a
+            strategy that runs alone.
 
     Returns:
         The summary. A run whose winner could not be measured again counts as throughput 0,
@@ -26,11 +26,11 @@ def summarize_arm(runs: Sequence[Run], target_latency_s: float | None) -> ArmSum
     Raises:
         ValueError: There are no runs, or of more than one strategy.
     """
+    runs = [each.run for each in arm]
     strategies = sorted({run.strategy for run in runs})
     if len(strategies) != 1:
         raise ValueError(f"bad arm of {strategies!r}: expected runs of exactly one strategy")
-    runs = sorted(runs, key=lambda run: run.seed)
-    hits = [] if target_latency_s is None else [first_hit(run, target_latency_s) for run in runs]
+    hits = [] if target_s is None else [each.hit(target_s) for each in arm]
     reached = [hit.reached for hit in hits]
     rounds = [r for run in runs for r in run.rounds]
     return ArmSummary(
@@ -46,16 +46,13 @@ def summarize_arm(runs: Sequence[Run], target_latency_s: float | None) -> ArmSum
         learn_s=math.fsum(r.learn_s for r in rounds) / len(runs),
         time_to_target_s=expected_running_time([hit.search_s for hit in hits], reached),
         trials_to_target=expected_running_time([hit.trials for hit in hits], reached),
-        throughput_gflops=_final_gflops(runs),
+        throughput_gflops=final_gflops(arm),
     )
 
 
-def _final_gflops(runs: Sequence[Run]) -> float:
-    gflops = [_run_gflops(run) for run in runs]
-    # statistics.geometric_mean refuses zeros before Python 3.12.
-    return statistics.geometric_mean(gflops) if min(gflops) > 0.0 else 0.0
-
-
-def _run_gflops(run: Run) -> float:
-    latency_s = run.final.latency_s if run.final else None
-    return run.flops / latency_s / 1e9 if latency_s else 0.0
+def final_gflops(arm: Sequence[Trajectory]) -> float:
+    """Geometric mean of the winners' re-measured throughput; 0 if one has none."""
+    gflops = [each.run.flops / each.final_s / 1e9 for each in arm]
+    # statistics.geometric_mean refuses zeros before Python 3.12, and a sum in another order
+    # gives another last digit.
+    return statistics.geometric_mean(sorted(gflops)) if min(gflops) > 0.0 else 0.0

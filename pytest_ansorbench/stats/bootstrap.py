@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Callable
 from statistics import NormalDist
 from typing import Final
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_ansorbench.stats.student import t_quantile
+from pytest_ansorbench.stats.trajectory import Floats
 
 RESAMPLES: Final = 10_000
 """Resamples per interval; enough for the ends of a 99% interval to be steady."""
@@ -18,57 +19,79 @@ RESAMPLES: Final = 10_000
 _SEED: Final = 20_230_817
 """Fixed, so that the same runs always give the same interval."""
 
-Statistic = Callable[[NDArray[np.intp]], NDArray[np.float64]]
-"""Maps indices of runs, shape (resamples, repeats), to one ratio each, shape (resamples,).
+Draws = NDArray[np.intp]
+"""Indices of runs, shape (resamples, repeats)."""
 
-NaN says that a resample holds nothing to compare.
-"""
+
+@functools.lru_cache(maxsize=16)
+def draw(repeats: int, *, stream: int = 0, resamples: int = RESAMPLES) -> Draws:
+    """Seeds drawn with replacement, as often as there are seeds, again and again.
+
+    Seeds are drawn, not runs: both arms of a seed stay together, so what the seeds share
+    cancels. Censored runs take part like any other.
+    Efron 1979, https://doi.org/10.1214/aos/1176344552
+
+    Args:
+        repeats: Number of seeds.
+        stream: Draws of different streams are independent, as two sessions are.
+        resamples: How often to draw.
+    """
+    drawn = np.random.default_rng([_SEED, stream]).integers(repeats, size=(resamples, repeats))
+    drawn.flags.writeable = False  # handed out again and again
+    return drawn
 
 
 def percentile_interval(
-    statistic: Statistic, repeats: int, confidence: float, *, resamples: int = RESAMPLES
+    ratios: Floats, repeats: int, confidence: float, *, samples: int = 1
 ) -> tuple[float, float]:
-    """Expanded percentile interval of a ratio, from seeds drawn with replacement.
+    """Expanded percentile interval of a ratio.
 
-    Seeds are drawn, not runs: both arms of a seed stay together, so what the seeds share
-    cancels. Censored runs take part; a resample without a hit gives infinity or 0, and both
-    have a rank. A resample with nothing to compare widens the interval to both sides.
-    Efron 1979, https://doi.org/10.1214/aos/1176344552
+    A resample without a hit gives infinity or 0, and both have a rank. A resample with nothing
+    to compare (NaN) widens the interval to both sides.
 
     With few seeds a plain percentile interval is too narrow: it spreads like a normal
     distribution with the variance of the sample, not like Student's t. The tails are cut
     where Hesterberg's expanded interval cuts them, at
 
-        normal CDF of -sqrt(n / (n - 1)) * t(n - 1 degrees, confidence)
+        normal CDF of -sqrt(n / (n - 1)) * t(k (n - 1) degrees, confidence)
 
+    with k the number of samples that the figure's variance comes from: one for a mean over pairs,
+    two for a quotient of two arms' expected times, which vary by themselves.
     Hesterberg 2014, What Teachers Should Know about the Bootstrap,
     https://arxiv.org/abs/1411.5279. Below five seeds even that ends up at the most extreme
     resamples, which cover less than asked for; `docs/methodology.md` has the figures.
 
     Args:
-        statistic: The ratio as a function of the drawn runs.
-        repeats: Number of paired runs.
+        ratios: The ratio in each resample, shape (resamples,).
+        repeats: Number of seeds n that were drawn from; of two groups, the smaller number.
         confidence: Share of the resamples inside, in (0, 1).
-        resamples: Number of resamples.
+        samples: The number k of independent samples.
 
     Returns:
-        Lower and upper end; (0, infinity) below two repeats, since one run proves nothing.
+        Lower and upper end; (0, infinity) below two seeds, since one run proves nothing.
+
+    Raises:
+        ValueError: `confidence` is not in (0, 1).
+    """
+    check_confidence(confidence)
+    if repeats < 2:
+        return 0.0, math.inf
+    unknown = np.isnan(ratios)
+    expansion = math.sqrt(repeats / (repeats - 1)) * t_quantile(confidence, samples * (repeats - 1))
+    tail = NormalDist().cdf(-expansion)
+    # An order statistic, not numpy.quantile's default: interpolation next to an infinity
+    # gives NaN.
+    below = math.floor(tail * (len(ratios) - 1))
+    low = np.sort(np.where(unknown, 0.0, ratios))[below]
+    high = np.sort(np.where(unknown, math.inf, ratios))[len(ratios) - 1 - below]
+    return float(low), float(high)
+
+
+def check_confidence(confidence: float) -> None:
+    """Refuse a level of confidence that is no fraction.
 
     Raises:
         ValueError: `confidence` is not in (0, 1).
     """
     if not 0.0 < confidence < 1.0:
         raise ValueError(f"bad confidence {confidence!r}: expected a fraction, e.g. 0.95")
-    if repeats < 2:
-        return 0.0, math.inf
-    generator = np.random.default_rng(_SEED)
-    ratios = statistic(generator.integers(repeats, size=(resamples, repeats)))
-    unknown = np.isnan(ratios)
-    expansion = math.sqrt(repeats / (repeats - 1)) * t_quantile(confidence, repeats - 1)
-    tail = NormalDist().cdf(-expansion)
-    # An order statistic, not numpy.quantile's default: interpolation next to an infinity
-    # gives NaN.
-    below = math.floor(tail * (resamples - 1))
-    low = np.sort(np.where(unknown, 0.0, ratios))[below]
-    high = np.sort(np.where(unknown, math.inf, ratios))[resamples - 1 - below]
-    return float(low), float(high)

@@ -1,12 +1,33 @@
-"""Whether a comparison keeps what was promised: holds, broken, or undecided."""
+"""Whether a comparison keeps what was promised: holds, broken, or undecided.
+
+A gate *holds* if the whole interval is on the good side of its limit. It is *broken* if
+
+1. the whole interval is on the bad side, by more than the noise threshold, and
+2. chance alone would make an exactly good enough candidate look that bad less often than the
+   gate's share of the session's false alarms (`relabel`).
+
+Everything in between is *undecided*. The first rule says how large the loss is, the second how
+sure it is: with few seeds an interval leaves out more than it says, and with many gates some
+interval is off by chance. The share is the rate of false alarms divided by the number of gates
+(Bonferroni), which bounds the chance of any false alarm in the session whatever the gates have
+in common. A test's outcome stands before the next test runs, so a stepwise correction (Holm)
+is out of reach.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final, Literal
 
-from pytest_ansorbench.records import Comparison, Estimate, Gate, Outcome, Verdict
-from pytest_ansorbench.stats.wording import DIGITS, ratio_text, statement
+from pytest_ansorbench.records import Estimate, Gate, Outcome
+from pytest_ansorbench.stats.power import detectable_effect, repeats_needed
+from pytest_ansorbench.stats.rules import Rules
+from pytest_ansorbench.stats.wording import DIGITS, percent, ratio_text, repeats_text, statement
+
+Sense = Literal["smaller", "larger"]
+"""Which side of the limit is the good one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,66 +49,147 @@ class Limits:
             if limit is not None and not 0.0 < limit < math.inf:
                 raise ValueError(f"bad {name} {limit!r}: expected a ratio above 0, e.g. 0.75")
 
+    @property
+    def count(self) -> int:
+        """How many limits are set: gates per candidate."""
+        return (self.max_search_ratio is not None) + (self.min_throughput_ratio is not None)
 
-def judge(comparison: Comparison, limits: Limits) -> Verdict:
-    """Hold a comparison against its limits.
 
-    A gate holds if the whole interval is on the good side of its limit, is broken if the
-    whole interval is on the bad side, and is undecided in between. A gate that had nothing to
-    compare is broken.
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a gate asks beyond the interval, about one figure.
 
-    Args:
-        comparison: The comparison.
-        limits: The limits.
-
-    Returns:
-        The comparison with one gate per limit that is set.
+    Attributes:
+        chance: Probability to see a figure this bad if the true one were the given limit;
+            second, how small a probability matters.
+        spread: Standard deviation of the log figure of a single pair of runs; None if too
+            little is known.
     """
-    repeats = comparison.reference.runs
-    gates: list[Gate] = []
-    if limits.max_search_ratio is not None:
-        estimate = comparison.search_ratio
-        gates.append(_gate("search_ratio", estimate, limits.max_search_ratio, repeats))
-    if limits.min_throughput_ratio is not None:
-        estimate = comparison.throughput_ratio
-        gates.append(_gate("throughput_ratio", estimate, limits.min_throughput_ratio, repeats))
-    return Verdict(comparison, tuple(gates))
+
+    chance: Callable[[float, float], float]
+    spread: Callable[[], float | None]
 
 
-def _gate(metric: str, estimate: Estimate, limit: float, repeats: int) -> Gate:
-    smaller_is_better = metric == "search_ratio"
-    name = "search ratio S" if smaller_is_better else "throughput ratio"
-    shown_limit = _limit_text(limit)
-    if estimate.bound == "undefined":
-        message = f"{name}: nothing could be compared with the limit {shown_limit}: broken"
-        return Gate(metric, limit, "broken", message)
-    outcome = _outcome(estimate, limit, smaller_is_better)
-    clause = statement(name, estimate, _telling_digits(estimate, limit))
-    if outcome == "holds":
-        message = f"{clause} is within the limit {shown_limit}: holds"
-    elif outcome == "broken":
-        verb = "exceeds" if smaller_is_better else "falls short of"
-        message = f"{clause} {verb} the limit {shown_limit}: broken"
-    else:
-        counted = "1 repeat" if repeats == 1 else f"{repeats} repeats"
-        message = (
-            f"{clause}: its interval straddles the limit {shown_limit}: undecided "
-            f"({counted}; more repeats narrow the interval)"
-        )
-    return Gate(metric, limit, outcome, message)
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Holds figures against limits, under the rules of one session.
+
+    Attributes:
+        rules: Confidence, noise threshold and false alarms.
+        family: How many gates the session has.
+    """
+
+    rules: Rules
+    family: int
+
+    @property
+    def level(self) -> float:
+        """The gate's share of the session's false alarms."""
+        return self.rules.false_alarms / max(1, self.family)
+
+    def gate(
+        self,
+        metric: str,
+        name: str,
+        estimate: Estimate,
+        limit: float,
+        sense: Sense,
+        evidence: Evidence,
+        repeats: int,
+    ) -> Gate:
+        """Judge one figure.
+
+        Args:
+            metric: What the gate is called in records.
+            name: What it is called in sentences.
+            estimate: The figure.
+            limit: Its limit.
+            sense: Which side of the limit is good.
+            evidence: Answers to what the interval cannot say.
+            repeats: Seeds that the figure stands on.
+        """
+        shown = limit_text(limit)
+        if estimate.bound == "undefined":
+            message = f"{name}: nothing could be compared with the limit {shown}: broken"
+            return Gate(metric, limit, "broken", message, self.family)
+        clause = statement(name, estimate, _telling_digits(estimate, limit))
+        good, bad, beyond = self._sides(estimate, limit, sense)
+        verb = "exceeds" if sense == "smaller" else "falls short of"
+        p_value = None
+        outcome: Outcome
+        if good:
+            outcome, message = "holds", f"{clause} is within the limit {shown}"
+        elif beyond:
+            p_value = evidence.chance(self._edge(limit, sense), self.level)
+            outcome, message = "broken", f"{clause} {verb} the limit {shown}"
+            if p_value > self.level:
+                outcome = "undecided"
+                message += f", but chance would do that in {percent(p_value)} of sessions"
+        elif bad:
+            outcome = "undecided"
+            message = f"{clause} {verb} the limit {shown} by less than {percent(self.rules.noise)}"
+        else:
+            outcome = "undecided"
+            message = f"{clause}: its interval straddles the limit {shown}"
+        advice = ""
+        if outcome == "undecided":
+            advice = f" ({self._advice(estimate, limit, sense, evidence, repeats)})"
+        return Gate(metric, limit, outcome, f"{message}: {outcome}{advice}", self.family, p_value)
+
+    def _sides(self, estimate: Estimate, limit: float, sense: Sense) -> tuple[bool, bool, bool]:
+        """Whether the interval is good, bad, and bad beyond the noise threshold."""
+        edge = self._edge(limit, sense)
+        if sense == "smaller":
+            return estimate.high <= limit, estimate.low > limit, estimate.low > edge
+        return estimate.low >= limit, estimate.high < limit, estimate.high < edge
+
+    def _edge(self, limit: float, sense: Sense) -> float:
+        """Where the noise threshold ends."""
+        noise = self.rules.noise
+        return limit * (1.0 + noise) if sense == "smaller" else limit * (1.0 - noise)
+
+    def _advice(
+        self, estimate: Estimate, limit: float, sense: Sense, evidence: Evidence, repeats: int
+    ) -> str:
+        """What the repeats could show, and how many would settle it."""
+        counted = repeats_text(repeats)
+        if repeats < 3:
+            return f"{counted}; below 3 there is no interval to speak of"
+        spread = evidence.spread()
+        if spread is None:
+            return f"{counted}; more repeats narrow the interval"
+        way = -1.0 if sense == "smaller" else 1.0
+        shown = limit * math.exp(way * detectable_effect(spread, repeats, self.rules.confidence))
+        side = "below" if sense == "smaller" else "above"
+        text = f"with {counted} a figure has to be {side} about {ratio_text(shown)} to hold"
+        return f"{text}; {self._settling(estimate, limit, sense, spread, repeats)}"
+
+    def _settling(
+        self, estimate: Estimate, limit: float, sense: Sense, spread: float, repeats: int
+    ) -> str:
+        way = 1.0 if sense == "smaller" else -1.0
+        if estimate.bound != "value" or not 0.0 < estimate.value < math.inf:
+            return "more repeats narrow the interval"
+        loss = way * math.log(estimate.value / limit)
+        lost_beyond = way * math.log(estimate.value / self._edge(limit, sense))
+        if loss > 0.0 >= lost_beyond:
+            return "this close to the limit no number of repeats would settle it"
+        if loss <= 0.0:
+            needed = repeats_needed(-loss, spread, self.rules.confidence)
+        else:
+            needed = repeats_needed(lost_beyond, spread, 1.0 - 2.0 * self.level)
+        if needed is None:
+            return f"at {ratio_text(estimate.value)} not even 100 would settle it"
+        needed = max(needed, repeats + 1)
+        return f"at {ratio_text(estimate.value)} about {needed} would settle it"
 
 
-def _outcome(estimate: Estimate, limit: float, smaller_is_better: bool) -> Outcome:
-    if smaller_is_better:
-        good, bad = estimate.high <= limit, estimate.low > limit
-    else:
-        good, bad = estimate.low >= limit, estimate.high < limit
-    return "holds" if good else "broken" if bad else "undecided"
-
-
-def _limit_text(limit: float) -> str:
+def limit_text(limit: float) -> str:
     """The limit as it was given: never rounded to something else."""
     return max(f"{limit:.{DIGITS}f}", repr(float(limit)), key=len)
+
+
+_MOST_DIGITS: Final = 7
 
 
 def _telling_digits(estimate: Estimate, limit: float) -> int:
@@ -96,11 +198,11 @@ def _telling_digits(estimate: Estimate, limit: float) -> int:
     Otherwise a sentence could call `[0.51, 0.90]` undecided at a limit of 0.90.
     """
     ends = (estimate.low, estimate.high)
-    for digits in range(DIGITS, 7):
+    for digits in range(DIGITS, _MOST_DIGITS):
         shown = [float(ratio_text(end, digits)) for end in ends]
         if all(
             (a < limit, a > limit) == (b < limit, b > limit)
             for a, b in zip(shown, ends, strict=True)
         ):
             return digits
-    return 7
+    return _MOST_DIGITS

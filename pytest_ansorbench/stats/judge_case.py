@@ -2,77 +2,148 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
-from pytest_ansorbench.records import CaseResult, Run
-from pytest_ansorbench.stats.compare import compare
-from pytest_ansorbench.stats.gate import Limits, judge
+from pytest_ansorbench.records import CaseResult, Comparison, Estimate, Gate, Run, Verdict
+from pytest_ansorbench.stats.compare import compare, race_of
+from pytest_ansorbench.stats.gate import Evidence, Judge, Limits
+from pytest_ansorbench.stats.power import search_spread, throughput_spread
+from pytest_ansorbench.stats.relabel import search_ratio_chance, sharpened, throughput_chance
+from pytest_ansorbench.stats.rules import Rules
+from pytest_ansorbench.stats.running_time_ratio import Race
 
 
-def judge_case(
-    case: str,
+def judge_arms(
     strategies: Sequence[str],
     runs: Sequence[Run],
     *,
-    tolerance: float,
-    confidence: float,
+    rules: Rules,
     limits: Limits,
-) -> CaseResult:
+    control: str | None = None,
+    family: int = 1,
+) -> tuple[Verdict, ...]:
     """Compare every candidate with the reference and judge.
 
     Args:
-        case: The case's id.
         strategies: Names of the arms, the reference first.
-        runs: Runs of all arms; none at all gives a result without verdicts.
-        tolerance: Throughput to concede in the targets, a fraction in [0, 1).
-        confidence: Confidence of the intervals, in (0, 1).
+        runs: Runs of all arms; none at all gives no verdicts.
+        rules: How to compare and judge.
         limits: The gates.
+        control: The arm that is the reference over again, to which no limits apply.
+        family: How many gates the session has, these included.
 
     Returns:
-        The runs with one verdict per candidate.
+        One verdict per candidate, in order of `strategies`.
 
     Raises:
         PairingError: The arms' runs do not pair up.
     """
     by_strategy = {name: [run for run in runs if run.strategy == name] for name in strategies}
     reference, *candidates = strategies
-    verdicts = tuple(
-        judge(
-            compare(
-                by_strategy[reference],
-                by_strategy[candidate],
-                tolerance=tolerance,
-                confidence=confidence,
-            ),
-            limits,
-        )
-        for candidate in (candidates if runs else ())
-    )
-    return CaseResult(case, tuple(strategies), tuple(runs), verdicts)
+    judge = Judge(rules, family)
+    verdicts = []
+    for candidate in candidates if runs else ():
+        race = race_of(by_strategy[reference], by_strategy[candidate], rules)
+        comparison = compare(race, rules.confidence)
+        gates = () if candidate == control else _gates(race, comparison, limits, judge)
+        verdicts.append(Verdict(comparison, gates))
+    return tuple(verdicts)
 
 
-def judge_again(result: CaseResult, *, tolerance: float, confidence: float) -> CaseResult:
+def search_gate(race: Race, estimate: Estimate, limit: float, judge: Judge) -> Gate:
+    """Hold S against its largest allowed value.
+
+    Args:
+        race: The runs.
+        estimate: S, as `search_ratio` gives it.
+        limit: The largest S that is good enough.
+        judge: How to judge.
+    """
+    n = len(race.reference)
+
+    def chance(at: float, level: float) -> float:
+        counted = search_ratio_chance(race, at, level)
+        excess = _log(estimate.value) - math.log(at)
+        return sharpened(counted, n, n, level, excess, _error(search_spread(race), n))
+
+    evidence = Evidence(chance, spread=lambda: search_spread(race))
+    name = "search ratio S"
+    return judge.gate("search_ratio", name, estimate, limit, "smaller", evidence, n)
+
+
+def throughput_gate(race: Race, estimate: Estimate, limit: float, judge: Judge) -> Gate:
+    """Hold the throughput ratio against its smallest allowed value.
+
+    Args:
+        race: The runs.
+        estimate: The ratio, as `throughput_ratio` gives it.
+        limit: The smallest ratio that is good enough.
+        judge: How to judge.
+    """
+    n = len(race.reference)
+
+    def chance(at: float, level: float) -> float:
+        counted = throughput_chance(race.reference, race.candidate, at, level)
+        excess = math.log(at) - _log(estimate.value)
+        return sharpened(counted, n, n, level, excess, _error(throughput_spread(race), n))
+
+    evidence = Evidence(chance, spread=lambda: throughput_spread(race))
+    name = "throughput ratio"
+    return judge.gate("throughput_ratio", name, estimate, limit, "larger", evidence, n)
+
+
+def _log(value: float) -> float:
+    return math.log(value) if value > 0.0 else -math.inf
+
+
+def _error(spread: float | None, repeats: int) -> float | None:
+    """Standard error of a mean over so many pairs."""
+    return None if spread is None else spread / math.sqrt(repeats)
+
+
+def _gates(race: Race, comparison: Comparison, limits: Limits, judge: Judge) -> tuple[Gate, ...]:
+    """One gate per limit that is set; one that had nothing to compare is broken."""
+    gates = []
+    if (limit := limits.max_search_ratio) is not None:
+        gates.append(search_gate(race, comparison.search_ratio, limit, judge))
+    if (limit := limits.min_throughput_ratio) is not None:
+        gates.append(throughput_gate(race, comparison.throughput_ratio, limit, judge))
+    return tuple(gates)
+
+
+def judge_again(result: CaseResult, *, rules: Rules, family: int) -> tuple[Verdict, ...]:
     """Judge recorded runs by today's statistics, against the limits they were held to then.
 
     Verdicts in a file are a convenience for other readers; the runs are the truth.
 
     Args:
         result: A case as recorded.
-        tolerance: As for `judge_case`.
-        confidence: As for `judge_case`.
+        rules: How to compare and judge.
+        family: How many gates are judged together.
 
     Returns:
-        The same runs, judged afresh.
+        Verdicts on the same runs.
 
     Raises:
         PairingError: The arms' runs do not pair up.
+        ValueError: A recorded limit is none.
     """
-    limit = {gate.metric: gate.limit for verdict in result.verdicts for gate in verdict.gates}
-    return judge_case(
-        result.case,
+    return judge_arms(
         result.strategies,
         result.runs,
-        tolerance=tolerance,
-        confidence=confidence,
-        limits=Limits(limit.get("search_ratio"), limit.get("throughput_ratio")),
+        rules=rules,
+        limits=recorded_limits(result),
+        control=result.control,
+        family=family,
     )
+
+
+def recorded_limits(result: CaseResult) -> Limits:
+    """The limits that a recorded case was held to.
+
+    Raises:
+        ValueError: A recorded limit is none.
+    """
+    limit = {gate.metric: gate.limit for verdict in result.verdicts for gate in verdict.gates}
+    return Limits(limit.get("search_ratio"), limit.get("throughput_ratio"))

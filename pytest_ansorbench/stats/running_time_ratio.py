@@ -3,116 +3,208 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pytest_ansorbench.records import Estimate
-from pytest_ansorbench.stats.bootstrap import percentile_interval
-from pytest_ansorbench.stats.ert import expected_running_time
-from pytest_ansorbench.stats.trajectory import Hit
-
-UNDEFINED = Estimate(value=0.0, low=0.0, high=math.inf, bound="undefined")
-"""There was nothing to compare."""
-
-Spending = Literal["search_s", "trials"]
+from pytest_ansorbench.records import Bound, Estimate
+from pytest_ansorbench.stats.bootstrap import Draws, draw, percentile_interval
+from pytest_ansorbench.stats.goal import Goal, fixed_target_s, fixed_targets_s, own_targets_s
+from pytest_ansorbench.stats.quotient import UNDEFINED, quotient, quotients
+from pytest_ansorbench.stats.trajectory import Floats, Spending, Trajectory
 
 
-def running_time_ratio(
-    reference: Sequence[Hit], candidate: Sequence[Hit], spending: Spending, confidence: float
-) -> Estimate:
-    """Expected running time to the target, candidate over reference.
+@dataclass(frozen=True, slots=True, eq=False)
+class Race:
+    """Two arms on the way to the same place: the runs of a case, and how the place is chosen.
+
+    Attributes:
+        reference: The reference arm's runs, by seed.
+        candidate: The candidate arm's, of the same seeds in the same order.
+        goal: How the fixed target is chosen.
+        tolerance: Throughput to concede in targets, a fraction in [0, 1).
+    """
+
+    reference: Sequence[Trajectory]
+    candidate: Sequence[Trajectory]
+    goal: Goal
+    tolerance: float
+
+    @property
+    def flops(self) -> int:
+        """Floating-point operations of a kernel call."""
+        return self.reference[0].run.flops
+
+    @property
+    def target_s(self) -> float:
+        """The fixed target, as latency in seconds."""
+        return fixed_target_s(self.reference, self.goal, tolerance=self.tolerance, flops=self.flops)
+
+    def targets_s(self, drawn: Draws) -> Floats:
+        """The fixed target of each draw of reference runs, shape (draws,)."""
+        best_s = np.array([each.best_s for each in self.reference])
+        first_s = np.array([each.first_s for each in self.reference])
+        return fixed_targets_s(
+            self.goal, best_s[drawn], first_s[drawn], tolerance=self.tolerance, flops=self.flops
+        )
+
+
+def search_ratio(race: Race, spending: Spending, confidence: float) -> Estimate:
+    """S or S_trials: expected running time to the fixed target, candidate over reference.
 
     If the candidate never got there, its true expected time is at least about all it spent,
     and the ratio is a lower bound; if the reference never did, an upper bound. The ends of
     the interval that the bound leaves open are 0 and infinity.
 
+    The target is itself drawn from the reference's runs, so each resample derives it anew: an
+    interval around a target taken for granted would know too much.
+
     Args:
-        reference: One hit per seed.
-        candidate: One hit per seed, in the same order.
+        race: The runs.
         spending: What is counted: search time or trials.
         confidence: Confidence of the interval, in (0, 1).
 
     Returns:
-        The estimate; undefined if neither arm ever reached its target.
+        The estimate; undefined if neither arm ever reached the target.
     """
-    top, bottom = _Arm.of(candidate, spending), _Arm.of(reference, spending)
-    bounds = {
+    target_s = race.target_s
+
+    def resampled(drawn: Draws) -> tuple[_Drawn, _Drawn]:
+        targets_s = race.targets_s(drawn)
+        return (
+            _drawn(race.reference, drawn, targets_s, spending),
+            _drawn(race.candidate, drawn, targets_s, spending),
+        )
+
+    return _ratio(
+        _arm(race.reference, [target_s] * len(race.reference), spending),
+        _arm(race.candidate, [target_s] * len(race.candidate), spending),
+        resampled,
+        confidence,
+    )
+
+
+def search_ratio_paper(race: Race, confidence: float) -> Estimate:
+    """S_paper: expected search time, each seed's target being its reference run's own best.
+
+    Bounds and interval are those of `search_ratio`.
+
+    Args:
+        race: The runs.
+        confidence: Confidence of the interval, in (0, 1).
+
+    Returns:
+        The estimate; undefined if no run ever reached its target.
+    """
+    own_s = own_targets_s(race.reference, race.tolerance)
+    reference = _arm(race.reference, own_s, "search_s")
+    candidate = _arm(race.candidate, own_s, "search_s")
+    return _ratio(
+        reference, candidate, lambda drawn: (reference.at(drawn), candidate.at(drawn)), confidence
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Drawn:
+    """An arm's runs in each draw.
+
+    Attributes:
+        spent: What each run spent, shape (draws, repeats).
+        reached: 1 where it reached the target, else 0; same shape.
+    """
+
+    spent: Floats
+    reached: Floats
+
+    @property
+    def total(self) -> Floats:
+        """What all runs of a draw spent together, shape (draws,)."""
+        total: Floats = self.spent.sum(axis=1)
+        return total
+
+    @property
+    def expected(self) -> Floats:
+        """Expected running time (ERT, see `ert`), infinity without a hit; shape (draws,)."""
+        hits = self.reached.sum(axis=1)
+        # No hit makes infinity, also when nothing was spent.
+        return np.where(hits > 0, quotients(self.total, hits), math.inf)
+
+    def at(self, drawn: Draws) -> _Drawn:
+        """Draws from a single one."""
+        return _Drawn(self.spent[0][drawn], self.reached[0][drawn])
+
+
+def expected_times(
+    runs: Sequence[Trajectory], drawn: Draws, targets_s: Floats, spending: Spending
+) -> Floats:
+    """Expected running time of drawn runs to a target of each draw.
+
+    Args:
+        runs: The runs that are drawn from.
+        drawn: Their indices, shape (draws, n).
+        targets_s: A latency per draw, shape (draws,).
+        spending: What is counted.
+
+    Returns:
+        Shape (draws,); infinity where no run got there.
+    """
+    return _drawn(runs, drawn, targets_s, spending).expected
+
+
+def _drawn(
+    runs: Sequence[Trajectory], drawn: Draws, targets_s: Floats, spending: Spending
+) -> _Drawn:
+    hits = [run.spent(targets_s, spending) for run in runs]
+    spent = np.stack([spent for spent, _ in hits], axis=1)
+    reached = np.stack([reached for _, reached in hits], axis=1)
+    return _Drawn(
+        np.take_along_axis(spent, drawn, axis=1), np.take_along_axis(reached, drawn, axis=1)
+    )
+
+
+def _arm(runs: Sequence[Trajectory], targets_s: Sequence[float], spending: Spending) -> _Drawn:
+    """The arm as it was, in a single draw, each run with a target of its own."""
+    hits = [run.spent(np.array([at]), spending) for run, at in zip(runs, targets_s, strict=True)]
+    return _Drawn(
+        np.array([[float(spent[0]) for spent, _ in hits]]),
+        np.array([[float(reached[0]) for _, reached in hits]]),
+    )
+
+
+def _ratio(
+    reference: _Drawn,
+    candidate: _Drawn,
+    resampled: Callable[[Draws], tuple[_Drawn, _Drawn]],
+    confidence: float,
+) -> Estimate:
+    bounds: dict[tuple[bool, bool], Bound] = {
         (True, True): "value",
         (False, True): "at-least",
         (True, False): "at-most",
     }
-    bound = bounds.get((top.ever_reached, bottom.ever_reached))
+    bound = bounds.get((bool(candidate.reached.any()), bool(reference.reached.any())))
     if bound is None:
         return UNDEFINED
-    if bound == "at-least":
-        top = top.cut_at_its_end()
-    elif bound == "at-most":
-        bottom = bottom.cut_at_its_end()
-    value = quotient(top.expected(), bottom.expected())
+    # What never got there is cut at its end: it spent all that in vain.
+    top = candidate.total if bound == "at-least" else candidate.expected
+    bottom = reference.total if bound == "at-most" else reference.expected
+    value = quotient(float(top[0]), float(bottom[0]))
     if math.isnan(value):
         return UNDEFINED
-
-    def resampled(drawn: NDArray[np.intp]) -> NDArray[np.float64]:
-        return quotients(top.resampled(drawn), bottom.resampled(drawn))
-
-    low, high = percentile_interval(resampled, len(reference), confidence)
+    repeats = reference.spent.shape[1]
+    below, above = resampled(draw(repeats))
+    low, high = percentile_interval(
+        quotients(
+            above.total if bound == "at-least" else above.expected,
+            below.total if bound == "at-most" else below.expected,
+        ),
+        repeats,
+        confidence,
+        samples=2,
+    )
     if bound == "at-least":
         return Estimate(value, min(low, value), math.inf, "at-least")
     if bound == "at-most":
         return Estimate(value, 0.0, max(high, value), "at-most")
     return Estimate(value, min(low, value), max(high, value))
-
-
-def quotient(numerator: float, denominator: float) -> float:
-    """Divide where 0 and infinity are ordinary figures; 0/0 and inf/inf are NaN."""
-    return float(quotients(np.array([numerator]), np.array([denominator]))[0])
-
-
-def quotients(
-    numerators: NDArray[np.float64], denominators: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """`quotient` elementwise, both of one shape."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        result: NDArray[np.float64] = np.divide(numerators, denominators)
-    return result
-
-
-@dataclass(frozen=True, slots=True)
-class _Arm:
-    """An arm's spending and hits as arrays of shape (repeats,).
-
-    `total` asks for the sum instead of the expected time: what is left of an arm without hits.
-    """
-
-    spent: NDArray[np.float64]
-    reached: NDArray[np.float64]
-    total: bool = False
-
-    @classmethod
-    def of(cls, hits: Sequence[Hit], spending: Spending) -> _Arm:
-        spent = [hit.search_s if spending == "search_s" else hit.trials for hit in hits]
-        return cls(np.array(spent, dtype=float), np.array([hit.reached for hit in hits], float))
-
-    @property
-    def ever_reached(self) -> bool:
-        return bool(self.reached.any())
-
-    def cut_at_its_end(self) -> _Arm:
-        return _Arm(self.spent, self.reached, total=True)
-
-    def expected(self) -> float:
-        if self.total:
-            return math.fsum(self.spent)
-        return expected_running_time(self.spent.tolist(), self.reached.astype(bool).tolist())
-
-    def resampled(self, drawn: NDArray[np.intp]) -> NDArray[np.float64]:
-        spent: NDArray[np.float64] = self.spent[drawn].sum(axis=1)
-        if self.total:
-            return spent
-        reached: NDArray[np.float64] = self.reached[drawn].sum(axis=1)
-        # No hit makes infinity, also when nothing was spent.
-        return np.where(reached > 0, quotients(spent, reached), math.inf)

@@ -46,3 +46,16 @@ def t_quantile(confidence: float, degrees: int) -> float:
         else:
             high = middle
     return (low + high) / 2.0
+
+
+def upper_tail(t: float, degrees: int) -> float:
+    """Probability that a t-distributed variable exceeds `t`.
+
+    Args:
+        t: Any number, infinity included.
+        degrees: Degrees of freedom, at least 1.
+    """
+    if math.isinf(t):
+        return 0.0 if t > 0.0 else 1.0
+    outside = 1.0 - central_probability(abs(t), degrees)
+    return outside / 2.0 if t >= 0.0 else 1.0 - outside / 2.0

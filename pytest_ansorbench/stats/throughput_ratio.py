@@ -6,15 +6,15 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pytest_ansorbench.records import Estimate, Run
-from pytest_ansorbench.stats.bootstrap import percentile_interval
-from pytest_ansorbench.stats.running_time_ratio import UNDEFINED, quotients
+from pytest_ansorbench.records import Estimate
+from pytest_ansorbench.stats.bootstrap import draw, percentile_interval
+from pytest_ansorbench.stats.quotient import UNDEFINED, quotients
+from pytest_ansorbench.stats.trajectory import Floats, Trajectory
 
 
 def throughput_ratio(
-    reference: Sequence[Run], candidate: Sequence[Run], confidence: float
+    reference: Sequence[Trajectory], candidate: Sequence[Trajectory], confidence: float
 ) -> Estimate:
     """Final throughput, candidate over reference, as geometric mean over the seeds.
 
@@ -34,35 +34,29 @@ def throughput_ratio(
         The estimate; undefined if no seed has a kernel, or if seeds at 0 meet seeds at
         infinity, which have no mean.
     """
-    latencies = np.array(
-        [
-            (_final_latency_s(a), _final_latency_s(b))
-            for a, b in zip(reference, candidate, strict=True)
-        ]
-    )
-    known = latencies[np.isfinite(latencies).any(axis=1)]
-    ratios = quotients(known[:, 0], known[:, 1])
+    ratios = seed_ratios(reference, candidate)
     if len(ratios) == 0:
         return UNDEFINED
-
-    def resampled(drawn: NDArray[np.intp]) -> NDArray[np.float64]:
-        return _geometric_means(ratios[drawn])
-
-    value = float(_geometric_means(ratios[np.newaxis, :])[0])
+    value = float(geometric_means(ratios[np.newaxis, :])[0])
     if math.isnan(value):
         return UNDEFINED
-    low, high = percentile_interval(resampled, len(ratios), confidence)
+    low, high = percentile_interval(
+        geometric_means(ratios[draw(len(ratios))]), len(ratios), confidence
+    )
     return Estimate(value, min(low, value), max(high, value))
 
 
-def _final_latency_s(run: Run) -> float:
-    """Latency of the re-measured winner in seconds; infinity if there is none."""
-    latency_s = run.final.latency_s if run.final else None
-    return math.inf if latency_s is None else latency_s
+def seed_ratios(reference: Sequence[Trajectory], candidate: Sequence[Trajectory]) -> Floats:
+    """Throughput ratio of each seed that has a kernel of either arm, shape (seeds,)."""
+    latencies = np.array(
+        [(a.final_s, b.final_s) for a, b in zip(reference, candidate, strict=True)]
+    )
+    known = latencies[np.isfinite(latencies).any(axis=1)]
+    return quotients(known[:, 0], known[:, 1])
 
 
-def _geometric_means(ratios: NDArray[np.float64]) -> NDArray[np.float64]:
+def geometric_means(ratios: Floats) -> Floats:
     """Geometric mean of each row; NaN where 0 meets infinity."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        means: NDArray[np.float64] = np.exp(np.log(ratios).mean(axis=1))
+        means: Floats = np.exp(np.log(ratios).mean(axis=1))
     return means

@@ -1,10 +1,20 @@
-"""When a run first reaches a latency, and what it had spent by then."""
+"""A run as statistics see it: when it had found how fast a kernel, and what it spent in all."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pytest_ansorbench.records import Run
+
+Floats = NDArray[np.float64]
+
+Spending = Literal["search_s", "trials"]
+"""What is counted until a target is reached: search time in seconds, or trials."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,22 +32,81 @@ class Hit:
     trials: int
 
 
-def first_hit(run: Run, target_latency_s: float) -> Hit:
-    """Find the first trial that is at least as fast as the target.
+@dataclass(frozen=True, slots=True, eq=False)
+class Trajectory:
+    """The improvements of one run; k of them.
 
-    First hitting times of fixed targets are how COCO reads a trajectory:
-    https://numbbo.github.io/coco-doc/perf-assessment/
+    First hitting times of fixed targets are how COCO reads a trajectory, and the improvements
+    are all that they depend on: https://numbbo.github.io/coco-doc/perf-assessment/
 
-    Args:
+    Attributes:
         run: The run.
-        target_latency_s: Seconds a kernel call may take; infinity is reached by the first
-            valid trial.
-
-    Returns:
-        The spending up to that trial, or of the whole run if there is no such trial.
+        latency_s: Best latency so far after each improvement, falling, shape (k,).
+        search_s: Search time at each improvement, and last that of the whole run, shape (k + 1,).
+        trials: Trials until and with each improvement, and last all of them, shape (k + 1,).
+        final_s: Latency of the winner, measured again; infinity if there is none.
     """
-    for trial in run.trials:
-        latency_s = trial.latency_s
-        if latency_s is not None and latency_s <= target_latency_s:
-            return Hit(True, trial.search_s, trial.index + 1)
-    return Hit(False, run.search_s, len(run.trials))
+
+    run: Run
+    latency_s: Floats
+    search_s: Floats
+    trials: Floats
+    final_s: float
+
+    @classmethod
+    def of(cls, run: Run) -> Trajectory:
+        """Read a run."""
+        latency_s: list[float] = []
+        search_s: list[float] = []
+        trials: list[float] = []
+        best_s = math.inf
+        for trial in run.trials:
+            trial_s = trial.latency_s
+            if trial_s is not None and trial_s < best_s:
+                best_s = trial_s
+                latency_s.append(trial_s)
+                search_s.append(trial.search_s)
+                trials.append(trial.index + 1)
+        final_s = run.final.latency_s if run.final else None
+        return cls(
+            run=run,
+            latency_s=np.array(latency_s, dtype=float),
+            search_s=np.array([*search_s, run.search_s], dtype=float),
+            trials=np.array([*trials, len(run.trials)], dtype=float),
+            final_s=math.inf if final_s is None else final_s,
+        )
+
+    @property
+    def first_s(self) -> float:
+        """Latency of the first valid trial; infinity if there is none."""
+        return float(self.latency_s[0]) if len(self.latency_s) else math.inf
+
+    @property
+    def best_s(self) -> float:
+        """Latency of the best trial; infinity if none is valid."""
+        return float(self.latency_s[-1]) if len(self.latency_s) else math.inf
+
+    def hit(self, target_s: float) -> Hit:
+        """When it first got at least as fast as a target, or what it spent in all."""
+        at = int(self._first_at_most(np.array([target_s]))[0])
+        reached = at < len(self.latency_s)
+        return Hit(reached, float(self.search_s[at]), int(self.trials[at]))
+
+    def spent(self, targets_s: Floats, spending: Spending) -> tuple[Floats, Floats]:
+        """`hit` for many targets at once.
+
+        Args:
+            targets_s: Latencies to reach, shape (m,).
+            spending: What to count.
+
+        Returns:
+            What was spent, and 1 where the target was reached or else 0; both of shape (m,).
+        """
+        at = self._first_at_most(targets_s)
+        counted = self.search_s if spending == "search_s" else self.trials
+        return counted[at], (at < len(self.latency_s)).astype(float)
+
+    def _first_at_most(self, targets_s: Floats) -> NDArray[np.intp]:
+        """Index of the first improvement that reaches each target; k if none does."""
+        fast_enough = np.searchsorted(self.latency_s[::-1], targets_s, side="right")
+        return len(self.latency_s) - fast_enough

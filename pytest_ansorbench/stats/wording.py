@@ -40,3 +40,13 @@ def statement(name: str, estimate: Estimate, digits: int = DIGITS) -> str:
     sign = _SIGNS[estimate.bound] or "= "
     figure = ratio_text(estimate.value, digits)
     return f"{name} {sign}{figure} {interval_text(estimate, digits)}"
+
+
+def percent(share: float) -> str:
+    """A share as a percentage of two significant digits, e.g. `2.1%`, `0.0091%`."""
+    return f"{float(f'{100.0 * share:.2g}'):g}%"
+
+
+def repeats_text(repeats: int) -> str:
+    """A number of repeats in words: `1 repeat`, `5 repeats`."""
+    return "1 repeat" if repeats == 1 else f"{repeats} repeats"

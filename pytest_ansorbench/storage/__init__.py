@@ -1,17 +1,30 @@
-"""Saved results: files, numbers, and what they were measured on."""
+"""Saved results and journals: files, numbers, and what they were measured on."""
 
+from pytest_ansorbench.storage.changes import changes_since, result_changes
 from pytest_ansorbench.storage.commit import describe_commit
 from pytest_ansorbench.storage.errors import StorageError
 from pytest_ansorbench.storage.files import read_result, write_result
-from pytest_ansorbench.storage.machine import describe_machine
-from pytest_ansorbench.storage.numbered import list_saved, save_numbered, slugify
+from pytest_ansorbench.storage.journal import Journal, Past, list_journals, read_journal
+from pytest_ansorbench.storage.machine import describe_machine, fingerprint, machine_difference
+from pytest_ansorbench.storage.merge import merge_results
+from pytest_ansorbench.storage.numbered import find_saved, list_saved, save_numbered, slugify
 
 __all__ = [
+    "Journal",
+    "Past",
     "StorageError",
+    "changes_since",
     "describe_commit",
     "describe_machine",
+    "find_saved",
+    "fingerprint",
+    "list_journals",
     "list_saved",
+    "machine_difference",
+    "merge_results",
+    "read_journal",
     "read_result",
+    "result_changes",
     "save_numbered",
     "slugify",
     "write_result",

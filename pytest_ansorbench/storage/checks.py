@@ -20,6 +20,9 @@ def check_result(result: Result) -> None:
     """
     for index, case in enumerate(result.cases):
         _check_case(case, f"cases[{index}]")
+        if case.machine not in result.machines:
+            expected = f"one of the result's machines, {', '.join(result.machines)}"
+            raise CodecError(f"cases[{index}].machine", case.machine, expected)
 
 
 def _check_case(case: CaseResult, where: str) -> None:
@@ -34,6 +37,9 @@ def _check_case(case: CaseResult, where: str) -> None:
             raise CodecError(f"{at}.strategy", run.strategy, expected)
         _check_run(run, at)
     candidates = case.strategies[1:]
+    if case.control is not None and case.control not in candidates:
+        expected = f"null or one of the candidates, {', '.join(candidates)}"
+        raise CodecError(f"{where}.control", case.control, expected)
     for index, verdict in enumerate(case.verdicts):
         comparison, at = verdict.comparison, f"{where}.verdicts[{index}].comparison"
         if comparison.candidate.strategy not in candidates:

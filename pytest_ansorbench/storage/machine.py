@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import platform
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
@@ -42,6 +45,38 @@ def describe_machine() -> dict[str, Any]:
         "python": platform.python_version(),
         "packages": {name: _version(names) for name, names in _PACKAGES.items()},
     }
+
+
+#: What decides how fast a kernel can be, and stays as it is: no clock speed of the moment, no
+#: free memory, no release of a kernel that was updated overnight. Versions of packages are not
+#: in it either: to compare those on one machine is what results are kept for.
+_STABLE: Final = ("system", "machine", "cpu", "logical_cores", "physical_cores", "target")
+
+
+def fingerprint(machine: Mapping[str, Any]) -> str:
+    """Identify a machine by what decides its speed.
+
+    Args:
+        machine: A description, as `describe_machine` makes them, with the `target` in it.
+
+    Returns:
+        Twelve hexadecimal digits, equal for machines that may be expected to be equally fast.
+    """
+    stable = json.dumps([machine.get(key) for key in _STABLE], sort_keys=True, default=str)
+    return hashlib.sha256(stable.encode()).hexdigest()[:12]
+
+
+def machine_difference(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    """Say in what two machines differ, as far as their fingerprints do.
+
+    Returns:
+        E.g. `cpu: A is now B`; empty if the fingerprints are equal.
+    """
+    return "; ".join(
+        f"{key}: {one.get(key)} is now {other.get(key)}"
+        for key in _STABLE
+        if one.get(key) != other.get(key)
+    )
 
 
 def _cpu_model() -> str | None:

@@ -61,6 +61,38 @@ def list_saved(storage_dir: Path) -> tuple[Path, ...]:
     return tuple(sorted(files, key=lambda path: (_number(path), path.name)))
 
 
+def find_saved(storage_dir: Path, wanted: str) -> Path:
+    """Find a result by number, name or path.
+
+    Args:
+        storage_dir: The folder of numbered results.
+        wanted: `newest`, a number such as `3` or `0003`, the name that a result was saved under
+            (the newest of that name), or the path of a file.
+
+    Returns:
+        The file.
+
+    Raises:
+        StorageError: There is no such result; the message names some that there are.
+    """
+    saved = list_saved(storage_dir)
+    if wanted == "newest" and saved:
+        return saved[-1]
+    if wanted.isdecimal():
+        found = [path for path in saved if _number(path) == int(wanted)]
+    else:
+        found = [path for path in saved if path.stem.partition("_")[2] == wanted]
+    if found:
+        return found[-1]
+    if Path(wanted).is_file() or Path(wanted).suffix == ".json":
+        return Path(wanted)  # reading it will say what is wrong with it
+    if not saved:
+        hint = f"{str(storage_dir)!r} has none; --ansor-save NAME saves one"
+    else:
+        hint = f"e.g. one of {', '.join(path.stem for path in saved[-3:])} in {str(storage_dir)!r}"
+    raise StorageError(f"bad result {wanted!r}: expected a name, a number or a file, {hint}")
+
+
 def slugify(name: str) -> str:
     """Make a name fit for a file: letters, digits, `_`, `.` and `-`.
 

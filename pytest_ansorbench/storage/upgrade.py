@@ -5,26 +5,46 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_ansorbench.records import SCHEMA_VERSION
+from pytest_ansorbench.storage.machine import fingerprint
 
 
 def upgrade(data: dict[str, Any]) -> None:
     """Bring a result, as parsed from JSON, to the newest schema version, in place.
 
     Version 2 added per trial `build_s`, `run_s` and `peak_memory_mb`, per round `restarts`,
-    per run `before` and `after`. Whatever does not look like a result is left for the codec
-    to refuse.
+    per run `before` and `after`. Version 3 added per gate `family` and `p_value`, per case
+    `version`, `machine` and `control`, and keeps machines by fingerprint. Whatever does not
+    look like a result is left for the codec to refuse.
 
     Args:
         data: The result, of a version from 1 to `SCHEMA_VERSION`.
     """
-    if data["schema_version"] == 1:
+    if data["schema_version"] < 2:
         for run in _items(data, "cases", "runs"):
             run.update(before=None, after=None)
             for trial in _items(run, "trials"):
                 trial.update(build_s=None, run_s=None, peak_memory_mb=None)
             for each in _items(run, "rounds"):
                 each["restarts"] = 0
+    if data["schema_version"] < 3:
+        _keep_machines_apart(data)
+        for gate in _items(data, "cases", "verdicts", "gates"):
+            gate.update(family=len(_items(data, "cases", "verdicts", "gates")), p_value=None)
     data["schema_version"] = SCHEMA_VERSION
+
+
+def _keep_machines_apart(data: dict[str, Any]) -> None:
+    machine, settings = data.pop("machine", None), data.get("settings")
+    if not isinstance(machine, dict):
+        return
+    data["machines"] = {fingerprint(machine): machine}
+    controlled = isinstance(settings, dict) and settings.get("control") is True
+    for case in _items(data, "cases"):
+        strategies = case.get("strategies")
+        last = (
+            strategies[-1] if controlled and isinstance(strategies, list) and strategies else None
+        )
+        case.update(version="", machine=fingerprint(machine), control=last)
 
 
 def _items(record: dict[str, Any], *path: str) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_ansorbench.strategies.sketch_policy import SketchPolicy, UniformSketches
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tvm.s_tir.meta_schedule.search_strategy import EvolutionarySearch, MeasureCandidate
 
 _ENGINE: Final = "s_tir.meta_schedule.SearchStrategyEvolutionarySearch"
+_EVOLVE: Final = f"{_ENGINE}EvolveWithCostModel"
 
 
 @dataclass(frozen=True)
@@ -34,12 +35,16 @@ class StockEvolution:
 
 class _StockEvolution:
     def __init__(self, setup: Setup) -> None:
+        self._setup = setup
         self._context = setup.context
         _pre_tune(setup.context.search_strategy, setup, setup.sketches)
 
     def propose(self, trials: int) -> Sequence[MeasureCandidate] | None:
         candidates = self._context.generate_measure_candidates()
         return None if candidates is None else list(candidates)
+
+    def recall(self, candidates: Sequence[MeasureCandidate]) -> None:
+        mark_as_measured(self._context.search_strategy, self._setup, candidates)
 
     def learn(self, batch: Sequence[Observation]) -> None:
         self._context.notify_runner_results(
@@ -79,7 +84,7 @@ class _SteeredEvolution:
         from tvm_ffi import get_global_func, structural_hash
 
         self._sample_population = get_global_func(f"{_ENGINE}SampleInitPopulation")
-        self._evolve = get_global_func(f"{_ENGINE}EvolveWithCostModel")
+        self._evolve = get_global_func(_EVOLVE)
         self._setup = setup
         self._chooser = policy.start(len(setup.sketches))
         self._engine: EvolutionarySearch = setup.context.search_strategy
@@ -105,6 +110,10 @@ class _SteeredEvolution:
             if self._is_new(unmeasured[i]):
                 picks.append(unmeasured[i])
         return [_candidate(schedule) for schedule in picks]
+
+    def recall(self, candidates: Sequence[MeasureCandidate]) -> None:
+        mark_as_measured(self._engine, self._setup, candidates)
+        self._proposed |= {self._fingerprint(candidate.sch.mod) for candidate in candidates}
 
     def learn(self, batch: Sequence[Observation]) -> None:
         self._chooser.observe([seen.sketch for seen in batch], [seen.gflops for seen in batch])
@@ -167,6 +176,57 @@ def _sampler(setup: Setup, sketch: Schedule) -> EvolutionarySearch:
     sampler._initialize_with_tune_context(setup.context)
     _pre_tune(sampler, setup, [sketch])
     return sampler
+
+
+def mark_as_measured(
+    engine: EvolutionarySearch, setup: Setup, candidates: Sequence[MeasureCandidate]
+) -> None:
+    """Have the engine take programs for measured, as after rounds of its own.
+
+    Its set of measured programs is filled by one exported function, `EvolveWithCostModel`, which
+    enters the best of what it evolves. So it gets the programs as its population, and a cost
+    model that finds them, and nothing that evolves from them, good. This costs a genetic search
+    without its predictions, seconds once per resumed run, and no search time.
+
+    Args:
+        engine: The search, tuned before or not; it is started anew.
+        setup: What it is started with.
+        candidates: What has been measured.
+    """
+    from tvm_ffi import get_global_func
+
+    model = _partial_to(candidates, setup.cost_model)
+    engine.post_tuning()
+    _pre_tune(engine, replace(setup, cost_model=model), setup.sketches)
+    if candidates:
+        get_global_func(_EVOLVE)(engine, [each.sch for each in candidates], len(candidates))
+    model.known.clear()
+
+
+def _partial_to(candidates: Sequence[MeasureCandidate], model: Any) -> Any:
+    """A cost model that prefers known programs, until it forgets them and passes questions on."""
+    import numpy as np
+    from tvm.ir.utils import derived_object
+    from tvm.s_tir.meta_schedule.cost_model import PyCostModel
+    from tvm_ffi import structural_hash
+
+    @derived_object
+    class Partial(PyCostModel):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.known = {structural_hash(each.sch.mod) for each in candidates}
+
+        def predict(self, context: Any, asked: Any) -> Any:
+            if not self.known:
+                return model.predict(context, asked)
+            found = [structural_hash(each.sch.mod) in self.known for each in asked]
+            return np.where(found, 1.0, _INDIFFERENT)
+
+    return Partial()
+
+
+_INDIFFERENT: Final = 1e-3
+"""Above 0, which the engine could not draw parents by."""
 
 
 def _pre_tune(engine: Any, setup: Setup, sketches: Sequence[Schedule]) -> None:

@@ -38,6 +38,9 @@ class _RandomTraces:
         candidates = self._context.generate_measure_candidates()
         return None if candidates is None else list(candidates)[:trials]
 
+    def recall(self, candidates: Sequence[MeasureCandidate]) -> None:
+        """Nothing to do: what was drawn before may be drawn again."""
+
     def learn(self, batch: Sequence[Observation]) -> None:
         self._context.notify_runner_results(
             [seen.candidate for seen in batch], [seen.result for seen in batch]

@@ -86,6 +86,14 @@ class Proposer(Protocol):
         """Take note of a measured round; database and cost model are up to date already."""
         ...
 
+    def recall(self, candidates: Sequence[MeasureCandidate]) -> None:
+        """Take note of what an interrupted run had proposed, before it is learnt of anew.
+
+        Called at most once, right after the start. What a proposer notes of its own proposals,
+        such as a set of programs not to be proposed again, is rebuilt here.
+        """
+        ...
+
     def decisions(self) -> Mapping[str, Any]:
         """What was decided in the last round, for the record: JSON values only."""
         ...

@@ -98,8 +98,9 @@ def test_the_json_file_holds_what_reproduces_it(project):
     result = project.json("result.json")
     assert result["schema_version"] == SCHEMA_VERSION
     assert result["settings"]["final_samples"] == 3
-    assert '"kind":"llvm"' in result["machine"]["target"]
-    assert result["machine"]["packages"]["apache-tvm"].startswith("0.27")
+    [machine] = result["machines"].values()
+    assert '"kind":"llvm"' in machine["target"]
+    assert machine["packages"]["apache-tvm"].startswith("0.27")
     assert set(result["commit"]) >= {"id", "dirty"}
 
 

@@ -45,7 +45,7 @@ def test_every_option_is_listed_and_every_listed_option_exists():
 
 def test_marker_keywords_are_marked():
     for option in OPTIONS:
-        marked = re.search(rf"`{option.flag}(?: [^`]*)?` ?(•)?", README.split("## Options")[1])
+        marked = re.search(rf"`{option.flag}(?:[ \[][^`]*)?` ?(•)?", README.split("## Options")[1])
         assert bool(marked.group(1)) == option.per_test, option.flag
 
 

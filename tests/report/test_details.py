@@ -6,7 +6,7 @@ import dataclasses
 
 from pytest_ansorbench.records import CaseResult, Remeasurement
 from pytest_ansorbench.report import describe_case
-from tests.synthetic import make_case_result, make_run
+from tests.synthetic import RULES, make_case_result, make_run
 
 
 def test_phases_failures_and_gates_of_every_arm() -> None:
@@ -15,7 +15,7 @@ def test_phases_failures_and_gates_of_every_arm() -> None:
         make_run(strategy="fast", seed=s, latencies=[None, 1.0], final=1.0, stopped="interrupted")
         for s in range(2)
     ]
-    lines = describe_case(make_case_result(reference=reference, candidates={"fast": fast}))
+    lines = describe_case(make_case_result(reference=reference, candidates={"fast": fast}), RULES)
     assert lines == (
         "conv2d: target 0.99 GFLOP/s",
         "  default",
@@ -26,6 +26,16 @@ def test_phases_failures_and_gates_of_every_arm() -> None:
         "    2 failures in 4 trials: 2 run-error",
         "    search ratio S = 0.50 [0.50, 0.50] is within the limit 0.75: holds",
         "    throughput ratio = 1.00 [1.00, 1.00] is within the limit 0.98: holds",
+        "    to 25% of the reference's gain, 0.435 GFLOP/s: 2.0 s against 3.0 s, ratio 0.67 "
+        "[0.67, 0.67]",
+        "    to 50% of the reference's gain, 0.62 GFLOP/s: 2.0 s against 4.0 s, ratio 0.50 "
+        "[0.50, 0.50]",
+        "    to 75% of the reference's gain, 0.805 GFLOP/s: 2.0 s against 4.0 s, ratio 0.50 "
+        "[0.50, 0.50]",
+        "    to 90% of the reference's gain, 0.916 GFLOP/s: 2.0 s against 4.0 s, ratio 0.50 "
+        "[0.50, 0.50]",
+        "    to 100% of the reference's gain, 0.99 GFLOP/s: 2.0 s against 4.0 s, ratio 0.50 "
+        "[0.50, 0.50]",
         "    seed 0, stopped after 2 of 2 trials: interrupted",
         "    seed 1, stopped after 2 of 2 trials: interrupted",
     )
@@ -37,7 +47,7 @@ def test_rounds_of_equal_decisions_are_told_together() -> None:
     decided = {"phase": "commit", "sketch": 1, "means": {"a": 0.123456, "b": [2.0]}, "etc": None}
     rounds = (*start, dataclasses.replace(last, decisions=decided))
     case = CaseResult("c", ("default",), (dataclasses.replace(run, rounds=rounds),), ())
-    assert describe_case(case)[-2:] == (
+    assert describe_case(case, RULES)[-2:] == (
         "    seed 0, rounds 1 to 3: phase=warm-up",
         '    seed 0, round 4: phase=commit, sketch=1, means={"a":0.123,"b":[2.0]}, etc=null',
     )
@@ -45,25 +55,29 @@ def test_rounds_of_equal_decisions_are_told_together() -> None:
 
 def test_long_decisions_are_cut() -> None:
     run = make_run(decisions={"scores": list(range(1000))})
-    line = describe_case(CaseResult("c", ("default",), (run,), ()))[-1]
+    line = describe_case(CaseResult("c", ("default",), (run,), ()), RULES)[-1]
     assert line.endswith("...")
     assert len(line) < 120
 
 
 def test_a_winner_that_failed_is_told() -> None:
     run = dataclasses.replace(make_run(), final=Remeasurement(3, "run-timeout", (), "too slow"))
-    lines = describe_case(CaseResult("c", ("default",), (run,), ()))
+    lines = describe_case(CaseResult("c", ("default",), (run,), ()), RULES)
     assert lines[0] == "c"
     assert lines[-1] == "    seed 0, winner not measured again: run-timeout too slow"
 
 
 def test_an_arm_without_runs_is_told() -> None:
-    assert describe_case(CaseResult("c", ("default",), (), ())) == ("c", "  default", "    no run")
+    assert describe_case(CaseResult("c", ("default",), (), ()), RULES) == (
+        "c",
+        "  default",
+        "    no run",
+    )
 
 
 def test_lines_hold_no_control_characters() -> None:
     run = make_run("a\x1b[2J\nb", decisions={"k": "\x07"})
-    lines = describe_case(CaseResult(run.case, ("default",), (run,), ()))
+    lines = describe_case(CaseResult(run.case, ("default",), (run,), ()), RULES)
     assert all(line.isprintable() for line in lines)
 
 
@@ -80,7 +94,7 @@ def test_what_trials_and_processes_took_is_told_where_it_was_recorded() -> None:
         rounds=(dataclasses.replace(first, restarts=1), *others),
         final=Remeasurement(3, "ok", (1.0, 1.1, 0.9)),
     )
-    lines = describe_case(CaseResult("c", ("default",), (run,), ()))
+    lines = describe_case(CaseResult("c", ("default",), (run,), ()), RULES)
     assert lines[3:5] == (
         "    a trial: 0.250 s to compile, 0.125 s to run, medians; peak memory 103 MB; "
         "1 restart of the fork server",

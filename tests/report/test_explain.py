@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pytest_ansorbench.report import COLUMNS, DEFAULT_COLUMNS, legend
+from pytest_ansorbench.stats import Goal, Rules
 
 
 def explained(*columns: str, repeats: int = 5) -> str:
-    return "\n".join(legend(columns, tolerance=0.01, confidence=0.95, repeats=repeats))
+    return "\n".join(legend(columns, rules=Rules(), repeats=repeats))
 
 
 def test_the_default_table_is_explained() -> None:
@@ -45,10 +48,22 @@ def test_few_seeds_are_warned_of() -> None:
 
 
 def test_odd_fractions_are_not_rounded() -> None:
-    lines = legend(["search_ratio"], tolerance=0.0125, confidence=0.999, repeats=2)
+    lines = legend(["search_ratio"], rules=Rules(tolerance=0.0125, confidence=0.999), repeats=2)
     assert "less 1.25%" in "\n".join(lines)
     assert "99.9% interval" in "\n".join(lines)
 
 
 def test_lines_are_short_enough_to_read() -> None:
     assert max(map(len, explained(*COLUMNS).splitlines())) < 150
+
+
+@pytest.mark.parametrize(
+    ("goal", "expected"),
+    [
+        ("200", "target: 200 GFLOP/s"),
+        ("90%", "target: 90% of the way from the reference's first kernel to the median over "),
+    ],
+)
+def test_another_goal_is_told(goal: str, expected: str) -> None:
+    lines = legend(["search_ratio"], rules=Rules(goal=Goal.parse(goal)), repeats=5)
+    assert any(line.startswith(expected) for line in lines)

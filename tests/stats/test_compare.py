@@ -12,7 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_ansorbench.records import Comparison, Estimate, Run
-from pytest_ansorbench.stats import PairingError, compare
+from pytest_ansorbench.stats import (
+    Goal,
+    PairingError,
+    Rules,
+    Trajectory,
+    compare,
+    race_of,
+    summarize_arm,
+)
 from tests.synthetic import FLOPS, make_run
 
 LATENCIES = st.none() | st.floats(1e-3, 10.0)
@@ -22,7 +30,8 @@ BOOTSTRAP = settings(deadline=None, max_examples=60)
 
 
 def against(reference: list[Run], candidate: list[Run], tolerance: float = 0.0) -> Comparison:
-    return compare(reference, candidate, tolerance=tolerance, confidence=0.9)
+    rules = Rules(tolerance=tolerance, confidence=0.9)
+    return compare(race_of(reference, candidate, rules), rules.confidence)
 
 
 @st.composite
@@ -175,7 +184,7 @@ def test_ratios_and_arms_of_a_plain_case() -> None:
     assert comparison.search_ratio_trials.value == 2.0 / 4.0
     assert comparison.search_ratio_paper.value == 1.0 / 4.0
     assert comparison.throughput_ratio == Estimate(2.0, 2.0, 2.0)
-    assert comparison.target_gflops == FLOPS / 1e9
+    assert comparison.target_gflops == pytest.approx(FLOPS / 1e9)
     assert comparison.case == "conv2d"
     arm = comparison.candidate
     assert (arm.strategy, arm.runs, arm.reached) == ("fast", 4, 3)
@@ -238,8 +247,9 @@ def test_an_interval_reaches_infinity_if_the_seeds_might_as_well_all_have_missed
         make_run(strategy="fast", seed=s, latencies=[2.0] if s else [1.0]) for s in range(4)
     ]
     estimate = against(always(1.0), candidate).search_ratio
-    # The ends are the most extreme resamples: four times the seed that hit, and never it.
-    assert estimate == Estimate(4.0, 1.0, math.inf)
+    # The upper end is that of the resamples without the seed that hit.
+    assert (estimate.value, estimate.high) == (4.0, math.inf)
+    assert 1.0 <= estimate.low < 4.0
 
 
 @pytest.mark.parametrize(
@@ -294,3 +304,43 @@ def test_arms_that_do_not_pair_up_are_refused(
     candidate = [make_run(strategy="fast", seed=seed) for seed in range(2)]
     with pytest.raises(PairingError, match=message):
         against(reference, spoil(candidate))
+
+
+@BOOTSTRAP
+@given(arms(), st.lists(st.floats(1e-3, 10.0), min_size=1, max_size=5), st.floats(0.01, 10.0))
+def test_a_censored_run_more_never_lowers_the_expected_time(
+    runs: list[Run], latencies: list[float], seconds: float
+) -> None:
+    comparison = against(runs, retimed(runs, 1.0, "fast"))
+    target_s = FLOPS / 1e9 / comparison.target_gflops if comparison.target_gflops else math.inf
+    if math.isinf(target_s):
+        return
+    slow = [latency + 2 * target_s for latency in latencies]
+    censored = make_run(seed=99, latencies=slow, seconds_per_trial=seconds)
+    before, after = (
+        summarize_arm([Trajectory.of(run) for run in arm], target_s)
+        for arm in (runs, [*runs, censored])
+    )
+    assert after.reached == before.reached
+    assert after.time_to_target_s >= before.time_to_target_s
+    assert after.trials_to_target >= before.trials_to_target
+
+
+def test_the_goal_is_a_setting() -> None:
+    reference = always(8.0, 4.0, 2.0, 1.0)
+    candidate = always(8.0, 1.0, strategy="fast")
+    half = Rules(goal=Goal.parse("40%"), tolerance=0.0)
+    # 40% of the way from 1/8 to 1 is 0.475 a second, between the second and the third trial.
+    assert compare(race_of(reference, candidate, half), 0.9).search_ratio.value == 2 / 3
+    absolute = Rules(goal=Goal.parse("0.2"), tolerance=0.0)
+    assert compare(race_of(reference, candidate, absolute), 0.9).search_ratio.value == 2 / 2
+    assert against(reference, candidate).search_ratio.value == 2 / 4
+
+
+def test_the_interval_does_not_take_the_target_for_granted() -> None:
+    # Every run's last trial is its best, so each resample has another target to reach.
+    reference = [make_run(seed=s, latencies=[9.0, 1.0 + s]) for s in range(6)]
+    candidate = [make_run(strategy="fast", seed=s, latencies=[1.0 + s, 9.0]) for s in range(6)]
+    estimate = against(reference, candidate).search_ratio
+    # With the target of the sample in every resample it would be [0.75, 0.75].
+    assert estimate.low < estimate.value == 0.75

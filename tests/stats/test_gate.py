@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from typing import Any
 
@@ -10,24 +9,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ansorbench.records import Comparison, Estimate, Gate
-from pytest_ansorbench.stats import Limits, judge
-from tests.synthetic import make_case_result
+from pytest_ansorbench.records import Estimate, Gate
+from pytest_ansorbench.stats import Limits, Rules
+from pytest_ansorbench.stats.gate import Evidence, Judge
 
-COMPARISON = make_case_result().verdicts[0].comparison
 LIMITS = st.floats(0.01, 10.0)
 BADNESS = {"holds": 0, "undecided": 1, "broken": 2}
+SENSES = {
+    "search_ratio": ("search ratio S", "smaller"),
+    "throughput_ratio": ("throughput ratio", "larger"),
+}
 
 
-def comparison(**ratios: Estimate) -> Comparison:
-    return dataclasses.replace(COMPARISON, **ratios)  # type: ignore[arg-type]
-
-
-def gate(metric: str, estimate: Estimate, limit: float) -> Gate:
-    key = "max_search_ratio" if metric == "search_ratio" else "min_throughput_ratio"
-    limits: dict[str, Any] = {key: limit}
-    (only,) = judge(comparison(**{metric: estimate}), Limits(**limits)).gates
-    return only
+def gate(
+    metric: str,
+    estimate: Estimate,
+    limit: float,
+    *,
+    chance: float = 0.001,
+    spread: float | None = None,
+    repeats: int = 5,
+    family: int = 1,
+) -> Gate:
+    name, sense = SENSES[metric]
+    evidence = Evidence(chance=lambda limit, level: chance, spread=lambda: spread)
+    return Judge(Rules(), family).gate(metric, name, estimate, limit, sense, evidence, repeats)  # type: ignore[arg-type]
 
 
 @st.composite
@@ -60,7 +66,7 @@ def estimates(draw: st.DrawFn) -> Estimate:
             0.75,
             "undecided",
             "search ratio S = 0.62 [0.51, 0.88]: its interval straddles the limit 0.75: "
-            "undecided (3 repeats; more repeats narrow the interval)",
+            "undecided (5 repeats; more repeats narrow the interval)",
         ),
         (
             "search_ratio",
@@ -109,7 +115,13 @@ def estimates(draw: st.DrawFn) -> Estimate:
 def test_outcome_and_message(
     metric: str, estimate: Estimate, limit: float, outcome: str, message: str
 ) -> None:
-    assert gate(metric, estimate, limit) == Gate(metric, limit, outcome, message)  # type: ignore[arg-type]
+    found = gate(metric, estimate, limit)
+    assert (found.metric, found.limit, found.outcome, found.message) == (
+        metric,
+        limit,
+        outcome,
+        message,
+    )
 
 
 def test_ends_on_the_limit_are_good() -> None:
@@ -126,24 +138,54 @@ def test_digits_are_added_where_rounding_would_contradict_the_outcome() -> None:
 
 
 def test_one_repeat_is_told() -> None:
-    single = dataclasses.replace(COMPARISON.reference, runs=1)
-    verdict = judge(
-        comparison(reference=single, search_ratio=Estimate(0.5, 0.0, math.inf)),  # type: ignore[arg-type]
-        Limits(max_search_ratio=0.75),
+    judged = gate("search_ratio", Estimate(0.5, 0.0, math.inf), 0.75, repeats=1)
+    assert judged.outcome == "undecided"
+    assert "(1 repeat; below 3 there is no interval to speak of)" in judged.message
+
+
+def test_a_loss_smaller_than_the_noise_threshold_is_not_broken() -> None:
+    judged = gate("search_ratio", Estimate(0.906, 0.904, 0.908), 0.9)
+    assert judged.outcome == "undecided"
+    assert "exceeds the limit 0.90 by less than 1%: undecided" in judged.message
+    assert gate("search_ratio", Estimate(0.92, 0.91, 0.93), 0.9).outcome == "broken"
+    judged = gate("throughput_ratio", Estimate(0.975, 0.972, 0.978), 0.98)
+    assert judged.outcome == "undecided"
+    assert gate("throughput_ratio", Estimate(0.96, 0.95, 0.97), 0.98).outcome == "broken"
+
+
+def test_what_chance_might_have_done_is_not_broken() -> None:
+    bad = Estimate(1.2, 1.1, 1.5)
+    judged = gate("search_ratio", bad, 0.9, chance=0.021)
+    assert (judged.outcome, judged.p_value) == ("undecided", 0.021)
+    assert "exceeds the limit 0.90, but chance would do that in 2.1% of sessions" in judged.message
+    assert gate("search_ratio", bad, 0.9, chance=0.01).outcome == "broken"
+    assert gate("search_ratio", Estimate(0.5, 0.4, 0.6), 0.9).p_value is None
+
+
+def test_false_alarms_are_shared_out_among_all_gates_of_a_session() -> None:
+    bad = Estimate(1.2, 1.1, 1.5)
+    assert gate("search_ratio", bad, 0.9, chance=0.004, family=2).outcome == "broken"
+    judged = gate("search_ratio", bad, 0.9, chance=0.004, family=3)
+    assert (judged.outcome, judged.family) == ("undecided", 3)
+
+
+def test_an_undecided_gate_says_what_its_repeats_can_show_and_how_many_would_do() -> None:
+    message = gate("search_ratio", Estimate(0.7, 0.4, 1.2), 0.9, spread=0.4, repeats=3).message
+    assert message.endswith(
+        ": undecided (with 3 repeats a figure has to be below about 0.27 to hold; at 0.70 about "
+        "22 would settle it)"
     )
-    assert verdict.outcome == "undecided"
-    assert "(1 repeat; " in verdict.gates[0].message
+    message = gate(
+        "throughput_ratio", Estimate(0.9, 0.8, 1.01), 0.98, spread=0.05, repeats=4
+    ).message
+    assert "has to be above about 1.08 to hold; at 0.90 about " in message
 
 
-def test_without_limits_there_is_no_gate() -> None:
-    verdict = judge(COMPARISON, Limits())
-    assert (verdict.gates, verdict.outcome) == ((), None)
-    assert verdict.comparison == COMPARISON
-
-
-def test_each_limit_makes_one_gate() -> None:
-    verdict = judge(COMPARISON, Limits(max_search_ratio=0.75, min_throughput_ratio=0.98))
-    assert [g.metric for g in verdict.gates] == ["search_ratio", "throughput_ratio"]
+def test_a_figure_on_its_limit_is_not_worth_more_repeats() -> None:
+    message = gate("search_ratio", Estimate(0.905, 0.7, 1.1), 0.9, spread=0.1).message
+    assert "this close to the limit no number of repeats would settle it" in message
+    message = gate("search_ratio", Estimate(0.895, 0.7, 1.1), 0.9, spread=0.5).message
+    assert "at 0.90 not even 100 would settle it" in message
 
 
 @pytest.mark.parametrize("limit", [0.0, -1.0, math.nan, math.inf])

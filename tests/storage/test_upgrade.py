@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from pytest_ansorbench.records import SCHEMA_VERSION
 from pytest_ansorbench.storage import StorageError, read_result, write_result
-from tests.synthetic import make_case_result, make_result
+from tests.synthetic import make_case_result, make_result, make_run
 
 
-def as_version_1(path: Path) -> None:
+def as_version_2(data: dict) -> None:  # type: ignore[type-arg]
+    """Take away what version 3 added."""
+    data["schema_version"] = 2
+    (data["machine"],) = data.pop("machines").values()
+    for case in data["cases"]:
+        del case["version"], case["machine"], case["control"]
+        for verdict in case["verdicts"]:
+            for gate in verdict["gates"]:
+                del gate["family"], gate["p_value"]
+
+
+def as_version_1(data: dict) -> None:  # type: ignore[type-arg]
     """Take away what version 2 added."""
-    data = json.loads(path.read_text())
+    as_version_2(data)
     data["schema_version"] = 1
     for case in data["cases"]:
         for run in case["runs"]:
@@ -23,20 +35,43 @@ def as_version_1(path: Path) -> None:
                 del trial["build_s"], trial["run_s"], trial["peak_memory_mb"]
             for each in run["rounds"]:
                 del each["restarts"]
+
+
+def rewritten(path: Path, change: Callable[[dict], None]) -> None:  # type: ignore[type-arg]
+    data = json.loads(path.read_text())
+    change(data)
     path.write_text(json.dumps(data))
 
 
 @pytest.fixture
 def result():
-    return make_result(make_case_result())
+    return make_result(make_case_result(version=""))
 
 
-def test_version_1_is_read_as_the_same_without_what_it_lacks(result, tmp_path):
+@pytest.mark.parametrize("older", [as_version_1, as_version_2])
+def test_an_older_version_is_read_as_the_same_without_what_it_lacks(result, tmp_path, older):
     path = tmp_path / "old.json"
     write_result(result, path)
-    as_version_1(path)
-    assert read_result(path) == result  # made-up runs record none of it either
-    assert read_result(path).schema_version == SCHEMA_VERSION
+    rewritten(path, older)
+    read = read_result(path)
+    assert read.schema_version == SCHEMA_VERSION
+    assert read.machines == result.machines
+    assert read.cases[0].runs == result.cases[0].runs  # made-up runs record none of it either
+    assert read.cases[0].machine == result.cases[0].machine
+    gates = [gate for verdict in read.cases[0].verdicts for gate in verdict.gates]
+    assert [gate.family for gate in gates] == [2, 2]
+
+
+def test_the_control_of_version_2_is_told_by_its_setting(tmp_path):
+    path = tmp_path / "old.json"
+    again = [make_run(strategy="default-again", seed=s, final=1.0) for s in range(3)]
+    write_result(make_result(make_case_result(candidates={"default-again": again})), path)
+    rewritten(path, as_version_2)
+    assert read_result(path).cases[0].control is None
+    write_result(make_result(make_case_result(candidates={"default-again": again})), path)
+    rewritten(path, as_version_2)
+    rewritten(path, lambda data: data["settings"].update(control=True))
+    assert read_result(path).cases[0].control == "default-again"
 
 
 @pytest.mark.parametrize("cases", [None, 3, [3], [{"runs": 3}], [{"runs": [{"trials": [3]}]}]])

@@ -1,0 +1,190 @@
+"""What a journal says of a case, and what is written to it: an interrupted case goes on here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from pytest_ansorbench.records import MachineState, Run
+from pytest_ansorbench.search import ResumeError
+from pytest_ansorbench.storage import Journal, Past, StorageError
+from pytest_ansorbench.storage.entries import (
+    CaseEntry,
+    EndEntry,
+    Entry,
+    FinalEntry,
+    RepeatEntry,
+    RoundEntry,
+    SessionEntry,
+)
+
+
+@dataclass
+class RepeatHistory:
+    """One repeat of a case, as far as it got.
+
+    Attributes:
+        before: The machine when it began.
+        rounds: Rounds of each arm, in order.
+        final: Its end; None if it was interrupted.
+    """
+
+    before: MachineState
+    rounds: dict[str, list[RoundEntry]] = field(default_factory=dict)
+    final: FinalEntry | None = None
+
+
+@dataclass
+class CaseHistory:
+    """One case, as far as it got.
+
+    Attributes:
+        entry: How it began.
+        repeats: By seed.
+    """
+
+    entry: CaseEntry
+    repeats: dict[int, RepeatHistory] = field(default_factory=dict)
+
+    def runs(self, seed: int) -> tuple[Run, ...]:
+        """The runs of a complete repeat, in order of the arms."""
+        repeat = self.repeats[seed]
+        assert repeat.final is not None
+        runs = []
+        for strategy, final in zip(self.entry.strategies, repeat.final.finals, strict=True):
+            rounds = repeat.rounds.get(strategy, [])
+            runs.append(
+                Run(
+                    case=self.entry.case,
+                    strategy=strategy,
+                    seed=seed,
+                    budget_trials=int(self.entry.measured["trials"]),
+                    round_trials=int(self.entry.measured["round_trials"]),
+                    flops=self.entry.flops,
+                    sketches=rounds[-1].sketches if rounds else (),
+                    rounds=tuple(entry.round for entry in rounds),
+                    trials=tuple(trial for entry in rounds for trial in entry.trials),
+                    final=final,
+                    stopped=rounds[-1].stopped if rounds else "",
+                    before=repeat.before,
+                    after=repeat.final.after,
+                )
+            )
+        return tuple(runs)
+
+
+def case_histories(past: Past) -> dict[str, CaseHistory]:
+    """Sort a journal's lines by case and repeat.
+
+    Raises:
+        StorageError: A line does not follow from those before it; names file and line.
+    """
+    histories: dict[str, CaseHistory] = {}
+    for line, entry in enumerate(past.entries, start=2):
+        misfit = _add(histories, entry)
+        if misfit:
+            _damaged(past, line, misfit)
+    return histories
+
+
+def _add(histories: dict[str, CaseHistory], entry: Entry) -> str:
+    """Put one line where it belongs; else say why it belongs nowhere."""
+    if isinstance(entry, EndEntry):
+        return ""
+    if isinstance(entry, SessionEntry):
+        return "a session begins a second time"
+    if isinstance(entry, CaseEntry):
+        if entry.label in histories:
+            return f"the case {entry.label!r} begins a second time"
+        if not all(isinstance(entry.measured.get(key), int) for key in ("trials", "round_trials")):
+            return "the case's budget is missing"
+        histories[entry.label] = CaseHistory(entry)
+        return ""
+    case = histories.get(entry.label)
+    if case is None:
+        return f"the case {entry.label!r} has not begun"
+    if isinstance(entry, RepeatEntry):
+        if entry.seed in case.repeats:
+            return f"the repeat with seed {entry.seed} begins a second time"
+        case.repeats[entry.seed] = RepeatHistory(entry.before)
+        return ""
+    repeat = case.repeats.get(entry.seed)
+    if repeat is None:
+        return f"the repeat with seed {entry.seed} has not begun"
+    if repeat.final is not None:
+        return f"the repeat with seed {entry.seed} is over already"
+    if isinstance(entry, FinalEntry):
+        if len(entry.finals) != len(case.entry.strategies):
+            return f"expected {len(case.entry.strategies)} winners, got {len(entry.finals)}"
+        repeat.final = entry
+        return ""
+    if entry.strategy not in case.entry.strategies:
+        return f"the case has no strategy {entry.strategy!r}"
+    rounds = repeat.rounds.setdefault(entry.strategy, [])
+    if entry.round.index != len(rounds) + 1:
+        return f"expected round {len(rounds) + 1}, got {entry.round.index}"
+    rounds.append(entry)
+    return ""
+
+
+class CaseJournal:
+    """The journal's lines on one case: those that are there, and those to come."""
+
+    def __init__(self, journal: Journal, history: CaseHistory | None, entry: CaseEntry) -> None:
+        """Begin a case, or go on with it.
+
+        Raises:
+            ResumeError: The journal has it under other circumstances.
+            StorageError: The journal cannot be written.
+        """
+        self.label = entry.label
+        self._journal = journal
+        if history is None:
+            journal.append(entry)
+            history = CaseHistory(entry)
+        else:
+            _check_same(history.entry, entry)
+        self.history = history
+
+    def repeat(self, seed: int) -> RepeatHistory | None:
+        """What there is of a repeat; None if it has not begun."""
+        return self.history.repeats.get(seed)
+
+    def append(self, entry: RepeatEntry | RoundEntry | FinalEntry) -> None:
+        """Write down what was just done.
+
+        Raises:
+            StorageError: The journal cannot be written.
+        """
+        self._journal.append(entry)
+        misfit = _add({self.label: self.history}, entry)
+        assert not misfit, misfit
+
+
+def _check_same(past: CaseEntry, now: CaseEntry) -> None:
+    """Refuse to go on with what was measured otherwise."""
+    for name in ("case", "version", "strategies", "control", "flops"):
+        _check_equal(past.label, name, getattr(past, name), getattr(now, name))
+    for name in sorted({*past.measured, *now.measured}):
+        _check_equal(past.label, name, _of(past.measured, name), _of(now.measured, name))
+
+
+def _of(measured: Mapping[str, object], name: str) -> object:
+    value = measured.get(name)
+    return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
+
+
+def _check_equal(label: str, name: str, past: object, now: object) -> None:
+    if past != now:
+        raise ResumeError(
+            f"bad --ansor-resume: {label} was measured with {name} {past!r} so far, and now has "
+            f"{now!r}; give the same settings, or start anew without --ansor-resume"
+        )
+
+
+def _damaged(past: Past, line: int, what: str) -> NoReturn:
+    raise StorageError(
+        f"bad journal {str(past.path)!r}, line {line}: {what}; it was changed: restore it, or "
+        "measure again"
+    )

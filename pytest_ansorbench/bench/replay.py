@@ -1,0 +1,126 @@
+"""Runs from saved results in place of searches: same tables, same verdicts, no tuner."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pytest_ansorbench.bench.experiment import Plan
+from pytest_ansorbench.records import SCHEMA_VERSION, CaseResult, Result
+from pytest_ansorbench.stats import judge_arms
+from pytest_ansorbench.storage import merge_results, read_result
+
+
+class MissingRunsError(ValueError):
+    """What was asked for is not in the saved results; the message says what is."""
+
+
+class Replay:
+    """Saved results, asked for cases as a session is."""
+
+    def __init__(self, paths: Sequence[Path], settings: Mapping[str, Any]) -> None:
+        """Read the files.
+
+        Args:
+            paths: Result files, at least one; of several, each case and seed once.
+            settings: Today's settings as JSON values, for the record.
+
+        Raises:
+            StorageError: A file cannot be read, or two files clash.
+        """
+        self._saved = merge_results({str(path): read_result(path) for path in paths})
+        self._settings = settings
+        self._results: list[CaseResult] = []
+
+    @property
+    def results(self) -> tuple[CaseResult, ...]:
+        """Results so far, in order of execution."""
+        return tuple(self._results)
+
+    def strategies(self, case: str) -> tuple[str, ...]:
+        """The arms of a saved case, the reference first, the control left out.
+
+        Raises:
+            MissingRunsError: There is no such case.
+        """
+        saved = self.saved(case)
+        return tuple(name for name in saved.strategies if name != saved.control)
+
+    def saved(self, case: str) -> CaseResult:
+        """A case as saved.
+
+        Raises:
+            MissingRunsError: There is no such case.
+        """
+        for each in self._saved.cases:
+            if each.case == case:
+                return each
+        known = ", ".join(each.case for each in self._saved.cases[:3])
+        raise MissingRunsError(
+            f"bad --ansor-replay: no saved runs of the case {case!r}; there are those of {known}"
+            f"{' and others' if len(self._saved.cases) > 3 else ''}"
+        )
+
+    def run(self, case: str, strategies: Sequence[str], plan: Plan) -> CaseResult:
+        """Judge a case's saved runs.
+
+        Budget and repeats are those that were run; the plan's rules and limits count.
+
+        Args:
+            case: The case's id.
+            strategies: The arms, the reference first.
+            plan: How to judge.
+
+        Returns:
+            The result, which is also kept.
+
+        Raises:
+            MissingRunsError: The case or one of the strategies was not run.
+        """
+        saved = self.saved(case)
+        for name in strategies:
+            if name not in saved.strategies:
+                raise MissingRunsError(
+                    f"bad --ansor-replay: no saved runs of the strategy {name!r} on {case}; there "
+                    f"are those of {', '.join(saved.strategies)}"
+                )
+        control = saved.control if strategies[0] == saved.strategies[0] else None
+        arms = tuple(dict.fromkeys([*strategies, *([control] if control else [])]))
+        runs = tuple(run for run in saved.runs if run.strategy in arms)
+        verdicts = judge_arms(
+            arms, runs, rules=plan.rules, limits=plan.limits, control=control, family=plan.family
+        )
+        result = replace(saved, strategies=arms, runs=runs, verdicts=verdicts, control=control)
+        self._results.append(result)
+        return result
+
+    def adopt(self, judged: Sequence[CaseResult]) -> None:
+        """Take over what another process made of the same files; sorts by the files' order.
+
+        Args:
+            judged: Results without their runs, which are filled in.
+        """
+        order = [saved.case for saved in self._saved.cases]
+        for each in judged:
+            saved = self.saved(each.case)
+            runs = tuple(run for run in saved.runs if run.strategy in each.strategies)
+            self._results.append(replace(each, runs=runs))
+        self._results.sort(key=lambda result: order.index(result.case))
+
+    def machine(self, case: CaseResult) -> Mapping[str, Any]:
+        """The machine that a case was measured on."""
+        machine: Mapping[str, Any] = self._saved.machines[case.machine]
+        return machine
+
+    def result(self) -> Result:
+        """Everything so far as one record."""
+        return Result(
+            schema_version=SCHEMA_VERSION,
+            created=self._saved.created,
+            machines=self._saved.machines,
+            commit=self._saved.commit,
+            settings=self._settings,
+            cases=self.results,
+        )

@@ -1,0 +1,58 @@
+"""The earlier result that a session is compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_ansorbench.options import Settings
+from pytest_ansorbench.records import CaseResult
+from pytest_ansorbench.stats import Allowance, CaseChanges, Rules
+from pytest_ansorbench.storage import StorageError, changes_since, find_saved, read_result
+
+
+class Baseline:
+    """An earlier result, read before anything of this session is stored."""
+
+    def __init__(self, storage: Path, wanted: str) -> None:
+        """Read it.
+
+        Raises:
+            pytest.UsageError: There is no such result, or it cannot be read.
+        """
+        try:
+            self.path = find_saved(storage, wanted)
+            self._result = read_result(self.path)
+        except StorageError as error:
+            raise pytest.UsageError(f"bad --ansor-compare: {error}") from None
+
+    def changes(
+        self, after: CaseResult, machine: Mapping[str, Any], settings: Settings, family: int
+    ) -> CaseChanges:
+        """Hold a case against the earlier result.
+
+        Args:
+            after: The case now.
+            machine: What it was measured on.
+            settings: Of its test.
+            family: How many gates the session has.
+        """
+        return changes_since(
+            self._result,
+            after,
+            machine,
+            allowances(settings),
+            rules=Rules.from_settings(settings.to_json()),
+            family=family,
+            any_machine=settings.any_machine,
+        )
+
+
+def allowances(settings: Settings) -> Sequence[Allowance]:
+    """What may get worse by how much; of two words on the same figure, the last counts."""
+    return tuple(
+        {each.metric: each for each in map(Allowance.parse, settings.compare_fail)}.values()
+    )

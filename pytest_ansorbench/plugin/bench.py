@@ -1,0 +1,268 @@
+"""What `--ansor-bench` adds to a session: cases are run, judged, shown and stored."""
+
+from __future__ import annotations
+
+import os
+from contextlib import nullcontext
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_ansorbench.bench import Progress, Silent
+from pytest_ansorbench.options import Settings, is_given, resolve
+from pytest_ansorbench.plugin import workers
+from pytest_ansorbench.plugin.baseline import Baseline, allowances
+from pytest_ansorbench.plugin.selection import MARKER, bench_items, case_id, select
+from pytest_ansorbench.plugin.sources import source_of
+from pytest_ansorbench.plugin.usage import usage
+from pytest_ansorbench.report import (
+    DEFAULT_COLUMNS,
+    DEFAULT_SORT,
+    LiveLine,
+    control_sentences,
+    describe_case,
+    describe_changes,
+    legend,
+    machine_warnings,
+    render_changes,
+    render_table,
+)
+from pytest_ansorbench.stats import CaseChanges, Limits, Rules, gates_per_case
+from pytest_ansorbench.storage import StorageError, save_numbered, slugify, write_result
+
+if TYPE_CHECKING:
+    from pytest_ansorbench.records import CaseResult
+    from pytest_ansorbench.workloads import Case
+
+
+class Bench:
+    """One session with `--ansor-bench`: a plugin of its own, registered by the option."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.settings = usage(resolve, config)
+        settings = self.settings
+        storage = config.rootpath / settings.storage
+        _check_options(settings)
+        self.source = source_of(config, settings)
+        # Read now: what this session stores is not what it is compared with.
+        self.baseline = Baseline(storage, settings.compare) if settings.compare else None
+        self.changes: list[CaseChanges] = []
+        self.family = 1
+        self._notes: list[str] = []
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Gather strategies, select cases, and refuse bad settings before anything runs."""
+        self.source.gather(self.config)
+        if self.settings.cases:
+            selected = select(items, self.settings.cases)
+            self.config.hook.pytest_deselected(items=[i for i in items if i not in selected])
+            items[:] = selected
+        gates = 0
+        for item in bench_items(items):
+            try:
+                gates += self._gates(item)
+            except pytest.UsageError as error:
+                raise pytest.UsageError(f"{item.nodeid}: {error}") from None
+        self.family = max(1, gates)
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Check the toolchain once, before the first case, if there is one to be run."""
+        if self.config.getoption("collectonly") or not any(bench_items(session.items)):
+            return
+        self.source.prepare()
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take over what a process of pytest-xdist made of a replay."""
+        results, changes = workers.received(node)
+        self.source.adopt(results)
+        self.changes += changes
+
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """End all worker processes, and store the result; a failure to do so fails the session."""
+        if workers.is_worker(self.config):
+            workers.send(self.config, self.source.results, self.changes)
+            return
+        ran_all = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+        stopped = bool(session.shouldstop or session.shouldfail)
+        self._note(self.source.close(finished=ran_all and not stopped))
+        if not self.source.results:
+            return
+        self._write_json()  # under pytest-xdist, not before now
+        name = self.settings.save or (self._autosave_name() if self.settings.autosave else None)
+        if name is None:
+            return
+        storage = self.config.rootpath / self.settings.storage
+        try:
+            path = save_numbered(self.source.result(), storage, name)
+        except StorageError as error:
+            self._note(f"not saved: {error}")
+            session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
+        else:
+            self._note(f"saved: {path}")
+
+    def pytest_unconfigure(self) -> None:
+        """End all worker processes, however the session ended."""
+        self.source.close(finished=False)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print the table of everything that finished."""
+        results = self.source.results
+        if results:
+            self._print_table(terminalreporter, results)
+        if self.baseline is not None and self.changes:
+            terminalreporter.section(f"ansor bench compared with {self.baseline.path.name}")
+            terminalreporter.write_line(render_changes(self.changes))
+            for text in describe_changes(self.changes):
+                terminalreporter.write_line(text)
+        for note in self._notes:
+            terminalreporter.write_line(note)
+
+    def settings_of(self, item: pytest.Item) -> Settings:
+        """The settings of one test.
+
+        Raises:
+            pytest.UsageError: Its marker does not fit.
+        """
+        return usage(resolve, self.config, self._keywords(item))
+
+    def run(self, item: pytest.Item, case: Case) -> CaseResult:
+        """Run one case and keep its result; files are brought up to date at once."""
+        __tracebackhide__ = True
+        settings = self.settings_of(item)
+        arms = self._arms(item, settings, case.id)
+        try:
+            result = self.source.run(settings, arms, case, self.family, self._progress())
+        finally:
+            if not workers.is_worker(self.config):
+                self._write_json()
+        self.config.hook.pytest_ansorbench_case_finished(
+            config=self.config, item=item, result=result
+        )
+        return result
+
+    def changes_of(self, item: pytest.Item, result: CaseResult) -> CaseChanges | None:
+        """What changed in a case since the earlier result; None if there is none to compare."""
+        if self.baseline is None:
+            return None
+        changes = self.baseline.changes(
+            result, self.source.machine(result), self.settings_of(item), self.family
+        )
+        self.changes.append(changes)
+        return changes
+
+    def _gates(self, item: pytest.Item) -> int:
+        """How many gates a test has."""
+        settings = self.settings_of(item)
+        arms = len(self._arms(item, settings, case_id(item)))
+        limits = Limits(settings.max_search_ratio, settings.min_throughput_ratio)
+        allowed = allowances(settings)
+        if allowed and self.baseline is None:
+            raise pytest.UsageError(
+                f"bad --ansor-compare-fail {settings.compare_fail[0]!r}: expected --ansor-compare "
+                "with it, to say with what"
+            )
+        return (arms - 1) * limits.count + gates_per_case(allowed, arms)
+
+    def _arms(self, item: pytest.Item, settings: Settings, case: str | None) -> tuple[str, ...]:
+        given = is_given(self.config, self._keywords(item), "strategies")
+        return self.source.arms(settings, case, given=given)
+
+    def _keywords(self, item: pytest.Item) -> dict[str, Any]:
+        """What a test's markers say."""
+        marker = item.get_closest_marker(MARKER)
+        if marker is not None and marker.args:
+            raise pytest.UsageError(
+                f"bad marker argument {marker.args[0]!r}: expected keywords, "
+                "e.g. ansor_bench(trials=1000)"
+            )
+        # Markers add up from module to class to function, the closest one winning.
+        keywords: dict[str, Any] = {}
+        for each in reversed(list(item.iter_markers(MARKER))):
+            keywords.update(each.kwargs)
+        return keywords
+
+    def _print_table(
+        self, reporter: pytest.TerminalReporter, results: tuple[CaseResult, ...]
+    ) -> None:
+        settings = self.settings
+        columns = settings.columns or DEFAULT_COLUMNS
+        rules = Rules.from_settings(settings.to_json())
+        reporter.section("ansor bench")
+        reporter.write_line(
+            render_table(results, columns=columns, sort=settings.sort or DEFAULT_SORT)
+        )
+        reporter.write_line("")
+        for text in legend(columns, rules=rules, repeats=min(map(_repeats, results))):
+            reporter.write_line(text)
+        for text in control_sentences(results, rules):
+            reporter.write_line(text)
+        for text in machine_warnings(results):
+            reporter.write_line(text, yellow=True)
+        if reporter.verbosity > 0:
+            for result in results:
+                reporter.write_line("")
+                for text in describe_case(result, rules):
+                    reporter.write_line(text)
+
+    def _note(self, text: str) -> None:
+        if text:
+            self._notes += text.splitlines()
+
+    def _write_json(self) -> None:
+        if self.settings.json is not None and self.source.results:
+            write_result(self.source.result(), self.settings.json)
+
+    def _autosave_name(self) -> str:
+        """As pytest-benchmark calls its own: commit, time, and whether files were changed."""
+        commit = self.source.result().commit
+        changed = "_uncommitted-changes" if commit.get("dirty") else ""
+        return f"{str(commit['id'])[:12]}_{datetime.now(timezone.utc):%Y%m%d_%H%M%S}{changed}"
+
+    def _progress(self) -> Progress:
+        reporter = self.config.pluginmanager.getplugin("terminalreporter")
+        if reporter is None or not reporter.isatty or reporter.verbosity < 0:
+            return Silent()
+        capture = self.config.pluginmanager.getplugin("capturemanager")
+
+        def write(text: str) -> None:
+            with capture.global_and_fixture_disabled() if capture else nullcontext():
+                reporter.write(text, flush=True)
+
+        reporter.ensure_newline()
+        return LiveLine(write)
+
+
+def _check_options(settings: Settings) -> None:
+    """Find out before an hour of search, not after it, what cannot work."""
+    if settings.replay and settings.resume is not None:
+        raise pytest.UsageError(
+            "bad --ansor-resume: a replay runs nothing that could go on; leave one of the two out"
+        )
+    if settings.json is not None:
+        _check_writable(settings.json)
+    if settings.save is not None:
+        try:
+            slugify(settings.save)
+        except StorageError as error:
+            raise pytest.UsageError(f"bad --ansor-save: {error}") from None
+
+
+def _check_writable(path: Path) -> None:
+    folder = path.resolve().parent
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise pytest.UsageError(f"bad --ansor-json {str(path)!r}: {error}") from None
+    if path.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
+        raise pytest.UsageError(
+            f"bad --ansor-json {str(path)!r}: expected a file that can be written, e.g. result.json"
+        )
+
+
+def _repeats(result: CaseResult) -> int:
+    return sum(run.strategy == result.strategies[0] for run in result.runs)

@@ -1,0 +1,107 @@
+"""The bridge to pytest-benchmark: each case and strategy is a benchmark in its tables and files.
+
+pytest-benchmark times functions; here the runs have been timed already. So its own fixture is
+given a clock that stands still, and a function that turns the clock on by a run's search time:
+what lands in its files is made by nobody but pytest-benchmark.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from pytest_ansorbench.codec import to_json
+from pytest_ansorbench.records import CaseResult, Run, Verdict
+
+try:
+    from pytest_benchmark.fixture import BenchmarkFixture
+    from pytest_benchmark.session import BenchmarkSession
+    from pytest_benchmark.utils import NameWrapper
+except ImportError:  # pragma: no cover - a subprocess test hides the package
+    BenchmarkFixture = BenchmarkSession = NameWrapper = None
+
+
+class Bridge:
+    """Hands every finished case on; says nothing where pytest-benchmark is not at work."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    def pytest_ansorbench_case_finished(self, item: pytest.Item, result: CaseResult) -> None:
+        """Make a benchmark of each strategy, in a group named after the case."""
+        session = self._config.pluginmanager.getplugin("pytest-benchmark")
+        if BenchmarkSession is None or not isinstance(session, BenchmarkSession):
+            return
+        if session.disabled or session.skip:
+            return
+        verdicts = {v.comparison.candidate.strategy: v for v in result.verdicts}
+        for strategy in result.strategies:
+            runs = [run for run in result.runs if run.strategy == strategy]
+            if runs:
+                info = {"case": result.case, "strategy": strategy, **_figures(runs)}
+                info |= _ratios(verdicts.get(strategy))
+                _record(session, item, runs, info)
+
+
+def _record(session: Any, item: pytest.Item, runs: Sequence[Run], info: dict[str, Any]) -> None:
+    clock = _Clock(run.search_s for run in runs)
+    options = {**session.options, "timer": NameWrapper(clock.search_time), "cprofile": False}
+    fixture = BenchmarkFixture(
+        item,
+        add_stats=session.benchmarks.append,
+        logger=session.logger,
+        warner=item.warn,
+        disabled=session.disabled,
+        **options,
+    )
+    callspec = getattr(item, "callspec", None)
+    stem = callspec.id if callspec is not None else info["case"]
+    fixture.param = f"{stem}-{info['strategy']}"
+    fixture.params = {"case": info["case"], "strategy": info["strategy"]}
+    fixture.name = f"{item.name.partition('[')[0]}[{fixture.param}]"
+    fixture.fullname = f"{item.nodeid.partition('[')[0]}[{fixture.param}]"
+    fixture.group = info["case"]
+    fixture.extra_info = info
+    fixture.pedantic(clock.turn_on, rounds=len(runs))
+
+
+class _Clock:
+    """Shows the seconds that searches took, one after the other."""
+
+    def __init__(self, seconds: Iterator[float]) -> None:
+        self._seconds = seconds
+        self._now_s = 0.0
+
+    def search_time(self) -> float:
+        """The time on the clock."""
+        return self._now_s
+
+    def turn_on(self) -> None:
+        """Let the next search pass."""
+        self._now_s += next(self._seconds)
+
+
+def _figures(runs: Sequence[Run]) -> dict[str, Any]:
+    finals = [run.final.latency_s for run in runs if run.final is not None]
+    latencies = [each for each in finals if each is not None]
+    latency_s = statistics.geometric_mean(latencies) if latencies else None
+    return {
+        "trials": sum(len(run.trials) for run in runs),
+        "failed_trials": sum(run.failed_trials for run in runs),
+        "kernel_latency_s": latency_s,
+        "gflops": runs[0].flops / latency_s / 1e9 if latency_s else None,
+    }
+
+
+def _ratios(verdict: Verdict | None) -> dict[str, Any]:
+    """What only a candidate has, as result files have it."""
+    if verdict is None:
+        return {}
+    return {
+        "search_ratio": to_json(verdict.comparison.search_ratio),
+        "throughput_ratio": to_json(verdict.comparison.throughput_ratio),
+        "verdict": verdict.outcome or "no gate",
+    }

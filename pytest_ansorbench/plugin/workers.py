@@ -1,0 +1,46 @@
+"""pytest-xdist: what its processes made of a replay comes together in the one that reports."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import pytest
+
+from pytest_ansorbench.codec import from_json, to_json
+from pytest_ansorbench.records import CaseResult
+from pytest_ansorbench.stats import CaseChanges
+
+_KEY: Final = "ansor_bench"
+
+
+def is_worker(config: pytest.Config) -> bool:
+    """Whether this is one of several processes that run tests."""
+    return hasattr(config, "workerinput")
+
+
+def send(
+    config: pytest.Config, results: Sequence[CaseResult], changes: Sequence[CaseChanges]
+) -> None:
+    """Leave results for the reporting process; their runs it has itself."""
+    output: dict[str, str] = config.workeroutput  # type: ignore[attr-defined]
+    output[_KEY] = json.dumps(
+        {
+            "results": [to_json(replace(result, runs=())) for result in results],
+            "changes": [to_json(each) for each in changes],
+        }
+    )
+
+
+def received(node: Any) -> tuple[list[CaseResult], list[CaseChanges]]:
+    """What a process left; nothing if it died before it could."""
+    text = getattr(node, "workeroutput", {}).get(_KEY)
+    if text is None:
+        return [], []
+    data = json.loads(text)
+    return (
+        [from_json(CaseResult, each) for each in data["results"]],
+        [from_json(CaseChanges, each) for each in data["changes"]],
+    )

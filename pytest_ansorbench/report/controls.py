@@ -1,0 +1,86 @@
+"""What the controls of a report say, in plain sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pytest_ansorbench.records import CaseResult, Comparison
+from pytest_ansorbench.report.text import printable
+from pytest_ansorbench.stats import (
+    Rules,
+    estimate_text,
+    percent,
+    race_of,
+    truncate_reference,
+)
+
+
+def control_sentences(results: Sequence[CaseResult], rules: Rules) -> tuple[str, ...]:
+    """Read the controls of cases that were run with one.
+
+    Two controls: the reference against itself, which must show nothing, and the reference cut
+    off at the time that a candidate takes to the target, which shows what stopping early
+    would have cost.
+
+    Args:
+        results: The cases.
+        rules: What their figures were computed by.
+
+    Returns:
+        One sentence for each case and control; none for cases without.
+    """
+    return tuple(
+        printable(sentence)
+        for result in results
+        if result.control is not None
+        for sentence in _sentences(result, rules)
+    )
+
+
+def _sentences(result: CaseResult, rules: Rules) -> Iterator[str]:
+    for verdict in result.verdicts:
+        if verdict.comparison.candidate.strategy == result.control:
+            yield f"control: {result.case}: {_against_itself(verdict.comparison)}"
+        else:
+            yield (
+                f"control: {result.case}: "
+                f"{_cut_off(result, verdict.comparison.candidate.strategy, rules)}"
+            )
+
+
+def _against_itself(comparison: Comparison) -> str:
+    search, throughput = comparison.search_ratio, comparison.throughput_ratio
+    shown = (
+        f"{comparison.reference.strategy} against itself: S {estimate_text(search)}, throughput "
+        f"ratio {estimate_text(throughput)}"
+    )
+    off = [
+        name
+        for name, estimate in (("S", search), ("the throughput ratio", throughput))
+        if not estimate.low <= 1.0 <= estimate.high
+    ]
+    if off:
+        return (
+            f"{shown}; {' and '.join(off)} should be 1 and is not, so something other than the "
+            "search differs between the arms: do not trust this session's figures"
+        )
+    return f"{shown}; as it should be, so ratios within these intervals are noise on this machine"
+
+
+def _cut_off(result: CaseResult, strategy: str, rules: Rules) -> str:
+    reference = result.strategies[0]
+    race = race_of(
+        [run for run in result.runs if run.strategy == reference],
+        [run for run in result.runs if run.strategy == strategy],
+        rules,
+    )
+    cut = truncate_reference(race)
+    if cut is None:
+        return f"{strategy} never reaches the target, so there is no time to cut {reference} off at"
+    shown = (
+        f"{reference} cut off after {cut.search_s:.1f} s, the time that {strategy} takes to the "
+        f"target, has {percent(cut.kept)} of its final search throughput"
+    )
+    if cut.kept >= 1.0 - rules.tolerance:
+        return f"{shown}: simply stopping it early would have done as well"
+    return f"{shown}: that much is what the time saved is worth"

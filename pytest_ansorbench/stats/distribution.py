@@ -1,0 +1,75 @@
+"""How the arms compare on the way: expected times to several targets, not to the last alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from pytest_ansorbench.records import Estimate
+from pytest_ansorbench.stats.ert import expected_running_time
+from pytest_ansorbench.stats.goal import Goal
+from pytest_ansorbench.stats.running_time_ratio import Race, search_ratio
+
+SHARES: Final = (0.25, 0.5, 0.75, 0.9, 1.0)
+"""Shares of the reference's gain: from its first kernel to the target of S."""
+
+
+@dataclass(frozen=True, slots=True)
+class Milestone:
+    """Both arms' way to one target.
+
+    Attributes:
+        share: Share of the reference's gain.
+        target_gflops: The target.
+        reference_reached: Reference runs that reached it.
+        candidate_reached: Candidate runs that reached it.
+        reference_s: Expected search time of the reference in seconds; infinity for never.
+        candidate_s: Of the candidate.
+        ratio: Candidate over reference.
+    """
+
+    share: float
+    target_gflops: float
+    reference_reached: int
+    candidate_reached: int
+    reference_s: float
+    candidate_s: float
+    ratio: Estimate
+
+
+def milestones(race: Race, confidence: float) -> tuple[Milestone, ...]:
+    """Run-time distributions of both arms, read off at `SHARES` of the reference's gain.
+
+    A search that is ahead early and behind late, or the other way round, shows here; S is the
+    last line alone. COCO draws such distributions over many targets:
+    https://numbbo.github.io/coco-doc/perf-assessment/
+
+    Args:
+        race: The pairs of runs.
+        confidence: Confidence of the ratios' intervals.
+
+    Returns:
+        One milestone per share.
+    """
+    return tuple(_milestone(race, share, confidence) for share in SHARES)
+
+
+def _milestone(race: Race, share: float, confidence: float) -> Milestone:
+    there = replace(race, goal=Goal("gain", share))
+    target_s = there.target_s
+    reference, candidate = (
+        [run.hit(target_s) for run in arm] for arm in (race.reference, race.candidate)
+    )
+    return Milestone(
+        share=share,
+        target_gflops=race.flops / target_s / 1e9,
+        reference_reached=sum(hit.reached for hit in reference),
+        candidate_reached=sum(hit.reached for hit in candidate),
+        reference_s=expected_running_time(
+            [hit.search_s for hit in reference], [hit.reached for hit in reference]
+        ),
+        candidate_s=expected_running_time(
+            [hit.search_s for hit in candidate], [hit.reached for hit in candidate]
+        ),
+        ratio=search_ratio(there, "search_s", confidence),
+    )

@@ -1,0 +1,108 @@
+"""How many repeats it takes: the sentence under a gate that is undecided.
+
+Normal theory for the logarithm of a ratio: with a spread s of a single pair of runs, n pairs
+leave a standard error of s / sqrt(n), and an effect d is shown with a chance of 80% if
+
+    d >= (t(n - 1 degrees, confidence) + 0.84) * s / sqrt(n)
+
+van Belle 2008, Statistical Rules of Thumb, chapter 2. `benchmarks/verdicts.py` holds it against
+simulated verdicts, whose table stands in `docs/methodology.md`.
+"""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+from typing import Final
+
+import numpy as np
+
+from pytest_ansorbench.stats.running_time_ratio import Race
+from pytest_ansorbench.stats.student import t_quantile
+from pytest_ansorbench.stats.throughput_ratio import seed_ratios
+from pytest_ansorbench.stats.trajectory import Floats
+
+POWER: Final = 0.8
+"""The chance that is asked for, as is the custom."""
+
+MOST_REPEATS: Final = 100
+"""More than anybody runs."""
+
+
+def detectable_effect(spread: float, repeats: int, confidence: float) -> float:
+    """The smallest effect that so many repeats show with a chance of `POWER`.
+
+    Args:
+        spread: Standard deviation of the log ratio of a single pair of runs.
+        repeats: Number of pairs, at least 2.
+        confidence: Confidence of the interval, two-sided, in (0, 1).
+
+    Returns:
+        The effect as a difference of log ratios.
+    """
+    quantile = t_quantile(confidence, repeats - 1) + NormalDist().inv_cdf(POWER)
+    return quantile * spread / math.sqrt(repeats)
+
+
+def repeats_needed(effect: float, spread: float, confidence: float) -> int | None:
+    """How many repeats show an effect with a chance of `POWER`.
+
+    Args:
+        effect: Distance of the log ratio from the log limit.
+        spread: As for `detectable_effect`.
+        confidence: As for `detectable_effect`.
+
+    Returns:
+        At least 3, since fewer have no interval to speak of; None if it takes more than
+        `MOST_REPEATS`.
+    """
+    for repeats in range(3, MOST_REPEATS + 1):
+        if detectable_effect(spread, repeats, confidence) <= effect:
+            return repeats
+    return None
+
+
+def search_spread(race: Race) -> float | None:
+    """Spread of log S per pair of runs, by the infinitesimal jackknife.
+
+        u_i = spent_i / mean(spent) - reached_i / mean(reached)    per arm and run
+        spread = standard deviation of u_i(candidate) - u_i(reference) over the pairs
+
+    Efron 1982, The Jackknife, the Bootstrap and Other Resampling Plans, chapter 6.
+
+    Args:
+        race: The runs.
+
+    Returns:
+        The spread; None below three pairs or if an arm never reached the target.
+    """
+    target_s = np.array([race.target_s])
+    influences = []
+    for arm in (race.candidate, race.reference):
+        spent, reached = (
+            np.concatenate(parts)
+            for parts in zip(*(run.spent(target_s, "search_s") for run in arm), strict=True)
+        )
+        if len(arm) < 3 or not reached.any() or not spent.any():
+            return None
+        influences.append(spent / spent.mean() - reached / reached.mean())
+    return _deviation(influences[0] - influences[1])
+
+
+def throughput_spread(race: Race) -> float | None:
+    """Spread of the log throughput ratio per pair of runs.
+
+    Args:
+        race: The runs.
+
+    Returns:
+        The spread; None below three pairs or if a winner could not be measured again.
+    """
+    ratios = seed_ratios(race.reference, race.candidate)
+    if len(ratios) < 3 or not np.isfinite(ratios).all() or not ratios.all():
+        return None
+    return _deviation(np.log(ratios))
+
+
+def _deviation(values: Floats) -> float:
+    return float(values.std(ddof=1))

@@ -1,0 +1,182 @@
+"""How often chance alone makes two arms differ as much as they do: relabelling tests.
+
+A bootstrap interval over five seeds leaves out more than it says, and a gate that fails on it
+would cry wolf. If the candidate were exactly as good as its limit, then its runs, with their
+figures scaled by the limit, could as well have been the reference's. So the runs of both arms
+are dealt out anew, in every possible way or in very many, and the test counts how often that
+looks at least as bad. The count is exact for any number of seeds and any distribution.
+Fisher 1935; Ernst 2004, Permutation Methods, https://doi.org/10.1214/088342304000000396
+
+Runs are dealt out across seeds: five pairs can be swapped in 32 ways only, and 3% would be the
+smallest probability. What the runs of a seed share makes the arms more alike than the dealt-out
+ones, so that the test then alarms less often than stated, never more.
+
+Five seeds an arm can be dealt out in 252 ways, so no figure can look less likely than 0.4%, which
+would never do in a session of many gates. Where counting ends, with the worst deal of all, normal
+theory goes on: `sharpened` asks Student's t for the rest.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pytest_ansorbench.stats.goal import fixed_targets_s
+from pytest_ansorbench.stats.quotient import quotients
+from pytest_ansorbench.stats.running_time_ratio import Race, expected_times
+from pytest_ansorbench.stats.student import upper_tail
+from pytest_ansorbench.stats.trajectory import Floats, Trajectory
+
+_SEED: Final = 20_230_817
+_EXHAUSTIVE: Final = 20_000
+"""Up to so many ways of dealing out, all of them are tried; up to eight seeds."""
+_CHUNK: Final = 20_000
+_MOST: Final = 1_000_000
+_LOST: Final = 1e6
+"""Factor by which a kernel that could not be measured is slower than any that could."""
+
+Deals = NDArray[np.intp]
+"""Runs in the order dealt: the first group's, then the second's; shape (deals, runs)."""
+
+
+def search_ratio_chance(race: Race, limit: float, level: float) -> float:
+    """Chance of an S at least as large as seen, if the true one were the limit.
+
+    The statistic is S itself, with the target derived anew from whatever runs are dealt to
+    the reference.
+
+    Args:
+        race: The runs.
+        limit: The S that the candidate is supposed to have.
+        level: How small a chance matters; decides how many deals are tried.
+
+    Returns:
+        The probability, above 0.
+    """
+    scaled = [replace(run, search_s=run.search_s / limit) for run in race.candidate]
+    runs = [*race.reference, *scaled]
+    n = len(race.reference)
+
+    def ratios(deals: Deals) -> Floats:
+        best_s = np.array([run.best_s for run in runs])[deals[:, :n]]
+        first_s = np.array([run.first_s for run in runs])[deals[:, :n]]
+        targets_s = fixed_targets_s(
+            race.goal, best_s, first_s, tolerance=race.tolerance, flops=race.flops
+        )
+        return quotients(
+            expected_times(runs, deals[:, n:], targets_s, "search_s"),
+            expected_times(runs, deals[:, :n], targets_s, "search_s"),
+        )
+
+    return chance(ratios, n, n, level)
+
+
+def throughput_chance(
+    reference: Sequence[Trajectory],
+    candidate: Sequence[Trajectory],
+    limit: float,
+    level: float,
+) -> float:
+    """Chance of a throughput ratio at most as large as seen, if the true one were the limit.
+
+    Args:
+        reference: One run per seed.
+        candidate: As many runs.
+        limit: The throughput ratio that the candidate is supposed to have.
+        level: How small a chance matters; decides how many deals are tried.
+
+    Returns:
+        The probability, above 0.
+    """
+    n = len(reference)
+    latencies = np.array(
+        [run.final_s for run in reference] + [run.final_s * limit for run in candidate]
+    )
+    found = np.isfinite(latencies)
+    if not found.any():
+        return 1.0
+    # Beyond all others, but finite, so that one kernel more that is missing counts for more.
+    latencies[~found] = _LOST * latencies[found].max()
+    logs = np.log(latencies)
+
+    def slowdowns(deals: Deals) -> Floats:
+        means: Floats = logs[deals[:, n:]].mean(axis=1) - logs[deals[:, :n]].mean(axis=1)
+        return means
+
+    return chance(slowdowns, n, n, level)
+
+
+def smallest_chance(first: int, second: int) -> float:
+    """The smallest probability that groups of these sizes can show: one deal of all."""
+    return 1.0 / math.comb(first + second, first)
+
+
+def sharpened(
+    counted: float, first: int, second: int, level: float, excess: float, error: float | None
+) -> float:
+    """A probability below what dealing out can show, for figures that look worse than any deal.
+
+    Args:
+        counted: The probability by dealing out.
+        first: How many runs the first group has.
+        second: How many the second has.
+        level: How small a chance matters.
+        excess: By how much the log figure is on the bad side of its limit.
+        error: Standard error of the log figure; None if it is not known.
+
+    Returns:
+        `counted`, unless it is the smallest there is and still not small enough: then the tail
+        of Student's t with the smaller group's degrees of freedom, if that is smaller.
+    """
+    smallest = smallest_chance(first, second)
+    fewest = min(first, second)
+    if level >= smallest or counted > smallest * 1.5 or error is None or fewest < 2:
+        return counted
+    t = excess / error if error > 0.0 else math.inf
+    return min(counted, upper_tail(t, fewest - 1))
+
+
+def chance(badness: Callable[[Deals], Floats], first: int, second: int, level: float) -> float:
+    """Share of the deals that are at least as bad as the one that was seen.
+
+    Args:
+        badness: How bad each deal looks, shape (deals,); NaN if it cannot be compared.
+        first: How many runs the first group has: runs 0 to first - 1.
+        second: How many the second has.
+        level: How small a chance matters; decides how many deals are tried.
+
+    Returns:
+        The share, above 0: what was seen is itself a deal.
+    """
+    runs, ways = first + second, math.comb(first + second, first)
+    seen = badness(np.arange(runs)[np.newaxis, :])[0]
+    # Sums in another order differ in their last digits, and ties must count.
+    threshold = seen - 1e-9 * abs(seen) if np.isfinite(seen) else seen
+    worse = total = 0
+    for deals in _deals(first, second, level):
+        # What cannot be compared (NaN) counts against an alarm.
+        worse += int(np.sum(~(badness(deals) < threshold)))
+        total += len(deals)
+    return worse / total if total == ways else (1 + worse) / (1 + total)
+
+
+def _deals(first: int, second: int, level: float) -> Iterator[Deals]:
+    runs = first + second
+    if math.comb(runs, first) <= _EXHAUSTIVE:
+        chosen = np.array(list(itertools.combinations(range(runs), first)), dtype=np.intp)
+        mine = np.zeros((len(chosen), runs), dtype=bool)
+        np.put_along_axis(mine, chosen, True, axis=1)
+        yield np.argsort(~mine, axis=1, kind="stable")
+        return
+    generator = np.random.default_rng(_SEED)
+    wanted = min(_MOST, max(_CHUNK, math.ceil(20.0 / level)))
+    while wanted > 0:
+        size = min(_CHUNK, wanted)
+        yield generator.permuted(np.broadcast_to(np.arange(runs), (size, runs)), axis=1)
+        wanted -= size

@@ -1,0 +1,60 @@
+"""How comparisons are made and judged: the figures that one may want to set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pytest_ansorbench.stats.bootstrap import check_confidence
+from pytest_ansorbench.stats.goal import Goal, check_tolerance
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How comparisons are made and judged.
+
+    Attributes:
+        goal: What S counts the time to.
+        tolerance: Share of throughput that targets stay below what they are derived from.
+        confidence: Confidence level of intervals, and so of the word *holds*.
+        noise: Share by which a figure may miss its limit without being called broken.
+        false_alarms: Chance that a session fails in which every figure is as good as its
+            limit; shared out among all gates of the session.
+    """
+
+    goal: Goal = field(default_factory=Goal)
+    tolerance: float = 0.01
+    confidence: float = 0.95
+    noise: float = 0.01
+    false_alarms: float = 0.01
+
+    def __post_init__(self) -> None:
+        check_tolerance(self.tolerance)
+        check_confidence(self.confidence)
+        if not 0.0 <= self.noise < 1.0:
+            raise ValueError(f"bad noise {self.noise!r}: expected a fraction, e.g. 0.01")
+        if not 0.0 < self.false_alarms < 1.0:
+            raise ValueError(
+                f"bad false_alarms {self.false_alarms!r}: expected a probability, e.g. 0.01"
+            )
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> Rules:
+        """The rules that a result was judged by, from its recorded settings.
+
+        What a result of an older version did not record is taken from today's defaults.
+
+        Raises:
+            ValueError: A recorded value does not fit.
+        """
+        given: dict[str, Any] = {}
+        for name in ("tolerance", "confidence", "noise", "false_alarms"):
+            if name in settings:
+                value = settings[name]
+                if isinstance(value, bool) or not isinstance(value, int | float):
+                    raise ValueError(f"bad setting {name} {value!r}: expected a number")
+                given[name] = float(value)
+        if "goal" in settings:
+            given["goal"] = Goal.parse(str(settings["goal"]))
+        return cls(**given)

@@ -1,0 +1,51 @@
+"""What the reference would have come to, had it been stopped early: the cheapest rival."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from pytest_ansorbench.stats.ert import expected_running_time
+from pytest_ansorbench.stats.running_time_ratio import Race
+
+
+@dataclass(frozen=True, slots=True)
+class Truncation:
+    """The reference, cut off at the time that the candidate takes to the target.
+
+    Attributes:
+        search_s: Where it is cut off, in seconds of search time.
+        kept: Share of its search throughput that it has by then, geometric mean over the
+            seeds; 0 if a run has no valid trial by then.
+    """
+
+    search_s: float
+    kept: float
+
+
+def truncate_reference(race: Race) -> Truncation | None:
+    """Cut the reference's runs off at the candidate's expected time to the target.
+
+    A faster search is worth something only if stopping the slow one early is not as good.
+    Throughput is that seen during the search, for no other kernel was measured again.
+
+    Args:
+        race: The pairs of runs.
+
+    Returns:
+        What it comes to; None if the candidate never reached the target.
+    """
+    target_s = race.target_s
+    hits = [run.hit(target_s) for run in race.candidate]
+    cut_s = expected_running_time([hit.search_s for hit in hits], [hit.reached for hit in hits])
+    if math.isinf(cut_s):
+        return None
+    kept = []
+    for run in race.reference:
+        done = int(np.searchsorted(run.search_s[:-1], cut_s, side="right"))
+        kept.append(run.best_s / float(run.latency_s[done - 1]) if done else 0.0)
+    return Truncation(
+        cut_s, math.exp(math.fsum(map(math.log, kept)) / len(kept)) if all(kept) else 0.0
+    )

@@ -1,0 +1,155 @@
+"""The lines of a journal: what has to survive for a run to go on as if nothing had happened."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final
+
+from pytest_ansorbench.records import MachineState, Remeasurement, Round, Trial
+
+JOURNAL_VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEntry:
+    """The first line: under what circumstances everything after it was measured.
+
+    Attributes:
+        journal_version: Version of this layout.
+        created: UTC time of the session's start, ISO 8601.
+        machine: As in a result.
+        commit: As in a result.
+        settings: As in a result.
+    """
+
+    journal_version: int
+    created: str
+    machine: Mapping[str, Any]
+    commit: Mapping[str, Any]
+    settings: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class CaseEntry:
+    """A case begins.
+
+    Attributes:
+        label: What the lines on it call it: its id, and a number if it is not the first of it.
+        case: The case's id.
+        version: Hash of its programs.
+        strategies: The arms, the reference first.
+        control: The arm that is the reference over again; None if there is none.
+        flops: Floating-point operations of one kernel call.
+        measured: Whatever else decides what is measured, by setting.
+    """
+
+    label: str
+    case: str
+    version: str
+    strategies: tuple[str, ...]
+    control: str | None
+    flops: int
+    measured: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatEntry:
+    """A repeat of a case begins.
+
+    Attributes:
+        label: The case's label.
+        seed: The repeat's seed.
+        before: The machine at that moment.
+    """
+
+    label: str
+    seed: int
+    before: MachineState
+
+
+@dataclass(frozen=True, slots=True)
+class SearchState:
+    """What of a search its record does not hold.
+
+    Attributes:
+        candidates: The round's schedules, packed by `search.candidates`.
+        numpy_state: State of the run's private NumPy generator, 2,496 bytes in base64, and
+            its position.
+        numpy_position: The generator's position in that state.
+        rng: State of the proposer's own generator.
+    """
+
+    candidates: str
+    numpy_state: str
+    numpy_position: int
+    rng: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RoundEntry:
+    """A round of a run is complete.
+
+    Attributes:
+        label: The case's label.
+        seed: The repeat's seed.
+        strategy: The arm.
+        sketches: Fingerprints of the run's design space.
+        round: The round.
+        trials: Its trials.
+        stopped: Why the run ended with this round, before its budget; empty if it did not.
+        state: How to go on from here.
+    """
+
+    label: str
+    seed: int
+    strategy: str
+    sketches: tuple[str, ...]
+    round: Round
+    trials: tuple[Trial, ...]
+    stopped: str
+    state: SearchState
+
+
+@dataclass(frozen=True, slots=True)
+class FinalEntry:
+    """A repeat is complete: all winners have been measured again.
+
+    Attributes:
+        label: The case's label.
+        seed: The repeat's seed.
+        finals: One per arm, in the case's order.
+        after: The machine at that moment.
+    """
+
+    label: str
+    seed: int
+    finals: tuple[Remeasurement, ...]
+    after: MachineState
+
+
+@dataclass(frozen=True, slots=True)
+class EndEntry:
+    """The session came to its end; there is nothing to go on with.
+
+    Attributes:
+        cases: How many cases it ran.
+    """
+
+    cases: int
+
+
+Entry = SessionEntry | CaseEntry | RepeatEntry | RoundEntry | FinalEntry | EndEntry
+
+KINDS: Final[Mapping[str, type[Entry]]] = MappingProxyType(
+    {
+        "session": SessionEntry,
+        "case": CaseEntry,
+        "repeat": RepeatEntry,
+        "round": RoundEntry,
+        "final": FinalEntry,
+        "end": EndEntry,
+    }
+)
+"""By the word in a line's `kind`."""

@@ -1,0 +1,238 @@
+"""An append-only file of what a session has done, one JSON line an event, on disk at once.
+
+A process can be killed between any two bytes that it writes. So a line counts when its newline
+is there, the file is never rewritten, and the one thing a kill can leave behind, a last line cut
+short, is recognized and dropped. Any other damage is somebody else's, and refused.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Final, NoReturn
+
+from pytest_ansorbench.codec import CodecError, from_json, to_json
+from pytest_ansorbench.storage.entries import JOURNAL_VERSION, KINDS, EndEntry, Entry, SessionEntry
+from pytest_ansorbench.storage.errors import StorageError
+
+try:
+    import fcntl
+except ImportError:  # Windows, where no search runs either
+    fcntl = None  # type: ignore[assignment]
+
+FOLDER: Final = "journals"
+_NAMED: Final = re.compile(r"(\d{4,})\.jsonl")
+_KIND_OF: Final = {cls: kind for kind, cls in KINDS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What a journal holds.
+
+    Attributes:
+        path: The file.
+        session: Its first line.
+        entries: All lines after that.
+        size: Bytes of all complete lines.
+        dropped: Bytes of a last line that was cut short.
+    """
+
+    path: Path
+    session: SessionEntry
+    entries: tuple[Entry, ...]
+    size: int
+    dropped: int
+
+    @property
+    def finished(self) -> bool:
+        """Whether its session came to an end."""
+        return bool(self.entries) and isinstance(self.entries[-1], EndEntry)
+
+
+class Journal:
+    """A journal open for writing, by one process at a time; a context manager."""
+
+    def __init__(self, stream: IO[bytes], path: Path) -> None:
+        """Use `create` or `reopen`."""
+        self._stream = stream
+        self.path = path
+
+    @classmethod
+    def create(cls, storage_dir: Path, session: SessionEntry) -> Journal:
+        """Begin a journal under the next free number, e.g. `.ansor_bench/journals/0001.jsonl`.
+
+        Raises:
+            StorageError: The folder cannot be written.
+        """
+        folder = storage_dir / FOLDER
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            number = max((_number(path) for path in list_journals(storage_dir)), default=0)
+            while True:
+                number += 1
+                path = folder / f"{number:04d}.jsonl"
+                try:
+                    stream = path.open("xb")
+                    break
+                except FileExistsError:
+                    continue
+        except OSError as error:
+            _cannot_write(folder, error)
+        journal = cls(stream, path)
+        journal._lock()
+        journal.append(session)
+        return journal
+
+    @classmethod
+    def reopen(cls, past: Past) -> Journal:
+        """Go on with a journal that was read, after its last complete line.
+
+        Raises:
+            StorageError: It cannot be written, or another process is writing it.
+        """
+        try:
+            stream = past.path.open("r+b")
+        except OSError as error:
+            _cannot_write(past.path, error)
+        journal = cls(stream, past.path)
+        journal._lock()
+        stream.truncate(past.size)
+        stream.seek(past.size)
+        return journal
+
+    def append(self, entry: Entry) -> None:
+        """Write a line, and see it on disk before anything else happens.
+
+        Raises:
+            StorageError: The disk is full or gone.
+        """
+        line = {"kind": _KIND_OF[type(entry)], **to_json(entry)}
+        text = json.dumps(line, allow_nan=False, separators=(",", ":")) + "\n"
+        try:
+            self._stream.write(text.encode("utf-8"))
+            self._stream.flush()
+            os.fsync(self._stream.fileno())
+        except OSError as error:
+            _cannot_write(self.path, error)
+
+    def close(self) -> None:
+        """Let others have it."""
+        self._stream.close()
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _lock(self) -> None:
+        if fcntl is None:
+            return
+        try:
+            fcntl.flock(self._stream.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self._stream.close()
+            raise StorageError(
+                f"bad journal {str(self.path)!r}: another session is writing it; wait for its end"
+            ) from None
+
+
+def list_journals(storage_dir: Path) -> tuple[Path, ...]:
+    """The journals in a storage folder, in order of their numbers; none if there is no folder.
+
+    Raises:
+        StorageError: The folder cannot be read.
+    """
+    folder = storage_dir / FOLDER
+    try:
+        files = [path for path in folder.iterdir() if _NAMED.fullmatch(path.name)]
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise StorageError(
+            f"bad storage folder {str(folder)!r}: cannot be read, {error.strerror}"
+        ) from error
+    return tuple(sorted(files, key=lambda path: (_number(path), path.name)))
+
+
+def read_journal(path: Path) -> Past:
+    """Read a journal, checking everything: a file from a stranger is data, never code.
+
+    A last line without its newline was cut short by a kill and is dropped.
+
+    Raises:
+        StorageError: There is no such file, it cannot be read, or a line is damaged; the
+            message names file and line.
+    """
+    try:
+        if not path.is_file():
+            raise StorageError(
+                f"bad journal {str(path)!r}: expected an existing file, e.g. "
+                f".ansor_bench/{FOLDER}/0001.jsonl"
+            )
+        content = path.read_bytes()
+    except OSError as error:
+        raise StorageError(
+            f"bad journal {str(path)!r}: expected a readable file, got {error.strerror!r}"
+        ) from error
+    complete, newline, rest = content.rpartition(b"\n")
+    entries = list(_entries(path, complete + newline))
+    if not entries or not isinstance(entries[0], SessionEntry):
+        _damaged(path, 1, "expected a journal's first line, of kind 'session'")
+    session = entries[0]
+    if session.journal_version != JOURNAL_VERSION:
+        _damaged(
+            path,
+            1,
+            f"journal_version {session.journal_version} is not {JOURNAL_VERSION}, the only one "
+            "this version reads",
+        )
+    return Past(path, session, tuple(entries[1:]), len(complete) + len(newline), len(rest))
+
+
+def _entries(path: Path, content: bytes) -> Iterator[Entry]:
+    for number, line in enumerate(content.split(b"\n")[:-1], start=1):
+        try:
+            data = json.loads(line.decode("utf-8"), parse_constant=_refuse_constant)
+        except (ValueError, RecursionError) as error:
+            _damaged(path, number, f"expected JSON, got {error}")
+        kind = data.pop("kind", None) if isinstance(data, dict) else None
+        if not isinstance(kind, str) or kind not in KINDS:
+            _damaged(path, number, f"expected a line with a kind, one of {', '.join(KINDS)}")
+        try:
+            entry: Entry = from_json(KINDS[kind], data)
+        except CodecError as error:
+            _damaged(path, number, str(error))
+        yield entry
+
+
+def _number(path: Path) -> int:
+    return int(path.stem)
+
+
+def _refuse_constant(literal: str) -> NoReturn:
+    raise ValueError(f"{literal} is no JSON value")
+
+
+def _damaged(path: Path, line: int, what: str) -> NoReturn:
+    raise StorageError(
+        f"bad journal {str(path)!r}, line {line}: {what}; it was not cut short but changed: "
+        "restore it, or measure again"
+    )
+
+
+def _cannot_write(path: Path, error: OSError) -> NoReturn:
+    raise StorageError(
+        f"bad journal {str(path)!r}: expected a place to write to, got {error.strerror!r}; check "
+        "the folder's permissions and the space on its disk, see --ansor-storage"
+    ) from error

@@ -1,0 +1,79 @@
+"""Several results into one: shards of a session, or machines that did different cases."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final, NoReturn
+
+from pytest_ansorbench.records import CaseResult, Result
+from pytest_ansorbench.storage.errors import StorageError
+
+#: Settings by which runs are judged: a result has one of each.
+_JUDGED_BY: Final = ("goal", "tolerance", "confidence", "noise", "false_alarms")
+
+
+def merge_results(results: Mapping[str, Result]) -> Result:
+    """Put results together; what two of them say of the same thing has to agree.
+
+    Cases add up. The same case from two results becomes one with the runs of both, if it is of
+    one version, measured on one machine, with the same strategies, and each seed is there once.
+
+    Args:
+        results: At least one, by the name that errors call it.
+
+    Returns:
+        The first result's time and settings, every machine, every case.
+
+    Raises:
+        StorageError: Two results clash; the message names both and says in what.
+    """
+    (first_name, merged), *others = results.items()
+    sources = {case.case: first_name for case in merged.cases}
+    for name, other in others:
+        _check_equal(first_name, name, "commit", merged.commit.get("id"), other.commit.get("id"))
+        for key in _JUDGED_BY:
+            if key in merged.settings and key in other.settings:
+                _check_equal(
+                    first_name, name, f"setting {key}", merged.settings[key], other.settings[key]
+                )
+        cases = {case.case: case for case in merged.cases}
+        for case in other.cases:
+            if case.case in cases:
+                case = _joined(cases[case.case], case, sources[case.case], name)
+            else:
+                sources[case.case] = name
+            cases[case.case] = case
+        merged = replace(
+            merged, machines={**merged.machines, **other.machines}, cases=tuple(cases.values())
+        )
+    return merged
+
+
+def _joined(one: CaseResult, other: CaseResult, one_name: str, other_name: str) -> CaseResult:
+    for what in ("version", "machine", "strategies", "control"):
+        _check_equal(
+            one_name, other_name, f"{what} of {one.case}", getattr(one, what), getattr(other, what)
+        )
+    taken = {(run.strategy, run.seed) for run in one.runs}
+    for run in other.runs:
+        if (run.strategy, run.seed) in taken:
+            _clash(
+                one_name,
+                other_name,
+                f"both have the run of {run.strategy} on {one.case} with seed {run.seed}",
+            )
+    budgets = {(run.budget_trials, run.round_trials, run.flops) for run in (*one.runs, *other.runs)}
+    if len(budgets) > 1:
+        _clash(one_name, other_name, f"{one.case} has runs of different budgets")
+    # Verdicts over some of the runs are verdicts no more; the limits in them are still good.
+    return replace(one, runs=(*one.runs, *other.runs))
+
+
+def _check_equal(one: str, other: str, what: str, mine: object, theirs: object) -> None:
+    if mine != theirs:
+        _clash(one, other, f"{what} is {mine!r} in one and {theirs!r} in the other")
+
+
+def _clash(one: str, other: str, what: str) -> NoReturn:
+    raise StorageError(f"bad results {one!r} and {other!r}: {what}; they cannot be merged")

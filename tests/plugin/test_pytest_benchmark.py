@@ -1,0 +1,127 @@
+"""What lands in pytest-benchmark's tables and files, and that nothing breaks without it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from pytest_ansorbench.storage import write_result
+from tests.saved_cases import SAVED, result_of
+
+CASES = """
+import pytest
+from tests.saved_cases import SAVED
+
+@pytest.mark.parametrize("case", SAVED, ids=str)
+def test_case(ansor_bench, case):
+    ansor_bench(case)
+"""
+
+REPLAY = ("--ansor-replay=saved.json", "--ansor-max-search-ratio=0.9")
+
+
+@pytest.fixture
+def saved(project):
+    project.write("conftest.py", "")
+    project.write("test_cases.py", CASES)
+    write_result(result_of(SAVED), project.root / "saved.json")
+    return project
+
+
+def test_each_case_and_strategy_is_a_benchmark_with_search_seconds(saved):
+    outcome = saved.bench(*REPLAY, "--benchmark-json=benchmark.json")
+    assert outcome.code == 0, outcome.text
+    benchmarks = saved.json("benchmark.json")["benchmarks"]
+    assert [each["fullname"] for each in benchmarks] == [
+        f"test_cases.py::test_case[{case}-{strategy}]"
+        for case in "abc"
+        for strategy in ("default", "fast")
+    ]
+    reference, fast = benchmarks[:2]
+    assert reference["group"] == fast["group"] == "a"
+    assert reference["stats"]["data"] == [4.0] * 5
+    assert fast["stats"]["mean"] == 2.0
+    assert fast["params"] == {"case": "a", "strategy": "fast"}
+    assert reference["extra_info"] == {
+        "case": "a",
+        "strategy": "default",
+        "trials": 20,
+        "failed_trials": 0,
+        "kernel_latency_s": 1.0,
+        "gflops": 1.0,
+    }
+    assert fast["extra_info"]["search_ratio"]["value"] == 0.5
+    assert fast["extra_info"]["throughput_ratio"]["bound"] == "value"
+    assert fast["extra_info"]["verdict"] == "holds"
+
+
+def test_its_table_is_grouped_by_case(saved):
+    outcome = saved.bench(*REPLAY)
+    assert "benchmark 'a': 2 tests" in outcome.out
+    assert "test_case[a-fast]" in outcome.out
+
+
+def test_its_own_compare_works_on_them(saved):
+    assert saved.bench(*REPLAY, "--benchmark-save=main").code == 0
+    outcome = saved.bench(*REPLAY, "--benchmark-compare", "--benchmark-compare-fail=mean:5%")
+    assert outcome.code == 0, outcome.text
+    assert "(NOW)" in outcome.out
+    compared = subprocess.run(
+        [sys.executable, "-m", "pytest_benchmark", "compare", "0001"],
+        cwd=saved.root,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert compared.returncode == 0, compared.stderr
+    assert "test_case[a-fast]" in compared.stdout + compared.stderr
+
+
+def test_a_test_without_parameters_is_named_by_its_case(saved):
+    saved.write(
+        "test_cases.py",
+        "from tests.saved_cases import SAVED\ndef test_plain(ansor_bench): ansor_bench(SAVED[0])\n",
+    )
+    saved.bench(*REPLAY, "--benchmark-json=benchmark.json")
+    names = [each["name"] for each in saved.json("benchmark.json")["benchmarks"]]
+    assert names == ["test_plain[a-default]", "test_plain[a-fast]"]
+
+
+HIDDEN = """
+import sys
+
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] == "pytest_benchmark":
+            raise ImportError(f"{name} is not installed here")
+
+sys.meta_path.insert(0, Refuse())
+"""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--benchmark-disable"],
+        ["--benchmark-skip"],
+        ["-p", "no:benchmark"],
+        ["-p", "no:pytest-benchmark"],
+        ["-p", "no:benchmark", "-p", "hidden"],
+        ["-p", "no:benchmark", "-p", "impostor"],
+        ["-n", "2"],
+    ],
+)
+def test_nothing_breaks_when_it_is_off_blocked_absent_or_impersonated(saved, arguments):
+    saved.write("hidden.py", HIDDEN)
+    saved.write(
+        "impostor.py",
+        "def pytest_configure(config):\n"
+        "    config.pluginmanager.register(object(), 'pytest-benchmark')\n",
+    )
+    outcome = saved.bench(*REPLAY, *arguments, PYTHONPATH=str(saved.root))
+    assert outcome.code == 0, outcome.text
+    assert "3 passed" in outcome.out
+    assert "benchmark 'a'" not in outcome.out
+    assert "ansor bench" in outcome.out

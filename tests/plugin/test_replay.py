@@ -1,0 +1,113 @@
+"""`--ansor-replay`: the same table and verdicts from saved runs, without a tuner."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+NO_TVM = """
+import sys
+
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in ("tvm", "tvm_ffi", "xgboost"):
+            raise ImportError(f"{name} is not installed here")
+
+sys.meta_path.insert(0, Refuse())
+"""
+
+CASES = """
+import pytest
+from tests.saved_cases import SAVED
+
+@pytest.mark.parametrize("case", SAVED, ids=str)
+def test_case(ansor_bench, case):
+    ansor_bench(case)
+"""
+
+
+@pytest.fixture
+def saved(project):
+    from pytest_ansorbench.storage import write_result
+    from tests.saved_cases import SAVED, result_of
+
+    project.write("conftest.py", NO_TVM)
+    project.write("test_cases.py", CASES)
+    write_result(result_of(SAVED), project.root / "saved.json")
+    return project
+
+
+def table(text):
+    return re.search(r"=+ ansor bench =+\n+(.*?)\n\n", text, re.DOTALL)[1]
+
+
+def test_a_replay_gives_the_table_of_the_session_that_was_saved(project):
+    live = project.bench("--ansor-repeats=2", "--ansor-json=saved.json")
+    assert live.code == 0, live.text
+    again = project.bench("--ansor-replay=saved.json", "--ansor-json=again.json")
+    assert again.code == 0, again.text
+    assert table(again.out) == table(live.out)
+    assert project.json("again.json")["cases"] == project.json("saved.json")["cases"]
+    assert not (project.root / ".ansor_bench" / "journals" / "0002.jsonl").exists()
+
+
+def test_it_needs_no_tvm_and_judges_by_todays_limits(saved):
+    good = saved.bench("--ansor-replay=saved.json", "--ansor-max-search-ratio=0.9")
+    assert good.code == 0, good.text
+    assert "3 passed" in good.out
+    bad = saved.bench("--ansor-replay=saved.json", "--ansor-max-search-ratio=0.1", "-x")
+    assert bad.code == 1
+    assert "exceeds the limit 0.10: broken" in bad.out
+
+
+@pytest.mark.parametrize("processes", ["0", "2"])
+def test_it_works_under_xdist(saved, processes):
+    outcome = saved.bench(
+        "--ansor-replay=saved.json",
+        "--ansor-max-search-ratio=0.9",
+        "--ansor-compare=saved.json",
+        "--ansor-json=out.json",
+        "-n",
+        processes,
+    )
+    assert outcome.code == 0, outcome.text
+    assert "3 passed" in outcome.out
+    rows = [line.split()[:2] for line in table(outcome.out).splitlines()[2:8]]
+    assert rows == [[case, name] for case in ("a", "b", "c") for name in ("default", "fast")]
+    assert outcome.out.count("throughput_ratio  ") == 3
+    assert [case["case"] for case in saved.json("out.json")["cases"]] == ["a", "b", "c"]
+    assert all(len(case["runs"]) == 10 for case in saved.json("out.json")["cases"])
+
+
+def test_several_files_are_put_together(saved):
+    from pytest_ansorbench.storage import write_result
+    from tests.saved_cases import SAVED, result_of
+
+    write_result(result_of(SAVED[:1]), saved.root / "one.json")
+    write_result(result_of(SAVED[1:]), saved.root / "two.json")
+    outcome = saved.bench("--ansor-replay=one.json", "--ansor-replay=two.json")
+    assert outcome.code == 0, outcome.text
+    assert "3 passed" in outcome.out
+    clash = saved.bench("--ansor-replay=one.json", "--ansor-replay=saved.json")
+    assert clash.code == 4
+    assert "both have the run of default on a with seed 0; they cannot be merged" in clash.err
+
+
+def test_what_is_missing_is_refused(saved):
+    saved.write("test_cases.py", CASES.replace("import SAVED", "import MORE as SAVED"))
+    outcome = saved.bench("--ansor-replay=saved.json")
+    assert outcome.code == 1
+    assert "no saved runs of the case 'd'; there are those of a, b, c" in outcome.out
+    assert "1 failed, 3 passed" in outcome.out
+    outcome = saved.bench("--ansor-replay=saved.json", "--ansor-strategy=default,other")
+    assert outcome.code == 1
+    assert "no saved runs of the strategy 'other' on a; there are those of default, fast" in (
+        outcome.out
+    )
+
+
+def test_a_file_that_is_not_there_is_told(saved):
+    outcome = saved.bench("--ansor-replay=nowhere.json")
+    assert outcome.code == 4
+    assert "bad result file 'nowhere.json': expected an existing file" in outcome.err

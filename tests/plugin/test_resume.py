@@ -1,0 +1,189 @@
+"""`--ansor-resume`: after a kill or an interrupt, at most the round under way is lost."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+
+import pytest
+
+from pytest_ansorbench.storage import read_journal
+from pytest_ansorbench.storage.entries import FinalEntry, RoundEntry
+
+BUDGET = ("--ansor-trials=8", "--ansor-round=1", "--ansor-repeats=2", "--ansor-json=result.json")
+
+CONFTEST = """
+from tests.proposers import scripted
+
+def pytest_ansorbench_strategies(config):
+    return [scripted(*[("fine",)] * 8, name=name) for name in ("one", "two")]
+"""
+
+
+@pytest.fixture
+def long(project):
+    project.write("conftest.py", CONFTEST)
+    return project
+
+
+def start(project, *arguments):
+    return subprocess.Popen(
+        project.command("--ansor-bench", "--ansor-build-workers=1", *BUDGET, *arguments),
+        cwd=project.root,
+        env=project.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+
+
+def journal(project, number=1):
+    return project.root / ".ansor_bench" / "journals" / f"{number:04}.jsonl"
+
+
+def lines(path):
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def stop_at(process, path, wanted, how):
+    deadline = time.monotonic() + 60
+    while lines(path) < wanted and process.poll() is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+    process.send_signal(how)
+    out, _ = process.communicate(timeout=60)
+    return out
+
+
+def test_killed_again_and_again_it_comes_to_the_same_end(long):
+    path = journal(long)
+    seen = 0
+    for wanted in (1, 4, 9, 17, 22):  # in the first repeat, at its end, and in the second
+        resume = ["--ansor-resume"] if path.exists() else []
+        stop_at(start(long, *resume), path, wanted, signal.SIGKILL)
+        now = lines(path)
+        assert now >= seen
+        seen = now
+    kept = [entry for entry in read_journal(path).entries if isinstance(entry, RoundEntry)]
+    outcome = long.bench(*BUDGET, "--ansor-resume")
+    assert outcome.code == 0, outcome.text
+    past = read_journal(path)
+    assert past.finished
+    rounds = [entry for entry in past.entries if isinstance(entry, RoundEntry)]
+    assert rounds[: len(kept)] == kept  # nothing that was on disk was done again
+    assert len(rounds) == 2 * 2 * 8
+    assert sum(isinstance(entry, FinalEntry) for entry in past.entries) == 2
+    [case] = long.json("result.json")["cases"]
+    assert len(case["runs"]) == 4
+    for run in case["runs"]:
+        assert [trial["index"] for trial in run["trials"]] == list(range(8))
+        times = [trial["search_s"] for trial in run["trials"]]
+        assert times == sorted(times)
+        mine = [e for e in rounds if (e.strategy, e.seed) == (run["strategy"], run["seed"])]
+        assert [trial["latencies_s"] for trial in run["trials"]] == [
+            list(trial.latencies_s) for entry in mine for trial in entry.trials
+        ]
+        assert [r["decisions"]["learnt"] for r in run["rounds"]] == list(range(1, 9))
+
+
+def test_arms_go_on_in_turn(long):
+    path = journal(long)
+    stop_at(start(long), path, 6, signal.SIGKILL)
+    assert long.bench(*BUDGET, "--ansor-resume").code == 0
+    order = [
+        (entry.strategy, entry.round.index)
+        for entry in read_journal(path).entries
+        if isinstance(entry, RoundEntry) and entry.seed == 0
+    ]
+    lead = [["one", "two"], ["two", "one"]]
+    assert order == [(name, turn + 1) for turn in range(8) for name in lead[turn % 2]]
+
+
+def test_an_interrupt_tells_how_to_go_on(long):
+    out = stop_at(start(long), journal(long), 5, signal.SIGINT)
+    assert "to go on where this stopped: --ansor-resume=0001" in out
+    outcome = long.bench(*BUDGET, "--ansor-resume=1")
+    assert outcome.code == 0, outcome.text
+    assert "to go on" not in outcome.out
+
+
+def test_a_line_cut_short_is_dropped_with_a_note(long):
+    path = journal(long)
+    stop_at(start(long), path, 6, signal.SIGKILL)
+    with path.open("ab") as stream:
+        stream.write(b'{"kind":"round","lab')
+    outcome = long.bench(*BUDGET, "--ansor-resume")
+    assert outcome.code == 0, outcome.text
+    assert "a last line that was cut short (20 bytes) was dropped; its round is run again" in (
+        outcome.out
+    )
+
+
+def test_more_repeats_are_added_to_a_finished_run(long):
+    assert long.bench(*BUDGET, "--ansor-repeats=1").code == 0
+    before = journal(long).read_bytes()
+    outcome = long.bench(*BUDGET, f"--ansor-resume={journal(long)}")
+    assert outcome.code == 0, outcome.text
+    assert journal(long).read_bytes().startswith(before)
+    [case] = long.json("result.json")["cases"]
+    assert sorted({run["seed"] for run in case["runs"]}) == [0, 1]
+
+
+@pytest.fixture
+def interrupted(long):
+    stop_at(start(long), journal(long), 6, signal.SIGKILL)
+    return long
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (["--ansor-trials=16"], "doubling was measured with trials 8 so far, and now has 16"),
+        (["--ansor-strategy=two,one"], "with strategies ('one', 'two') so far"),
+        (["--ansor-check=all"], "with check 'winners' so far, and now has 'all'"),
+        (["--ansor-final-samples=7"], "with final_samples 1 so far, and now has 7"),
+    ],
+)
+def test_other_settings_are_refused(interrupted, arguments, what):
+    outcome = interrupted.bench(*BUDGET, "--ansor-resume", *arguments)
+    assert outcome.code == 1
+    assert what in outcome.out
+    assert "give the same settings, or start anew" in outcome.out
+
+
+def test_another_machine_is_refused(interrupted):
+    path = journal(interrupted)
+    content = path.read_text().split("\n")
+    session = json.loads(content[0])
+    session["machine"]["cpu"] = "another one"
+    path.write_text("\n".join([json.dumps(session), *content[1:]]))
+    outcome = interrupted.bench(*BUDGET, "--ansor-resume")
+    assert outcome.code == 4
+    assert "the run was begun on another machine (cpu: another one is now" in outcome.err
+
+
+def test_damage_is_refused_with_file_and_line(interrupted):
+    path = journal(interrupted)
+    content = path.read_text().split("\n")
+    content[2] = content[2].replace("doubling", "tripling")
+    path.write_text("\n".join(content))
+    outcome = interrupted.bench(*BUDGET, "--ansor-resume")
+    assert outcome.code == 4
+    assert "0001.jsonl', line 3: the case 'tripling' has not begun" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (["--ansor-resume"], "no interrupted run in"),
+        (["--ansor-resume=7"], "bad --ansor-resume '7': expected the number or path of a journal"),
+        (["--ansor-resume", "--ansor-replay=x.json"], "a replay runs nothing that could go on"),
+    ],
+)
+def test_nothing_to_go_on_from_is_told(project, arguments, what):
+    outcome = project.bench(*arguments)
+    assert outcome.code == 4
+    assert what in outcome.err

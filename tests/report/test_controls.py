@@ -1,0 +1,60 @@
+"""What the controls of a report say."""
+
+from __future__ import annotations
+
+from pytest_ansorbench.records import CaseResult
+from pytest_ansorbench.report import control_sentences
+from tests.synthetic import RULES, make_case_result, make_run
+
+
+def controlled(again: float, latencies: list[float] | None = None) -> CaseResult:
+    """A case whose control takes `again` times as long as the reference."""
+    return make_case_result(
+        reference=[make_run(seed=s, final=1.0) for s in range(4)],
+        candidates={
+            "fast": [
+                make_run(
+                    strategy="fast",
+                    seed=s,
+                    latencies=latencies or [4.0, 1.0],
+                    seconds_per_trial=0.5,
+                    final=1.0,
+                )
+                for s in range(4)
+            ],
+            "default-again": [
+                make_run(strategy="default-again", seed=s, seconds_per_trial=again, final=1.0)
+                for s in range(4)
+            ],
+        },
+        control="default-again",
+    )
+
+
+def test_a_case_without_a_control_says_nothing() -> None:
+    assert control_sentences([make_case_result()], RULES) == ()
+
+
+def test_the_reference_against_itself_and_cut_off() -> None:
+    cut, itself = control_sentences([controlled(1.0)], RULES)
+    assert itself == (
+        "control: conv2d: default against itself: S 1.00 [1.00, 1.00], throughput ratio "
+        "1.00 [1.00, 1.00]; as it should be, so ratios within these intervals are noise on this "
+        "machine"
+    )
+    assert cut == (
+        "control: conv2d: default cut off after 1.0 s, the time that fast takes to the target, has "
+        "25% of its final search throughput: that much is what the time saved is worth"
+    )
+
+
+def test_a_control_that_shows_something_warns() -> None:
+    *_, itself = control_sentences([controlled(2.0)], RULES)
+    assert "S should be 1 and is not, so something other than the search differs" in itself
+
+
+def test_a_candidate_no_better_than_stopping_early_is_told() -> None:
+    cut, _ = control_sentences([controlled(1.0, [4.0] * 9 + [1.0])], RULES)
+    assert "has 100% of its final search throughput: simply stopping it early would have" in cut
+    cut, _ = control_sentences([controlled(1.0, [4.0])], RULES)
+    assert cut.endswith("fast never reaches the target, so there is no time to cut default off at")

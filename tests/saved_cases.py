@@ -1,0 +1,46 @@
+"""Cases that only have saved runs: what a replay is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pytest_ansorbench.records import Result
+from tests.synthetic import make_case_result, make_result, make_run
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A case by name."""
+
+    id: str
+    flops: int = 10**9
+
+    def tasks(self):
+        raise AssertionError("a replay needs no task")
+
+    def __str__(self) -> str:
+        return self.id
+
+
+SAVED = [Saved("a"), Saved("b"), Saved("c")]
+MORE = [*SAVED, Saved("d")]
+
+
+def result_of(cases: Sequence[Saved]) -> Result:
+    """Five seeds of a reference, and of a candidate that takes half the time."""
+    return make_result(
+        *(
+            make_case_result(
+                case.id,
+                [make_run(case.id, seed=seed, final=1.0) for seed in range(5)],
+                {
+                    "fast": [
+                        make_run(case.id, "fast", seed, seconds_per_trial=0.5, final=1.0)
+                        for seed in range(5)
+                    ]
+                },
+            )
+            for case in cases
+        )
+    )

@@ -1,0 +1,174 @@
+"""Searches that go on from a journal's rounds, as if nothing had happened."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from pytest_ansorbench.search import ResumeError, Search
+from pytest_ansorbench.search.candidates import CandidateError, pack, unpack
+from pytest_ansorbench.search.random_state import PrivateRandomState
+from pytest_ansorbench.strategies import Registry, Strategy, XGBoostModel
+from pytest_ansorbench.workloads import BatchMatmul
+from tests.faults import Doubling
+from tests.proposers import scripted
+
+MATMUL = BatchMatmul(batch=1, m=16, n=16, k=16)
+
+
+def search(case, strategy, engine, *, trials, round_trials, resumed=()):
+    return Search(
+        case.tasks()[0],
+        strategy,
+        engine,
+        case=case.id,
+        seed=3,
+        budget_trials=trials,
+        round_trials=round_trials,
+        resumed=resumed,
+    )
+
+
+def stepped(each, rounds):
+    """The journal's entries of so many rounds."""
+    entries = []
+    for _ in range(rounds):
+        each.step()
+        entries.append(each.last_round("label"))
+    return entries
+
+
+def early_model(name: str) -> Strategy:
+    """A strategy whose cost model counts from the first round on."""
+    return dataclasses.replace(Registry().get(name), cost_model=XGBoostModel(warmup_samples=1))
+
+
+@pytest.mark.parametrize("name", ["default", "etc"])
+def test_cost_model_measured_set_and_policies_are_rebuilt(engine, name):
+    strategy = early_model(name)
+    first = search(MATMUL, strategy, engine, trials=24, round_trials=6)
+    entries = stepped(first, 3)
+    again = search(MATMUL, strategy, engine, trials=24, round_trials=6, resumed=entries)
+    assert again.record() == first.record()
+    assert again.best_gflops == first.best_gflops
+    assert again.search_s == pytest.approx(first.search_s)
+    assert again._proposer.decisions() == first._proposer.decisions()
+    # The same questions have the same answers: the cost model is the same.
+    asked = [c for entry in entries for c in unpack(entry.state.candidates, MATMUL.tasks()[0].mod)]
+    answers = [each._cost_model.predict(each._context, asked) for each in (first, again)]
+    np.testing.assert_array_equal(*answers)
+    assert len(set(answers[0])) > 1
+    # Nothing is measured twice, though the best so far are the likeliest to be proposed.
+    measured = [c for entry in entries for c in unpack(entry.state.candidates, again._task.mod)]
+    from tvm_ffi import structural_hash
+
+    known = {structural_hash(each.sch.mod) for each in measured}
+    [entry] = stepped(again, 1)
+    fresh = unpack(entry.state.candidates, again._task.mod)
+    assert len(fresh) == 6
+    assert not known & {structural_hash(each.sch.mod) for each in fresh}
+    assert again.finished
+
+
+def test_without_a_journal_measured_programs_would_be_proposed_again(engine):
+    """The control of the test above: what it looks for does happen where nothing is recalled."""
+    from tvm_ffi import structural_hash
+
+    class Forgetful(type(early_model("default").proposer)):
+        def start(self, setup):
+            proposer = super().start(setup)
+            proposer.recall = lambda candidates: None
+            return proposer
+
+    strategy = dataclasses.replace(early_model("default"), proposer=Forgetful())
+    entries = stepped(search(MATMUL, strategy, engine, trials=48, round_trials=16), 2)
+    again = search(MATMUL, strategy, engine, trials=48, round_trials=16, resumed=entries)
+    mod = again._task.mod
+    known = {
+        structural_hash(each.sch.mod)
+        for entry in entries
+        for each in unpack(entry.state.candidates, mod)
+    }
+    [entry] = stepped(again, 1)
+    proposed = {structural_hash(each.sch.mod) for each in unpack(entry.state.candidates, mod)}
+    assert known & proposed
+
+
+def test_random_numbers_go_on_where_they_were(engine):
+    first = search(MATMUL, Registry().get("etc"), engine, trials=8, round_trials=4)
+    entries = stepped(first, 1)
+    again = search(MATMUL, Registry().get("etc"), engine, trials=8, round_trials=4, resumed=entries)
+    assert again._random_state.dump() == first._random_state.dump()
+    assert again._rng.bit_generator.state == first._rng.bit_generator.state
+
+
+def test_programs_without_a_trace_are_rebuilt_too(engine):
+    strategy = scripted(("fine", "crash"), ("fine", "wrong"), ("fine",))
+    first = search(Doubling(), strategy, engine, trials=5, round_trials=2)
+    entries = stepped(first, 2)
+    again = search(Doubling(), strategy, engine, trials=5, round_trials=2, resumed=entries)
+    assert again.record() == first.record()
+    assert again.winner is not None
+
+
+def test_a_run_that_had_stopped_stays_stopped(engine):
+    strategy = scripted(("fine",), None)
+    first = search(Doubling(), strategy, engine, trials=5, round_trials=1)
+    entries = stepped(first, 2)
+    again = search(Doubling(), strategy, engine, trials=5, round_trials=1, resumed=entries)
+    assert again.finished
+    assert again.record().stopped == "the strategy proposes nothing more"
+
+
+def test_candidates_are_packed_small_and_rebuilt_equal(engine):
+    from tvm_ffi import structural_equal
+
+    first = search(MATMUL, Registry().get("random"), engine, trials=16, round_trials=16)
+    candidates = list(first._proposer.propose(16))
+    text = pack(candidates)
+    assert len(text) < 1000 * len(candidates)
+    for before, after in zip(candidates, unpack(text, first._task.mod), strict=True):
+        assert structural_equal(before.sch.mod, after.sch.mod)
+        assert str(before.sch.trace) == str(after.sch.trace)
+        assert list(map(str, before.args_info)) == list(map(str, after.args_info))
+
+
+@pytest.mark.parametrize("text", ["", "@", "AAAA", "eJwDAAAAAAE=", "eJyLrgUAAXUA+Q=="])
+def test_what_is_no_candidate_is_refused(text):
+    with pytest.raises(CandidateError, match=r"expected|does not fit"):
+        unpack(text, None)
+
+
+def spoiled(entry, **changes):
+    return dataclasses.replace(entry, state=dataclasses.replace(entry.state, **changes))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "what"),
+    [
+        (lambda entry: dataclasses.replace(entry, sketches=("x",)), "design space"),
+        (lambda entry: spoiled(entry, candidates="AAAA"), "cannot be rebuilt"),
+        (lambda entry: spoiled(entry, numpy_state="AAAA"), "a state of 624 words"),
+        (lambda entry: spoiled(entry, numpy_position=625), "a state of 624 words"),
+        (lambda entry: spoiled(entry, rng={}), "cannot be rebuilt"),
+        (lambda entry: dataclasses.replace(entry, trials=entry.trials[:1]), "1 trials"),
+    ],
+)
+def test_rounds_of_something_else_are_refused(engine, spoil, what):
+    strategy = Registry().get("random")
+    [entry] = stepped(search(MATMUL, strategy, engine, trials=4, round_trials=2), 1)
+    with pytest.raises(ResumeError, match=what):
+        search(MATMUL, strategy, engine, trials=4, round_trials=2, resumed=[spoil(entry)])
+
+
+def test_a_numpy_state_is_dumped_and_loaded():
+    one, other = PrivateRandomState(1), PrivateRandomState(2)
+    with one.installed():
+        np.random.uniform(size=7)
+    other.load(*one.dump())
+    with one.installed():
+        expected = np.random.uniform(size=700)
+    with other.installed():
+        np.testing.assert_array_equal(np.random.uniform(size=700), expected)

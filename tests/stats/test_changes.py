@@ -1,0 +1,180 @@
+"""What changed since an earlier result, and what cannot be compared."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_ansorbench.records import CaseResult
+from pytest_ansorbench.stats import FIGURES, Allowance, CaseChanges, case_changes, gates_per_case
+from tests.synthetic import RULES, make_case_result, make_run
+
+SEEDS = range(6)
+
+
+def case(
+    *, seconds: float = 0.5, final: float = 1.0, speed: float = 1.0, **more: Any
+) -> CaseResult:
+    """A candidate that takes `seconds` a trial, on a machine that is `speed` times as fast."""
+    jitter = [1.0, 1.01, 0.99, 1.02, 0.98, 1.0]
+    reference = [
+        make_run(seed=s, seconds_per_trial=jitter[s] / speed, final=jitter[s] / speed)
+        for s in SEEDS
+    ]
+    fast = [
+        make_run(
+            strategy="fast",
+            seed=s,
+            seconds_per_trial=seconds * jitter[-s] / speed,
+            final=final * jitter[-s] / speed,
+        )
+        for s in SEEDS
+    ]
+    return make_case_result(reference=reference, candidates={"fast": fast}, **more)
+
+
+def changes(before: CaseResult, after: CaseResult, *allowed: str, **more: Any) -> CaseChanges:
+    allowances = [Allowance.parse(text) for text in allowed]
+    return case_changes(before, after, allowances, rules=RULES, family=1, **more)
+
+
+def outcome(found: CaseChanges, metric: str, strategy: str = "fast") -> str | None:
+    [change] = [c for c in found.changes if (c.metric, c.strategy) == (metric, strategy)]
+    return change.gate.outcome if change.gate else None
+
+
+def test_the_same_result_twice_has_changed_in_nothing() -> None:
+    found = changes(case(), case())
+    assert found.changes
+    assert {change.ratio.value for change in found.changes} == {1.0}
+    assert all(change.ratio.low <= 1.0 <= change.ratio.high for change in found.changes)
+
+
+def test_a_slower_search_breaks_what_was_allowed_and_a_little_slower_one_does_not() -> None:
+    assert (
+        outcome(changes(case(), case(seconds=0.7), "search_ratio:5%"), "search_ratio") == "broken"
+    )
+    assert outcome(changes(case(), case(seconds=0.5), "search_ratio:5%"), "search_ratio") == "holds"
+    found = changes(case(), case(seconds=0.7), "search_ratio:50%")
+    assert outcome(found, "search_ratio") == "holds"
+
+
+def test_slower_kernels_break_both_forms_of_throughput() -> None:
+    found = changes(case(), case(final=1.2), "throughput:3%", "throughput_ratio:3%")
+    assert outcome(found, "throughput") == outcome(found, "throughput_ratio") == "broken"
+    assert outcome(found, "throughput", "default") == "holds"
+    message = next(gate.message for gate in found.gates if gate.outcome == "broken")
+    assert message.startswith("throughput_ratio now over before = 0.83 ")
+    assert message.endswith(" falls short of the limit 0.97: broken")
+
+
+def test_ratios_between_arms_do_not_see_another_machines_speed() -> None:
+    found = changes(case(), case(speed=3.0), "search_ratio:5%", "throughput_ratio:3%")
+    assert outcome(found, "search_ratio") == outcome(found, "throughput_ratio") == "holds"
+    [absolute] = [c for c in found.changes if (c.metric, c.strategy) == ("throughput", "fast")]
+    assert absolute.ratio.value == pytest.approx(3.0)
+
+
+def test_seconds_are_not_compared_on_another_machine() -> None:
+    found = changes(case(), case(), other_machine="cpu: A is now B")
+    assert {change.metric for change in found.changes} == {"search_ratio", "throughput_ratio"}
+
+
+def test_a_gate_on_seconds_has_nothing_to_compare_on_another_machine() -> None:
+    found = changes(case(), case(), "search_time:10%", other_machine="cpu: A is now B")
+    gates = [gate for gate in found.gates if gate.metric == "search_time"]
+    assert [gate.outcome for gate in gates] == ["broken", "broken"]
+    assert "from another machine (cpu: A is now B); gate a ratio" in gates[0].message
+
+
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        ({"version": "2"}, "its program changed, version 1 is now 2"),
+        ({"runs": ()}, "one of the results has no run of it"),
+        ({"strategies": ("other",)}, "the results have no strategy in common"),
+    ],
+)
+def test_what_cannot_be_compared_is_no_regression(spoil: dict[str, Any], reason: str) -> None:
+    found = changes(case(), dataclasses.replace(case(), **spoil), "search_ratio:5%")
+    assert (found.changes, found.incomparable) == ((), reason)
+
+
+def test_another_budget_is_another_experiment() -> None:
+    after = case()
+    runs = tuple(dataclasses.replace(run, budget_trials=8) for run in after.runs)
+    found = changes(case(), dataclasses.replace(after, runs=runs))
+    assert found.incomparable == "it had 4 trials a run and now has 8"
+
+
+def test_a_version_that_was_not_recorded_is_given_the_benefit_of_the_doubt() -> None:
+    assert not changes(case(version=""), case()).incomparable
+
+
+def test_a_figure_that_has_become_infinite_is_worse() -> None:
+    after = case()
+    runs = tuple(
+        run
+        if run.strategy == "default"
+        else dataclasses.replace(
+            run,
+            trials=tuple(dataclasses.replace(trial, latencies_s=(9.0,)) for trial in run.trials),
+        )
+        for run in after.runs
+    )
+    found = changes(case(), dataclasses.replace(after, runs=runs), "trials_to_target:10%")
+    assert outcome(found, "trials_to_target") == "broken"
+    assert outcome(found, "trials_to_target", "default") == "holds"
+
+
+def test_the_control_is_left_out() -> None:
+    again = [make_run(strategy="default-again", seed=s, final=1.0) for s in SEEDS]
+    reference = [make_run(seed=s, final=1.0) for s in SEEDS]
+    controlled = make_case_result(
+        reference=reference, candidates={"default-again": again}, control="default-again"
+    )
+    found = changes(controlled, controlled)
+    assert {change.strategy for change in found.changes} == {"default"}
+
+
+def test_gates_are_counted_before_anything_runs() -> None:
+    allowed = [Allowance.parse("search_ratio:5%"), Allowance.parse("throughput:3%")]
+    assert gates_per_case(allowed, 3) == 2 + 3
+    assert gates_per_case(allowed, 1) == 0 + 1
+    found = changes(case(), case(), "search_ratio:5%", "throughput:3%")
+    assert len(found.gates) == gates_per_case(allowed, 2)
+
+
+@given(st.sampled_from(sorted(FIGURES)), st.integers(0, 999))
+def test_parse_and_format_are_inverse(metric: str, permille: int) -> None:
+    text = f"{metric}:{permille / 10:g}%"
+    assert str(Allowance.parse(text)) == text
+    assert Allowance.parse(text) == Allowance(metric, pytest.approx(permille / 1000))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "5%", "speed:5%", "search_ratio", "search_ratio:5", "search_ratio:100%"]
+)
+def test_a_bad_allowance_is_refused_with_a_good_one(text: str) -> None:
+    with pytest.raises(ValueError, match=r"expected METRIC:N% .*, e\.g\. search_ratio:5%"):
+        Allowance.parse(text)
+    with pytest.raises(ValueError, match="throughput_ratio"):
+        Allowance.parse(text)
+
+
+def test_few_repeats_can_still_say_that_something_is_far_off() -> None:
+    slow = case(seconds=5.0)
+    found = case_changes(
+        case(), slow, [Allowance.parse("search_ratio:5%")], rules=RULES, family=100
+    )
+    assert outcome(found, "search_ratio") == "broken"
+    assert all(gate.family == 100 for gate in found.gates)
+    [change] = [c for c in found.changes if c.metric == "search_ratio"]
+    assert change.ratio.value == pytest.approx(10.0, rel=0.1)
+    assert change.after is not None
+    assert not math.isinf(change.after)

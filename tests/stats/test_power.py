@@ -1,0 +1,73 @@
+"""How many repeats it takes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_ansorbench.stats import Goal, Race, Trajectory
+from pytest_ansorbench.stats.power import (
+    MOST_REPEATS,
+    detectable_effect,
+    repeats_needed,
+    search_spread,
+    throughput_spread,
+)
+from tests.synthetic import make_run
+
+
+def test_the_textbook_number() -> None:
+    # An effect of one standard deviation, paired t test at 5% two-sided, power 80%: n = 10.
+    assert repeats_needed(1.0, 1.0, 0.95) == pytest.approx(10, abs=1)
+
+
+@given(st.floats(0.05, 3.0), st.floats(0.05, 1.0), st.sampled_from([0.9, 0.95, 0.999]))
+def test_the_number_is_the_first_that_does(effect: float, spread: float, level: float) -> None:
+    needed = repeats_needed(effect, spread, level)
+    if needed is None:
+        assert detectable_effect(spread, MOST_REPEATS, level) > effect
+    else:
+        assert detectable_effect(spread, needed, level) <= effect
+        assert needed == 3 or detectable_effect(spread, needed - 1, level) > effect
+
+
+def pairs(seconds: list[tuple[float, float]], finals: list[tuple[float, float]]) -> Race:
+    arms = [
+        [
+            Trajectory.of(
+                make_run(
+                    strategy=name,
+                    seed=s,
+                    latencies=[2.0, 1.0],
+                    seconds_per_trial=seconds[s][side],
+                    final=finals[s][side],
+                )
+            )
+            for s in range(len(seconds))
+        ]
+        for side, name in enumerate(("default", "fast"))
+    ]
+    return Race(arms[0], arms[1], Goal(), 0.0)
+
+
+def test_spreads_are_those_of_log_ratios() -> None:
+    rng = np.random.default_rng(0)
+    times = [tuple(pair) for pair in rng.lognormal(0, 0.1, (200, 2))]
+    race = pairs(times, times)
+    assert search_spread(race) == pytest.approx(0.1 * math.sqrt(2), rel=0.15)
+    assert throughput_spread(race) == pytest.approx(0.1 * math.sqrt(2), rel=0.15)
+
+
+def test_nothing_is_said_where_too_little_is_known() -> None:
+    two = pairs([(1, 2)] * 2, [(1, 2)] * 2)
+    assert search_spread(two) is None
+    assert throughput_spread(two) is None
+    alike = pairs([(1, 2)] * 4, [(1, 2)] * 4)
+    assert search_spread(alike) == throughput_spread(alike) == 0.0
+    never = [Trajectory.of(make_run(strategy="fast", seed=s, latencies=[9.0])) for s in range(4)]
+    assert search_spread(Race(alike.reference, never, Goal(), 0.0)) is None
+    assert throughput_spread(Race(alike.reference, never, Goal(), 0.0)) is None

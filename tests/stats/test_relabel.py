@@ -1,0 +1,125 @@
+"""Relabelling: how often chance makes two arms differ as much."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_ansorbench.stats import Goal, Race, Trajectory
+from pytest_ansorbench.stats.relabel import (
+    chance,
+    search_ratio_chance,
+    sharpened,
+    smallest_chance,
+    throughput_chance,
+)
+from tests.synthetic import make_run
+
+
+def arm(*seconds: float, strategy: str = "default", final: float = 1.0) -> list[Trajectory]:
+    return [
+        Trajectory.of(
+            make_run(strategy=strategy, seed=s, latencies=[2, 1], seconds_per_trial=t, final=final)
+        )
+        for s, t in enumerate(seconds)
+    ]
+
+
+def race(reference: list[Trajectory], candidate: list[Trajectory]) -> Race:
+    return Race(reference, candidate, Goal(), 0.0)
+
+
+def test_apart_as_far_as_can_be_is_the_smallest_chance_there_is() -> None:
+    slow = race(arm(1, 2, 3, 4, 5), arm(10, 20, 30, 40, 50))
+    assert search_ratio_chance(slow, 1.0, 0.01) == smallest_chance(5, 5) == 1 / 252
+
+
+def test_the_limit_is_what_the_candidate_is_held_to() -> None:
+    twice = race(arm(1, 2, 3, 4, 5), arm(2, 4, 6, 8, 10))
+    assert search_ratio_chance(twice, 2.0, 0.01) > 0.4
+    assert search_ratio_chance(twice, 0.1, 0.01) == 1 / 252
+
+
+def test_throughput_counts_losses_and_not_gains() -> None:
+    fast, slow = arm(*[1] * 5, final=1.0), arm(*[1] * 5, final=2.0)
+    assert throughput_chance(fast, slow, 1.0, 0.01) == 1 / 252
+    assert throughput_chance(slow, fast, 1.0, 0.01) == 1.0
+    assert throughput_chance(fast, slow, 0.5, 0.01) == 1.0  # half as fast is good enough
+
+
+def test_a_candidate_that_never_arrives_is_compared_too() -> None:
+    never = [
+        Trajectory.of(make_run(strategy="fast", seed=s, latencies=[9.0, 9.0])) for s in range(5)
+    ]
+    assert search_ratio_chance(race(arm(1, 1, 1, 1, 1), never), 1.0, 0.01) <= 2 / 252
+
+
+def test_winners_that_could_not_be_measured_count_as_the_slowest() -> None:
+    lost = [Trajectory.of(make_run(strategy="fast", seed=s)) for s in range(4)]
+    assert throughput_chance(arm(1, 1, 1, 1), lost, 1.0, 0.01) == smallest_chance(4, 4)
+
+
+def test_what_cannot_be_compared_raises_no_alarm() -> None:
+    assert chance(lambda deals: np.full(len(deals), math.nan), 3, 3, 0.01) == 1.0
+
+
+def test_groups_may_differ_in_size() -> None:
+    values = np.array([1.0, 2.0, 9.0])
+    seen = chance(lambda deals: values[deals[:, 2:]].mean(axis=1), 2, 1, 0.01)
+    assert seen == 1 / 3
+
+
+def test_many_seeds_are_sampled_and_a_small_level_takes_more_deals() -> None:
+    values = np.concatenate([np.zeros(12), np.ones(12)])
+    dealt: list[int] = []
+
+    def badness(deals):  # type: ignore[no-untyped-def]
+        dealt.append(len(deals))
+        return values[deals[:, 12:]].sum(axis=1)
+
+    assert chance(badness, 12, 12, 0.01) < 1e-4
+    few = sum(dealt)
+    dealt.clear()
+    assert chance(badness, 12, 12, 1e-4) <= 1e-5
+    assert sum(dealt) > 5 * few
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.floats(0.1, 10.0), min_size=6, max_size=6, unique=True))
+def test_a_chance_is_a_probability_and_order_does_not_matter(seconds: list[float]) -> None:
+    reference, candidate = arm(*seconds[:3]), arm(*seconds[3:], strategy="fast")
+    found = search_ratio_chance(race(reference, candidate), 1.0, 0.01)
+    assert 1 / 20 <= found <= 1.0
+    assert search_ratio_chance(race(reference[::-1], candidate[::-1]), 1.0, 0.01) == found
+
+
+def test_under_the_null_small_chances_are_as_rare_as_they_say() -> None:
+    rng = np.random.default_rng(0)
+    found = [
+        throughput_chance(
+            [_with_final(s) for s in rng.lognormal(0, 0.1, 4)],
+            [_with_final(s) for s in rng.lognormal(0, 0.1, 4)],
+            1.0,
+            0.05,
+        )
+        for _ in range(400)
+    ]
+    assert np.mean(np.array(found) <= 0.1) == pytest.approx(0.1, abs=0.04)
+
+
+def _with_final(seconds: float) -> Trajectory:
+    return Trajectory.of(make_run(final=float(seconds)))
+
+
+def test_where_counting_ends_students_t_goes_on() -> None:
+    least = smallest_chance(5, 5)
+    assert sharpened(least, 5, 5, 0.01, 1.0, 0.1) == least  # small enough already
+    assert sharpened(2 * least, 5, 5, 1e-4, 1.0, 0.1) == 2 * least  # not the worst deal
+    assert sharpened(least, 5, 5, 1e-4, 1.0, 0.1) == pytest.approx(2.8e-4, rel=0.02)  # t = 10
+    assert sharpened(least, 5, 5, 1e-4, 1.0, 0.0) == 0.0
+    assert sharpened(least, 5, 5, 1e-4, 0.01, 0.1) == least  # t says less than the count
+    assert sharpened(least, 5, 5, 1e-4, 1.0, None) == least

@@ -1,0 +1,43 @@
+"""The rules of judging, and where they come from."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from pytest_ansorbench.options import Settings
+from pytest_ansorbench.stats import Goal, Rules
+
+
+def test_recorded_settings_give_the_rules_back() -> None:
+    settings = Settings(
+        goal="90%", tolerance=0.02, confidence=0.9, noise=0.03, false_alarms=0.05
+    ).to_json()
+    assert Rules.from_settings(settings) == Rules(Goal("gain", 0.9), 0.02, 0.9, 0.03, 0.05)
+    assert Rules.from_settings(Settings().to_json()) == Rules()
+
+
+def test_what_an_older_result_did_not_record_is_todays_default() -> None:
+    assert Rules.from_settings({"tolerance": 0, "confidence": 0.5}) == Rules(
+        tolerance=0.0, confidence=0.5
+    )
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"tolerance": "1%"},
+        {"tolerance": 1.0},
+        {"confidence": 95},
+        {"noise": -0.1},
+        {"noise": True},
+        {"noise": math.nan},
+        {"false_alarms": 0.0},
+        {"goal": "best"},
+    ],
+)
+def test_what_does_not_fit_is_refused(settings: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="expected"):
+        Rules.from_settings(settings)

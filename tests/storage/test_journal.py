@@ -1,0 +1,227 @@
+"""The journal's file: on disk line by line, cut short without harm, and otherwise not believed."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pytest_ansorbench.records import MachineState
+from pytest_ansorbench.storage import Journal, StorageError, list_journals, read_journal
+from pytest_ansorbench.storage.entries import (
+    JOURNAL_VERSION,
+    CaseEntry,
+    EndEntry,
+    FinalEntry,
+    RepeatEntry,
+    RoundEntry,
+    SearchState,
+    SessionEntry,
+)
+from tests.synthetic import MACHINE, make_run
+
+QUIET = MachineState(0.0, 0.0, None, None)
+SESSION = SessionEntry(JOURNAL_VERSION, "2024-01-02T03:04:05+00:00", MACHINE, {}, {"trials": 4})
+CASE = CaseEntry("conv2d", "conv2d", "1", ("one",), None, 10, {"trials": 4, "round_trials": 2})
+REPEAT = RepeatEntry("conv2d", 7, QUIET)
+RUN = make_run()
+ROUNDS = [
+    RoundEntry(
+        "conv2d",
+        7,
+        "one",
+        RUN.sketches,
+        RUN.rounds[index],
+        RUN.trials[2 * index : 2 * index + 2],
+        "",
+        SearchState("", "", 0, {"state": 2**100}),
+    )
+    for index in (0, 1)
+]
+FINAL = FinalEntry("conv2d", 7, (make_run(final=1.0).final,), QUIET)
+ENTRIES = (CASE, REPEAT, *ROUNDS, FINAL, EndEntry(1))
+
+
+@pytest.fixture
+def written(tmp_path):
+    with Journal.create(tmp_path, SESSION) as journal:
+        for entry in ENTRIES:
+            journal.append(entry)
+    return journal.path
+
+
+def test_what_is_written_is_read(written):
+    past = read_journal(written)
+    assert past.session == SESSION
+    assert past.entries == ENTRIES
+    assert past.finished
+    assert (past.dropped, past.size) == (0, written.stat().st_size)
+
+
+def test_journals_are_numbered_and_never_overwritten(tmp_path):
+    paths = []
+    for _ in range(3):
+        with Journal.create(tmp_path, SESSION) as journal:
+            paths.append(journal.path)
+    assert [path.name for path in paths] == ["0001.jsonl", "0002.jsonl", "0003.jsonl"]
+    (tmp_path / "journals" / "notes.txt").touch()
+    assert list_journals(tmp_path) == tuple(paths)
+    assert list_journals(tmp_path / "nowhere") == ()
+
+
+def test_every_line_is_on_disk_before_the_next(tmp_path):
+    with Journal.create(tmp_path, SESSION) as journal:
+        for count, entry in enumerate(ENTRIES, start=1):
+            journal.append(entry)
+            assert read_journal(journal.path).entries == ENTRIES[:count]
+
+
+def test_cut_anywhere_all_complete_lines_are_there(written, tmp_path):
+    content = written.read_bytes()
+    first = content.index(b"\n") + 1
+    for size in range(first, len(content) + 1):
+        cut = tmp_path / "cut.jsonl"
+        cut.write_bytes(content[:size])
+        past = read_journal(cut)
+        assert past.entries == ENTRIES[: content[:size].count(b"\n") - 1]
+        assert past.size + past.dropped == size
+        assert past.finished == (size == len(content))
+
+
+def test_going_on_writes_over_the_line_that_was_cut_short(written):
+    content = written.read_bytes()
+    written.write_bytes(content[:-20])
+    past = read_journal(written)
+    assert past.dropped > 0
+    with Journal.reopen(past) as journal:
+        journal.append(ENTRIES[-1])
+    assert written.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    ("line", "change", "what"),
+    [
+        (1, lambda text: '{"kind":"end","cases":1}', "expected a journal's first line"),
+        (1, lambda text: text.replace('"journal_version":1', '"journal_version":9'), "version 9"),
+        (2, lambda text: text[: len(text) // 2], "expected JSON"),
+        (2, lambda text: "", "expected JSON"),
+        (3, lambda text: '{"kind":"other"}', "one of session, case, repeat, round, final, end"),
+        (3, lambda text: "[]", "expected a line with a kind"),
+        (3, lambda text: '{"kind":["end"]}', "expected a line with a kind"),
+        (4, lambda text: text.replace('"ok"', '"okay"'), "trials"),
+        (4, lambda text: text.replace('"seed":7', '"seed":NaN'), "NaN is no JSON value"),
+        (5, lambda text: text.replace('"seed":7,', ""), "'seed', which is missing"),
+        (5, lambda text: "[" * 100_000, "expected JSON"),
+    ],
+)
+def test_damage_names_file_and_line(written, line, change, what):
+    lines = written.read_text().splitlines()
+    lines[line - 1] = change(lines[line - 1])
+    written.write_text("\n".join(lines) + "\n")
+    with pytest.raises(StorageError, match="bad journal") as caught:
+        read_journal(written)
+    assert f"{written.name}', line {line}: " in str(caught.value)
+    assert what in str(caught.value)
+
+
+def test_what_is_no_journal_is_refused(tmp_path):
+    for path in (tmp_path, tmp_path / "none.jsonl"):
+        with pytest.raises(StorageError, match="expected an existing file"):
+            read_journal(path)
+    empty = tmp_path / "empty.jsonl"
+    empty.touch()
+    with pytest.raises(StorageError, match="line 1: expected a journal's first line"):
+        read_journal(empty)
+
+
+def test_a_journal_is_written_by_one_session_at_a_time(written):
+    past = read_journal(written)
+    with Journal.reopen(past), pytest.raises(StorageError, match="another session is writing it"):
+        Journal.reopen(past)
+    Journal.reopen(past).close()
+
+
+def test_a_folder_that_cannot_be_written_is_told(tmp_path):
+    (tmp_path / "journals").touch()
+    with pytest.raises(StorageError, match="expected a place to write to"):
+        Journal.create(tmp_path, SESSION)
+
+
+@settings(
+    deadline=None,
+    max_examples=300,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(st.data())
+def test_any_bytes_are_a_journal_or_refused(tmp_path, data):
+    """Fuzz: random bytes, and a journal with a random piece replaced."""
+    path = tmp_path / "fuzzed.jsonl"
+    with Journal.create(tmp_path, SESSION) as journal:
+        for entry in ENTRIES:
+            journal.append(entry)
+    content = journal.path.read_bytes()
+    journal.path.unlink()
+    start = data.draw(st.integers(0, len(content)))
+    end = data.draw(st.integers(start, min(len(content), start + 40)))
+    path.write_bytes(content[:start] + data.draw(st.binary(max_size=40)) + content[end:])
+    try:
+        read_journal(path)
+    except StorageError as error:
+        assert "bad journal" in str(error)
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from tests.storage.test_journal import CASE, REPEAT, SESSION
+from pytest_ansorbench.storage import Journal
+from pytest_ansorbench.storage.entries import EndEntry
+
+journal = Journal.create(Path(sys.argv[1]), SESSION)
+count = 0
+while True:
+    journal.append(EndEntry(count))
+    count += 1
+    print(count, flush=True)  # only what is on disk is announced
+"""
+
+
+def test_killed_at_fifty_random_moments_nothing_announced_is_lost(tmp_path):
+    moments = random.Random(0)
+    for _ in range(5):
+        children = [
+            subprocess.Popen(
+                [sys.executable, "-c", KILLED, str(tmp_path / f"{child}")],
+                stdout=subprocess.PIPE,
+                text=True,
+                cwd=Path(__file__).parents[2],
+            )
+            for child in range(10)
+        ]
+        for number, child in enumerate(children):
+            assert child.stdout is not None
+            child.stdout.readline()
+            time.sleep(moments.uniform(0.0, 0.02))
+            child.send_signal(signal.SIGKILL)
+            announced = 1 + len(child.stdout.read().splitlines())
+            child.stdout.close()
+            child.wait()
+            *_, path = list_journals(tmp_path / f"{number}")
+            entries = read_journal(path).entries
+            assert [entry.cases for entry in entries] == list(range(len(entries)))
+            assert announced <= len(entries) <= announced + 1
+
+
+def test_lines_are_plain_json(written):
+    lines = [json.loads(line) for line in written.read_text().splitlines()]
+    assert [line["kind"] for line in lines] == [
+        *("session", "case", "repeat", "round", "round", "final", "end")
+    ]

@@ -1,0 +1,93 @@
+"""Merging results: what adds up, and what clashes."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from pytest_ansorbench.records import CaseResult, Result
+from pytest_ansorbench.storage import StorageError, fingerprint, merge_results
+from tests.synthetic import make_case_result, make_result, make_run
+
+
+def shard(case: str = "conv2d", seeds: range = range(3), **more: Any) -> Result:
+    reference = [make_run(case, seed=seed, final=1.0) for seed in seeds]
+    fast = [make_run(case, "fast", seed, seconds_per_trial=0.5, final=1.0) for seed in seeds]
+    return make_result(make_case_result(case, reference, {"fast": fast}, **more))
+
+
+def test_one_result_is_itself() -> None:
+    assert merge_results({"a": shard()}) == shard()
+
+
+def test_cases_add_up_in_order() -> None:
+    merged = merge_results({"a": shard("b"), "b": shard("a"), "c": shard("c")})
+    assert [case.case for case in merged.cases] == ["b", "a", "c"]
+    assert merged.created == shard().created
+
+
+def test_seeds_of_a_case_add_up() -> None:
+    merged = merge_results({"a": shard(seeds=range(2)), "b": shard(seeds=range(2, 5))})
+    [case] = merged.cases
+    assert sorted(run.seed for run in case.runs if run.strategy == "fast") == [0, 1, 2, 3, 4]
+
+
+def test_machines_are_kept_apart_by_case() -> None:
+    elsewhere = {"cpu": "another", "physical_cores": 4}
+    other = shard("matmul")
+    [case] = other.cases
+    other = dataclasses.replace(
+        other,
+        machines={fingerprint(elsewhere): elsewhere},
+        cases=(dataclasses.replace(case, machine=fingerprint(elsewhere)),),
+    )
+    merged = merge_results({"a": shard(), "b": other})
+    assert [merged.machines[case.machine]["cpu"] for case in merged.cases] == ["made up", "another"]
+
+
+def with_case(**changes: Any) -> Callable[[Result], Result]:
+    def change(result: Result) -> Result:
+        [case] = result.cases
+        return dataclasses.replace(result, cases=(dataclasses.replace(case, **changes),))
+
+    return change
+
+
+def with_budget(result: Result) -> Result:
+    [case] = result.cases
+    runs = tuple(dataclasses.replace(run, budget_trials=9) for run in case.runs)
+    return with_case(runs=runs)(result)
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (lambda result: shard(seeds=range(2, 5)), "both have the run of default .* with seed 2"),
+        (with_case(version="2"), "version of conv2d is '1' in one and '2' in the other"),
+        (with_case(control="fast"), "control of conv2d is None in one and 'fast' in the other"),
+        (with_budget, "conv2d has runs of different budgets"),
+        (
+            lambda result: dataclasses.replace(result, commit={"id": "other"}),
+            "commit is 'unversioned' in one and 'other' in the other",
+        ),
+        (
+            lambda result: dataclasses.replace(
+                result, settings={**result.settings, "tolerance": 0.5}
+            ),
+            "setting tolerance is 0.01 in one and 0.5 in the other",
+        ),
+    ],
+)
+def test_clashes_are_refused(change: Callable[[Result], Result], what: str) -> None:
+    other = change(shard(seeds=range(3, 6)))
+    with pytest.raises(StorageError, match=f"bad results 'a' and 'b': {what}"):
+        merge_results({"a": shard(), "b": other})
+
+
+def test_a_case_result_is_not_changed_by_merging() -> None:
+    first: CaseResult = shard().cases[0]
+    merge_results({"a": shard(), "b": shard(seeds=range(3, 5))})
+    assert first == shard().cases[0]
