@@ -133,18 +133,23 @@ def planted(change: Callable[[dict[str, Any]], object]) -> str:
     return str(caught.value)
 
 
+def status_of(values: dict[str, Any], run: int) -> list[Any]:
+    statuses: list[Any] = values["cases"][0]["runs"][run]["trials"]["status"]
+    return statuses
+
+
 def test_bad_literal_names_path_value_and_choices() -> None:
-    message = planted(lambda v: v["cases"][0]["runs"][2]["trials"][3].update(status="foo"))
+    message = planted(lambda v: status_of(v, 2).__setitem__(3, "foo"))
     assert message == (
-        "bad cases[0].runs[2].trials[3].status 'foo': expected one of ok, build-error, "
+        "bad cases[0].runs[2].trials.status[3] 'foo': expected one of ok, build-error, "
         "build-timeout, run-error, run-timeout, wrong-result"
     )
 
 
 @pytest.mark.parametrize("status", [["ok"], {"ok": 1}, None, 1, True])
 def test_a_literal_may_be_of_any_wrong_type(status: Any) -> None:
-    message = planted(lambda v: v["cases"][0]["runs"][0]["trials"][0].update(status=status))
-    assert message.startswith("bad cases[0].runs[0].trials[0].status")
+    message = planted(lambda v: status_of(v, 0).__setitem__(0, status))
+    assert message.startswith("bad cases[0].runs[0].trials.status[0]")
 
 
 def test_missing_field_is_named() -> None:

@@ -15,7 +15,7 @@ from pytest_ansorbench.stats.compare import race_of
 from pytest_ansorbench.stats.figures import FIGURES, Figure
 from pytest_ansorbench.stats.gate import Evidence, Judge
 from pytest_ansorbench.stats.quotient import UNDEFINED, quotient, quotients
-from pytest_ansorbench.stats.relabel import Deals, sharpened
+from pytest_ansorbench.stats.relabel import Deals, sharpened, smallest_chance
 from pytest_ansorbench.stats.relabel import chance as count_deals
 from pytest_ansorbench.stats.rules import Rules
 from pytest_ansorbench.stats.running_time_ratio import Race
@@ -306,7 +306,8 @@ def _evidence(figure: Figure, then: Race, now: Race, value: float, error: float 
         counted = _chance(figure, then, now, at, level)
         away = math.log(value / at) if 0.0 < value < math.inf else math.inf
         excess = away if figure.sense == "smaller" else -away
-        return sharpened(counted, first, second, level, excess, error)
+        smallest = smallest_chance(first, second)
+        return sharpened(counted, smallest, min(first, second), level, excess, error)
 
     def spread() -> float | None:
         return None if error is None else error * math.sqrt(min(first, second))

@@ -9,7 +9,12 @@ from pytest_ansorbench.records import CaseResult, Comparison, Estimate, Gate, Ru
 from pytest_ansorbench.stats.compare import compare, race_of
 from pytest_ansorbench.stats.gate import Evidence, Judge, Limits
 from pytest_ansorbench.stats.power import search_spread, throughput_spread
-from pytest_ansorbench.stats.relabel import search_ratio_chance, sharpened, throughput_chance
+from pytest_ansorbench.stats.relabel import (
+    search_ratio_chance,
+    sharpened,
+    smallest_chance,
+    throughput_chance,
+)
 from pytest_ansorbench.stats.rules import Rules
 from pytest_ansorbench.stats.running_time_ratio import Race
 
@@ -65,7 +70,8 @@ def search_gate(race: Race, estimate: Estimate, limit: float, judge: Judge) -> G
     def chance(at: float, level: float) -> float:
         counted = search_ratio_chance(race, at, level)
         excess = _log(estimate.value) - math.log(at)
-        return sharpened(counted, n, n, level, excess, _error(search_spread(race), n))
+        smallest, error = smallest_chance(n, n), _error(search_spread(race), n)
+        return sharpened(counted, smallest, n, level, excess, error)
 
     evidence = Evidence(chance, spread=lambda: search_spread(race))
     name = "search ratio S"
@@ -86,7 +92,8 @@ def throughput_gate(race: Race, estimate: Estimate, limit: float, judge: Judge) 
     def chance(at: float, level: float) -> float:
         counted = throughput_chance(race.reference, race.candidate, at, level)
         excess = math.log(at) - _log(estimate.value)
-        return sharpened(counted, n, n, level, excess, _error(throughput_spread(race), n))
+        smallest, error = 2.0 * smallest_chance(n, n), _error(throughput_spread(race), n)
+        return sharpened(counted, smallest, n, level, excess, error)
 
     evidence = Evidence(chance, spread=lambda: throughput_spread(race))
     name = "throughput ratio"

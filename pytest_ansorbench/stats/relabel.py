@@ -9,7 +9,9 @@ Fisher 1935; Ernst 2004, Permutation Methods, https://doi.org/10.1214/0883423040
 
 Runs are dealt out across seeds: five pairs can be swapped in 32 ways only, and 3% would be the
 smallest probability. What the runs of a seed share makes the arms more alike than the dealt-out
-ones, so that the test then alarms less often than stated, never more.
+ones, so that the test then alarms less often than stated, never more. Where seeds differ much and
+the arms of a seed little, as final kernels may, swapping pairs sees what dealing out does not: for
+throughput both are counted, and the smaller share is doubled for having had two chances.
 
 Five seeds an arm can be dealt out in 252 ways, so no figure can look less likely than 0.4%, which
 would never do in a session of many gates. Where counting ends, with the worst deal of all, normal
@@ -92,7 +94,7 @@ def throughput_chance(
         level: How small a chance matters; decides how many deals are tried.
 
     Returns:
-        The probability, above 0.
+        The probability, above 0: twice the smaller one of dealing out and of swapping pairs.
     """
     n = len(reference)
     latencies = np.array(
@@ -109,7 +111,8 @@ def throughput_chance(
         means: Floats = logs[deals[:, n:]].mean(axis=1) - logs[deals[:, :n]].mean(axis=1)
         return means
 
-    return chance(slowdowns, n, n, level)
+    dealt, swapped = chance(slowdowns, n, n, level), _count(slowdowns, n, n, _swaps(n, level), 2**n)
+    return min(1.0, 2.0 * min(dealt, swapped))
 
 
 def smallest_chance(first: int, second: int) -> float:
@@ -118,14 +121,14 @@ def smallest_chance(first: int, second: int) -> float:
 
 
 def sharpened(
-    counted: float, first: int, second: int, level: float, excess: float, error: float | None
+    counted: float, smallest: float, fewest: int, level: float, excess: float, error: float | None
 ) -> float:
-    """A probability below what dealing out can show, for figures that look worse than any deal.
+    """A probability below what counting can show, for figures that look worse than any deal.
 
     Args:
-        counted: The probability by dealing out.
-        first: How many runs the first group has.
-        second: How many the second has.
+        counted: The probability by counting.
+        smallest: The smallest that counting can show.
+        fewest: How many runs the smaller group has.
         level: How small a chance matters.
         excess: By how much the log figure is on the bad side of its limit.
         error: Standard error of the log figure; None if it is not known.
@@ -134,8 +137,6 @@ def sharpened(
         `counted`, unless it is the smallest there is and still not small enough: then the tail
         of Student's t with the smaller group's degrees of freedom, if that is smaller.
     """
-    smallest = smallest_chance(first, second)
-    fewest = min(first, second)
     if level >= smallest or counted > smallest * 1.5 or error is None or fewest < 2:
         return counted
     t = excess / error if error > 0.0 else math.inf
@@ -154,15 +155,25 @@ def chance(badness: Callable[[Deals], Floats], first: int, second: int, level: f
     Returns:
         The share, above 0: what was seen is itself a deal.
     """
-    runs, ways = first + second, math.comb(first + second, first)
-    seen = badness(np.arange(runs)[np.newaxis, :])[0]
+    deals = _deals(first, second, level)
+    return _count(badness, first, second, deals, math.comb(first + second, first))
+
+
+def _count(
+    badness: Callable[[Deals], Floats],
+    first: int,
+    second: int,
+    deals: Iterator[Deals],
+    ways: int,
+) -> float:
+    seen = badness(np.arange(first + second)[np.newaxis, :])[0]
     # Sums in another order differ in their last digits, and ties must count.
     threshold = seen - 1e-9 * abs(seen) if np.isfinite(seen) else seen
     worse = total = 0
-    for deals in _deals(first, second, level):
+    for some in deals:
         # What cannot be compared (NaN) counts against an alarm.
-        worse += int(np.sum(~(badness(deals) < threshold)))
-        total += len(deals)
+        worse += int(np.sum(~(badness(some) < threshold)))
+        total += len(some)
     return worse / total if total == ways else (1 + worse) / (1 + total)
 
 
@@ -175,8 +186,31 @@ def _deals(first: int, second: int, level: float) -> Iterator[Deals]:
         yield np.argsort(~mine, axis=1, kind="stable")
         return
     generator = np.random.default_rng(_SEED)
+    for size in _chunks(level):
+        yield generator.permuted(np.broadcast_to(np.arange(runs), (size, runs)), axis=1)
+
+
+def _swaps(pairs: int, level: float) -> Iterator[Deals]:
+    """The arms of some seeds exchanged, those of the others not."""
+    if 2**pairs <= _EXHAUSTIVE:
+        yield _swapped(np.array(list(itertools.product([False, True], repeat=pairs))))
+        return
+    generator = np.random.default_rng(_SEED)
+    for size in _chunks(level):
+        yield _swapped(generator.random((size, pairs)) < 0.5)
+
+
+def _swapped(which: NDArray[np.bool_]) -> Deals:
+    pairs = np.arange(which.shape[1])
+    return np.concatenate(
+        [np.where(which, pairs + len(pairs), pairs), np.where(which, pairs, pairs + len(pairs))],
+        axis=1,
+    )
+
+
+def _chunks(level: float) -> Iterator[int]:
+    """Sizes of the portions in which enough ways for a level are tried."""
     wanted = min(_MOST, max(_CHUNK, math.ceil(20.0 / level)))
     while wanted > 0:
-        size = min(_CHUNK, wanted)
-        yield generator.permuted(np.broadcast_to(np.arange(runs), (size, runs)), axis=1)
-        wanted -= size
+        yield min(_CHUNK, wanted)
+        wanted -= _CHUNK

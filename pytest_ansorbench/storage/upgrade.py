@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
-from pytest_ansorbench.records import SCHEMA_VERSION
+from pytest_ansorbench.records import SCHEMA_VERSION, Trial
 from pytest_ansorbench.storage.machine import fingerprint
 
 
@@ -13,8 +14,8 @@ def upgrade(data: dict[str, Any]) -> None:
 
     Version 2 added per trial `build_s`, `run_s` and `peak_memory_mb`, per round `restarts`,
     per run `before` and `after`. Version 3 added per gate `family` and `p_value`, per case
-    `version`, `machine` and `control`, and keeps machines by fingerprint. Whatever does not
-    look like a result is left for the codec to refuse.
+    `version`, `machine` and `control`, keeps machines by fingerprint and trials by column.
+    Whatever does not look like a result is left for the codec to refuse.
 
     Args:
         data: The result, of a version from 1 to `SCHEMA_VERSION`.
@@ -28,6 +29,8 @@ def upgrade(data: dict[str, Any]) -> None:
                 each["restarts"] = 0
     if data["schema_version"] < 3:
         _keep_machines_apart(data)
+        for run in _items(data, "cases", "runs"):
+            run["trials"] = _by_column(run.get("trials"))
         for gate in _items(data, "cases", "verdicts", "gates"):
             gate.update(family=len(_items(data, "cases", "verdicts", "gates")), p_value=None)
     data["schema_version"] = SCHEMA_VERSION
@@ -45,6 +48,15 @@ def _keep_machines_apart(data: dict[str, Any]) -> None:
             strategies[-1] if controlled and isinstance(strategies, list) and strategies else None
         )
         case.update(version="", machine=fingerprint(machine), control=last)
+
+
+def _by_column(rows: Any) -> Any:
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        return rows
+    names = [field.name for field in fields(Trial)]
+    if any(set(row) != set(names) for row in rows):
+        return rows
+    return {name: [row[name] for row in rows] for name in names}
 
 
 def _items(record: dict[str, Any], *path: str) -> list[dict[str, Any]]:

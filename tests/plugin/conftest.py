@@ -85,9 +85,38 @@ class Project:
         return json.loads((self.root / name).read_text(encoding="utf-8"))
 
 
+def trials(run):
+    """The trials of a run in a result file, one object each."""
+    columns = run["trials"]
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
 @pytest.fixture
 def project(tmp_path):
     made = Project(tmp_path)
     made.write("conftest.py", CONFTEST)
     made.write("test_cases.py", CASES)
     return made
+
+
+SAVED_CASES = """
+import pytest
+from tests.saved_cases import SAVED
+
+@pytest.mark.ansor_bench()
+@pytest.mark.parametrize("case", SAVED[:1], ids=str)
+def test_case(ansor_bench, case):
+    ansor_bench(case)
+"""
+
+
+@pytest.fixture
+def saved(project):
+    """A project that replays a saved result: all that comes after the runs, in two seconds."""
+    from pytest_ansorbench.storage import write_result
+    from tests.saved_cases import SAVED, result_of
+
+    project.write("conftest.py", "")
+    project.write("test_cases.py", SAVED_CASES)
+    write_result(result_of(SAVED), project.root / "saved.json")
+    return project

@@ -6,37 +6,40 @@ import json
 
 import pytest
 
-QUICK = ("--ansor-repeats=3",)
+REPLAY = "--ansor-replay=saved.json"
 
 
 @pytest.fixture
-def saved(project):
-    outcome = project.bench(*QUICK, "--ansor-save=main")
+def stored(saved):
+    """The saved result, stored as the baseline `main`."""
+    outcome = saved.bench(REPLAY, "--ansor-save=main")
     assert outcome.code == 0, outcome.text
-    return project
+    return saved
 
 
-def baseline(project):
-    return project.root / ".ansor_bench" / "0001_main.json"
-
-
-def alter(project, change):
+def alter(project, change, name=".ansor_bench/0001_main.json"):
     """Rewrite the baseline."""
-    data = json.loads(baseline(project).read_text())
+    path = project.root / name
+    data = json.loads(path.read_text())
     change(data)
-    baseline(project).write_text(json.dumps(data))
+    path.write_text(json.dumps(data))
 
 
-def speed_up(data, factor):
-    """Make the candidate's kernels of the earlier result faster than they were."""
+def speed_up(data, factor, strategies=("fast",)):
+    """Make kernels of a result faster than they were."""
     for run in data["cases"][0]["runs"]:
-        if run["strategy"] == "two":
+        if run["strategy"] in strategies:
             run["final"]["latencies_s"] = [each / factor for each in run["final"]["latencies_s"]]
 
 
+def elsewhere(data):
+    """Have a result come from another machine."""
+    next(iter(data["machines"].values())).update(cpu="another")
+
+
 @pytest.mark.parametrize("wanted", ["", "=main", "=1", "=0001", "=.ansor_bench/0001_main.json"])
-def test_a_result_is_compared_by_name_number_or_path(saved, wanted):
-    outcome = saved.bench(*QUICK, f"--ansor-compare{wanted}")
+def test_a_result_is_compared_by_name_number_or_path(stored, wanted):
+    outcome = stored.bench(REPLAY, f"--ansor-compare{wanted}")
     assert outcome.code == 0, outcome.text
     assert "ansor bench compared with 0001_main.json" in outcome.out
     table = outcome.out.split("compared with")[1]
@@ -44,83 +47,97 @@ def test_a_result_is_compared_by_name_number_or_path(saved, wanted):
         assert f"  {figure}  " in table
 
 
-def test_a_figure_that_got_worse_fails_its_own_test(saved):
-    alter(saved, lambda data: speed_up(data, 1000))
-    outcome = saved.bench(
-        *QUICK,
+def test_a_live_session_is_compared_with_one_before(project):
+    assert project.bench("--ansor-save=main").code == 0
+    outcome = project.bench("--ansor-compare=main", "--ansor-compare-fail=throughput:99%")
+    assert outcome.code == 0, outcome.text
+    assert "doubling  one         throughput" in outcome.out.split("compared with")[1]
+    assert "another machine" not in outcome.out
+
+
+def test_a_figure_that_got_worse_fails_its_own_test(stored):
+    alter(stored, lambda data: speed_up(data, 1.1))
+    outcome = stored.bench(
+        REPLAY,
         "--ansor-compare=main",
         "--ansor-compare-fail=throughput_ratio:3%",
-        "--ansor-compare-fail=search_ratio:90%",
+        "--ansor-compare-fail=search_ratio:5%",
         "--junitxml=junit.xml",
     )
     assert outcome.code == 1, outcome.text
     failure = outcome.out.split("FAILURES")[1]
-    assert "doubling, two against the earlier result: throughput_ratio now over before" in failure
+    assert "a, fast against the earlier result: throughput_ratio now over before = 0.91" in failure
     assert "falls short of the limit 0.97: broken" in failure
-    assert "throughput_ratio now over before" in (saved.root / "junit.xml").read_text()
+    assert "search_ratio now over before" not in failure
+    assert "throughput_ratio now over before" in (stored.root / "junit.xml").read_text()
 
 
-def test_within_what_is_allowed_it_passes(saved):
-    alter(saved, lambda data: speed_up(data, 1 / 1000))
-    outcome = saved.bench(
-        *QUICK, "--ansor-compare=main", "--ansor-compare-fail=throughput_ratio:3%"
+def test_within_what_is_allowed_it_passes(stored):
+    alter(stored, lambda data: speed_up(data, 1.1))
+    outcome = stored.bench(
+        REPLAY, "--ansor-compare=main", "--ansor-compare-fail=throughput_ratio:15%"
     )
     assert outcome.code == 0, outcome.text
 
 
-def test_limits_of_a_test_stand_in_its_marker(saved):
-    alter(saved, lambda data: speed_up(data, 1000))
-    cases = (saved.root / "test_cases.py").read_text()
-    saved.write(
-        "test_cases.py", cases.replace("trials=4", "trials=4, compare_fail='throughput_ratio:3%'")
-    )
-    assert saved.bench(*QUICK, "--ansor-compare=main").code == 1
+def test_limits_of_a_test_stand_in_its_marker(stored):
+    alter(stored, lambda data: speed_up(data, 1.1))
+    cases = (stored.root / "test_cases.py").read_text()
+    marked = "bench(compare_fail='throughput_ratio:3%')"
+    stored.write("test_cases.py", cases.replace("bench()", marked))
+    assert stored.bench(REPLAY, "--ansor-compare=main").code == 1
 
 
-def test_seconds_are_gated_on_the_same_machine_only(saved):
-    arguments = (*QUICK, "--ansor-compare=main", "--ansor-compare-fail=throughput:3%")
-    slower = lambda data: [  # noqa: E731
-        run["final"].update(latencies_s=[1e3 * each for each in run["final"]["latencies_s"]])
-        for run in data["cases"][0]["runs"]
-    ]
-    alter(saved, slower)
-    assert saved.bench(*arguments).code == 0
-    alter(saved, lambda data: next(iter(data["machines"].values())).update(cpu="another"))
-    outcome = saved.bench(*arguments)
+def test_seconds_are_gated_on_the_same_machine_only(stored):
+    arguments = (REPLAY, "--ansor-compare=main", "--ansor-compare-fail=throughput:3%")
+    both = ("default", "fast")
+    alter(stored, lambda data: speed_up(data, 1 / 2, both))
+    assert stored.bench(*arguments).code == 0
+    alter(stored, elsewhere)
+    outcome = stored.bench(*arguments)
     assert outcome.code == 1
-    assert "the earlier result is from another machine (cpu: another is now" in outcome.out
-    assert saved.bench(*arguments, "--ansor-any-machine").code == 0
+    assert "the earlier result is from another machine (cpu: another is now made up)" in outcome.out
+    assert stored.bench(*arguments, "--ansor-any-machine").code == 0
 
 
-def test_what_may_jitter_does_not_make_another_machine(saved):
+def test_ratios_are_gated_on_any_machine(stored):
+    alter(stored, lambda data: speed_up(data, 1 / 2, ("default", "fast")))
+    alter(stored, elsewhere)
+    arguments = (REPLAY, "--ansor-compare=main", "--ansor-compare-fail=throughput_ratio:3%")
+    assert stored.bench(*arguments).code == 0
+    alter(stored, lambda data: speed_up(data, 1.1))
+    assert stored.bench(*arguments).code == 1
+
+
+def test_what_may_jitter_does_not_make_another_machine(stored):
     jitter = {"release": "other", "memory_bytes": 1, "python": "0.0", "packages": {}}
-    alter(saved, lambda data: next(iter(data["machines"].values())).update(jitter))
-    outcome = saved.bench(*QUICK, "--ansor-compare=main", "--ansor-compare-fail=search_time:99%")
+    alter(stored, lambda data: next(iter(data["machines"].values())).update(jitter))
+    outcome = stored.bench(REPLAY, "--ansor-compare=main", "--ansor-compare-fail=search_time:5%")
     assert outcome.code == 0, outcome.text
     assert "another machine" not in outcome.out
 
 
-def test_a_changed_case_is_incomparable_and_no_regression(saved):
-    alter(saved, lambda data: data["cases"][0].update(version="0123456789ab"))
-    arguments = (*QUICK, "--ansor-compare=main", "--ansor-compare-fail=search_ratio:5%")
-    outcome = saved.bench(*arguments)
+def test_a_changed_case_is_incomparable_and_no_regression(stored):
+    alter(stored, lambda data: data["cases"][0].update(version="0123456789ab"))
+    arguments = (REPLAY, "--ansor-compare=main", "--ansor-compare-fail=search_ratio:5%")
+    outcome = stored.bench(*arguments)
     assert outcome.code == 0, outcome.text
-    assert "doubling: not compared: its program changed, version 0123456789ab is now" in outcome.out
-    assert "UndecidedWarning: doubling: not compared with the earlier result" in outcome.out
-    assert saved.bench(*arguments, "--ansor-strict").code == 1
+    assert "a: not compared: its program changed, version 0123456789ab is now 1" in outcome.out
+    assert "UndecidedWarning: a: not compared with the earlier result" in outcome.out
+    assert stored.bench(*arguments, "--ansor-strict").code == 1
 
 
-def test_the_baseline_is_read_before_anything_is_saved(saved):
-    outcome = saved.bench(*QUICK, "--ansor-compare", "--ansor-save=pr")
+def test_the_baseline_is_read_before_anything_is_saved(stored):
+    outcome = stored.bench(REPLAY, "--ansor-compare", "--ansor-save=pr")
     assert "compared with 0001_main.json" in outcome.out
     assert "0002_pr.json" in outcome.out
-    assert "compared with 0002_pr.json" in saved.bench(*QUICK, "--ansor-compare").out
+    assert "compared with 0002_pr.json" in stored.bench(REPLAY, "--ansor-compare").out
 
 
-def test_autosave_names_a_result_after_commit_and_time(project):
-    outcome = project.bench(*QUICK, "--ansor-autosave")
+def test_autosave_names_a_result_after_commit_and_time(saved):
+    outcome = saved.bench(REPLAY, "--ansor-autosave")
     assert outcome.code == 0, outcome.text
-    [path] = (project.root / ".ansor_bench").glob("0001_unversioned_*_*.json")
+    [path] = (saved.root / ".ansor_bench").glob("0001_unversioned_*_*.json")
     assert f"saved: {path}" in outcome.out
 
 
@@ -133,14 +150,11 @@ def test_autosave_names_a_result_after_commit_and_time(project):
             ["--ansor-compare-fail=search_ratio:5%"],
             "bad --ansor-compare-fail 'search_ratio:5%': expected --ansor-compare with it",
         ),
-        (
-            ["--ansor-compare=test_cases.py"],
-            "bad result file 'test_cases.py': expected JSON",
-        ),
+        (["--ansor-compare=test_cases.py"], "bad result file 'test_cases.py': expected JSON"),
         (["--ansor-compare-fail=speed"], "e.g. search_ratio:5%"),
     ],
 )
-def test_what_cannot_be_compared_is_told_before_anything_runs(project, arguments, what):
-    outcome = project.bench(*arguments)
+def test_what_cannot_be_compared_is_told_before_anything_runs(saved, arguments, what):
+    outcome = saved.bench(REPLAY, *arguments)
     assert outcome.code == 4
     assert what in outcome.err

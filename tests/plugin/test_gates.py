@@ -6,93 +6,121 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-# Fewer repeats cannot break a gate, however bad the figure.
-ENOUGH = "--ansor-repeats=3"
+# Five saved runs of a candidate that takes half the time, with kernels as fast.
+REPLAY = "--ansor-replay=saved.json"
+BROKEN = "--ansor-min-throughput-ratio=2"
+HOLDS = "--ansor-max-search-ratio=0.9"
+UNDECIDED = "--ansor-max-search-ratio=0.497"  # missed by less than the noise threshold
 
-# No candidate is ten thousand times as fast as a reference, and none is that much slower.
-BROKEN = "--ansor-min-throughput-ratio=10000"
-HOLDS = "--ansor-min-throughput-ratio=0.0001"
+
+def test_a_broken_gate_of_a_live_search_fails_its_test(project):
+    # No candidate is ten thousand times as fast; below three repeats no gate could be broken.
+    outcome = project.bench("--ansor-repeats=3", "--ansor-min-throughput-ratio=10000")
+    assert outcome.code == 1, outcome.text
+    assert "doubling, two against one: throughput ratio = " in outcome.out.split("FAILURES")[1]
 
 
-def test_a_broken_gate_fails_its_test_with_figures_limit_and_row(project):
-    outcome = project.bench(
-        ENOUGH, BROKEN, "--ansor-max-search-ratio=10000", "--junitxml=junit.xml"
-    )
+def test_a_broken_gate_fails_its_test_with_figures_limit_and_row(saved):
+    outcome = saved.bench(REPLAY, BROKEN, HOLDS, "--junitxml=junit.xml")
     assert outcome.code == 1, outcome.text
     failure = outcome.out.split("FAILURES")[1]
-    assert "doubling, two against one: throughput ratio = " in failure
-    assert "10000" in failure
-    assert "broken" in failure
-    assert "search ratio (s)" not in failure
+    assert (
+        "a, fast against default: throughput ratio = 1.00 [1.00, 1.00] falls short of the limit "
+        "2.00: broken"
+    ) in failure
+    assert "search ratio S" not in failure
     assert "Traceback" not in failure
     assert "1 (ref)" in failure
-    report = ET.parse(project.root / "junit.xml").getroot()
+    report = ET.parse(saved.root / "junit.xml").getroot()
     assert report.find(".//failure") is not None
     properties = {p.get("name"): p.get("value") for p in report.iter("property")}
-    assert properties["ansor_two_verdict"] == "broken"
-    assert float(properties["ansor_two_throughput_ratio"]) > 0
+    assert properties["ansor_fast_verdict"] == "broken"
+    assert float(properties["ansor_fast_throughput_ratio"]) == 1.0
 
 
-def test_a_gate_that_holds_passes(project):
-    outcome = project.bench(ENOUGH, HOLDS)
+def test_a_gate_that_holds_passes(saved):
+    outcome = saved.bench(REPLAY, HOLDS)
     assert outcome.code == 0, outcome.text
     assert "holds" in outcome.out
-    assert "1 warning" not in outcome.out  # of pytest's; the machine's is another matter
+    assert "1 warning" not in outcome.out
 
 
-def test_an_undecided_gate_passes_with_a_warning_and_fails_when_strict(project):
-    lenient = project.bench("--ansor-min-throughput-ratio=0.9")
+def test_an_undecided_gate_passes_with_a_warning_and_fails_when_strict(saved):
+    lenient = saved.bench(REPLAY, UNDECIDED)
     assert lenient.code == 0, lenient.text
-    assert "UndecidedWarning: doubling, two against one: throughput ratio" in lenient.out
-    strict = project.bench("--ansor-min-throughput-ratio=0.9", "--ansor-strict")
+    assert "UndecidedWarning: a, fast against default: search ratio S = 0.50" in lenient.out
+    strict = saved.bench(REPLAY, UNDECIDED, "--ansor-strict")
     assert strict.code == 1, strict.text
-    assert "undecided" in strict.out
+    assert "exceeds the limit 0.497 by less than 1%: undecided" in strict.out
 
 
-def test_a_gate_with_nothing_to_compare_fails(project):
-    outcome = project.bench(HOLDS, "--ansor-strategy=one")
+def test_the_noise_threshold_is_a_setting(saved):
+    outcome = saved.bench(REPLAY, UNDECIDED, "--ansor-noise=0.001")
+    assert outcome.code == 1, outcome.text
+    assert "exceeds the limit 0.497: broken" in outcome.out
+
+
+def test_a_gate_with_nothing_to_compare_fails(saved):
+    outcome = saved.bench(REPLAY, HOLDS, "--ansor-strategy=default")
     assert outcome.code == 1
-    assert "nothing to compare: one names no candidate, but a gate is set" in outcome.out
+    assert "nothing to compare: default names no candidate, but a gate is set" in outcome.out
 
 
-def test_one_strategy_without_a_gate_is_just_measured(project):
-    outcome = project.bench("--ansor-strategy=one")
+def test_one_strategy_without_a_gate_is_just_shown(saved):
+    outcome = saved.bench(REPLAY, "--ansor-strategy=default")
     assert outcome.code == 0, outcome.text
-    assert "doubling" in outcome.out
+    assert "default" in outcome.out
 
 
 @pytest.mark.parametrize("where", ["marker", "ini"])
-def test_limits_come_from_marker_and_ini_too(project, where):
+def test_limits_come_from_marker_and_ini_too(saved, where):
     if where == "marker":
-        cases = (project.root / "test_cases.py").read_text()
-        project.write(
-            "test_cases.py", cases.replace("trials=4", "trials=4, min_throughput_ratio=10000")
-        )
+        cases = (saved.root / "test_cases.py").read_text()
+        saved.write("test_cases.py", cases.replace("bench()", "bench(min_throughput_ratio=2)"))
     else:
-        project.write("pytest.ini", "[pytest]\nansor_min_throughput_ratio = 10000\n")
-    outcome = project.bench(ENOUGH)
+        saved.write("pytest.ini", "[pytest]\nansor_min_throughput_ratio = 2\n")
+    outcome = saved.bench(REPLAY)
     assert outcome.code == 1
-    assert "limit 10000" in outcome.out
+    assert "limit 2.00" in outcome.out
 
 
-def test_false_alarms_are_shared_out_among_the_gates_of_the_session(project):
-    project.write(
-        "test_cases.py",
-        (project.root / "test_cases.py").read_text()
-        + "\n\n@pytest.mark.ansor_bench(trials=4, round=2, strategy='one,two')\n"
-        "def test_again(ansor_bench):\n"
-        "    result = ansor_bench(Doubling())\n"
-        "    assert [g.family for v in result.verdicts for g in v.gates] == [4, 4]\n",
-    )
-    outcome = project.bench(
-        "--ansor-repeats=1", "--ansor-max-search-ratio=2", "--ansor-min-throughput-ratio=0.1"
+def test_false_alarms_are_shared_out_among_the_gates_of_the_session(saved):
+    cases = (saved.root / "test_cases.py").read_text()
+    saved.write("test_cases.py", cases.replace("SAVED[:1]", "SAVED"))
+    outcome = saved.bench(
+        REPLAY, HOLDS, "--ansor-min-throughput-ratio=0.1", "--ansor-json=out.json"
     )
     assert outcome.code == 0, outcome.text
+    gates = [
+        gate
+        for case in saved.json("out.json")["cases"]
+        for verdict in case["verdicts"]
+        for gate in verdict["gates"]
+    ]
+    assert [gate["family"] for gate in gates] == [6] * 6
+    alone = saved.bench(REPLAY, HOLDS, "--ansor-case=b", "--ansor-json=out.json")
+    assert alone.code == 0, alone.text
+    [case] = saved.json("out.json")["cases"]
+    assert case["verdicts"][0]["gates"][0]["family"] == 1
+
+
+@pytest.mark.parametrize(
+    ("goal", "target"), [("50%", "50% of the way from the reference's first"), ("0.4", "0.4 GFL")]
+)
+def test_the_goal_is_a_setting(saved, goal, target):
+    outcome = saved.bench(REPLAY, f"--ansor-goal={goal}")
+    assert outcome.code == 0, outcome.text
+    assert f"target: {target}" in outcome.out
+    bad = saved.bench(REPLAY, "--ansor-goal=best")
+    assert bad.code == 4
+    assert "bad --ansor-goal 'best': expected median, a share of" in bad.err
 
 
 def test_a_control_is_shown_explained_and_not_gated(project):
-    outcome = project.bench(ENOUGH, BROKEN, "--ansor-control", "--ansor-json=result.json")
-    assert outcome.code == 1, outcome.text
+    outcome = project.bench(
+        "--ansor-control", "--ansor-min-throughput-ratio=10000", "--ansor-json=result.json"
+    )
+    assert outcome.code == 0, outcome.text  # one repeat leaves the gate undecided
     [case] = project.json("result.json")["cases"]
     assert case["strategies"] == ["one", "two", "one-again"]
     assert case["control"] == "one-again"

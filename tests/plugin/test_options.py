@@ -7,6 +7,7 @@ import os
 import pytest
 
 from pytest_ansorbench.records import SCHEMA_VERSION
+from tests.plugin.conftest import trials
 
 
 def runs(project, *arguments, name="result.json"):
@@ -28,7 +29,7 @@ def test_trials_round_repeats_and_seed(project):
         project, "--ansor-trials=3", "--ansor-round=1", "--ansor-repeats=3", "--ansor-seed=7"
     )
     assert sorted({run["seed"] for run in made}) == [7, 8, 9]
-    assert all(len(run["trials"]) == 3 == len(run["rounds"]) for run in made)
+    assert all(len(trials(run)) == 3 == len(run["rounds"]) for run in made)
 
 
 def test_the_round_of_a_small_budget_is_an_eighth_of_it(project):
@@ -152,7 +153,7 @@ def test_check_decides_which_outputs_are_compared(project):
             project, f"--ansor-check={which}", "--ansor-strategy=one", "--ansor-trials=2",
             "--ansor-round=2", "--ansor-repeats=1", name=f"{which}.json",
         )  # fmt: skip
-        assert [trial["status"] for trial in made[0]["trials"]] == ["ok", status]
+        assert [trial["status"] for trial in trials(made[0])] == ["ok", status]
 
 
 def test_a_memory_limit_fails_what_exceeds_it(project):
@@ -163,7 +164,7 @@ def test_a_memory_limit_fails_what_exceeds_it(project):
         "    return [scripted(('endless-build', 'fine'), name='one')]\n",
     )
     [made] = runs(project, "--ansor-memory-limit=200", "--ansor-strategy=one", "--ansor-trials=2")
-    assert [trial["status"] for trial in made["trials"]] == ["build-error", "ok"]
+    assert [trial["status"] for trial in trials(made)] == ["build-error", "ok"]
 
 
 def test_flush_cache_and_cores_reach_the_engine(project):
@@ -173,7 +174,7 @@ def test_flush_cache_and_cores_reach_the_engine(project):
         project, "--ansor-repeats=1", f"--ansor-cores={cores}", "--ansor-flush-cache=32",
         name="flushed.json",
     )  # fmt: skip
-    seconds = [min(t["run_s"] for run in made for t in run["trials"]) for made in (plain, flushed)]
+    seconds = [min(t["run_s"] for run in made for t in trials(run)) for made in (plain, flushed)]
     assert seconds[1] > seconds[0]
 
 

@@ -23,17 +23,17 @@ REPLAY = ("--ansor-replay=saved.json", "--ansor-max-search-ratio=0.9")
 
 
 @pytest.fixture
-def saved(project):
+def everything(project):
     project.write("conftest.py", "")
     project.write("test_cases.py", CASES)
     write_result(result_of(SAVED), project.root / "saved.json")
     return project
 
 
-def test_each_case_and_strategy_is_a_benchmark_with_search_seconds(saved):
-    outcome = saved.bench(*REPLAY, "--benchmark-json=benchmark.json")
+def test_each_case_and_strategy_is_a_benchmark_with_search_seconds(everything):
+    outcome = everything.bench(*REPLAY, "--benchmark-json=benchmark.json")
     assert outcome.code == 0, outcome.text
-    benchmarks = saved.json("benchmark.json")["benchmarks"]
+    benchmarks = everything.json("benchmark.json")["benchmarks"]
     assert [each["fullname"] for each in benchmarks] == [
         f"test_cases.py::test_case[{case}-{strategy}]"
         for case in "abc"
@@ -57,20 +57,20 @@ def test_each_case_and_strategy_is_a_benchmark_with_search_seconds(saved):
     assert fast["extra_info"]["verdict"] == "holds"
 
 
-def test_its_table_is_grouped_by_case(saved):
-    outcome = saved.bench(*REPLAY)
+def test_its_table_is_grouped_by_case(everything):
+    outcome = everything.bench(*REPLAY)
     assert "benchmark 'a': 2 tests" in outcome.out
     assert "test_case[a-fast]" in outcome.out
 
 
-def test_its_own_compare_works_on_them(saved):
-    assert saved.bench(*REPLAY, "--benchmark-save=main").code == 0
-    outcome = saved.bench(*REPLAY, "--benchmark-compare", "--benchmark-compare-fail=mean:5%")
+def test_its_own_compare_works_on_them(everything):
+    assert everything.bench(*REPLAY, "--benchmark-save=main").code == 0
+    outcome = everything.bench(*REPLAY, "--benchmark-compare", "--benchmark-compare-fail=mean:5%")
     assert outcome.code == 0, outcome.text
     assert "(NOW)" in outcome.out
     compared = subprocess.run(
         [sys.executable, "-m", "pytest_benchmark", "compare", "0001"],
-        cwd=saved.root,
+        cwd=everything.root,
         capture_output=True,
         text=True,
         timeout=60,
@@ -79,13 +79,13 @@ def test_its_own_compare_works_on_them(saved):
     assert "test_case[a-fast]" in compared.stdout + compared.stderr
 
 
-def test_a_test_without_parameters_is_named_by_its_case(saved):
-    saved.write(
+def test_a_test_without_parameters_is_named_by_its_case(everything):
+    everything.write(
         "test_cases.py",
         "from tests.saved_cases import SAVED\ndef test_plain(ansor_bench): ansor_bench(SAVED[0])\n",
     )
-    saved.bench(*REPLAY, "--benchmark-json=benchmark.json")
-    names = [each["name"] for each in saved.json("benchmark.json")["benchmarks"]]
+    everything.bench(*REPLAY, "--benchmark-json=benchmark.json")
+    names = [each["name"] for each in everything.json("benchmark.json")["benchmarks"]]
     assert names == ["test_plain[a-default]", "test_plain[a-fast]"]
 
 
@@ -113,14 +113,14 @@ sys.meta_path.insert(0, Refuse())
         ["-n", "2"],
     ],
 )
-def test_nothing_breaks_when_it_is_off_blocked_absent_or_impersonated(saved, arguments):
-    saved.write("hidden.py", HIDDEN)
-    saved.write(
+def test_nothing_breaks_when_it_is_off_blocked_absent_or_impersonated(everything, arguments):
+    everything.write("hidden.py", HIDDEN)
+    everything.write(
         "impostor.py",
         "def pytest_configure(config):\n"
         "    config.pluginmanager.register(object(), 'pytest-benchmark')\n",
     )
-    outcome = saved.bench(*REPLAY, *arguments, PYTHONPATH=str(saved.root))
+    outcome = everything.bench(*REPLAY, *arguments, PYTHONPATH=str(everything.root))
     assert outcome.code == 0, outcome.text
     assert "3 passed" in outcome.out
     assert "benchmark 'a'" not in outcome.out

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from pytest_ansorbench.options import OPTIONS
+from tests.plugin.conftest import trials
 
 REPOSITORY = Path(__file__).parents[2]
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
@@ -35,7 +36,7 @@ def test_the_operator_and_the_strategy_run(project):
     assert outcome.code == 0, outcome.text
     [case] = project.json("result.json")["cases"]
     assert {run["strategy"] for run in case["runs"]} == {"random", "bold"}
-    assert all(trial["status"] == "ok" for run in case["runs"] for trial in run["trials"])
+    assert all(trial["status"] == "ok" for run in case["runs"] for trial in trials(run))
 
 
 def test_every_option_is_listed_and_every_listed_option_exists():

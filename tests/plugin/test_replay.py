@@ -28,7 +28,7 @@ def test_case(ansor_bench, case):
 
 
 @pytest.fixture
-def saved(project):
+def everything(project):
     from pytest_ansorbench.storage import write_result
     from tests.saved_cases import SAVED, result_of
 
@@ -52,18 +52,18 @@ def test_a_replay_gives_the_table_of_the_session_that_was_saved(project):
     assert not (project.root / ".ansor_bench" / "journals" / "0002.jsonl").exists()
 
 
-def test_it_needs_no_tvm_and_judges_by_todays_limits(saved):
-    good = saved.bench("--ansor-replay=saved.json", "--ansor-max-search-ratio=0.9")
+def test_it_needs_no_tvm_and_judges_by_todays_limits(everything):
+    good = everything.bench("--ansor-replay=saved.json", "--ansor-max-search-ratio=0.9")
     assert good.code == 0, good.text
     assert "3 passed" in good.out
-    bad = saved.bench("--ansor-replay=saved.json", "--ansor-max-search-ratio=0.1", "-x")
+    bad = everything.bench("--ansor-replay=saved.json", "--ansor-max-search-ratio=0.1", "-x")
     assert bad.code == 1
     assert "exceeds the limit 0.10: broken" in bad.out
 
 
 @pytest.mark.parametrize("processes", ["0", "2"])
-def test_it_works_under_xdist(saved, processes):
-    outcome = saved.bench(
+def test_it_works_under_xdist(everything, processes):
+    outcome = everything.bench(
         "--ansor-replay=saved.json",
         "--ansor-max-search-ratio=0.9",
         "--ansor-compare=saved.json",
@@ -76,38 +76,38 @@ def test_it_works_under_xdist(saved, processes):
     rows = [line.split()[:2] for line in table(outcome.out).splitlines()[2:8]]
     assert rows == [[case, name] for case in ("a", "b", "c") for name in ("default", "fast")]
     assert outcome.out.count("throughput_ratio  ") == 3
-    assert [case["case"] for case in saved.json("out.json")["cases"]] == ["a", "b", "c"]
-    assert all(len(case["runs"]) == 10 for case in saved.json("out.json")["cases"])
+    assert [case["case"] for case in everything.json("out.json")["cases"]] == ["a", "b", "c"]
+    assert all(len(case["runs"]) == 10 for case in everything.json("out.json")["cases"])
 
 
-def test_several_files_are_put_together(saved):
+def test_several_files_are_put_together(everything):
     from pytest_ansorbench.storage import write_result
     from tests.saved_cases import SAVED, result_of
 
-    write_result(result_of(SAVED[:1]), saved.root / "one.json")
-    write_result(result_of(SAVED[1:]), saved.root / "two.json")
-    outcome = saved.bench("--ansor-replay=one.json", "--ansor-replay=two.json")
+    write_result(result_of(SAVED[:1]), everything.root / "one.json")
+    write_result(result_of(SAVED[1:]), everything.root / "two.json")
+    outcome = everything.bench("--ansor-replay=one.json", "--ansor-replay=two.json")
     assert outcome.code == 0, outcome.text
     assert "3 passed" in outcome.out
-    clash = saved.bench("--ansor-replay=one.json", "--ansor-replay=saved.json")
+    clash = everything.bench("--ansor-replay=one.json", "--ansor-replay=saved.json")
     assert clash.code == 4
     assert "both have the run of default on a with seed 0; they cannot be merged" in clash.err
 
 
-def test_what_is_missing_is_refused(saved):
-    saved.write("test_cases.py", CASES.replace("import SAVED", "import MORE as SAVED"))
-    outcome = saved.bench("--ansor-replay=saved.json")
+def test_what_is_missing_is_refused(everything):
+    everything.write("test_cases.py", CASES.replace("import SAVED", "import MORE as SAVED"))
+    outcome = everything.bench("--ansor-replay=saved.json")
     assert outcome.code == 1
     assert "no saved runs of the case 'd'; there are those of a, b, c" in outcome.out
     assert "1 failed, 3 passed" in outcome.out
-    outcome = saved.bench("--ansor-replay=saved.json", "--ansor-strategy=default,other")
+    outcome = everything.bench("--ansor-replay=saved.json", "--ansor-strategy=default,other")
     assert outcome.code == 1
     assert "no saved runs of the strategy 'other' on a; there are those of default, fast" in (
         outcome.out
     )
 
 
-def test_a_file_that_is_not_there_is_told(saved):
-    outcome = saved.bench("--ansor-replay=nowhere.json")
+def test_a_file_that_is_not_there_is_told(everything):
+    outcome = everything.bench("--ansor-replay=nowhere.json")
     assert outcome.code == 4
     assert "bad result file 'nowhere.json': expected an existing file" in outcome.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import time
@@ -11,6 +12,7 @@ import pytest
 
 from pytest_ansorbench.storage import read_journal
 from pytest_ansorbench.storage.entries import FinalEntry, RoundEntry
+from tests.plugin.conftest import CASES, Project, trials
 
 BUDGET = ("--ansor-trials=8", "--ansor-round=1", "--ansor-repeats=2", "--ansor-json=result.json")
 
@@ -58,6 +60,23 @@ def stop_at(process, path, wanted, how):
     return out
 
 
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory):
+    """A project whose session was killed."""
+    made = Project(tmp_path_factory.mktemp("killed"))
+    made.write("conftest.py", CONFTEST)
+    made.write("test_cases.py", CASES)
+    stop_at(start(made), journal(made), 6, signal.SIGKILL)
+    return made
+
+
+@pytest.fixture
+def interrupted(killed, tmp_path):
+    """A copy of it, to go on with."""
+    shutil.copytree(killed.root, tmp_path, dirs_exist_ok=True)
+    return Project(tmp_path)
+
+
 def test_killed_again_and_again_it_comes_to_the_same_end(long):
     path = journal(long)
     seen = 0
@@ -79,20 +98,19 @@ def test_killed_again_and_again_it_comes_to_the_same_end(long):
     [case] = long.json("result.json")["cases"]
     assert len(case["runs"]) == 4
     for run in case["runs"]:
-        assert [trial["index"] for trial in run["trials"]] == list(range(8))
-        times = [trial["search_s"] for trial in run["trials"]]
+        assert [trial["index"] for trial in trials(run)] == list(range(8))
+        times = [trial["search_s"] for trial in trials(run)]
         assert times == sorted(times)
         mine = [e for e in rounds if (e.strategy, e.seed) == (run["strategy"], run["seed"])]
-        assert [trial["latencies_s"] for trial in run["trials"]] == [
+        assert [trial["latencies_s"] for trial in trials(run)] == [
             list(trial.latencies_s) for entry in mine for trial in entry.trials
         ]
         assert [r["decisions"]["learnt"] for r in run["rounds"]] == list(range(1, 9))
 
 
-def test_arms_go_on_in_turn(long):
-    path = journal(long)
-    stop_at(start(long), path, 6, signal.SIGKILL)
-    assert long.bench(*BUDGET, "--ansor-resume").code == 0
+def test_arms_go_on_in_turn(interrupted):
+    path = journal(interrupted)
+    assert interrupted.bench(*BUDGET, "--ansor-resume").code == 0
     order = [
         (entry.strategy, entry.round.index)
         for entry in read_journal(path).entries
@@ -110,12 +128,10 @@ def test_an_interrupt_tells_how_to_go_on(long):
     assert "to go on" not in outcome.out
 
 
-def test_a_line_cut_short_is_dropped_with_a_note(long):
-    path = journal(long)
-    stop_at(start(long), path, 6, signal.SIGKILL)
-    with path.open("ab") as stream:
+def test_a_line_cut_short_is_dropped_with_a_note(interrupted):
+    with journal(interrupted).open("ab") as stream:
         stream.write(b'{"kind":"round","lab')
-    outcome = long.bench(*BUDGET, "--ansor-resume")
+    outcome = interrupted.bench(*BUDGET, "--ansor-resume")
     assert outcome.code == 0, outcome.text
     assert "a last line that was cut short (20 bytes) was dropped; its round is run again" in (
         outcome.out
@@ -130,12 +146,6 @@ def test_more_repeats_are_added_to_a_finished_run(long):
     assert journal(long).read_bytes().startswith(before)
     [case] = long.json("result.json")["cases"]
     assert sorted({run["seed"] for run in case["runs"]}) == [0, 1]
-
-
-@pytest.fixture
-def interrupted(long):
-    stop_at(start(long), journal(long), 6, signal.SIGKILL)
-    return long
 
 
 @pytest.mark.parametrize(

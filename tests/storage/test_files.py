@@ -197,13 +197,21 @@ FAULTS: list[tuple[Callable[[Any], object], str]] = [
     (lambda v: run(v).update(seed="x"), r"bad cases\[0\].runs\[0\].seed 'x'"),
     (lambda v: run(v).update(case="y"), r"bad cases\[0\].runs\[0\].case 'y'"),
     (lambda v: run(v).update(strategy="y"), r"bad cases\[0\].runs\[0\].strategy 'y'"),
-    (lambda v: trial(v).update(latencies_s=[]), r"trials\[0\].latencies_s \(\): expected at least"),
-    (lambda v: trial(v).update(latencies_s=[0]), r"trials\[0\].latencies_s \(0.0,\): expected"),
-    (lambda v: trial(v).update(latencies_s=[-1, 1]), r"trials\[0\].latencies_s"),
-    (lambda v: trial(v).update(latencies_s=["inf"]), r"trials\[0\].latencies_s"),
-    (lambda v: trial(v).update(status="run-error"), r"expected no samples for status 'run-error'"),
+    (lambda v: first_trial(v, latencies_s=[]), r"trials\[0\].latencies_s \(\): expected at least"),
+    (lambda v: first_trial(v, latencies_s=[0]), r"trials\[0\].latencies_s \(0.0,\): expected"),
+    (lambda v: first_trial(v, latencies_s=[-1, 1]), r"trials\[0\].latencies_s"),
+    (lambda v: first_trial(v, latencies_s=["inf"]), r"trials\[0\].latencies_s"),
+    (lambda v: first_trial(v, status="run-error"), r"expected no samples for status 'run-error'"),
     (lambda v: run(v)["final"].update(latencies_s=[]), r"runs\[0\].final.latencies_s"),
     (lambda v: v["cases"][0].update(strategies=["default"] * 2), r"bad cases\[0\].strategies"),
+    (lambda v: v["cases"][0].update(control="slow"), r"bad cases\[0\].control 'slow'"),
+    (lambda v: v["cases"][0].update(machine="other"), r"bad cases\[0\].machine 'other'"),
+    (lambda v: run(v)["trials"]["index"].pop(), r"trials.index .*: expected a list as long as"),
+    (lambda v: run(v)["trials"].pop("round"), r"trials .*: expected an object with the lists"),
+    (lambda v: run(v)["trials"].update(extra=[]), r"trials .*: expected an object with the lists"),
+    (lambda v: first_trial(v, search_s="soon"), r"trials.search_s\[0\] 'soon': expected a finite"),
+    (lambda v: first_trial(v, index=True), r"trials.index\[0\] True: expected a whole number"),
+    (lambda v: first_trial(v, latencies_s=["x"]), r"trials.latencies_s\[0\]\[0\] 'x'"),
     (
         lambda v: v["cases"][0].update(strategies=["fast", "default"]),
         r"verdicts\[0\].comparison.candidate.strategy 'fast'",
@@ -215,8 +223,9 @@ def run(values: Any) -> Any:
     return values["cases"][0]["runs"][0]
 
 
-def trial(values: Any) -> Any:
-    return run(values)["trials"][0]
+def first_trial(values: Any, **fields: Any) -> None:
+    for name, value in fields.items():
+        run(values)["trials"][name][0] = value
 
 
 def change(path: Path, by: Callable[[Any], object]) -> None:

@@ -22,6 +22,10 @@ def as_version_2(data: dict) -> None:  # type: ignore[type-arg]
         for verdict in case["verdicts"]:
             for gate in verdict["gates"]:
                 del gate["family"], gate["p_value"]
+        for run in case["runs"]:
+            columns = run["trials"]
+            rows = zip(*columns.values(), strict=True)
+            run["trials"] = [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 def as_version_1(data: dict) -> None:  # type: ignore[type-arg]
