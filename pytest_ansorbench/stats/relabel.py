@@ -135,8 +135,11 @@ def sharpened(
 
     Returns:
         `counted`, unless it is the smallest there is and still not small enough: then the tail
-        of Student's t with the smaller group's degrees of freedom, if that is smaller.
+        of Student's t with the smaller group's degrees of freedom, if that is smaller. What is
+        infinitely bad, like a candidate without any kernel, is no matter of chance: 0.
     """
+    if excess == math.inf:
+        return 0.0
     if level >= smallest or counted > smallest * 1.5 or error is None or fewest < 2:
         return counted
     t = excess / error if error > 0.0 else math.inf

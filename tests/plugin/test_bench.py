@@ -48,7 +48,7 @@ def test_real_searches_of_two_strategies_end_in_a_table(project):
         "--ansor-strategy=default,etc,random",
         "--ansor-trials=4",
         "--ansor-round=2",
-        "--ansor-repeats=2",
+        "--ansor-repeats=1",
         "--ansor-final-samples=2",
         "--ansor-json=result.json",
         "-v",
@@ -60,10 +60,9 @@ def test_real_searches_of_two_strategies_end_in_a_table(project):
     assert cells[-1][0] == "geometric mean"
     assert "phase=warm-up" in outcome.out
     runs = [run for case in project.json("result.json")["cases"] for run in case["runs"]]
-    assert len(runs) == 2 * 3 * 2
+    assert len(runs) == 2 * 3
     assert all(1 <= len(trials(run)) <= 4 for run in runs)
     assert all(len(run["final"]["latencies_s"]) == 2 for run in runs)
-    assert {run["seed"] for run in runs} == {0, 1}
 
 
 def test_without_the_option_cases_are_skipped_with_a_reason_and_without_tvm(project):

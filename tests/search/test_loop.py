@@ -166,8 +166,7 @@ def test_a_run_without_a_valid_trial_has_no_winner(engine):
     finished(each)
     assert each.winner is None
     assert each.best_gflops == 0
-    each.record_final(None)
-    final = each.record().final
+    final = each.final(None)
     assert (final.trial, final.status, final.latencies_s) == (None, "run-error", ())
 
 
@@ -175,8 +174,7 @@ def test_the_winner_is_the_fastest_valid_trial(engine):
     each = search(Doubling(), scripted(("wrong", "fine")), engine, trials=2, round_trials=2)
     finished(each)
     [outcome] = engine.remeasure([each.winner], Doubling().check(), samples=3)
-    each.record_final(outcome)
-    final = each.record().final
+    final = each.final(outcome)
     assert (final.trial, final.status, len(final.latencies_s)) == (1, "ok", 3)
 
 

@@ -10,7 +10,14 @@ import pytest
 from pytest_ansorbench.search import ResumeError, Search
 from pytest_ansorbench.search.candidates import CandidateError, pack, unpack
 from pytest_ansorbench.search.random_state import PrivateRandomState
-from pytest_ansorbench.strategies import Registry, Strategy, XGBoostModel
+from pytest_ansorbench.strategies import (
+    ExploreThenCommit,
+    Registry,
+    SteeredEvolution,
+    StockEvolution,
+    Strategy,
+    XGBoostModel,
+)
 from pytest_ansorbench.workloads import BatchMatmul
 from tests.faults import Doubling
 from tests.proposers import scripted
@@ -40,14 +47,35 @@ def stepped(each, rounds):
     return entries
 
 
-def early_model(name: str) -> Strategy:
-    """A strategy whose cost model counts from the first round on."""
-    return dataclasses.replace(Registry().get(name), cost_model=XGBoostModel(warmup_samples=1))
+class Small:
+    """The engine with a population that takes a second, not ten."""
+
+    def engine(self):
+        from tvm.s_tir.meta_schedule.search_strategy import EvolutionarySearch
+
+        return EvolutionarySearch(population_size=64, init_min_unmeasured=16, genetic_num_iters=2)
+
+
+@dataclasses.dataclass(frozen=True)
+class SmallStock(Small, StockEvolution):
+    """The stock search, smaller."""
+
+
+@dataclasses.dataclass(frozen=True)
+class SmallSteered(Small, SteeredEvolution):
+    """The steered one, smaller."""
+
+
+EARLY = XGBoostModel(warmup_samples=1)  # the cost model counts from the first round on
+STRATEGIES = {
+    "default": Strategy("default", proposer=SmallStock(), cost_model=EARLY),
+    "etc": Strategy("etc", proposer=SmallSteered(ExploreThenCommit(1, 1)), cost_model=EARLY),
+}
 
 
 @pytest.mark.parametrize("name", ["default", "etc"])
 def test_cost_model_measured_set_and_policies_are_rebuilt(engine, name):
-    strategy = early_model(name)
+    strategy = STRATEGIES[name]
     first = search(MATMUL, strategy, engine, trials=24, round_trials=6)
     entries = stepped(first, 3)
     again = search(MATMUL, strategy, engine, trials=24, round_trials=6, resumed=entries)
@@ -76,13 +104,13 @@ def test_without_a_journal_measured_programs_would_be_proposed_again(engine):
     """The control of the test above: what it looks for does happen where nothing is recalled."""
     from tvm_ffi import structural_hash
 
-    class Forgetful(type(early_model("default").proposer)):
+    class Forgetful(SmallStock):
         def start(self, setup):
             proposer = super().start(setup)
             proposer.recall = lambda candidates: None
             return proposer
 
-    strategy = dataclasses.replace(early_model("default"), proposer=Forgetful())
+    strategy = dataclasses.replace(STRATEGIES["default"], proposer=Forgetful())
     entries = stepped(search(MATMUL, strategy, engine, trials=48, round_trials=16), 2)
     again = search(MATMUL, strategy, engine, trials=48, round_trials=16, resumed=entries)
     mod = again._task.mod
@@ -97,9 +125,9 @@ def test_without_a_journal_measured_programs_would_be_proposed_again(engine):
 
 
 def test_random_numbers_go_on_where_they_were(engine):
-    first = search(MATMUL, Registry().get("etc"), engine, trials=8, round_trials=4)
+    first = search(MATMUL, STRATEGIES["etc"], engine, trials=8, round_trials=4)
     entries = stepped(first, 1)
-    again = search(MATMUL, Registry().get("etc"), engine, trials=8, round_trials=4, resumed=entries)
+    again = search(MATMUL, STRATEGIES["etc"], engine, trials=8, round_trials=4, resumed=entries)
     assert again._random_state.dump() == first._random_state.dump()
     assert again._rng.bit_generator.state == first._rng.bit_generator.state
 

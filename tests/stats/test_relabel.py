@@ -131,3 +131,4 @@ def test_where_counting_ends_students_t_goes_on() -> None:
     assert sharpened(least, least, 5, 1e-4, 1.0, 0.0) == 0.0
     assert sharpened(least, least, 5, 1e-4, 0.01, 0.1) == least  # t says less than the count
     assert sharpened(least, least, 5, 1e-4, 1.0, None) == least
+    assert sharpened(1 / 6, 1 / 6, 2, 0.01, math.inf, None) == 0.0
