@@ -101,22 +101,33 @@ def project(tmp_path):
 
 SAVED_CASES = """
 import pytest
-from tests.saved_cases import SAVED
+from tests.saved_cases import MORE, SAVED
 
 @pytest.mark.ansor_bench()
-@pytest.mark.parametrize("case", SAVED[:1], ids=str)
+@pytest.mark.parametrize("case", {cases}, ids=str)
 def test_case(ansor_bench, case):
     ansor_bench(case)
 """
 
 
-@pytest.fixture
-def saved(project):
-    """A project that replays a saved result: all that comes after the runs, in two seconds."""
+def replaying(project, cases):
+    """Let a project replay a saved result: all that comes after the runs, in two seconds."""
     from pytest_ansorbench.storage import write_result
     from tests.saved_cases import SAVED, result_of
 
     project.write("conftest.py", "")
-    project.write("test_cases.py", SAVED_CASES)
+    project.write("test_cases.py", SAVED_CASES.format(cases=cases))
     write_result(result_of(SAVED), project.root / "saved.json")
     return project
+
+
+@pytest.fixture
+def saved(project):
+    """One case of a saved result."""
+    return replaying(project, "SAVED[:1]")
+
+
+@pytest.fixture
+def everything(project):
+    """All three cases of it."""
+    return replaying(project, "SAVED")

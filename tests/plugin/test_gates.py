@@ -84,23 +84,21 @@ def test_limits_come_from_marker_and_ini_too(saved, where):
     assert "limit 2.00" in outcome.out
 
 
-def test_false_alarms_are_shared_out_among_the_gates_of_the_session(saved):
-    cases = (saved.root / "test_cases.py").read_text()
-    saved.write("test_cases.py", cases.replace("SAVED[:1]", "SAVED"))
-    outcome = saved.bench(
+def test_false_alarms_are_shared_out_among_the_gates_of_the_session(everything):
+    outcome = everything.bench(
         REPLAY, HOLDS, "--ansor-min-throughput-ratio=0.1", "--ansor-json=out.json"
     )
     assert outcome.code == 0, outcome.text
     gates = [
         gate
-        for case in saved.json("out.json")["cases"]
+        for case in everything.json("out.json")["cases"]
         for verdict in case["verdicts"]
         for gate in verdict["gates"]
     ]
     assert [gate["family"] for gate in gates] == [6] * 6
-    alone = saved.bench(REPLAY, HOLDS, "--ansor-case=b", "--ansor-json=out.json")
+    alone = everything.bench(REPLAY, HOLDS, "--ansor-case=b", "--ansor-json=out.json")
     assert alone.code == 0, alone.text
-    [case] = saved.json("out.json")["cases"]
+    [case] = everything.json("out.json")["cases"]
     assert case["verdicts"][0]["gates"][0]["family"] == 1
 
 

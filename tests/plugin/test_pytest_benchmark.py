@@ -7,27 +7,7 @@ import sys
 
 import pytest
 
-from pytest_ansorbench.storage import write_result
-from tests.saved_cases import SAVED, result_of
-
-CASES = """
-import pytest
-from tests.saved_cases import SAVED
-
-@pytest.mark.parametrize("case", SAVED, ids=str)
-def test_case(ansor_bench, case):
-    ansor_bench(case)
-"""
-
 REPLAY = ("--ansor-replay=saved.json", "--ansor-max-search-ratio=0.9")
-
-
-@pytest.fixture
-def everything(project):
-    project.write("conftest.py", "")
-    project.write("test_cases.py", CASES)
-    write_result(result_of(SAVED), project.root / "saved.json")
-    return project
 
 
 def test_each_case_and_strategy_is_a_benchmark_with_search_seconds(everything):

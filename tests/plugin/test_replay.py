@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+from tests.plugin.conftest import replaying
+
 NO_TVM = """
 import sys
 
@@ -16,26 +18,6 @@ class Refuse:
 
 sys.meta_path.insert(0, Refuse())
 """
-
-CASES = """
-import pytest
-from tests.saved_cases import SAVED
-
-@pytest.mark.parametrize("case", SAVED, ids=str)
-def test_case(ansor_bench, case):
-    ansor_bench(case)
-"""
-
-
-@pytest.fixture
-def everything(project):
-    from pytest_ansorbench.storage import write_result
-    from tests.saved_cases import SAVED, result_of
-
-    project.write("conftest.py", NO_TVM)
-    project.write("test_cases.py", CASES)
-    write_result(result_of(SAVED), project.root / "saved.json")
-    return project
 
 
 def table(text):
@@ -53,6 +35,7 @@ def test_a_replay_gives_the_table_of_the_session_that_was_saved(project):
 
 
 def test_it_needs_no_tvm_and_judges_by_todays_limits(everything):
+    everything.write("conftest.py", NO_TVM)
     good = everything.bench("--ansor-replay=saved.json", "--ansor-max-search-ratio=0.9")
     assert good.code == 0, good.text
     assert "3 passed" in good.out
@@ -95,7 +78,7 @@ def test_several_files_are_put_together(everything):
 
 
 def test_what_is_missing_is_refused(everything):
-    everything.write("test_cases.py", CASES.replace("import SAVED", "import MORE as SAVED"))
+    replaying(everything, "MORE")
     outcome = everything.bench("--ansor-replay=saved.json")
     assert outcome.code == 1
     assert "no saved runs of the case 'd'; there are those of a, b, c" in outcome.out
