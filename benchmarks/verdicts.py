@@ -15,13 +15,13 @@ import json
 import math
 import statistics
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from pytest_ansorbench.records import Run
+from pytest_ansorbench.records import Remeasurement, Run
 from pytest_ansorbench.stats import Goal, Race, Rules, Trajectory
 from pytest_ansorbench.stats.gate import Judge
 from pytest_ansorbench.stats.judge_case import search_gate, throughput_gate
@@ -73,14 +73,38 @@ def simulate(pool: Sequence[Trajectory], comparisons: int) -> dict[str, object]:
 
 
 def spread(pool: Sequence[Trajectory]) -> dict[str, float | None]:
-    """Measured spread of a pair of runs: of log S, and of the log throughput ratio."""
+    """Measured spread of a pair of runs, and of what measuring alone contributes to it."""
     race = _race(pool, pool[1:] + pool[:1])
-    found = {"search_ratio": search_spread(race), "throughput_ratio": throughput_spread(race)}
-    print(
-        "  spread of a single pair of runs: "
-        + ", ".join(f"log {name} {value:.2f}" for name, value in found.items() if value)
-    )
+    rng = np.random.default_rng(0)
+    found = {
+        "log S": search_spread(race),
+        "log throughput ratio": throughput_spread(race),
+        "log throughput ratio of the same kernel": _noise(pool, rng, faster_half),
+        "the same by medians": _noise(pool, rng, statistics.median),
+    }
+    print("  standard deviation of a single pair of runs:")
+    for name, value in found.items():
+        print(f"    {name}: {value:.3f}" if value else f"    {name}: unknown")
     return found
+
+
+def faster_half(samples: Sequence[float]) -> float:
+    """What a winner's samples come to."""
+    return Remeasurement(0, "ok", tuple(samples)).latency_s or math.inf
+
+
+def _noise(
+    pool: Sequence[Trajectory],
+    rng: np.random.Generator,
+    latency_of: Callable[[Sequence[float]], float],
+) -> float:
+    """How much two measurements of one kernel differ."""
+    ratios = [
+        latency_of(_samples(run.run, rng)) / latency_of(_samples(run.run, rng))
+        for _ in range(100)
+        for run in pool
+    ]
+    return statistics.stdev(map(math.log, ratios))
 
 
 def false_alarms(
@@ -242,8 +266,16 @@ def throughput_outcome_at(limit: float):  # type: ignore[no-untyped-def]
 
 
 def _sampled_s(run: Run, rng: np.random.Generator) -> float:
+    """The winner's latency from samples drawn anew from those that were measured."""
+    return faster_half(_samples(run, rng))
+
+
+def _samples(run: Run, rng: np.random.Generator) -> list[float]:
     assert run.final is not None
-    return float(np.median(rng.choice(run.final.latencies_s, size=len(run.final.latencies_s))))
+    samples: list[float] = rng.choice(
+        run.final.latencies_s, size=len(run.final.latencies_s)
+    ).tolist()
+    return samples
 
 
 def _race(

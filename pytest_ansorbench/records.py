@@ -118,8 +118,15 @@ class Remeasurement:
 
     @property
     def latency_s(self) -> float | None:
-        """Median of the samples, or None if the winner could not be measured."""
-        return statistics.median(self.latencies_s) if self.status == "ok" else None
+        """Mean of the faster half of the samples, or None if the winner could not be measured.
+
+        Other work on a machine only ever slows a kernel down, often several samples in a row,
+        and a median is off as soon as that is half of them: `docs/methodology.md` has figures.
+        """
+        if self.status != "ok":
+            return None
+        fastest = sorted(self.latencies_s)[: (len(self.latencies_s) + 1) // 2]
+        return statistics.fmean(fastest)
 
     @property
     def variation(self) -> float | None:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import io
+import json
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from pytest_ansorbench.cli import main
 from pytest_ansorbench.records import Estimate, MachineState
@@ -264,3 +269,47 @@ def test_list_names_interrupted_runs(tmp_path, capsys):
         out
     )
     assert finished.path.name not in out
+
+
+SCALARS = st.sampled_from(
+    [0, -1, 10**30, 1e308, 5e-324, "", "inf", "median", "ok", "default", None, True, [], {}]
+)
+
+
+def replaced(values, data):
+    """Put another value in some place of a JSON value."""
+    parent = values
+    while True:
+        keys = list(parent) if isinstance(parent, dict) else list(range(len(parent)))
+        key = data.draw(st.sampled_from(keys))
+        if not isinstance(parent[key], (dict, list)) or not parent[key]:
+            break
+        parent = parent[key]
+    parent[key] = data.draw(SCALARS)
+    return json.dumps(values)
+
+
+def cut(text, data):
+    """Put another piece of text in some place of a text."""
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, min(len(text), start + 12)))
+    return text[:start] + data.draw(st.text(max_size=8)) + text[end:]
+
+
+@settings(
+    deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(data=st.data())
+def test_a_file_with_any_piece_replaced_is_shown_or_refused_in_a_line(tmp_path, data):
+    """Fuzz: whatever a file holds, no traceback, no hang, and an exit code that means something."""
+    path = tmp_path / "fuzzed.json"
+    write_result(make_result(five_seeds()), path)
+    text = path.read_text()
+    spoiled = data.draw(st.sampled_from([cut, replaced]))
+    made = cut(text, data) if spoiled is cut else replaced(json.loads(text), data)
+    path.write_text(made, encoding="utf-8")
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        codes = {main(["show", str(path), "-v"]), main(["compare", str(path), str(path)])}
+    assert codes <= {0, 1, 2, 3}
+    assert (2 in codes) == bool(err.getvalue())

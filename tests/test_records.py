@@ -10,9 +10,16 @@ from pytest_ansorbench.records import Estimate, Gate, Outcome, Remeasurement, Ro
 from tests.synthetic import make_case_result, make_run
 
 
-def test_latency_is_the_median_sample() -> None:
+def test_latency_of_a_trial_is_the_median_sample() -> None:
     assert Trial(1, 0, "ok", (3.0, 1.0, 2.0), 0, 1.0).latency_s == 2.0
-    assert Remeasurement(0, "ok", (1.0, 2.0)).latency_s == 1.5
+    assert Trial(1, 0, "ok", (3.0,), 0, 1.0).latency_s == 3.0
+
+
+def test_latency_of_a_winner_is_the_mean_of_the_faster_half() -> None:
+    assert Remeasurement(0, "ok", (1.0,)).latency_s == 1.0
+    assert Remeasurement(0, "ok", (1.0, 2.0)).latency_s == 1.0
+    assert Remeasurement(0, "ok", (9.0, 1.0, 8.0, 2.0)).latency_s == 1.5
+    assert Remeasurement(0, "ok", (9.0, 1.0, 8.0, 2.0, 3.0)).latency_s == 2.0
 
 
 def test_failed_measurement_has_no_latency() -> None:

@@ -205,7 +205,7 @@ OPTIONS: Final = (
     Option(
         "max_search_ratio",
         "max-search-ratio",
-        values.positive,
+        values.ratio,
         "gate: fail if the search ratio S is above this (default: no gate)",
         "RATIO",
         per_test=True,
@@ -213,7 +213,7 @@ OPTIONS: Final = (
     Option(
         "min_throughput_ratio",
         "min-throughput-ratio",
-        values.positive,
+        values.ratio,
         "gate: fail if the throughput ratio is below this (default: no gate)",
         "RATIO",
         per_test=True,

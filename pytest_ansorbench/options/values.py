@@ -145,5 +145,6 @@ def sort(value: object) -> str:
 
 
 positive = number(lambda x: x > 0, "a number above 0", "30")
+ratio = number(lambda x: 1e-6 <= x <= 1e6, "a ratio from 1e-6 to 1e6", "0.75")
 share = number(lambda x: 0 <= x < 1, "a share from 0 up to 1", "0.01")
 level = number(lambda x: 0 < x < 1, "a level between 0 and 1", "0.95")

@@ -46,8 +46,10 @@ class Limits:
         """Refuse limits that no ratio can be held against."""
         for name in ("max_search_ratio", "min_throughput_ratio"):
             limit = getattr(self, name)
-            if limit is not None and not 0.0 < limit < math.inf:
-                raise ValueError(f"bad {name} {limit!r}: expected a ratio above 0, e.g. 0.75")
+            if limit is not None and not 1e-6 <= limit <= 1e6:
+                raise ValueError(
+                    f"bad {name} {limit!r}: expected a ratio from 1e-6 to 1e6, e.g. 0.75"
+                )
 
     @property
     def count(self) -> int:

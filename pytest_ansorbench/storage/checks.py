@@ -7,9 +7,9 @@ above 0. In a result that was measured they hold by construction.
 from __future__ import annotations
 
 import itertools
-import math
 import operator
 from collections.abc import Sequence
+from typing import Final
 
 from pytest_ansorbench.codec import CodecError
 from pytest_ansorbench.records import CaseResult, Remeasurement, Result, Run, Trial
@@ -51,7 +51,13 @@ def _check_case(case: CaseResult, where: str) -> None:
 
 
 def _check_run(run: Run, where: str) -> None:
-    for index, trial in enumerate(() if _all_samples_fit(run.trials) else run.trials):
+    if not 1 <= run.flops <= _MOST_FLOPS:
+        raise CodecError(f"{where}.flops", run.flops, f"from 1 to {_MOST_FLOPS:.0e}")
+    for index, each in enumerate(run.rounds):
+        for phase in ("propose_s", "build_s", "run_s", "learn_s"):
+            _check_seconds(getattr(each, phase), f"{where}.rounds[{index}].{phase}")
+    for index, trial in enumerate(() if _all_fit(run.trials) else run.trials):
+        _check_seconds(trial.search_s, f"{where}.trials[{index}].search_s")
         if not _samples_fit(trial):
             at = f"{where}.trials[{index}].latencies_s"
             raise CodecError(at, trial.latencies_s, _expected_samples(trial))
@@ -60,24 +66,41 @@ def _check_run(run: Run, where: str) -> None:
         raise CodecError(at, run.final.latencies_s, _expected_samples(run.final))
 
 
-def _all_samples_fit(trials: Sequence[Trial]) -> bool:
-    """`_samples_fit` for many trials that do, several times as fast."""
+def _check_seconds(seconds: float, where: str) -> None:
+    if not 0.0 <= seconds <= _MOST_SECONDS:
+        raise CodecError(where, seconds, f"seconds from 0 to {_MOST_SECONDS:.0e}")
+
+
+def _all_fit(trials: Sequence[Trial]) -> bool:
+    """Whether times and samples of many trials fit, told several times as fast as one by one."""
+    times = [trial.search_s for trial in trials]
     valid = [trial.latencies_s for trial in trials if trial.status == "ok"]
     samples = list(itertools.chain.from_iterable(valid))
     total = sum(map(len, map(operator.attrgetter("latencies_s"), trials)))
     if not all(valid) or total != len(samples):
         return False
-    return not samples or (min(samples) > 0.0 and max(samples) < math.inf)
+    return (not times or (min(times) >= 0.0 and max(times) <= _MOST_SECONDS)) and (
+        not samples or (min(samples) >= _LEAST_LATENCY_S and max(samples) <= _MOST_SECONDS)
+    )
 
 
 def _samples_fit(measured: Trial | Remeasurement) -> bool:
     if measured.status != "ok":
         return not measured.latencies_s
     samples = measured.latencies_s
-    return bool(samples) and min(samples) > 0.0 and max(samples) < math.inf
+    return bool(samples) and min(samples) >= _LEAST_LATENCY_S and max(samples) <= _MOST_SECONDS
 
 
 def _expected_samples(measured: Trial | Remeasurement) -> str:
     if measured.status == "ok":
-        return "at least one sample, all above 0 and finite, for status 'ok'"
+        return (
+            f"at least one sample, all from {_LEAST_LATENCY_S:.0e} to {_MOST_SECONDS:.0e} seconds, "
+            "for status 'ok'"
+        )
     return f"no samples for status {measured.status!r}"
+
+
+_MOST_SECONDS: Final = 1e9
+"""Thirty years: nobody's search, and far from where sums overflow."""
+_LEAST_LATENCY_S: Final = 1e-12
+_MOST_FLOPS: Final = 10**24
