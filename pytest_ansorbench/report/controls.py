@@ -40,7 +40,8 @@ def control_sentences(results: Sequence[CaseResult], rules: Rules) -> tuple[str,
 def _sentences(result: CaseResult, rules: Rules) -> Iterator[str]:
     for verdict in result.verdicts:
         if verdict.comparison.candidate.strategy == result.control:
-            yield f"control: {result.case}: {_against_itself(verdict.comparison)}"
+            sentence = _against_itself(verdict.comparison, rules.confidence)
+            yield f"control: {result.case}: {sentence}"
         else:
             yield (
                 f"control: {result.case}: "
@@ -48,7 +49,7 @@ def _sentences(result: CaseResult, rules: Rules) -> Iterator[str]:
             )
 
 
-def _against_itself(comparison: Comparison) -> str:
+def _against_itself(comparison: Comparison, confidence: float) -> str:
     search, throughput = comparison.search_ratio, comparison.throughput_ratio
     shown = (
         f"{comparison.reference.strategy} against itself: S {estimate_text(search)}, throughput "
@@ -61,8 +62,9 @@ def _against_itself(comparison: Comparison) -> str:
     ]
     if off:
         return (
-            f"{shown}; {' and '.join(off)} should be 1 and is not, so something other than the "
-            "search differs between the arms: do not trust this session's figures"
+            f"{shown}; 1 is outside the interval of {' and '.join(off)}, as by chance in one of "
+            f"{round(1.0 / (1.0 - confidence))} sessions: if it is so again, something other than "
+            "the search differs between the arms, and no figure can be trusted"
         )
     return f"{shown}; as it should be, so ratios within these intervals are noise on this machine"
 
