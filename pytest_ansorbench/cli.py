@@ -7,6 +7,7 @@ or an unreadable file, 3 one is undecided and none broken.
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -34,6 +35,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     parser = _parser()
     given = parser.parse_args(arguments)
+    # A large result is millions of objects, all of them needed to the end: the garbage collector
+    # would go through them again and again.
+    was_collecting = gc.isenabled()
+    gc.disable()
     try:
         return int(given.run(given))
     except _Refusal as refusal:
@@ -43,6 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whoever read our output has seen enough, as in `ansor-bench cases | head`.
         sys.stderr.close()
         return ERROR
+    finally:
+        if was_collecting:
+            gc.enable()
 
 
 class _Refusal(Exception):

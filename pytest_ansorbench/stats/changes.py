@@ -304,7 +304,9 @@ def _evidence(figure: Figure, then: Race, now: Race, value: float, error: float 
 
     def chance(at: float, level: float) -> float:
         counted = _chance(figure, then, now, at, level)
-        away = math.log(value / at) if 0.0 < value < math.inf else math.inf
+        if not 0.0 < value < math.inf:
+            return counted  # never to have reached a target can well be an accident
+        away = math.log(value / at)
         excess = away if figure.sense == "smaller" else -away
         smallest = smallest_chance(first, second)
         return sharpened(counted, smallest, min(first, second), level, excess, error)
