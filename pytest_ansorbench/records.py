@@ -349,6 +349,10 @@ class CaseResult:
     machine: str = ""
     control: str | None = None
 
+    def runs_of(self, strategy: str) -> tuple[Run, ...]:
+        """The runs of one arm."""
+        return tuple(run for run in self.runs if run.strategy == strategy)
+
 
 @dataclass(frozen=True, slots=True)
 class Result:

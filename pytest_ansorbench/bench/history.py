@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
 
@@ -167,12 +166,7 @@ def _check_same(past: CaseEntry, now: CaseEntry) -> None:
     for name in ("case", "version", "strategies", "control", "flops"):
         _check_equal(past.label, name, getattr(past, name), getattr(now, name))
     for name in sorted({*past.measured, *now.measured}):
-        _check_equal(past.label, name, _of(past.measured, name), _of(now.measured, name))
-
-
-def _of(measured: Mapping[str, object], name: str) -> object:
-    value = measured.get(name)
-    return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
+        _check_equal(past.label, name, past.measured.get(name), now.measured.get(name))
 
 
 def _check_equal(label: str, name: str, past: object, now: object) -> None:

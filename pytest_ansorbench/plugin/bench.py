@@ -81,6 +81,7 @@ class Bench:
         results, changes = workers.received(node)
         self.source.adopt(results)
         self.changes += changes
+        self._write_json()
 
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """End all worker processes, and store the result; a failure to do so fails the session."""
@@ -92,7 +93,6 @@ class Bench:
         self._note(self.source.close(finished=ran_all and not stopped))
         if not self.source.results:
             return
-        self._write_json()  # under pytest-xdist, not before now
         name = self.settings.save or (self._autosave_name() if self.settings.autosave else None)
         if name is None:
             return
@@ -265,4 +265,4 @@ def _check_writable(path: Path) -> None:
 
 
 def _repeats(result: CaseResult) -> int:
-    return sum(run.strategy == result.strategies[0] for run in result.runs)
+    return len(result.runs_of(result.strategies[0]))

@@ -39,7 +39,7 @@ class Bridge:
             return
         verdicts = {v.comparison.candidate.strategy: v for v in result.verdicts}
         for strategy in result.strategies:
-            runs = [run for run in result.runs if run.strategy == strategy]
+            runs = result.runs_of(strategy)
             if runs:
                 info = {"case": result.case, "strategy": strategy, **_figures(runs)}
                 info |= _ratios(verdicts.get(strategy))

@@ -8,9 +8,9 @@ from pytest_ansorbench.records import CaseResult, Comparison
 from pytest_ansorbench.report.text import printable
 from pytest_ansorbench.stats import (
     Rules,
+    case_race,
     estimate_text,
     percent,
-    race_of,
     truncate_reference,
 )
 
@@ -71,12 +71,7 @@ def _against_itself(comparison: Comparison, confidence: float) -> str:
 
 def _cut_off(result: CaseResult, strategy: str, rules: Rules) -> str:
     reference = result.strategies[0]
-    race = race_of(
-        [run for run in result.runs if run.strategy == reference],
-        [run for run in result.runs if run.strategy == strategy],
-        rules,
-    )
-    cut = truncate_reference(race)
+    cut = truncate_reference(case_race(result, strategy, rules))
     if cut is None:
         return f"{strategy} never reaches the target, so there is no time to cut {reference} off at"
     shown = (

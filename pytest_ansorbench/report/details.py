@@ -12,7 +12,7 @@ from typing import Any, Final
 from pytest_ansorbench.records import TRIAL_STATUSES, ArmSummary, CaseResult, Run
 from pytest_ansorbench.report.rows import case_rows
 from pytest_ansorbench.report.text import printable
-from pytest_ansorbench.stats import Rules, estimate_text, milestones, race_of
+from pytest_ansorbench.stats import Rules, case_race, estimate_text, milestones
 
 _LONGEST_VALUE: Final = 60
 
@@ -44,7 +44,7 @@ def _lines(result: CaseResult, rules: Rules) -> Iterator[str]:
         if row.arm is None:
             yield "    no run"
             continue
-        runs = [run for run in result.runs if run.strategy == row.strategy]
+        runs = result.runs_of(row.strategy)
         yield f"    {_phases(row.arm)}"
         yield from (f"    {line}" for line in _counters(runs))
         yield f"    {_failures(runs, row.arm)}"
@@ -59,11 +59,7 @@ def _lines(result: CaseResult, rules: Rules) -> Iterator[str]:
 
 def _milestones(result: CaseResult, strategy: str, rules: Rules) -> Iterator[str]:
     """The way to the target: who is ahead early, who late."""
-    by_strategy = {
-        name: [run for run in result.runs if run.strategy == name]
-        for name in (result.strategies[0], strategy)
-    }
-    race = race_of(by_strategy[result.strategies[0]], by_strategy[strategy], rules)
+    race = case_race(result, strategy, rules)
     for each in milestones(race, rules.confidence):
         yield (
             f"to {100 * each.share:g}% of the reference's gain, {each.target_gflops:.4g} GFLOP/s: "

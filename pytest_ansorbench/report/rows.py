@@ -89,7 +89,7 @@ def _arm_row(
     elif is_reference:
         arm = result.verdicts[0].comparison.reference
     else:
-        runs = [Trajectory.of(run) for run in result.runs if run.strategy == strategy]
+        runs = [Trajectory.of(run) for run in result.runs_of(strategy)]
         arm = summarize_arm(runs, None) if runs else None
     return ArmRow(
         case=result.case,

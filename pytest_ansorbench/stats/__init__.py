@@ -9,7 +9,7 @@ from pytest_ansorbench.stats.changes import (
     case_changes,
     gates_per_case,
 )
-from pytest_ansorbench.stats.compare import PairingError, compare, race_of
+from pytest_ansorbench.stats.compare import PairingError, case_race, compare, race_of
 from pytest_ansorbench.stats.distribution import Milestone, milestones
 from pytest_ansorbench.stats.ert import expected_running_time
 from pytest_ansorbench.stats.figures import FIGURES
@@ -40,6 +40,7 @@ __all__ = [
     "Trajectory",
     "Truncation",
     "case_changes",
+    "case_race",
     "compare",
     "estimate_text",
     "expected_running_time",

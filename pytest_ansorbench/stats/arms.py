@@ -46,11 +46,11 @@ def summarize_arm(arm: Sequence[Trajectory], target_s: float | None) -> ArmSumma
         learn_s=math.fsum(r.learn_s for r in rounds) / len(runs),
         time_to_target_s=expected_running_time([hit.search_s for hit in hits], reached),
         trials_to_target=expected_running_time([hit.trials for hit in hits], reached),
-        throughput_gflops=final_gflops(arm),
+        throughput_gflops=_final_gflops(arm),
     )
 
 
-def final_gflops(arm: Sequence[Trajectory]) -> float:
+def _final_gflops(arm: Sequence[Trajectory]) -> float:
     """Geometric mean of the winners' re-measured throughput; 0 if one has none."""
     gflops = [each.run.flops / each.final_s / 1e9 for each in arm]
     # statistics.geometric_mean refuses zeros before Python 3.12, and a sum in another order

@@ -9,9 +9,9 @@ from typing import Final
 
 import numpy as np
 
-from pytest_ansorbench.records import CaseResult, Estimate, Gate, Run
+from pytest_ansorbench.records import CaseResult, Estimate, Gate
 from pytest_ansorbench.stats.bootstrap import draw, percentile_interval
-from pytest_ansorbench.stats.compare import race_of
+from pytest_ansorbench.stats.compare import case_race
 from pytest_ansorbench.stats.figures import FIGURES, Figure
 from pytest_ansorbench.stats.gate import Evidence, Judge
 from pytest_ansorbench.stats.quotient import UNDEFINED, quotient, quotients
@@ -19,11 +19,10 @@ from pytest_ansorbench.stats.relabel import Deals, sharpened, smallest_chance
 from pytest_ansorbench.stats.relabel import chance as count_deals
 from pytest_ansorbench.stats.rules import Rules
 from pytest_ansorbench.stats.running_time_ratio import Race
-from pytest_ansorbench.stats.trajectory import Floats, Trajectory
+from pytest_ansorbench.stats.trajectory import Floats
 
 SHOWN: Final = ("search_ratio", "throughput_ratio", "throughput", "search_time")
 """Figures that a comparison shows without being asked."""
-
 
 _SAME: Final = (
     ("flops", "FLOP"),
@@ -175,11 +174,7 @@ def _incomparable(before: CaseResult, after: CaseResult) -> str:
         return f"its program changed, version {before.version} is now {after.version}"
     if not before.runs or not after.runs:
         return "one of the results has no run of it"
-    for name, what in (
-        ("flops", "FLOP"),
-        ("budget_trials", "trials a run"),
-        ("round_trials", "trials a round"),
-    ):
+    for name, what in _SAME:
         then, now = (sorted({getattr(run, name) for run in each.runs}) for each in (before, after))
         if then != now:
             shown = [" and ".join(map(str, values)) for values in (then, now)]
@@ -206,15 +201,7 @@ def _arms(
             is_reference or before.strategies[0] != after.strategies[0]
         ):
             continue
-        yield strategy, _race(before, strategy, rules), _race(after, strategy, rules)
-
-
-def _race(case: CaseResult, strategy: str, rules: Rules) -> Race:
-    return race_of(_runs(case, case.strategies[0]), _runs(case, strategy), rules)
-
-
-def _runs(case: CaseResult, strategy: str) -> list[Run]:
-    return [run for run in case.runs if run.strategy == strategy]
+        yield strategy, case_race(before, strategy, rules), case_race(after, strategy, rules)
 
 
 def _change(
@@ -323,8 +310,8 @@ def _chance(figure: Figure, then: Race, now: Race, limit: float, level: float) -
     improved = [figure.improved(run, factor) for run in now.candidate]
     both = replace(
         then,
-        reference=_pooled(then.reference, now.reference),
-        candidate=_pooled(then.candidate, improved),
+        reference=[*then.reference, *now.reference],
+        candidate=[*then.candidate, *improved],
     )
     first = len(then.reference)
 
@@ -334,7 +321,3 @@ def _chance(figure: Figure, then: Race, now: Race, limit: float, level: float) -
         )
 
     return count_deals(badness, first, len(now.reference), level)
-
-
-def _pooled(one: Sequence[Trajectory], other: Sequence[Trajectory]) -> list[Trajectory]:
-    return [*one, *other]

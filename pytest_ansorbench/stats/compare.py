@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from pytest_ansorbench.records import Comparison, Run
+from pytest_ansorbench.records import CaseResult, Comparison, Run
 from pytest_ansorbench.stats.arms import summarize_arm
 from pytest_ansorbench.stats.rules import Rules
 from pytest_ansorbench.stats.running_time_ratio import Race, search_ratio, search_ratio_paper
@@ -40,6 +40,15 @@ def race_of(reference: Sequence[Run], candidate: Sequence[Run], rules: Rules) ->
         rules.goal,
         rules.tolerance,
     )
+
+
+def case_race(case: CaseResult, candidate: str, rules: Rules) -> Race:
+    """`race_of` for an arm of a case against its reference.
+
+    Raises:
+        PairingError: The runs do not pair up.
+    """
+    return race_of(case.runs_of(case.strategies[0]), case.runs_of(candidate), rules)
 
 
 def compare(race: Race, confidence: float) -> Comparison:

@@ -29,7 +29,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_ansorbench.stats.goal import fixed_targets_s
 from pytest_ansorbench.stats.quotient import quotients
 from pytest_ansorbench.stats.running_time_ratio import Race, expected_times
 from pytest_ansorbench.stats.student import upper_tail
@@ -63,14 +62,11 @@ def search_ratio_chance(race: Race, limit: float, level: float) -> float:
     """
     scaled = [replace(run, search_s=run.search_s / limit) for run in race.candidate]
     runs = [*race.reference, *scaled]
+    pooled = replace(race, reference=runs, candidate=runs)
     n = len(race.reference)
 
     def ratios(deals: Deals) -> Floats:
-        best_s = np.array([run.best_s for run in runs])[deals[:, :n]]
-        first_s = np.array([run.first_s for run in runs])[deals[:, :n]]
-        targets_s = fixed_targets_s(
-            race.goal, best_s, first_s, tolerance=race.tolerance, flops=race.flops
-        )
+        targets_s = pooled.targets_s(deals[:, :n])
         return quotients(
             expected_times(runs, deals[:, n:], targets_s, "search_s"),
             expected_times(runs, deals[:, :n], targets_s, "search_s"),

@@ -16,6 +16,7 @@ from pytest_ansorbench.codec import CodecError, from_json, to_json
 from pytest_ansorbench.records import SCHEMA_VERSION, Result
 from pytest_ansorbench.storage.checks import check_result
 from pytest_ansorbench.storage.errors import StorageError
+from pytest_ansorbench.storage.strict_json import parse_json
 from pytest_ansorbench.storage.upgrade import upgrade
 
 
@@ -84,7 +85,7 @@ def _load(path: Path) -> Any:
     except UnicodeDecodeError as error:
         _not_json(path, error)
     try:
-        return json.loads(text, parse_constant=_refuse_constant)
+        return parse_json(text)
     except (ValueError, RecursionError) as error:
         _not_json(path, error)
 
@@ -101,10 +102,6 @@ def _check_version(path: Path, data: Any) -> None:
             f"bad result file {str(path)!r}: schema_version {version} is newer than "
             f"{SCHEMA_VERSION}, the newest this version reads; upgrade pytest-ansorbench"
         )
-
-
-def _refuse_constant(literal: str) -> NoReturn:
-    raise ValueError(f"{literal} is no JSON value")
 
 
 def _not_json(path: Path, error: Exception) -> NoReturn:

@@ -19,6 +19,7 @@ from typing import IO, Final, NoReturn
 from pytest_ansorbench.codec import CodecError, from_json, to_json
 from pytest_ansorbench.storage.entries import JOURNAL_VERSION, KINDS, EndEntry, Entry, SessionEntry
 from pytest_ansorbench.storage.errors import StorageError
+from pytest_ansorbench.storage.strict_json import parse_json
 
 try:
     import fcntl
@@ -203,7 +204,7 @@ def read_journal(path: Path) -> Past:
 def _entries(path: Path, content: bytes) -> Iterator[Entry]:
     for number, line in enumerate(content.split(b"\n")[:-1], start=1):
         try:
-            data = json.loads(line.decode("utf-8"), parse_constant=_refuse_constant)
+            data = parse_json(line.decode("utf-8"))
         except (ValueError, RecursionError) as error:
             _damaged(path, number, f"expected JSON, got {error}")
         kind = data.pop("kind", None) if isinstance(data, dict) else None
@@ -218,10 +219,6 @@ def _entries(path: Path, content: bytes) -> Iterator[Entry]:
 
 def _number(path: Path) -> int:
     return int(path.stem)
-
-
-def _refuse_constant(literal: str) -> NoReturn:
-    raise ValueError(f"{literal} is no JSON value")
 
 
 def _damaged(path: Path, line: int, what: str) -> NoReturn:

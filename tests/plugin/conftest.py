@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -77,6 +78,19 @@ class Project:
             timeout=300,
         )
         return Outcome(completed.returncode, completed.stdout, completed.stderr)
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """A bench that runs on its own, to be interrupted or killed."""
+        return subprocess.Popen(
+            self.command("--ansor-bench", *arguments),
+            cwd=self.root,
+            env=self.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            # Whoever runs this suite in the background hands down an ignored SIGINT.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
 
     def bench(self, *arguments: str, **variables: str) -> Outcome:
         return self.pytest("--ansor-bench", "--ansor-build-workers=1", *arguments, **variables)

@@ -170,23 +170,13 @@ def test_an_interrupt_shows_what_finished_and_leaves_no_process(project):
         "def test_first(ansor_bench): ansor_bench(Doubling())\n"
         "def test_second(ansor_bench): open('reached', 'w'); ansor_bench(Doubling())\n",
     )
-    process = subprocess.Popen(
-        project.command(
-            "--ansor-bench",
-            "--ansor-strategy=one,two",
-            "--ansor-trials=4",
-            "--ansor-round=2",
-            "--ansor-final-samples=5",
-            "--ansor-repeats=2",
-            "--ansor-json=result.json",
-        ),
-        cwd=project.root,
-        env=project.environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        # Whoever runs this suite in the background hands down an ignored SIGINT.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    process = project.start(
+        "--ansor-strategy=one,two",
+        "--ansor-trials=4",
+        "--ansor-round=2",
+        "--ansor-final-samples=5",
+        "--ansor-repeats=2",
+        "--ansor-json=result.json",
     )
     with process:
         wait_until((project.root / "reached").exists)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import signal
-import subprocess
 import time
 
 import pytest
@@ -31,15 +30,7 @@ def long(project):
 
 
 def start(project, *arguments):
-    return subprocess.Popen(
-        project.command("--ansor-bench", "--ansor-build-workers=1", *BUDGET, *arguments),
-        cwd=project.root,
-        env=project.environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
+    return project.start("--ansor-build-workers=1", *BUDGET, *arguments)
 
 
 def journal(project, number=1):
