@@ -19,12 +19,12 @@ from pytest_ansorbench import workloads
 from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.measure import Engine, register_intrinsics
 from pytest_ansorbench.search import Search
-from pytest_ansorbench.strategies import SteeredEvolution, StockEvolution, Strategy, UniformSketches
+from pytest_ansorbench.strategies import Evolution, StockEvolution, Strategy, UniformSketches
 
 ROUND_TRIALS = 16
 ARMS = (
     Strategy("stock", proposer=StockEvolution()),
-    Strategy("steered", proposer=SteeredEvolution(UniformSketches())),
+    Strategy("steered", proposer=Evolution(UniformSketches())),
 )
 
 

@@ -113,7 +113,6 @@ class Search:
                 space_generator=PostOrderApply(
                     mutator_probs=strategy.mutations.mutators(engine.target)
                 ),
-                search_strategy=strategy.proposer.engine(),
                 task_name=task.name,
                 rand_state=_tvm_seed(seed, len(resumed)),
             )

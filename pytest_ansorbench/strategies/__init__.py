@@ -2,12 +2,14 @@
 
 from pytest_ansorbench.measure.policy import FixedMeasurement, RacingMeasurement
 from pytest_ansorbench.strategies.cost_model import NoModel, XGBoostModel
-from pytest_ansorbench.strategies.evolution import SteeredEvolution, StockEvolution
+from pytest_ansorbench.strategies.evolution import Evolution
 from pytest_ansorbench.strategies.explore_then_commit import ExploreThenCommit
 from pytest_ansorbench.strategies.mutations import StockMutations
 from pytest_ansorbench.strategies.random_traces import RandomTraces
 from pytest_ansorbench.strategies.registry import BUILTIN, Registry, StrategyError
+from pytest_ansorbench.strategies.rule_policy import RulePolicy, StockRules
 from pytest_ansorbench.strategies.sketch_policy import SketchPolicy, UniformSketches
+from pytest_ansorbench.strategies.stock_evolution import StockEvolution
 from pytest_ansorbench.strategies.strategy import (
     Observation,
     Proposer,
@@ -18,6 +20,7 @@ from pytest_ansorbench.strategies.strategy import (
 
 __all__ = [
     "BUILTIN",
+    "Evolution",
     "ExploreThenCommit",
     "FixedMeasurement",
     "NoModel",
@@ -26,11 +29,12 @@ __all__ = [
     "RacingMeasurement",
     "RandomTraces",
     "Registry",
+    "RulePolicy",
     "Setup",
     "SketchPolicy",
-    "SteeredEvolution",
     "StockEvolution",
     "StockMutations",
+    "StockRules",
     "Strategy",
     "StrategyError",
     "UniformSketches",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from pytest_ansorbench.strategies.features import remembering_extractor
 
 if TYPE_CHECKING:
     from tvm.s_tir.meta_schedule.cost_model import CostModel
@@ -24,7 +26,7 @@ class XGBoostModel:
         """An untrained model."""
         from tvm.s_tir.meta_schedule.cost_model import XGBModel
 
-        return XGBModel(num_warmup_samples=self.warmup_samples)
+        return XGBModel(num_warmup_samples=self.warmup_samples, extractor=remembering_extractor())
 
 
 @dataclass(frozen=True)
@@ -34,3 +36,13 @@ class NoModel:
     def start(self) -> None:
         """No model."""
         return None
+
+
+def is_blind(model: Any) -> bool:
+    """Whether a cost model still answers at random.
+
+    MetaSchedule's `XGBModel` does until it has seen `num_warmup_samples` trials. Any other model
+    is taken at its word.
+    """
+    warmup_samples = getattr(model, "num_warmup_samples", 0)
+    return bool(getattr(model, "data_size", warmup_samples) < warmup_samples)

@@ -1,242 +1,284 @@
-"""Proposers over MetaSchedule's evolutionary search: the engine's own, and a steered one."""
+"""Evolutionary search, step by step as MetaSchedule's, with policies where it draws at random."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+import heapq
+import random
+from bisect import bisect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
+from pytest_ansorbench.strategies.cost_model import is_blind
+from pytest_ansorbench.strategies.programs import (
+    Program,
+    ProgramMaker,
+    as_candidate,
+    draw_seed,
+    mutate,
+)
+from pytest_ansorbench.strategies.rule_ledger import RuleLedger
+from pytest_ansorbench.strategies.rule_policy import BY_WEIGHT, RulePolicy, StockRules, rule_name
 from pytest_ansorbench.strategies.sketch_policy import SketchPolicy, UniformSketches
 from pytest_ansorbench.strategies.strategy import Observation, Proposer, Setup
 
 if TYPE_CHECKING:
-    from tvm.s_tir import Schedule, Trace
-    from tvm.s_tir.meta_schedule.search_strategy import EvolutionarySearch, MeasureCandidate
+    from tvm.s_tir.meta_schedule.search_strategy import MeasureCandidate
 
-_ENGINE: Final = "s_tir.meta_schedule.SearchStrategyEvolutionarySearch"
-_EVOLVE: Final = f"{_ENGINE}EvolveWithCostModel"
-
-
-@dataclass(frozen=True)
-class StockEvolution:
-    """MetaSchedule's evolutionary search as it is, with its stock parameters."""
-
-    def engine(self) -> EvolutionarySearch:
-        """The search itself: population 512, 4 generations."""
-        from tvm.s_tir.meta_schedule.search_strategy import EvolutionarySearch
-
-        return EvolutionarySearch()
-
-    def start(self, setup: Setup) -> Proposer:
-        """Hand the design space to the engine."""
-        return _StockEvolution(setup)
-
-
-class _StockEvolution:
-    def __init__(self, setup: Setup) -> None:
-        self._setup = setup
-        self._context = setup.context
-        _pre_tune(setup.context.search_strategy, setup, setup.sketches)
-
-    def propose(self, trials: int) -> Sequence[MeasureCandidate] | None:
-        candidates = self._context.generate_measure_candidates()
-        return None if candidates is None else list(candidates)
-
-    def recall(self, candidates: Sequence[MeasureCandidate]) -> None:
-        mark_as_measured(self._context.search_strategy, self._setup, candidates)
-
-    def learn(self, batch: Sequence[Observation]) -> None:
-        self._context.notify_runner_results(
-            [seen.candidate for seen in batch], [seen.result for seen in batch]
-        )
-
-    def decisions(self) -> Mapping[str, Any]:
-        return {}
+_MAX_SAMPLINGS: Final = 5
+"""How often a population without a single valid new program is drawn again, as in the engine."""
 
 
 @dataclass(frozen=True)
-class SteeredEvolution:
-    """The same search, with the sketches of the initial population chosen by a policy.
+class Evolution:
+    """Evolutionary search with a say in sketches, rules and how much there is to search.
 
-    Everything else follows the engine step by step: best measured programs from the database,
-    evolution under the cost model and the set of measured programs are the engine's own; the
-    share of random picks is its `eps_greedy`. With `UniformSketches` it proposes like
-    `StockEvolution`, at the same cost.
+    A round goes as in MetaSchedule's `EvolutionarySearch`
+    (src/s_tir/meta_schedule/search_strategy/evolutionary_search.cc), whose values are the
+    defaults: the best measured programs and new ones make a population; over some generations
+    parents are drawn by the cost model's score and mutated; of all programs seen and not measured
+    before, those with the best scores are proposed, with a few new ones picked at random. With
+    `UniformSketches` and `StockRules` it proposes like the engine and takes as long.
+
+    It differs from the engine where nothing is to be gained by being alike: which thread
+    comes first decides nothing, so that equal seeds and measurements give equal proposals; a
+    program is scored once a round, not once a generation; and a mutation that fails is tried
+    again as a mutation, never as a survival.
 
     Attributes:
-        sketches: Shares the unmeasured part of the population out among the sketches.
+        sketches: Shares the new part of the population out among the sketches.
+        rules: Chooses the mutation rule of each program.
+        population: Programs of a generation.
+        generations: Times a population is bred from.
+        blind_generations: The same while the cost model still answers at random. With 0 there
+            is no genetic search then: as many new programs are drawn as are wanted.
+        measured_share: Share of the population that the best measured programs may take.
+        mutation_share: Share of the offspring that is mutated; the rest survives as it is.
+        random_share: Share of a round's trials that is picked at random from the new programs.
+        min_unmeasured: Fewer new programs than that, and the space is exhausted.
+        max_tries: How often a mutation that fails is tried again.
     """
 
     sketches: SketchPolicy = field(default_factory=UniformSketches)
+    rules: RulePolicy = field(default_factory=StockRules)
+    population: int = 512
+    generations: int = 4
+    blind_generations: int = 4
+    measured_share: float = 0.2
+    mutation_share: float = 0.85
+    random_share: float = 0.05
+    min_unmeasured: int = 50
+    max_tries: int = 10
 
-    def engine(self) -> EvolutionarySearch:
-        """The same engine as `StockEvolution`'s."""
-        return StockEvolution().engine()
+    def __post_init__(self) -> None:
+        for name, least in (
+            ("population", 1),
+            ("generations", 0),
+            ("blind_generations", 0),
+            ("min_unmeasured", 1),
+            ("max_tries", 0),
+        ):
+            if getattr(self, name) < least:
+                raise ValueError(
+                    f"bad {name} {getattr(self, name)}: expected at least {least}, "
+                    f"e.g. {type(self).__dataclass_fields__[name].default}"
+                )
+        for name in ("measured_share", "mutation_share", "random_share"):
+            if not 0.0 <= getattr(self, name) <= 1.0:
+                raise ValueError(
+                    f"bad {name} {getattr(self, name)}: expected a share from 0 to 1, "
+                    f"e.g. {type(self).__dataclass_fields__[name].default}"
+                )
 
     def start(self, setup: Setup) -> Proposer:
-        """Make a sampler for each sketch."""
-        return _SteeredEvolution(setup, self.sketches)
+        """The live search of one run."""
+        return _Evolution(self, setup)
 
 
-class _SteeredEvolution:
-    def __init__(self, setup: Setup, policy: SketchPolicy) -> None:
-        from tvm_ffi import get_global_func, structural_hash
+class _Evolution:
+    def __init__(self, policy: Evolution, setup: Setup) -> None:
+        from tvm.s_tir import Trace
 
-        self._sample_population = get_global_func(f"{_ENGINE}SampleInitPopulation")
-        self._evolve = get_global_func(_EVOLVE)
+        self._policy = policy
         self._setup = setup
-        self._chooser = policy.start(len(setup.sketches))
-        self._engine: EvolutionarySearch = setup.context.search_strategy
-        _pre_tune(self._engine, setup, setup.sketches)
-        self._samplers = [_sampler(setup, sketch) for sketch in setup.sketches]
+        self._maker = ProgramMaker(setup.context)
+        self._sketches = [
+            Trace(sketch.trace.simplified(True).insts, {}) for sketch in setup.sketches
+        ]
         self._workload = setup.database.commit_workload(setup.context.mod)
-        self._fingerprint = structural_hash
+        probabilities = setup.context.space_generator.mutator_probs
+        self._mutators = list(probabilities)
+        rules = {rule_name(each): float(probabilities[each]) for each in self._mutators}
+        self._cumulative_weights = list(accumulate(rules.values()))
+        self._sketch_chooser = policy.sketches.start(len(self._sketches))
+        self._rule_chooser = policy.rules.start(rules)
+        self._ledger = RuleLedger(list(rules))
         self._proposed: set[int] = set()
 
     def propose(self, trials: int) -> Sequence[MeasureCandidate] | None:
-        engine = self._engine
-        size = engine.population_size
-        measured = self._best_measured(int(size * engine.init_measured_ratio))
-        unmeasured = self._sample_unmeasured(size - len(measured))
-        if len(unmeasured) < engine.init_min_unmeasured:
-            return None
-        random_picks = int(trials * engine.eps_greedy)
-        evolved = self._evolve(engine, [*measured, *unmeasured], max(1, trials - random_picks))
-        picks = [schedule for schedule in evolved if self._is_new(schedule)]
-        for i in self._setup.rng.permutation(len(unmeasured)):
-            if len(picks) >= trials:
-                break
-            if self._is_new(unmeasured[i]):
-                picks.append(unmeasured[i])
-        return [_candidate(schedule) for schedule in picks]
+        policy = self._policy
+        blind = is_blind(self._setup.cost_model)
+        generations = policy.blind_generations if blind else policy.generations
+        self._ledger.start_round(generations)
+        if generations:
+            measured = self._best_measured(int(policy.population * policy.measured_share))
+            new = self._sample(policy.population - len(measured), policy.min_unmeasured)
+            if len(new) < policy.min_unmeasured:
+                return None
+        else:
+            measured, new = [], self._sample(trials, 1)
+            if not new:
+                return None
+        # What is to be picked at random: all of it if nothing is searched for.
+        randoms = int(trials * policy.random_share) if generations else trials
+        best = self._evolve([*measured, *new], generations, max(1, trials - randoms))
+        shuffled = [new[i] for i in self._setup.rng.permutation(len(new))]
+        candidates = best[: trials - randoms] + shuffled + best[trials - randoms :]
+        picks: list[Program] = []
+        for program in candidates:
+            if len(picks) < trials and program.fingerprint not in self._proposed:
+                self._proposed.add(program.fingerprint)
+                picks.append(program)
+        self._ledger.propose(picks)
+        return [as_candidate(program.schedule) for program in picks]
 
     def recall(self, candidates: Sequence[MeasureCandidate]) -> None:
-        mark_as_measured(self._engine, self._setup, candidates)
-        self._proposed |= {self._fingerprint(candidate.sch.mod) for candidate in candidates}
+        from tvm_ffi import structural_hash
+
+        self._proposed |= {structural_hash(candidate.sch.mod) for candidate in candidates}
 
     def learn(self, batch: Sequence[Observation]) -> None:
-        self._chooser.observe([seen.sketch for seen in batch], [seen.gflops for seen in batch])
+        gflops = [seen.gflops for seen in batch]
+        self._sketch_chooser.observe([seen.sketch for seen in batch], gflops)
+        self._ledger.observe(gflops)
 
     def decisions(self) -> Mapping[str, Any]:
-        return self._chooser.decisions()
+        return {**self._sketch_chooser.decisions(), **self._ledger.decisions()}
 
-    def _best_measured(self, count: int) -> list[Schedule]:
+    def _best_measured(self, count: int) -> list[Program]:
         records = self._setup.database.get_top_k(self._workload, count)
-        replays = _Replayer(self._setup)
-        with ThreadPoolExecutor(self._setup.context.num_threads) as threads:
-            schedules = threads.map(replays, [record.trace for record in records])
-            return [schedule for schedule in schedules if schedule is not None]
+        return self._maker.recall([record.trace for record in records])
 
-    def _sample_unmeasured(self, count: int) -> list[Schedule]:
-        counts = self._setup.rng.multinomial(count, self._chooser.shares())
-        return [
-            schedule
-            for sampler, wanted in zip(self._samplers, counts, strict=True)
-            if wanted
-            for schedule in self._sample_population(sampler, int(wanted))
-        ]
+    def _sample(self, count: int, least: int) -> list[Program]:
+        """New programs, drawn until there are at least so many, or nothing comes of it."""
+        programs: list[Program] = []
+        source = random.Random(int(self._setup.rng.integers(2**63)))
+        failures = 0
+        while len(programs) < least and failures < _MAX_SAMPLINGS:
+            counts = self._setup.rng.multinomial(count, self._sketch_chooser.shares())
+            sketches = [
+                sketch
+                for sketch, wanted in zip(self._sketches, counts, strict=True)
+                for _ in range(wanted)
+            ]
+            drawn = self._maker.sample(sketches, [draw_seed(source) for _ in sketches])
+            failures += not drawn
+            programs += drawn
+        return programs
 
-    def _is_new(self, schedule: Schedule) -> bool:
-        """Whether this program was never proposed before; from now on it was."""
-        # The engine keeps such a set too, but learns nothing of what is picked at random here.
-        fingerprint = self._fingerprint(schedule.mod)
-        if fingerprint in self._proposed:
-            return False
-        self._proposed.add(fingerprint)
-        return True
+    def _evolve(self, population: list[Program], generations: int, wanted: int) -> list[Program]:
+        """The best programs of all generations that were not proposed before, best first."""
+        if not generations:
+            return []
+        found: dict[int, Program] = {}
+        for generation in range(generations + 1):
+            self._score(population)
+            for program in population:
+                if program.fingerprint not in self._proposed:
+                    found.setdefault(program.fingerprint, program)
+            if generation < generations:
+                population = self._next_generation(population)
+        return heapq.nlargest(wanted, found.values(), key=lambda program: program.score or 0.0)
+
+    def _score(self, population: Sequence[Program]) -> None:
+        """Have cost model and rule policy look at each program, once."""
+        unscored = [program for program in population if program.score is None]
+        if not unscored:
+            return
+        context, model = self._setup.context, self._setup.cost_model
+        candidates = [as_candidate(program.schedule) for program in unscored]
+        assert model is not None
+        scores = np.maximum(model.predict(context, candidates), 0.0)
+        rules = self._rule_chooser.choose(
+            len(unscored),
+            lambda: [each.numpy() for each in model.extractor.extract_from(context, candidates)],
+        )
+        for program, score, rule in zip(unscored, scores, rules, strict=True):
+            program.score, program.next_rule = float(score), int(rule)
+        self._ledger.score(unscored)
+
+    def _next_generation(self, parents: Sequence[Program]) -> list[Program]:
+        """Offspring of parents drawn by score: most of it mutated, the rest as it was."""
+        policy, rng = self._policy, self._setup.rng
+        draw = _weighted([parent.score or 0.0 for parent in parents])
+        source = random.Random(int(rng.integers(2**63)))
+        survivors: dict[int, Program] = {}
+        again: list[Program] = []
+        mutations: list[tuple[int, random.Random]] = []
+        for _ in range(policy.population):
+            for _ in range(policy.max_tries + 1):
+                parent = draw(source)
+                if source.random() < policy.mutation_share:
+                    mutations.append((parent, random.Random(source.getrandbits(64))))
+                    break
+                if parent not in survivors:
+                    survivors[parent] = parents[parent]
+                    break
+            else:
+                again.append(parents[parent])
+        offspring = self._maker.each(
+            lambda each: self._mutated(parents, each[0], draw, each[1]), mutations
+        )
+        for _, attempts in offspring:
+            self._ledger.attempt(attempts)
+        return [*survivors.values(), *again, *(child for child, _ in offspring)]
+
+    def _mutated(
+        self,
+        parents: Sequence[Program],
+        index: int,
+        draw: Callable[[random.Random], int],
+        source: random.Random,
+    ) -> tuple[Program, list[tuple[int, str]]]:
+        """A mutation of a parent, or of another if it fails; at last a parent itself.
+
+        Returns:
+            The child, and what became of each rule that was tried.
+        """
+        attempts: list[tuple[int, str]] = []
+        parent = parents[index]
+        rule = parent.next_rule
+        for _ in range(self._policy.max_tries + 1):
+            if rule == BY_WEIGHT:
+                rule = self._draw_rule(source)
+            trace = mutate(self._mutators[rule], parent.schedule.trace, draw_seed(source))
+            if trace is not None:
+                child = self._maker.replay(trace, draw_seed(source))
+                if child is not None:
+                    attempts.append((rule, "applied"))
+                    child.rule, child.parent_score = rule, parent.score
+                    return child, attempts
+            attempts.append((rule, "inapplicable" if trace is None else "invalid"))
+            # A predicted rule that fails is made up for by the draw, before another parent.
+            if rule != parent.next_rule:
+                parent = parents[draw(source)]
+                rule = parent.next_rule
+            else:
+                rule = BY_WEIGHT
+        return parent, attempts
+
+    def _draw_rule(self, source: random.Random) -> int:
+        return bisect(self._cumulative_weights, source.random() * self._cumulative_weights[-1])
 
 
-class _Replayer:
-    """Turns a recorded trace into a schedule, as the engine does with its database's best."""
-
-    def __init__(self, setup: Setup) -> None:
-        self._mod = setup.context.mod
-        self._postprocs = list(setup.context.space_generator.postprocs)
-
-    def __call__(self, trace: Trace) -> Schedule | None:
-        from tvm.s_tir import Schedule
-        from tvm.s_tir.schedule import ScheduleError
-
-        schedule = Schedule(self._mod, seed=1, debug_mask="none", error_render_level="none")
-        try:
-            trace.apply_to_schedule(schedule, remove_postproc=True)
-            schedule.enter_postproc()
-            applied = all(postproc.apply(schedule) for postproc in self._postprocs)
-        except ScheduleError:
-            return None
-        return schedule if applied else None
-
-
-def _sampler(setup: Setup, sketch: Schedule) -> EvolutionarySearch:
-    """An engine that knows one sketch only, to sample initial programs of that sketch."""
-    from tvm.s_tir.meta_schedule.search_strategy import EvolutionarySearch
-
-    sampler = EvolutionarySearch(init_min_unmeasured=1)
-    sampler._initialize_with_tune_context(setup.context)
-    _pre_tune(sampler, setup, [sketch])
-    return sampler
-
-
-def mark_as_measured(
-    engine: EvolutionarySearch, setup: Setup, candidates: Sequence[MeasureCandidate]
-) -> None:
-    """Have the engine take programs for measured, as after rounds of its own.
-
-    Its set of measured programs is filled by one exported function, `EvolveWithCostModel`, which
-    enters the best of what it evolves. So it gets the programs as its population, and a cost
-    model that finds them, and nothing that evolves from them, good. This costs a genetic search
-    without its predictions, seconds once per resumed run, and no search time.
-
-    Args:
-        engine: The search, tuned before or not; it is started anew.
-        setup: What it is started with.
-        candidates: What has been measured.
-    """
-    from tvm_ffi import get_global_func
-
-    model = _partial_to(candidates, setup.cost_model)
-    engine.post_tuning()
-    _pre_tune(engine, replace(setup, cost_model=model), setup.sketches)
-    if candidates:
-        get_global_func(_EVOLVE)(engine, [each.sch for each in candidates], len(candidates))
-    model.known.clear()
-
-
-def _partial_to(candidates: Sequence[MeasureCandidate], model: Any) -> Any:
-    """A cost model that prefers known programs, until it forgets them and passes questions on."""
-    import numpy as np
-    from tvm.ir.utils import derived_object
-    from tvm.s_tir.meta_schedule.cost_model import PyCostModel
-    from tvm_ffi import structural_hash
-
-    @derived_object
-    class Partial(PyCostModel):  # type: ignore[misc]
-        def __init__(self) -> None:
-            super().__init__()
-            self.known = {structural_hash(each.sch.mod) for each in candidates}
-
-        def predict(self, context: Any, asked: Any) -> Any:
-            if not self.known:
-                return model.predict(context, asked)
-            found = [structural_hash(each.sch.mod) in self.known for each in asked]
-            return np.where(found, 1.0, _INDIFFERENT)
-
-    return Partial()
-
-
-_INDIFFERENT: Final = 1e-3
-"""Above 0, which the engine could not draw parents by."""
-
-
-def _pre_tune(engine: Any, setup: Setup, sketches: Sequence[Schedule]) -> None:
-    engine.pre_tuning(
-        setup.budget_trials, setup.round_trials, list(sketches), setup.database, setup.cost_model
-    )
-
-
-def _candidate(schedule: Schedule) -> MeasureCandidate:
-    from tvm.s_tir.meta_schedule.arg_info import ArgInfo
-    from tvm.s_tir.meta_schedule.search_strategy import MeasureCandidate
-
-    return MeasureCandidate(schedule, ArgInfo.from_entry_func(schedule.mod, remove_preproc=True))
+def _weighted(weights: Sequence[float]) -> Callable[[random.Random], int]:
+    """Draws indices in proportion to weights; all alike if there is no weight at all."""
+    cumulative = list(accumulate(weights))
+    total = cumulative[-1]
+    if not total > 0.0:
+        return lambda source: source.randrange(len(weights))
+    last = len(weights) - 1
+    return lambda source: min(bisect(cumulative, source.random() * total), last)

@@ -9,9 +9,10 @@ from typing import Final
 
 from pytest_ansorbench.measure.policy import RacingMeasurement
 from pytest_ansorbench.strategies.cost_model import NoModel
-from pytest_ansorbench.strategies.evolution import SteeredEvolution, StockEvolution
+from pytest_ansorbench.strategies.evolution import Evolution
 from pytest_ansorbench.strategies.explore_then_commit import ExploreThenCommit
 from pytest_ansorbench.strategies.random_traces import RandomTraces
+from pytest_ansorbench.strategies.stock_evolution import StockEvolution
 from pytest_ansorbench.strategies.strategy import Strategy
 
 ENTRY_POINT_GROUP: Final = "pytest_ansorbench.strategies"
@@ -24,7 +25,7 @@ BUILTIN: Final = (
     ),
     Strategy(
         "etc",
-        proposer=SteeredEvolution(ExploreThenCommit()),
+        proposer=Evolution(ExploreThenCommit()),
         description="sketches predicted by improved explore-then-commit, all else stock",
     ),
     Strategy(

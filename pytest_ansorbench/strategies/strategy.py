@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from tvm.s_tir.meta_schedule.mutator import Mutator
     from tvm.s_tir.meta_schedule.runner import RunnerResult
     from tvm.s_tir.meta_schedule.search_strategy import MeasureCandidate
-    from tvm.s_tir.meta_schedule.search_strategy import SearchStrategy as TVMSearchStrategy
     from tvm.target import Target
 
 
@@ -33,7 +32,7 @@ class Setup:
     """What one run gives its proposer to work with; all of it belongs to this run alone.
 
     Attributes:
-        context: MetaSchedule's view of the task, with the proposer's `engine` in it.
+        context: MetaSchedule's view of the task: program, target, rules and postprocessors.
         sketches: The design space, one schedule per sketch.
         database: Empty at the start; the loop commits every trial to it.
         cost_model: Untrained at the start, updated by the loop; None if the strategy has none.
@@ -101,10 +100,6 @@ class Proposer(Protocol):
 
 class ProposerPolicy(Protocol):
     """Parameters of a proposer."""
-
-    def engine(self) -> TVMSearchStrategy:
-        """The MetaSchedule search strategy that the run's `TuneContext` is made with."""
-        ...
 
     def start(self, setup: Setup) -> Proposer:
         """The proposer for one run."""

@@ -11,9 +11,9 @@ from pytest_ansorbench.search import ResumeError, Search
 from pytest_ansorbench.search.candidates import CandidateError, pack, unpack
 from pytest_ansorbench.search.random_state import PrivateRandomState
 from pytest_ansorbench.strategies import (
+    Evolution,
     ExploreThenCommit,
     Registry,
-    SteeredEvolution,
     StockEvolution,
     Strategy,
     XGBoostModel,
@@ -62,7 +62,7 @@ class SmallStock(Small, StockEvolution):
 
 
 @dataclasses.dataclass(frozen=True)
-class SmallSteered(Small, SteeredEvolution):
+class SmallSteered(Small, Evolution):
     """The steered one, smaller."""
 
 

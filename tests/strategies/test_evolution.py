@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pytest_ansorbench.search import Search
-from pytest_ansorbench.strategies import SteeredEvolution, Strategy, UniformSketches
+from pytest_ansorbench.strategies import Evolution, Strategy, UniformSketches
 from pytest_ansorbench.workloads import BatchMatmul
 
 MATMUL = BatchMatmul(batch=1, m=16, n=16, k=16)
@@ -40,7 +40,7 @@ class Always:
 def proposals(engine, policy, rounds=2, trials=8):
     each = Search(
         MATMUL.tasks()[0],
-        Strategy("steered", proposer=SteeredEvolution(policy)),
+        Strategy("steered", proposer=Evolution(policy)),
         engine,
         case=MATMUL.id,
         seed=0,
@@ -64,7 +64,7 @@ def test_a_uniform_policy_draws_from_every_sketch_and_never_twice_the_same(engin
 
     each = Search(
         MATMUL.tasks()[0],
-        Strategy("steered", proposer=SteeredEvolution(UniformSketches())),
+        Strategy("steered", proposer=Evolution(UniformSketches())),
         engine,
         case=MATMUL.id,
         seed=0,

@@ -1,0 +1,123 @@
+"""MetaSchedule's own evolutionary search as a proposer: the reference for all others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from pytest_ansorbench.strategies.strategy import Observation, Proposer, Setup
+
+if TYPE_CHECKING:
+    from tvm.s_tir.meta_schedule.search_strategy import EvolutionarySearch, MeasureCandidate
+
+_EVOLVE: Final = "s_tir.meta_schedule.SearchStrategyEvolutionarySearchEvolveWithCostModel"
+
+
+@dataclass(frozen=True)
+class StockEvolution:
+    """MetaSchedule's evolutionary search as it is.
+
+    Attributes:
+        population: Programs of a generation, the engine's `population_size`.
+        generations: Times a population is bred from, the engine's `genetic_num_iters`.
+        min_unmeasured: Programs that must be new in the first population.
+    """
+
+    population: int = 512
+    generations: int = 4
+    min_unmeasured: int = 50
+
+    def start(self, setup: Setup) -> Proposer:
+        """Hand the design space to the engine."""
+        return _StockEvolution(self, setup)
+
+
+class _StockEvolution:
+    def __init__(self, policy: StockEvolution, setup: Setup) -> None:
+        from tvm.s_tir.meta_schedule.search_strategy import EvolutionarySearch
+
+        self._setup = setup
+        self._engine = EvolutionarySearch(
+            population_size=policy.population,
+            genetic_num_iters=policy.generations,
+            init_min_unmeasured=policy.min_unmeasured,
+        )
+        self._engine._initialize_with_tune_context(setup.context)
+        _pre_tune(self._engine, setup)
+
+    def propose(self, trials: int) -> Sequence[MeasureCandidate] | None:
+        candidates = self._engine.generate_measure_candidates()
+        return None if candidates is None else list(candidates)
+
+    def recall(self, candidates: Sequence[MeasureCandidate]) -> None:
+        mark_as_measured(self._engine, self._setup, candidates)
+
+    def learn(self, batch: Sequence[Observation]) -> None:
+        self._engine.notify_runner_results(
+            [seen.candidate for seen in batch], [seen.result for seen in batch]
+        )
+
+    def decisions(self) -> Mapping[str, Any]:
+        return {}
+
+
+def mark_as_measured(
+    engine: EvolutionarySearch, setup: Setup, candidates: Sequence[MeasureCandidate]
+) -> None:
+    """Have the engine take programs for measured, as after rounds of its own.
+
+    Its set of measured programs is filled by one exported function, `EvolveWithCostModel`, which
+    enters the best of what it evolves. So it gets the programs as its population, and a cost
+    model that finds them, and nothing that evolves from them, good. This costs a genetic search
+    without its predictions, seconds once per resumed run, and no search time.
+
+    Args:
+        engine: The search, tuned before or not; it is started anew.
+        setup: What it is started with.
+        candidates: What has been measured.
+    """
+    from tvm_ffi import get_global_func
+
+    model = _partial_to(candidates, setup.cost_model)
+    engine.post_tuning()
+    _pre_tune(engine, replace(setup, cost_model=model))
+    if candidates:
+        get_global_func(_EVOLVE)(engine, [each.sch for each in candidates], len(candidates))
+    model.known.clear()
+
+
+def _partial_to(candidates: Sequence[MeasureCandidate], model: Any) -> Any:
+    """A cost model that prefers known programs, until it forgets them and passes questions on."""
+    import numpy as np
+    from tvm.ir.utils import derived_object
+    from tvm.s_tir.meta_schedule.cost_model import PyCostModel
+    from tvm_ffi import structural_hash
+
+    @derived_object
+    class Partial(PyCostModel):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.known = {structural_hash(each.sch.mod) for each in candidates}
+
+        def predict(self, context: Any, asked: Any) -> Any:
+            if not self.known:
+                return model.predict(context, asked)
+            found = [structural_hash(each.sch.mod) in self.known for each in asked]
+            return np.where(found, 1.0, _INDIFFERENT)
+
+    return Partial()
+
+
+_INDIFFERENT: Final = 1e-3
+"""Above 0, which the engine could not draw parents by."""
+
+
+def _pre_tune(engine: EvolutionarySearch, setup: Setup) -> None:
+    engine.pre_tuning(
+        setup.budget_trials,
+        setup.round_trials,
+        list(setup.sketches),
+        setup.database,
+        setup.cost_model,
+    )
