@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from pytest_ansorbench.records import CaseResult, Result
     from pytest_ansorbench.stats import Rules
+    from pytest_ansorbench.workloads import Operator
 
 HOLDS: Final = 0
 BROKEN: Final = 1
@@ -124,6 +126,46 @@ def _parser() -> argparse.ArgumentParser:
 
     strategies = commands.add_parser("strategies", help="list shipped and installed strategies")
     strategies.set_defaults(run=_strategies)
+
+    train = commands.add_parser(
+        "train-rules",
+        help="train the model that predicts mutation rules",
+        description="Tunes training workloads, mutates programs of theirs by every rule, and "
+        "trains the classifier that the strategies rules and optimized use. What was collected "
+        "before is not collected again, so that an interrupted command goes on where it was.",
+    )
+    train.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="model to write, e.g. rules.ubj; its card gets the suffix .card.json",
+    )
+    train.add_argument(
+        "--samples",
+        type=Path,
+        default=Path(".ansor_bench") / "rule-samples",
+        metavar="DIR",
+        help="folder of collected samples (default: .ansor_bench/rule-samples)",
+    )
+    train.add_argument("--seed", type=int, default=0, help="of everything random (default: 0)")
+    train.add_argument("--target", metavar="TARGET", help="TVM's target (default: this CPU)")
+    for name, default, meaning in (
+        ("trials", 96, "trials of the search that trains a workload's cost model"),
+        ("programs", 160, "programs of a workload to mutate"),
+        ("draws", 4, "mutations of each program by each rule"),
+        ("checked", 6, "programs of a workload to measure with a mutant of each rule"),
+    ):
+        train.add_argument(
+            f"--{name}", type=int, default=default, help=f"{meaning} (default: {default})"
+        )
+    train.add_argument(
+        "--workloads",
+        metavar="ID,ID",
+        help="only these, at least one to train on and one held out (default: all)",
+    )
+    train.set_defaults(run=_train_rules)
     return parser
 
 
@@ -308,6 +350,59 @@ def _strategies(given: argparse.Namespace) -> int:
     rows = [[strategy.name, strategy.description] for strategy in registry]
     print(tabulate(rows, headers=["strategy", "what it is"]))
     return HOLDS
+
+
+def _train_rules(given: argparse.Namespace) -> int:
+    from pytest_ansorbench.environment import ToolchainError
+    from pytest_ansorbench.training import (
+        HELD_OUT,
+        TRAINING,
+        BadSamples,
+        Effort,
+        TrainingPlan,
+        train_rules,
+    )
+
+    if given.output.suffix not in (".ubj", ".json"):
+        raise _Refusal(f"bad output {str(given.output)!r}: expected a .ubj or .json file")
+    try:
+        plan = TrainingPlan(
+            output=given.output,
+            samples=given.samples,
+            command=shlex.join(["ansor-bench", *sys.argv[1:]]),
+            seed=given.seed,
+            target=given.target,
+            effort=Effort(
+                trials=given.trials,
+                programs=given.programs,
+                draws=given.draws,
+                checked=given.checked,
+            ),
+            training=_chosen(TRAINING, given.workloads),
+            held_out=_chosen(HELD_OUT, given.workloads),
+        )
+        gc.enable()  # this is long, and makes garbage
+        train_rules(plan, lambda line: print(line, flush=True))
+    except (BadSamples, ToolchainError, ValueError, OSError) as error:
+        raise _Refusal(str(error)) from None
+    except KeyboardInterrupt:
+        raise _Refusal(
+            f"interrupted; the same command goes on with what is in {given.samples}"
+        ) from None
+    return HOLDS
+
+
+def _chosen(workloads: Sequence[Operator], wanted: str | None) -> Sequence[Operator]:
+    """The workloads with the ids that were asked for."""
+    if wanted is None:
+        return workloads
+    ids = wanted.split(",")
+    chosen = [each for each in workloads if each.id in ids]
+    if not chosen:
+        raise _Refusal(
+            f"bad workloads {wanted!r}: expected at least one of {', '.join(map(str, workloads))}"
+        )
+    return chosen
 
 
 if __name__ == "__main__":
