@@ -45,10 +45,6 @@ class Listening:
 
     heard: list[Any] = field(default_factory=list)
 
-    def engine(self) -> Any:
-        """As stock."""
-        return StockEvolution().engine()
-
     def start(self, setup: Any) -> Any:
         """As stock, overheard."""
         return _Listening(StockEvolution().start(setup), self.heard)

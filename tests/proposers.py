@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_ansorbench.measure import FixedMeasurement
-from pytest_ansorbench.strategies import NoModel, Observation, RandomTraces, Setup, Strategy
+from pytest_ansorbench.strategies import NoModel, Observation, Setup, Strategy
 from tests.faults import module
 
 QUICK = FixedMeasurement(number=1, repeat=2, min_repeat_ms=1)
@@ -21,9 +21,6 @@ class Script:
     """
 
     rounds: tuple[tuple[str, ...] | None, ...]
-
-    def engine(self):
-        return RandomTraces().engine()
 
     def start(self, setup: Setup) -> _Script:
         return _Script(setup, iter(self.rounds))

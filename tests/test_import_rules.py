@@ -21,7 +21,7 @@ LAYERS = [
     {"codec", "stats", "measure"},
     {"strategies", "storage"},
     {"search", "environment"},
-    {"bench"},
+    {"bench", "metaschedule", "training"},
     {"report"},
     {"options", "hookspecs"},
     {"plugin", "cli"},

@@ -58,7 +58,7 @@ OPTIONS: Final = (
         "strategies",
         "strategy",
         values.words,
-        "strategies to run, the reference first (default: default,etc)",
+        "strategies to run, the reference first (default: default,optimized)",
         "NAME,NAME",
         per_test=True,
     ),

@@ -59,7 +59,7 @@ class Settings:
         replay: Result files to take the runs from; empty for live searches.
     """
 
-    strategies: tuple[str, ...] = ("default", "etc")
+    strategies: tuple[str, ...] = ("default", "optimized")
     cases: tuple[str, ...] = ()
     trials: int = 128
     round_trials: int | None = None

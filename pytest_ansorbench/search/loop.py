@@ -88,7 +88,6 @@ class Search:
         """
         from tvm.s_tir.meta_schedule import TuneContext
         from tvm.s_tir.meta_schedule.database import MemoryDatabase
-        from tvm.s_tir.meta_schedule.space_generator import PostOrderApply
 
         self.case = case
         self.strategy = strategy
@@ -110,9 +109,7 @@ class Search:
             self._context = TuneContext(
                 task.mod,
                 target=engine.target,
-                space_generator=PostOrderApply(
-                    mutator_probs=strategy.mutations.mutators(engine.target)
-                ),
+                space_generator=strategy.space(engine.target),
                 task_name=task.name,
                 rand_state=_tvm_seed(seed, len(resumed)),
             )

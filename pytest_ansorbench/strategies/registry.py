@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from importlib.metadata import entry_points
 from typing import Final
 
@@ -11,11 +12,15 @@ from pytest_ansorbench.measure.policy import RacingMeasurement
 from pytest_ansorbench.strategies.cost_model import NoModel
 from pytest_ansorbench.strategies.evolution import Evolution
 from pytest_ansorbench.strategies.explore_then_commit import ExploreThenCommit
+from pytest_ansorbench.strategies.predicted_rules import PredictedRules
 from pytest_ansorbench.strategies.random_traces import RandomTraces
 from pytest_ansorbench.strategies.stock_evolution import StockEvolution
 from pytest_ansorbench.strategies.strategy import Strategy
 
 ENTRY_POINT_GROUP: Final = "pytest_ansorbench.strategies"
+
+_SMALL: Final = Evolution(population=128, generations=2)
+"""A search that need not try as much, since it draws less at random."""
 
 BUILTIN: Final = (
     Strategy(
@@ -25,8 +30,31 @@ BUILTIN: Final = (
     ),
     Strategy(
         "etc",
-        proposer=Evolution(ExploreThenCommit()),
-        description="sketches predicted by improved explore-then-commit, all else stock",
+        proposer=Evolution(sketches=ExploreThenCommit(), blind_generations=0),
+        description="sketches predicted by improved explore-then-commit, no genetic search "
+        "before the cost model is trained",
+    ),
+    Strategy(
+        "rules",
+        proposer=replace(_SMALL, rules=PredictedRules()),
+        description="mutation rules predicted by a pretrained classifier, a smaller population",
+    ),
+    Strategy(
+        "optimized",
+        proposer=replace(
+            _SMALL, sketches=ExploreThenCommit(), rules=PredictedRules(), blind_generations=0
+        ),
+        description="etc and rules together",
+    ),
+    Strategy(
+        "optimized-paper",
+        proposer=Evolution(sketches=ExploreThenCommit(), rules=PredictedRules()),
+        description="predicted sketches and rules as in the paper, all else stock",
+    ),
+    Strategy(
+        "default-small",
+        proposer=StockEvolution(population=_SMALL.population, generations=_SMALL.generations),
+        description="a control: the default with the population of rules and optimized",
     ),
     Strategy(
         "racing",

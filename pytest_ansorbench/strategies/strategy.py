@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tvm.s_tir.meta_schedule.mutator import Mutator
     from tvm.s_tir.meta_schedule.runner import RunnerResult
     from tvm.s_tir.meta_schedule.search_strategy import MeasureCandidate
+    from tvm.s_tir.meta_schedule.space_generator import SpaceGenerator
     from tvm.target import Target
 
 
@@ -144,6 +145,12 @@ class Strategy:
     cost_model: CostModelPolicy = field(default_factory=XGBoostModel)
     measurement: Measurement = field(default_factory=FixedMeasurement)
     description: str = ""
+
+    def space(self, target: Target) -> SpaceGenerator:
+        """MetaSchedule's design space for a target, with this strategy's mutation rules."""
+        from tvm.s_tir.meta_schedule.space_generator import PostOrderApply
+
+        return PostOrderApply(mutator_probs=self.mutations.mutators(target))
 
 
 def control_of(reference: Strategy) -> Strategy:

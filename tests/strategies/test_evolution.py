@@ -1,17 +1,20 @@
-"""The steered search proposes like the engine's own, from the sketches its policy names."""
+"""The genetic search proposes like the engine's own, and as its policies say."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 from pytest_ansorbench.search import Search
-from pytest_ansorbench.strategies import Evolution, Strategy, UniformSketches
+from pytest_ansorbench.strategies import Evolution, Strategy, UniformSketches, XGBoostModel
 from pytest_ansorbench.workloads import BatchMatmul
 
 MATMUL = BatchMatmul(batch=1, m=16, n=16, k=16)
+SMALL = {"population": 48, "generations": 2, "blind_generations": 2, "min_unmeasured": 8}
+EARLY = XGBoostModel(warmup_samples=1)  # trained after the first round
 
 
 @dataclass(frozen=True)
@@ -37,16 +40,37 @@ class Always:
         return Chooser()
 
 
-def proposals(engine, policy, rounds=2, trials=8):
-    each = Search(
-        MATMUL.tasks()[0],
-        Strategy("steered", proposer=Evolution(policy)),
+@dataclass(frozen=True)
+class OneRule:
+    """Has every program mutated by one rule."""
+
+    rule: str
+    look: Callable = lambda features: None
+
+    def start(self, rules):
+        index, look = list(rules).index(self.rule), self.look
+
+        class Chooser:
+            def choose(self, programs, features):
+                look(features)
+                return np.full(programs, index)
+
+        return Chooser()
+
+
+def search(engine, proposer, *, case=MATMUL, trials=16, rounds=2, cost_model=EARLY, seed=0):
+    return Search(
+        case.tasks()[0],
+        Strategy("mine", proposer=proposer, cost_model=cost_model),
         engine,
-        case=MATMUL.id,
-        seed=0,
+        case=case.id,
+        seed=seed,
         budget_trials=rounds * trials,
         round_trials=trials,
     )
+
+
+def finished(each):
     while not each.finished:
         each.step()
     return each.record()
@@ -54,7 +78,7 @@ def proposals(engine, policy, rounds=2, trials=8):
 
 @pytest.mark.parametrize("sketch", [0, 2])
 def test_all_programs_come_from_the_sketch_the_policy_names(engine, sketch):
-    run = proposals(engine, Always(sketch))
+    run = finished(search(engine, Evolution(Always(sketch), **SMALL), trials=8))
     assert {trial.sketch for trial in run.trials} == {sketch}
     assert run.failed_trials == 0
 
@@ -62,17 +86,109 @@ def test_all_programs_come_from_the_sketch_the_policy_names(engine, sketch):
 def test_a_uniform_policy_draws_from_every_sketch_and_never_twice_the_same(engine):
     from tvm_ffi import structural_hash
 
-    each = Search(
-        MATMUL.tasks()[0],
-        Strategy("steered", proposer=Evolution(UniformSketches())),
-        engine,
-        case=MATMUL.id,
-        seed=0,
-        budget_trials=64,
-        round_trials=16,
-    )
+    each = search(engine, Evolution(UniformSketches(), **SMALL))
     # Asked directly, without measuring: what is proposed again and again must stay new.
-    proposed = [candidate for _ in range(4) for candidate in each._proposer.propose(40)]
-    assert len(proposed) == 160
-    assert len({structural_hash(candidate.sch.mod) for candidate in proposed}) == 160
+    proposed = [candidate for _ in range(4) for candidate in each._proposer.propose(30)]
+    assert len(proposed) == 120
+    assert len({structural_hash(candidate.sch.mod) for candidate in proposed}) == 120
     assert {each._sketch_index.of(candidate.sch) for candidate in proposed} == {0, 1, 2}
+
+
+def test_equal_seeds_give_equal_proposals_whatever_the_threads_do(engine):
+    from tvm_ffi import structural_hash
+
+    def proposed(seed):
+        each = search(engine, Evolution(**SMALL), seed=seed)
+        with each._random_state.installed():
+            rounds = [each._proposer.propose(16) for _ in range(2)]
+        return [structural_hash(candidate.sch.mod) for batch in rounds for candidate in batch]
+
+    assert proposed(3) == proposed(3)
+    assert proposed(3) != proposed(4)
+
+
+def test_the_rule_that_is_chosen_is_the_rule_that_is_applied(engine):
+    run = finished(search(engine, Evolution(rules=OneRule("MutateUnroll"), **SMALL)))
+    for each in run.rounds:
+        assert set(each.decisions["rules"]) == {"MutateUnroll"}
+    entry = run.rounds[1].decisions["rules"]["MutateUnroll"]
+    assert entry["applied"] > 50
+    assert 0 < entry["measured"] <= 16
+    assert 0.0 <= entry["improved"] <= 1.0
+    assert entry["predicted"] > 0.0 and 0.0 < entry["realised"] <= 1.0
+
+
+def test_a_chosen_rule_with_nothing_to_change_is_booked_and_made_up_for(engine):
+    # A matmul of this size has no compute location to mutate.
+    run = finished(search(engine, Evolution(rules=OneRule("MutateComputeLocation"), **SMALL)))
+    rules = run.rounds[1].decisions["rules"]
+    assert rules["MutateComputeLocation"]["inapplicable"] > 50
+    assert "applied" not in rules["MutateComputeLocation"]
+    assert rules["MutateTileSize"]["applied"] > 50
+
+
+def test_features_are_extracted_once_for_model_and_rules(engine):
+    seen = []
+    policy = OneRule("MutateTileSize", look=lambda features: seen.append(features()))
+    each = search(engine, Evolution(rules=policy, **SMALL))
+    extractor = each._cost_model.extractor
+    each.step()
+    seen.clear()
+    extracted = []
+    stock = extractor._stock
+
+    class Counting:
+        def extract_from(self, context, candidates):
+            extracted.append(len(candidates))
+            return stock.extract_from(context, candidates)
+
+    extractor._stock = Counting()
+    with each._random_state.installed():
+        each._proposer.propose(8)
+    assert extracted == [len(features) for features in seen]
+    assert len(extracted) == 1 + SMALL["generations"]
+    # Survivors and the best measured programs are scored once.
+    assert sum(extracted) < (1 + SMALL["generations"]) * SMALL["population"]
+
+
+def test_without_blind_generations_nothing_is_searched_for_before_the_model_is_trained(engine):
+    each = search(engine, Evolution(**{**SMALL, "blind_generations": 0}))
+    run = finished(each)
+    assert run.rounds[0].decisions == {"generations": 0}
+    assert run.rounds[1].decisions["generations"] == 2
+    assert [trial.round for trial in run.trials] == [1] * 16 + [2] * 16
+
+
+def test_a_space_too_small_for_a_population_ends_the_run(engine):
+    each = search(engine, Evolution(**{**SMALL, "min_unmeasured": 10_000}))
+    run = finished(each)
+    assert run.stopped == "the strategy proposes nothing more"
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_extreme_shares_are_borne_with(engine, share):
+    proposer = Evolution(
+        **{**SMALL, "population": 16},
+        mutation_share=share,
+        random_share=share,
+        measured_share=share,
+    )
+    assert len(finished(search(engine, proposer, trials=4)).trials) == 8
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value", "good"),
+    [
+        ("population", 0, 512),
+        ("generations", -1, 4),
+        ("blind_generations", -1, 4),
+        ("min_unmeasured", 0, 50),
+        ("max_tries", -1, 10),
+        ("measured_share", 1.5, 0.2),
+        ("mutation_share", -0.1, 0.85),
+        ("random_share", float("nan"), 0.05),
+    ],
+)
+def test_bad_parameters_are_refused_by_name(parameter, value, good):
+    with pytest.raises(ValueError, match=rf"bad {parameter} {value}: expected .* e\.g\. {good}"):
+        Evolution(**{parameter: value})

@@ -11,7 +11,16 @@ from pytest_ansorbench.strategies import BUILTIN, RandomTraces, Registry, Strate
 
 
 def test_the_shipped_ones_are_there_in_order():
-    assert [strategy.name for strategy in Registry()] == ["default", "etc", "racing", "random"]
+    assert [strategy.name for strategy in Registry()] == [
+        "default",
+        "etc",
+        "rules",
+        "optimized",
+        "optimized-paper",
+        "default-small",
+        "racing",
+        "random",
+    ]
     assert all(strategy.description for strategy in BUILTIN)
 
 

@@ -1,0 +1,116 @@
+"""The experiment of the paper: is the optimized search faster, and which of its two ideas is?
+
+    python benchmarks/paper.py [--size small|full] [--repeats N] [--only main|controls]
+
+Runs `pytest --ansor-bench` over the paper's operators with the arms default, etc, rules and
+optimized, which share the default's runs, then controls on a matmul: the default a second time,
+the default with a small population, and random search. Every round is journaled; interrupted,
+or told a larger `--repeats`, the same command goes on where it was. Then it writes tables and
+figures to `docs/results/paper-SIZE.*`. `--only report` does that from the files that are there.
+
+The paper is Han Lin, Wang Yifan, Li Jianan and Gao Wei, Automatic Scheduling Search Optimization
+Method Based on TVM, Computer Science 52(3):268-276, 2025; figures are numbered as there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from paper_report import write_report
+
+from pytest_ansorbench.workloads import BATCH_MATMUL, CONV1D, CONV2D
+
+RESULTS = Path(__file__).parent.parent / "docs" / "results"
+MATMUL = "matmul-b1-m512-n512-k512"
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large the experiment is."""
+
+    cases: tuple[str, ...]
+    trials: int
+    round_trials: int
+    repeats: int
+
+
+SIZES = {
+    "small": Size(
+        (
+            "conv2d-n1-h14-w14-ci256-co256-k3-s1-p1",
+            "conv1d-n1-l64-ci256-co256-k5-s1-p2",
+            MATMUL,
+        ),
+        trials=256,
+        round_trials=32,
+        repeats=4,
+    ),
+    "full": Size(
+        tuple(case.id for case in (*CONV2D, *CONV1D, *BATCH_MATMUL)),
+        trials=1000,
+        round_trials=64,
+        repeats=10,
+    ),
+}
+
+
+def main() -> None:
+    """Run what is missing, then report."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--size", choices=SIZES, default="small")
+    parser.add_argument("--repeats", type=int, help="seeds of each arm (default: the size's)")
+    parser.add_argument("--only", choices=("main", "controls", "report"), help="default: all")
+    parser.add_argument(
+        "--storage",
+        type=Path,
+        default=Path(".ansor_bench"),
+        help="folder of the journals (default: .ansor_bench)",
+    )
+    given = parser.parse_args()
+    size = SIZES[given.size]
+    repeats = given.repeats or size.repeats
+    files = {
+        "main": RESULTS / f"paper-{given.size}.json",
+        "controls": RESULTS / f"paper-{given.size}-controls.json",
+    }
+    arms = {
+        "main": ["--ansor-strategy", "default,etc,rules,optimized"],
+        "controls": ["--ansor-strategy", "default,default-small,random", "--ansor-control"],
+    }
+    cases = {"main": size.cases, "controls": (MATMUL,)}
+    for part in ("main", "controls"):
+        if given.only in (None, part):
+            run(
+                given.storage / f"paper-{given.size}-{part}",
+                files[part],
+                [*arms[part], "--ansor-case", ",".join(cases[part])],
+                size,
+                repeats,
+            )
+    write_report(files["main"], files["controls"], RESULTS / f"paper-{given.size}")
+
+
+def run(storage: Path, output: Path, what: list[str], size: Size, repeats: int) -> None:
+    """One session, or the rest of one. Gates may break: the report says so."""
+    journals = storage / "journals"
+    resume = ["--ansor-resume", "0001"] if any(journals.glob("0001*")) else []
+    command = [
+        *(sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-v", "--ansor-bench"),
+        str(Path(__file__).parent.parent / "bench_cases"),
+        *what,
+        *("--ansor-trials", str(size.trials), "--ansor-round", str(size.round_trials)),
+        *("--ansor-repeats", str(repeats), "--ansor-storage", str(storage)),
+        *("--ansor-json", str(output), *resume),
+    ]
+    print("$", *command, flush=True)
+    exit_code = subprocess.run(command, check=False).returncode
+    if exit_code not in (0, 1):  # 1: a gate is broken
+        raise SystemExit(exit_code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,204 @@
+"""Tables and figures like the paper's, from the result files of `paper.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import numpy as np
+from matplotlib import pyplot as plt
+from tabulate import tabulate
+
+from pytest_ansorbench.records import CaseResult, Estimate, Run
+from pytest_ansorbench.report import control_sentences, describe_case, parse_columns, render_table
+from pytest_ansorbench.stats import Rules, judge_again
+from pytest_ansorbench.storage import read_result
+
+#: Section 5.4, figures 10, 17 and 18: operators, rules alone, sketches alone (on three networks).
+PAPER = {"optimized": 0.75, "rules": 0.89, "etc": 0.82}
+NAMES = {"optimized": "both", "rules": "rules predicted", "etc": "sketches predicted"}
+COLUMNS = (
+    "case,strategy,search_time,propose,search_ratio,search_ratio_paper,search_ratio_trials,"
+    "throughput_ratio,throughput,verdict"
+)
+
+
+def write_report(main: Path, controls: Path, stem: Path) -> None:
+    """Write `STEM.txt` and `STEM-*.svg` from what there is."""
+    cases, rules = judged(main)
+    lines = [
+        f"ansor-bench show {main.name} --columns {COLUMNS}",
+        "",
+        render_table(cases, columns=parse_columns(COLUMNS)),
+        "",
+        "The paper's figures: S " + ", ".join(f"{PAPER[name]} for {name}" for name in PAPER),
+        "",
+        "Do predictions come true? Mutations by rule, over all runs and rounds:",
+        "",
+        *rule_lines(cases),
+    ]
+    if controls.exists():
+        control_cases, control_rules = judged(controls)
+        lines += [
+            "",
+            f"ansor-bench show {controls.name}",
+            "",
+            render_table(control_cases, columns=parse_columns(COLUMNS)),
+            "",
+            *control_sentences(control_cases, control_rules),
+        ]
+    for case in cases:
+        lines += ["", *describe_case(case, rules)]
+    stem.with_name(f"{stem.name}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    bars(cases, "search_ratio", ["optimized"], "Figure 10: S, both ideas", stem, "fig10")
+    bars(cases, "throughput_ratio", ["optimized"], "Figure 12: throughput ratio", stem, "fig12")
+    bars(cases, "search_ratio", ["rules"], "Figure 17: S, rules alone", stem, "fig17")
+    bars(cases, "search_ratio", ["etc"], "Figure 18: S, sketches alone", stem, "fig18")
+    for case in cases:
+        curves(case, stem)
+
+
+def judged(path: Path) -> tuple[list[CaseResult], Rules]:
+    """The cases of a file, with verdicts from their runs."""
+    result = read_result(path)
+    rules = Rules.from_settings(result.settings)
+    family = sum(len(v.gates) for case in result.cases for v in case.verdicts)
+    return [
+        replace(case, verdicts=judge_again(case, rules=rules, family=family))
+        for case in result.cases
+    ], rules
+
+
+def rule_lines(cases: Sequence[CaseResult]) -> list[str]:
+    """Per case and strategy, what each rule was tried for and what came of it."""
+    rows = []
+    for case in cases:
+        for strategy in case.strategies:
+            totals: dict[str, list[tuple[float, ...]]] = {}
+            for run in case.runs_of(strategy):
+                for each in run.rounds:
+                    for rule, entry in each.decisions.get("rules", {}).items():
+                        totals.setdefault(rule, []).append(
+                            tuple(
+                                entry.get(key, 0.0)
+                                for key in (
+                                    "applied",
+                                    "inapplicable",
+                                    "gain",
+                                    "improved",
+                                    "measured",
+                                    "predicted",
+                                    "realised",
+                                )
+                            )
+                        )
+            for rule, entries in totals.items():
+                table = np.array(entries)
+                applied, measured = table[:, 0], table[:, 4]
+                rows.append(
+                    [
+                        case.case,
+                        strategy,
+                        rule,
+                        int(applied.sum()),
+                        int(table[:, 1].sum()),
+                        *(mean(table[:, i], applied) for i in (2, 3)),
+                        int(measured.sum()),
+                        *(mean(table[:, i], measured) for i in (5, 6)),
+                    ]
+                )
+    headers = "case strategy rule applied inapplicable gain improved measured predicted realised"
+    return [tabulate(rows, headers=headers.split(), floatfmt=".3f")]
+
+
+def mean(values: np.ndarray, weights: np.ndarray) -> float:
+    """Weighted; 0 without weight."""
+    return float((values * weights).sum() / weights.sum()) if weights.sum() else 0.0
+
+
+def short(case: CaseResult) -> str:
+    """A case's family."""
+    return case.case.split("-")[0]
+
+
+def bars(
+    cases: Sequence[CaseResult],
+    figure: str,
+    strategies: Sequence[str],
+    title: str,
+    stem: Path,
+    suffix: str,
+) -> None:
+    """Default against optimized, one pair of bars a case, with intervals."""
+    fig, axes = plt.subplots(figsize=(6, 3.5), layout="constrained")
+    at = np.arange(len(cases))
+    width = 0.8 / (1 + len(strategies))
+    axes.bar(at, np.ones(len(cases)), width, label="default", color="#8da0cb")
+    for number, strategy in enumerate(strategies, start=1):
+        estimates = [ratio_of(case, strategy, figure) for case in cases]
+        values = np.array([each.value for each in estimates])
+        finite = np.where(np.isfinite(values), values, 0.0)
+        low = np.array([each.low for each in estimates])
+        high = np.array([each.high for each in estimates])
+        top = np.where(np.isfinite(high), high, finite)
+        axes.bar(at + number * width, finite, width, label=NAMES[strategy], color="#fc8d62")
+        axes.errorbar(
+            at + number * width,
+            finite,
+            [np.maximum(finite - low, 0.0), np.maximum(top - finite, 0.0)],
+            fmt="none",
+            ecolor="black",
+            capsize=4,
+        )
+        for x, value, bound in zip(at + number * width, values, high, strict=True):
+            text = f"{value:.2f}" + ("" if np.isfinite(bound) else "\n(open above)")
+            axes.annotate(text, (x, 0.02), ha="center", va="bottom")
+    if figure == "search_ratio":
+        axes.axhline(PAPER[strategies[0]], color="gray", linestyle="--", label="paper's mean")
+    axes.set_xticks(at + width * len(strategies) / 2, [short(case) for case in cases])
+    axes.set_ylabel("ratio to default, 95% interval")
+    axes.set_title(title)
+    axes.legend(loc="upper right")
+    fig.savefig(stem.with_name(f"{stem.name}-{suffix}.svg"), metadata={"Date": None})
+    plt.close(fig)
+
+
+def ratio_of(case: CaseResult, strategy: str, figure: str) -> Estimate:
+    """One ratio of a case."""
+    [verdict] = [v for v in case.verdicts if v.comparison.candidate.strategy == strategy]
+    estimate: Estimate = getattr(verdict.comparison, figure)
+    return estimate
+
+
+def curves(case: CaseResult, stem: Path) -> None:
+    """Figure 14 and its twin over time: best throughput so far, median over the seeds."""
+    fig, panels = plt.subplots(1, 2, figsize=(10, 3.8), sharey=True, layout="constrained")
+    for strategy in case.strategies:
+        runs = case.runs_of(strategy)
+        trials = np.arange(1, max(len(run.trials) for run in runs) + 1)
+        seconds = np.linspace(0.0, max(run.search_s for run in runs), 400)
+        for axes, at, spent in (
+            (panels[0], trials, [[trial.index + 1 for trial in run.trials] for run in runs]),
+            (panels[1], seconds, [[trial.search_s for trial in run.trials] for run in runs]),
+        ):
+            best = [best_gflops(run, each, at) for run, each in zip(runs, spent, strict=True)]
+            axes.plot(at, np.median(best, axis=0), label=strategy)
+    panels[0].set_xlabel("trials")
+    panels[1].set_xlabel("search time (s)")
+    panels[0].set_ylabel("best GFLOP/s so far, median of seeds")
+    fig.suptitle(f"Figure 14: {case.case}")
+    panels[1].legend(loc="lower right")
+    fig.savefig(stem.with_name(f"{stem.name}-fig14-{short(case)}.svg"), metadata={"Date": None})
+    plt.close(fig)
+
+
+def best_gflops(run: Run, spent: Sequence[float], at: np.ndarray) -> np.ndarray:
+    """A run's best throughput when so much was spent; 0 before its first valid trial."""
+    gflops = [run.flops / each.latency_s / 1e9 if each.latency_s else 0.0 for each in run.trials]
+    best = np.maximum.accumulate([0.0, *gflops])
+    return best[np.searchsorted(spent, at, side="right")]

@@ -1,0 +1,173 @@
+"""Strategies outside of pytest: as the parts that a `tune_tir` or `tune_relax` call takes."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypedDict
+
+import numpy as np
+
+from pytest_ansorbench.search.sketches import SketchIndex
+from pytest_ansorbench.strategies import Observation, Registry, Setup, Strategy
+
+if TYPE_CHECKING:
+    from tvm.s_tir import Schedule
+    from tvm.s_tir.meta_schedule import TuneContext
+    from tvm.s_tir.meta_schedule.cost_model import CostModel
+    from tvm.s_tir.meta_schedule.database import Database
+    from tvm.s_tir.meta_schedule.runner import RunnerResult
+    from tvm.s_tir.meta_schedule.search_strategy import MeasureCandidate, SearchStrategy
+    from tvm.s_tir.meta_schedule.space_generator import SpaceGenerator
+    from tvm.target import Target
+
+_MAX_EMPTY_ROUNDS: Final = 5
+"""After so many rounds without a candidate the engine's own search gives up."""
+
+
+class TuneParts(TypedDict):
+    """Keyword arguments for `ms.tune_tir`, `ms.relax_integration.tune_relax` and their like."""
+
+    space: SpaceGenerator
+    strategy: SearchStrategy
+    cost_model: CostModel
+
+
+def tune_parts(
+    strategy: str | Strategy, target: Target | dict[str, Any] | str, *, seed: int = 0
+) -> TuneParts:
+    """A strategy as the arguments by which MetaSchedule's own functions take it.
+
+        ms.tune_tir(mod, target, work_dir, 256, **tune_parts("optimized", target))
+
+    These are the policies that run under `pytest --ansor-bench`, started with the caller's
+    context, database and cost model. What a strategy says of measurement has no effect here:
+    that is up to the caller's runner.
+
+    Args:
+        strategy: A shipped strategy's name, or one of your own.
+        target: What is tuned for, as the call gets it.
+        seed: Of the policies' random numbers; each task gets others.
+
+    Returns:
+        `space`, `strategy` and `cost_model`. Make them anew for each call: a cost model keeps
+        what it has learnt.
+
+    Raises:
+        StrategyError: No strategy has this name.
+    """
+    from tvm.s_tir.meta_schedule.cost_model import CostModel
+    from tvm.target import Target as TVMTarget
+
+    chosen = strategy if isinstance(strategy, Strategy) else Registry().get(strategy)
+    resolved = target if isinstance(target, TVMTarget) else TVMTarget(target)
+    return {
+        "space": chosen.space(resolved),
+        "strategy": search_strategy(chosen, seed=seed),
+        "cost_model": chosen.cost_model.start() or CostModel.create("random"),
+    }
+
+
+def search_strategy(strategy: Strategy, *, seed: int = 0) -> SearchStrategy:
+    """A strategy's proposer as one of MetaSchedule's search strategies."""
+    from tvm.ir.utils import derived_object
+    from tvm.s_tir.meta_schedule.search_strategy import PySearchStrategy
+
+    @derived_object
+    class ProposerSearch(PySearchStrategy):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self._context: Any = None
+            self._task: _Task | None = None
+
+        def _initialize_with_tune_context(self, context: TuneContext) -> None:
+            self._context = context
+
+        def pre_tuning(
+            self,
+            max_trials: int,
+            num_trials_per_iter: int,
+            design_spaces: Sequence[Schedule],
+            database: Database | None = None,
+            cost_model: CostModel | None = None,
+        ) -> None:
+            sketches = list(design_spaces)
+            name = zlib.crc32(str(self._context.task_name).encode())
+            setup = Setup(
+                context=self._context,
+                sketches=sketches,
+                database=database,
+                cost_model=cost_model,
+                budget_trials=max_trials,
+                round_trials=num_trials_per_iter,
+                rng=np.random.default_rng([seed, name]),
+            )
+            self._task = _Task(setup, strategy.proposer.start(setup), SketchIndex(sketches))
+
+        def post_tuning(self) -> None:
+            self._task = None
+
+        def generate_measure_candidates(self) -> list[MeasureCandidate] | None:
+            return self._tuned().candidates()
+
+        def notify_runner_results(
+            self, measure_candidates: Sequence[MeasureCandidate], results: Sequence[RunnerResult]
+        ) -> None:
+            self._tuned().learn(measure_candidates, results)
+
+        def clone(self) -> SearchStrategy:
+            return search_strategy(strategy, seed=seed)
+
+        def _tuned(self) -> _Task:
+            if self._task is None:
+                raise RuntimeError("expected a call of pre_tuning first")
+            return self._task
+
+    return ProposerSearch()
+
+
+@dataclass
+class _Task:
+    """One task that is being tuned."""
+
+    setup: Setup
+    proposer: Any
+    sketches: SketchIndex
+    trials: int = 0
+    empty_rounds: int = 0
+
+    def candidates(self) -> list[MeasureCandidate] | None:
+        wanted = min(self.setup.round_trials, self.setup.budget_trials - self.trials)
+        if wanted <= 0:
+            return None
+        proposed = self.proposer.propose(wanted)
+        if proposed is None:
+            return None
+        self.empty_rounds += not proposed
+        if self.empty_rounds >= _MAX_EMPTY_ROUNDS:
+            return None
+        candidates = list(proposed)[:wanted]
+        self.trials += len(candidates)
+        return candidates
+
+    def learn(
+        self, candidates: Sequence[MeasureCandidate], results: Sequence[RunnerResult]
+    ) -> None:
+        from tvm.s_tir.analysis import estimate_tir_flops
+
+        flops = estimate_tir_flops(self.setup.context.mod)
+        self.proposer.learn(
+            [
+                Observation(
+                    candidate, result, self.sketches.of(candidate.sch), _gflops(flops, result)
+                )
+                for candidate, result in zip(candidates, results, strict=True)
+            ]
+        )
+
+
+def _gflops(flops: float, result: RunnerResult) -> float:
+    if not result.run_secs:
+        return 0.0
+    return flops / float(np.median([float(seconds) for seconds in result.run_secs])) / 1e9

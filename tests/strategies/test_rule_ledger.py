@@ -1,0 +1,59 @@
+"""The books on mutation rules add up."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_ansorbench.strategies.programs import Program
+from pytest_ansorbench.strategies.rule_ledger import RuleLedger
+
+RULES = ["MutateTileSize", "MutateUnroll"]
+
+
+def mutant(rule, score, parent_score):
+    return Program(None, 0, rule=rule, parent_score=parent_score, score=score)
+
+
+@pytest.fixture
+def ledger():
+    each = RuleLedger(RULES)
+    each.start_round(4)
+    return each
+
+
+def test_a_round_without_mutations_says_how_many_generations_it_bred(ledger):
+    assert ledger.decisions() == {"generations": 4}
+
+
+def test_attempts_are_counted_by_what_became_of_them(ledger):
+    ledger.attempt([(0, "applied"), (1, "inapplicable"), (1, "invalid"), (1, "applied")])
+    ledger.attempt([(0, "applied")])
+    assert ledger.decisions()["rules"] == {
+        "MutateTileSize": {"applied": 2},
+        "MutateUnroll": {"applied": 1, "inapplicable": 1, "invalid": 1},
+    }
+
+
+def test_gains_are_against_the_parent(ledger):
+    ledger.score([mutant(0, 0.7, 0.5), mutant(0, 0.4, 0.5), Program(None, 0, score=0.9)])
+    assert ledger.decisions()["rules"] == {"MutateTileSize": {"gain": 0.05, "improved": 0.5}}
+
+
+def test_what_was_measured_is_held_against_what_was_predicted(ledger):
+    picks = [mutant(1, 0.9, 0.5), Program(None, 0, score=0.8), mutant(1, 0.7, 0.5)]
+    ledger.propose(picks)
+    ledger.observe([50.0, 100.0, 0.0])
+    assert ledger.decisions()["rules"] == {
+        "MutateUnroll": {"measured": 2, "predicted": 0.8, "realised": 0.25}
+    }
+    # The best of all rounds is what later ones are measured by.
+    ledger.start_round(4)
+    ledger.propose([mutant(0, 0.6, 0.5)])
+    ledger.observe([25.0])
+    assert ledger.decisions()["rules"]["MutateTileSize"]["realised"] == 0.25
+
+
+def test_a_round_of_failures_realises_nothing(ledger):
+    ledger.propose([mutant(0, 0.9, 0.5)])
+    ledger.observe([0.0])
+    assert ledger.decisions() == {"generations": 4}

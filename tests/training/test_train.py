@@ -1,0 +1,160 @@
+"""`ansor-bench train-rules` for real, on two small workloads."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from pytest_ansorbench.cli import main
+from pytest_ansorbench.strategies import load_rule_model
+from pytest_ansorbench.training import HELD_OUT, TRAINING, load
+from pytest_ansorbench.workloads import OPERATORS
+
+TRAINED, JUDGED = "matmul-b1-m16-n1024-k512", "matmul-b4-m80-n80-k64"
+QUICK = [
+    *("--trials", "8", "--programs", "12", "--draws", "2", "--checked", "1"),
+    *("--workloads", f"{TRAINED},{JUDGED}"),
+]
+
+
+def train(folder, *more, output="rules.ubj"):
+    return main(
+        ["train-rules", "-o", str(folder / output), "--samples", str(folder / "samples"), *more]
+    )
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trained")
+    assert train(folder, *QUICK) == 0
+    return folder
+
+
+def test_no_shape_is_trained_on_that_a_case_has():
+    ids = [each.id for each in (*TRAINING, *HELD_OUT)]
+    assert len(set(ids)) == len(ids)
+    assert not {each.id for each in OPERATORS} & set(ids)
+    shapes = {str(each.input_shapes) for each in OPERATORS}
+    assert not shapes & {str(each.input_shapes) for each in (*TRAINING, *HELD_OUT)}
+
+
+@pytest.mark.parametrize("workload", [*TRAINING, *HELD_OUT], ids=str)
+def test_every_workload_has_a_program_and_a_reference(workload):
+    [task] = workload.tasks()
+    assert task.flops > 0
+    assert task.check.expected.shape == tuple(
+        int(extent) for extent in task.mod["main"].buffer_map[task.mod["main"].params[-1]].shape
+    )
+
+
+def test_samples_hold_what_every_rule_made_of_every_program(trained):
+    samples = load(trained / "samples" / f"{TRAINED}.npz")
+    programs, rules, draws = samples.mutant_scores.shape
+    assert (rules, draws) == (4, 2) and programs >= 8
+    assert samples.features.shape[0] == samples.scores.shape[0] == programs
+    assert np.isfinite(samples.features).all()
+    valid = np.isfinite(samples.mutant_scores).sum(axis=2)
+    assert np.all(valid + samples.inapplicable <= draws)
+    tile = samples.rules.index("MutateTileSize")
+    assert valid[:, tile].sum() > programs
+    # A matmul has no compute location to mutate, and that is recorded as such.
+    assert np.all(samples.inapplicable[:, samples.rules.index("MutateComputeLocation")] == draws)
+    assert samples.parent_s.shape == (1,) and samples.parent_s[0] > 0
+    assert samples.best_s > 0
+
+
+def test_the_card_tells_what_the_model_was_made_of(trained):
+    card = json.loads((trained / "rules.card.json").read_text())
+    assert set(card) == {
+        "command",
+        "seed",
+        "versions",
+        "model",
+        "data",
+        "labels",
+        "fit",
+        "scores",
+    }
+    assert set(card["data"]["training"]) == {TRAINED}
+    assert set(card["data"]["held_out"]) == {JUDGED}
+    assert card["model"]["bytes"] == (trained / "rules.ubj").stat().st_size
+    assert set(card["scores"]) == {"training", "held_out"}
+    assert "trials=8" in card["data"]["collected"]
+    assert load_rule_model(trained / "rules.ubj").rules
+
+
+def test_what_was_collected_is_not_collected_again_and_gives_the_same_model(trained, capsys):
+    files = {path: path.stat().st_mtime_ns for path in (trained / "samples").iterdir()}
+    assert train(trained, *QUICK, output="again.ubj") == 0
+    out = capsys.readouterr().out
+    assert "trials ..." not in out
+    assert "held out: accuracy" in out
+    assert {path: path.stat().st_mtime_ns for path in (trained / "samples").iterdir()} == files
+    assert (trained / "again.ubj").read_bytes() == (trained / "rules.ubj").read_bytes()
+    cards = [json.loads((trained / f"{n}.card.json").read_text()) for n in ("rules", "again")]
+    assert {**cards[0], "command": ""} == {**cards[1], "command": ""}
+
+
+def test_samples_collected_otherwise_are_refused(trained, tmp_path, capsys):
+    (trained / "samples" / f"{JUDGED}.npz").rename(tmp_path / "aside.npz")
+    try:
+        assert train(trained, *QUICK, "--seed", "5", output="other.ubj") == 2
+    finally:
+        (tmp_path / "aside.npz").rename(trained / "samples" / f"{JUDGED}.npz")
+    assert "seed=0" in (err := capsys.readouterr().err) and "seed=5" in err
+    assert "choose another folder with --samples" in err
+
+
+def test_a_damaged_file_is_named(trained, tmp_path, capsys):
+    path = trained / "samples" / f"{JUDGED}.npz"
+    content = path.read_bytes()
+    path.write_bytes(content[:100])
+    try:
+        assert train(trained, *QUICK, output="other.ubj") == 2
+    finally:
+        path.write_bytes(content)
+    assert f"bad samples {path}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--workloads", "nonsense"], "bad workloads 'nonsense': expected at least one of conv2d"),
+        (["--workloads", TRAINED], f"bad workloads '{TRAINED}': expected at least one of conv2d"),
+        (["--trials", "0"], "bad trials 0: expected at least 1, e.g. 4"),
+    ],
+)
+def test_bad_words_are_refused(tmp_path, capsys, words, message):
+    assert train(tmp_path, *words) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_an_output_of_another_kind_is_refused(tmp_path, capsys):
+    assert train(tmp_path, output="rules.pickle") == 2
+    assert "expected a .ubj or .json file" in capsys.readouterr().err
+
+
+def test_an_interrupt_says_how_to_go_on(tmp_path):
+    command = [sys.executable, "-m", "pytest_ansorbench.cli", "train-rules"]
+    process = subprocess.Popen(
+        [*command, "-o", "rules.ubj", "--samples", "samples", "--trials", "64"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell's background job ignores interrupts, and so would its children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    assert "trials ..." in process.stdout.readline()
+    time.sleep(1.0)
+    os.kill(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert "interrupted; the same command goes on with what is in samples" in err
