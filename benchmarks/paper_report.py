@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import astuple, fields, replace
 from pathlib import Path
 
 import matplotlib
@@ -15,7 +15,14 @@ from matplotlib import pyplot as plt
 from tabulate import tabulate
 
 from pytest_ansorbench.records import CaseResult, Estimate, Run
-from pytest_ansorbench.report import control_sentences, describe_case, parse_columns, render_table
+from pytest_ansorbench.report import (
+    RuleTotals,
+    control_sentences,
+    describe_case,
+    parse_columns,
+    render_table,
+    rule_totals,
+)
 from pytest_ansorbench.stats import Rules, judge_again
 from pytest_ansorbench.storage import read_result
 
@@ -76,49 +83,14 @@ def judged(path: Path) -> tuple[list[CaseResult], Rules]:
 
 def rule_lines(cases: Sequence[CaseResult]) -> list[str]:
     """Per case and strategy, what each rule was tried for and what came of it."""
-    rows = []
-    for case in cases:
-        for strategy in case.strategies:
-            totals: dict[str, list[tuple[float, ...]]] = {}
-            for run in case.runs_of(strategy):
-                for each in run.rounds:
-                    for rule, entry in each.decisions.get("rules", {}).items():
-                        totals.setdefault(rule, []).append(
-                            tuple(
-                                entry.get(key, 0.0)
-                                for key in (
-                                    "applied",
-                                    "inapplicable",
-                                    "gain",
-                                    "improved",
-                                    "measured",
-                                    "predicted",
-                                    "realised",
-                                )
-                            )
-                        )
-            for rule, entries in totals.items():
-                table = np.array(entries)
-                applied, measured = table[:, 0], table[:, 4]
-                rows.append(
-                    [
-                        case.case,
-                        strategy,
-                        rule,
-                        int(applied.sum()),
-                        int(table[:, 1].sum()),
-                        *(mean(table[:, i], applied) for i in (2, 3)),
-                        int(measured.sum()),
-                        *(mean(table[:, i], measured) for i in (5, 6)),
-                    ]
-                )
-    headers = "case strategy rule applied inapplicable gain improved measured predicted realised"
-    return [tabulate(rows, headers=headers.split(), floatfmt=".3f")]
-
-
-def mean(values: np.ndarray, weights: np.ndarray) -> float:
-    """Weighted; 0 without weight."""
-    return float((values * weights).sum() / weights.sum()) if weights.sum() else 0.0
+    rows = [
+        [case.case, strategy, *astuple(each)]
+        for case in cases
+        for strategy in case.strategies
+        for each in rule_totals(case.runs_of(strategy))
+    ]
+    headers = ["case", "strategy", *(each.name for each in fields(RuleTotals))]
+    return [tabulate(rows, headers=headers, floatfmt=".3f")]
 
 
 def short(case: CaseResult) -> str:

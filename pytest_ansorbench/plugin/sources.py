@@ -17,7 +17,7 @@ from pytest_ansorbench.records import CaseResult, Result
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.stats import Limits, Rules
 from pytest_ansorbench.storage import Past, StorageError, list_journals, read_journal
-from pytest_ansorbench.strategies import Registry, StrategyError, control_of
+from pytest_ansorbench.strategies import BadModel, Registry, StrategyError, control_of
 from pytest_ansorbench.workloads import Case
 
 
@@ -166,7 +166,7 @@ class _Live:
             )
         except WorkerError as error:
             pytest.fail(f"the measurement engine gave up: {error}", pytrace=False)
-        except (ResumeError, StorageError) as error:
+        except (BadModel, ResumeError, StorageError) as error:
             pytest.fail(str(error), pytrace=False)
 
     def adopt(self, results: Sequence[CaseResult]) -> None:

@@ -6,6 +6,7 @@ from pytest_ansorbench.report.conditions import machine_warnings
 from pytest_ansorbench.report.controls import control_sentences
 from pytest_ansorbench.report.details import describe_case
 from pytest_ansorbench.report.explain import legend
+from pytest_ansorbench.report.mutations import RuleTotals, describe_mutations, rule_totals
 from pytest_ansorbench.report.progress import LiveLine
 from pytest_ansorbench.report.sorting import DEFAULT_SORT, SORT_KEYS, parse_sort, sort_cases
 from pytest_ansorbench.report.table import render_table
@@ -17,14 +18,17 @@ __all__ = [
     "SORT_KEYS",
     "ColumnError",
     "LiveLine",
+    "RuleTotals",
     "control_sentences",
     "describe_case",
     "describe_changes",
+    "describe_mutations",
     "legend",
     "machine_warnings",
     "parse_columns",
     "parse_sort",
     "render_changes",
     "render_table",
+    "rule_totals",
     "sort_cases",
 ]

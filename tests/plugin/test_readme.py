@@ -6,11 +6,12 @@ import re
 from pathlib import Path
 
 from pytest_ansorbench.options import OPTIONS
+from pytest_ansorbench.workloads import BatchMatmul
 from tests.plugin.conftest import trials
 
 REPOSITORY = Path(__file__).parents[2]
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-CASE, OPERATOR, STRATEGY = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+CASE, OPERATOR, STRATEGY, TUNE = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 
 def test_the_case_collects(project):
@@ -37,6 +38,14 @@ def test_the_operator_and_the_strategy_run(project):
     [case] = project.json("result.json")["cases"]
     assert {run["strategy"] for run in case["runs"]} == {"random", "bold"}
     assert all(trial["status"] == "ok" for run in case["runs"] for trial in trials(run))
+
+
+def test_the_lines_without_pytest_tune(tmp_path):
+    lines = TUNE.replace('"work", 256', f"{str(tmp_path)!r}, 2")
+    assert lines != TUNE
+    names = {"mod": BatchMatmul(batch=1, m=16, n=16, k=16).tasks()[0].mod}
+    exec(lines, names)
+    assert len(names["database"]) == 2
 
 
 def test_every_option_is_listed_and_every_listed_option_exists():

@@ -1,0 +1,108 @@
+"""Whether predictions come true: what mutation rules were tried for, and what came of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+from pytest_ansorbench.records import Run
+
+
+@dataclass(frozen=True)
+class RuleTotals:
+    """One mutation rule over all rounds of some runs.
+
+    Scores are the cost model's: throughput over the run's best throughput so far.
+
+    Attributes:
+        rule: TVM's name of the rule.
+        applied: Valid mutants it made.
+        inapplicable: Times it had nothing to change.
+        invalid: Times what it made was no valid program.
+        gain: Mean change in score from parent to mutant.
+        improved: Share of mutants with a better score than their parent.
+        measured: Mutants that were proposed and measured.
+        predicted: Mean score of these.
+        realised: Mean throughput of these, over the best throughput of the run so far.
+    """
+
+    rule: str
+    applied: int
+    inapplicable: int
+    invalid: int
+    gain: float
+    improved: float
+    measured: int
+    predicted: float
+    realised: float
+
+
+def rule_totals(runs: Iterable[Run]) -> tuple[RuleTotals, ...]:
+    """Add up what runs recorded of their mutations.
+
+    Args:
+        runs: Runs of one strategy.
+
+    Returns:
+        A record for each rule, the most applied first; empty if the strategy records none.
+    """
+    by_rule: dict[str, list[Mapping[str, Any]]] = {}
+    for run in runs:
+        for each in run.rounds:
+            rules = each.decisions.get("rules")
+            for rule, entry in rules.items() if isinstance(rules, Mapping) else ():
+                if isinstance(entry, Mapping):
+                    by_rule.setdefault(str(rule), []).append(entry)
+    totals = [_totals(rule, entries) for rule, entries in by_rule.items()]
+    return tuple(sorted(totals, key=lambda each: (-each.applied, each.rule)))
+
+
+def describe_mutations(runs: Iterable[Run]) -> tuple[str, ...]:
+    """The same in sentences, one a rule, as `-v` shows them."""
+    return tuple(_sentence(each) for each in rule_totals(runs))
+
+
+def _totals(rule: str, entries: list[Mapping[str, Any]]) -> RuleTotals:
+    def total(key: str) -> int:
+        return round(sum(_number(entry, key) for entry in entries))
+
+    def mean(key: str, weight: str) -> float:
+        whole = sum(_number(entry, weight) for entry in entries)
+        weighted = sum(_number(entry, key) * _number(entry, weight) for entry in entries)
+        return weighted / whole if whole else 0.0
+
+    return RuleTotals(
+        rule=rule,
+        applied=total("applied"),
+        inapplicable=total("inapplicable"),
+        invalid=total("invalid"),
+        gain=mean("gain", "applied"),
+        improved=mean("improved", "applied"),
+        measured=total("measured"),
+        predicted=mean("predicted", "measured"),
+        realised=mean("realised", "measured"),
+    )
+
+
+def _number(entry: Mapping[str, Any], key: str) -> float:
+    """A number from a file, where there may be anything."""
+    value = entry.get(key, 0)
+    usable = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+    return float(value) if usable else 0.0
+
+
+def _sentence(each: RuleTotals) -> str:
+    text = f"{each.rule}: {each.applied} mutants, score {each.gain:+.3f} against the parent"
+    text += f", better in {100 * each.improved:.0f}%"
+    if each.inapplicable:
+        text += f"; nothing to change {each.inapplicable} times"
+    if each.invalid:
+        text += f"; invalid {each.invalid} times"
+    if each.measured:
+        text += (
+            f"; {each.measured} measured, predicted {each.predicted:.2f} and realised "
+            f"{each.realised:.2f} of the best"
+        )
+    return text

@@ -1,0 +1,74 @@
+"""What rounds recorded of their mutations, added up by rule."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from pytest_ansorbench.report import describe_mutations, rule_totals
+from tests.synthetic import make_run
+
+TILE = {
+    "applied": 30,
+    "gain": 0.1,
+    "improved": 0.5,
+    "measured": 2,
+    "predicted": 0.8,
+    "realised": 0.6,
+}
+MORE = {"applied": 10, "gain": -0.1, "improved": 0.1, "inapplicable": 3, "invalid": 1}
+UNROLL = {"applied": 1, "gain": 0.0, "improved": 0.0}
+
+
+def run_with(*decisions):
+    run = make_run()
+    rounds = [
+        dataclasses.replace(run.rounds[0], index=index, decisions=each)
+        for index, each in enumerate(decisions, start=1)
+    ]
+    return dataclasses.replace(run, rounds=tuple(rounds))
+
+
+def test_means_are_weighted_by_what_they_are_means_of():
+    runs = [
+        run_with({"rules": {"MutateTileSize": TILE}}, {"rules": {"MutateUnroll": UNROLL}}),
+        run_with({"rules": {"MutateTileSize": MORE}}, {"generations": 0}),
+    ]
+    tile, unroll = rule_totals(runs)
+    assert (tile.rule, tile.applied, tile.inapplicable, tile.invalid) == (
+        "MutateTileSize",
+        40,
+        3,
+        1,
+    )
+    assert tile.gain == pytest.approx(0.05)
+    assert tile.improved == pytest.approx(0.4)
+    assert (tile.measured, tile.predicted, tile.realised) == pytest.approx((2, 0.8, 0.6))
+    assert (unroll.rule, unroll.applied, unroll.measured) == ("MutateUnroll", 1, 0)
+
+
+def test_each_rule_has_a_sentence():
+    first, second = describe_mutations(
+        [run_with({"rules": {"MutateTileSize": {**TILE, **MORE}, "MutateUnroll": UNROLL}})]
+    )
+    assert first == (
+        "MutateTileSize: 10 mutants, score -0.100 against the parent, better in 10%; nothing to "
+        "change 3 times; invalid 1 times; 2 measured, predicted 0.80 and realised 0.60 of the best"
+    )
+    assert second == "MutateUnroll: 1 mutants, score +0.000 against the parent, better in 0%"
+
+
+def test_a_strategy_that_records_none_has_none():
+    assert rule_totals([run_with({}, {"phase": "explore"})]) == ()
+
+
+@pytest.mark.parametrize("junk", [None, [], 3, {"A": None}, {"A": [1]}])
+def test_what_a_file_says_otherwise_is_passed_over(junk):
+    assert rule_totals([run_with({"rules": junk})]) == ()
+
+
+@pytest.mark.parametrize("value", ["many", None, True, float("nan"), [1]])
+def test_what_is_no_number_counts_as_none(value):
+    [each] = rule_totals([run_with({"rules": {"A": {"applied": value, "gain": value}}})])
+    assert (each.applied, each.gain) == (0, 0.0)
