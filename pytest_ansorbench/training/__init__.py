@@ -6,7 +6,7 @@ Nothing here is used by a search; `ansor-bench train-rules` runs it.
 from pytest_ansorbench.training.collect import Collector, Effort
 from pytest_ansorbench.training.dataset import BadSamples, Samples, digest, load, save
 from pytest_ansorbench.training.evaluate import Scores, evaluate
-from pytest_ansorbench.training.fit import FitSettings, fit
+from pytest_ansorbench.training.fit import FitSettings, cross_predict, fit
 from pytest_ansorbench.training.labels import LabelSettings, expected_gains, label
 from pytest_ansorbench.training.train import TrainingPlan, train_rules
 from pytest_ansorbench.training.workloads import HELD_OUT, TRAINING
@@ -22,6 +22,7 @@ __all__ = [
     "Samples",
     "Scores",
     "TrainingPlan",
+    "cross_predict",
     "digest",
     "evaluate",
     "expected_gains",

@@ -31,7 +31,7 @@ def make_card(
     Args:
         training: What the model has learnt from.
         held_out: What it was judged by.
-        scores: Its scores on `training` and `held_out`.
+        scores: Its scores, on `held_out` workloads among others.
         label_counts: How often each rule is the label, in the training data.
         labels: How labels were taken.
         fit: How the model was fitted.

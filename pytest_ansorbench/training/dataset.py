@@ -84,9 +84,10 @@ def load(path: Path) -> Samples:
         BadSamples: The file holds none.
     """
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        # Opened here, since NumPy leaves open what it cannot read.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = {each.name: archive[each.name] for each in fields(Samples)}
-    except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+    except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
         raise BadSamples(
             f"bad samples {path}: {error}; delete the file to collect them anew"
         ) from None

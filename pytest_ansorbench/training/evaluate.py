@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pytest_ansorbench.strategies.rule_model import RuleModel
 from pytest_ansorbench.training.dataset import Samples
 from pytest_ansorbench.training.labels import LabelSettings, expected_gains, label
 
@@ -18,13 +17,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Scores:
-    """Scores of a model on some workloads, each workload counting the same.
+    """Scores of predicted rules on some workloads, each workload counting the same.
 
     Programs that no rule can change, such as all of an element-wise chain on a CPU, are left
-    out: there is nothing to predict.
-
-    Gains are expected improvements in score, in shares of a workload's best throughput; see
-    `labels.expected_gains`.
+    out: there is nothing to predict. Gains are expected improvements in score, in shares of a
+    workload's best throughput; see `labels.expected_gains`.
 
     Attributes:
         programs: How many were predicted for.
@@ -33,8 +30,11 @@ class Scores:
         gain: Mean gain of the predicted rules.
         gain_most_frequent: Of always the most frequent label.
         gain_stock: Of a rule drawn by the stock weights.
-        gain_best: Of the best rule in hindsight, which nothing can surpass.
-        measured: Mutants that were measured to check the scores.
+        gain_best: Of the best rule in hindsight. Part of that is luck of few draws.
+        gain_repeatable: Of the rule that is best by half of the draws, gained in the other half:
+            what is left of it without that luck, and so what a perfect prediction could gain.
+        measured: Mutants that were measured and that the cost model expects to be no equal of
+            their parents.
         measured_agreement: Share of them where measured and predicted change have the same sign.
         measured_correlation: Pearson correlation of measured and predicted change in score.
     """
@@ -46,46 +46,52 @@ class Scores:
     gain_most_frequent: float
     gain_stock: float
     gain_best: float
+    gain_repeatable: float
     measured: int
     measured_agreement: float
     measured_correlation: float
 
 
 def evaluate(
-    model: RuleModel, data: Sequence[Samples], labels: LabelSettings, most_frequent: int
+    data: Sequence[Samples],
+    predictions: Sequence[NDArray[np.intp]],
+    labels: LabelSettings,
+    most_frequent: int,
 ) -> Scores:
-    """Score a model.
+    """Score predicted rules.
 
     Args:
-        model: The model.
-        data: Workloads, best such as it has not seen.
+        data: Workloads.
+        predictions: The rule predicted for each program of each workload, by a model that has
+            not seen it.
         labels: How labels are taken.
         most_frequent: The rule that is the most frequent label where the model was trained.
 
     Returns:
-        Its scores.
+        The scores.
 
     Raises:
-        ValueError: No rule can change anything in any of them.
+        ValueError: No rule can change anything in any of the workloads.
     """
     rows, count = [], 0
-    for samples in data:
+    for samples, predicted in zip(data, predictions, strict=True):
         mutable = samples.mutable
         if not mutable.any():
             continue
         gains = expected_gains(samples)[mutable]
         truth = label(gains, samples.weights, labels)
-        predicted = model.predict(samples.features[mutable])
+        chosen = predicted[mutable]
         programs = np.arange(len(gains))
         count += len(gains)
         rows.append(
             (
-                np.mean(predicted == truth),
+                np.mean(chosen == truth),
                 np.mean(truth == most_frequent),
-                gains[programs, predicted].mean(),
+                gains[programs, chosen].mean(),
                 gains[:, most_frequent].mean(),
                 _stock_gains(gains, samples, mutable).mean(),
                 gains.max(axis=1).mean(),
+                _repeatable_gain(samples, mutable),
             )
         )
     if not rows:
@@ -103,9 +109,26 @@ def evaluate(
         gain_most_frequent=means[3],
         gain_stock=means[4],
         gain_best=means[5],
+        gain_repeatable=means[6],
         measured=len(scored),
         measured_agreement=agree,
         measured_correlation=correlation,
+    )
+
+
+def _repeatable_gain(samples: Samples, chosen: NDArray[np.bool_]) -> float:
+    """Each half of the draws chooses the rule, the other half says what it gains."""
+    draws = samples.mutant_scores.shape[2]
+    programs = np.arange(int(chosen.sum()))
+    halves = [
+        expected_gains(samples, part)[chosen]
+        for part in (slice(None, draws // 2), slice(draws // 2, None))
+    ]
+    if draws < 2:
+        return float(halves[1].max(axis=1).mean())
+    one, other = halves
+    return float(
+        (one[programs, other.argmax(axis=1)] + other[programs, one.argmax(axis=1)]).mean() / 2.0
     )
 
 
@@ -123,7 +146,7 @@ def _stock_gains(
 
 
 def _changes(data: Sequence[Samples]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Change in score from parent to first valid mutant: as predicted, and as measured."""
+    """Change in score from parent to first valid mutant, if any: predicted, and measured."""
     scored, measured = [], []
     for samples in data:
         mutants = samples.mutant_scores[samples.checked]
@@ -131,7 +154,8 @@ def _changes(data: Sequence[Samples]) -> tuple[NDArray[np.float64], NDArray[np.f
             draws = mutants[program, rule]
             valid = draws[np.isfinite(draws)]
             latency_s, parent_s = samples.mutant_s[program, rule], samples.parent_s[program]
-            if len(valid) and np.isfinite(latency_s) and np.isfinite(parent_s):
-                scored.append(float(valid[0] - samples.scores[samples.checked[program]]))
+            change = float(valid[0] - samples.scores[samples.checked[program]]) if len(valid) else 0
+            if change and np.isfinite(latency_s) and np.isfinite(parent_s):
+                scored.append(change)
                 measured.append(float(samples.best_s / latency_s - samples.best_s / parent_s))
     return np.asarray(scored), np.asarray(measured)

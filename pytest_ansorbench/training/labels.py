@@ -25,7 +25,7 @@ class LabelSettings:
     tie: float = 0.1
 
 
-def expected_gains(samples: Samples) -> NDArray[np.float64]:
+def expected_gains(samples: Samples, draws: slice = slice(None)) -> NDArray[np.float64]:
     """What each rule is worth to each program: the expected improvement in score.
 
     A mutant that is worse than its parent is not worth less than no mutant, since a search keeps
@@ -33,11 +33,12 @@ def expected_gains(samples: Samples) -> NDArray[np.float64]:
 
     Args:
         samples: Scores of programs and mutants.
+        draws: Which of the draws to go by; all of them by default.
 
     Returns:
         Shape (programs, rules), in shares of the workload's best throughput.
     """
-    gains = samples.mutant_scores - samples.scores[:, None, None]
+    gains = samples.mutant_scores[:, :, draws] - samples.scores[:, None, None]
     improvements: NDArray[np.float64] = np.nan_to_num(np.maximum(gains, 0.0)).mean(axis=2)
     return improvements
 

@@ -15,7 +15,7 @@ from pytest_ansorbench.training.card import make_card, write_card
 from pytest_ansorbench.training.collect import Collector, Effort
 from pytest_ansorbench.training.dataset import BadSamples, Samples, load, save
 from pytest_ansorbench.training.evaluate import Scores, evaluate
-from pytest_ansorbench.training.fit import FitSettings, fit
+from pytest_ansorbench.training.fit import FitSettings, cross_predict, fit
 from pytest_ansorbench.training.labels import LabelSettings, expected_gains, label
 from pytest_ansorbench.training.workloads import HELD_OUT, TRAINING
 
@@ -75,9 +75,16 @@ def train_rules(plan: TrainingPlan, say: Callable[[str], None]) -> dict[str, Any
     model.save(plan.output)
     counts = _label_counts(training, plan.labels)
     most_frequent = int(np.argmax(counts))
+    predictions = {
+        "training": (training, [model.predict(each.features) for each in training]),
+        "held_out": (held_out, [model.predict(each.features) for each in held_out]),
+    }
+    if len(training) > 1:
+        left_out = cross_predict(training, plan.labels, fit_settings)
+        predictions["cross_validated"] = (training, left_out)
     scores = {
-        "training": evaluate(model, training, plan.labels, most_frequent),
-        "held_out": evaluate(model, held_out, plan.labels, most_frequent),
+        name: evaluate(data, predicted, plan.labels, most_frequent)
+        for name, (data, predicted) in predictions.items()
     }
     card = {
         "command": plan.command,
@@ -179,6 +186,6 @@ def _described(scores: Scores) -> str:
         f"accuracy {100 * scores.accuracy:.0f}% (most frequent rule "
         f"{100 * scores.accuracy_most_frequent:.0f}%), mean gain {scores.gain:.4f} "
         f"(most frequent {scores.gain_most_frequent:.4f}, stock weights {scores.gain_stock:.4f}, "
-        f"best in hindsight {scores.gain_best:.4f}); measured and predicted change agree in sign "
+        f"perfect prediction {scores.gain_repeatable:.4f}); measured and predicted change agree in sign "
         f"for {100 * scores.measured_agreement:.0f}% of {scores.measured} mutants"
     )
