@@ -57,6 +57,9 @@ class Evolution:
             is no genetic search then: as many new programs are drawn as are wanted.
         measured_share: Share of the population that the best measured programs may take.
         mutation_share: Share of the offspring that is mutated; the rest survives as it is.
+        rule_share: Share of the mutations whose rule is the chosen one; the rest is drawn by the
+            stock weights, so that a program which is mutated again and again is not always
+            mutated alike.
         random_share: Share of a round's trials that is picked at random from the new programs.
         min_unmeasured: Fewer new programs than that, and the space is exhausted.
         max_tries: How often a mutation that fails is tried again.
@@ -69,6 +72,7 @@ class Evolution:
     blind_generations: int = 4
     measured_share: float = 0.2
     mutation_share: float = 0.85
+    rule_share: float = 1.0
     random_share: float = 0.05
     min_unmeasured: int = 50
     max_tries: int = 10
@@ -86,7 +90,7 @@ class Evolution:
                     f"bad {name} {getattr(self, name)}: expected at least {least}, "
                     f"e.g. {type(self).__dataclass_fields__[name].default}"
                 )
-        for name in ("measured_share", "mutation_share", "random_share"):
+        for name in ("measured_share", "mutation_share", "rule_share", "random_share"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise ValueError(
                     f"bad {name} {getattr(self, name)}: expected a share from 0 to 1, "
@@ -250,7 +254,7 @@ class _Evolution:
         """
         attempts: list[tuple[int, str]] = []
         parent = parents[index]
-        rule = parent.next_rule
+        rule = self._chosen_rule(parent, source)
         for _ in range(self._policy.max_tries + 1):
             if rule == BY_WEIGHT:
                 rule = self._draw_rule(source)
@@ -265,10 +269,13 @@ class _Evolution:
             # A predicted rule that fails is made up for by the draw, before another parent.
             if rule != parent.next_rule:
                 parent = parents[draw(source)]
-                rule = parent.next_rule
+                rule = self._chosen_rule(parent, source)
             else:
                 rule = BY_WEIGHT
         return parent, attempts
+
+    def _chosen_rule(self, parent: Program, source: random.Random) -> int:
+        return parent.next_rule if source.random() < self._policy.rule_share else BY_WEIGHT
 
     def _draw_rule(self, source: random.Random) -> int:
         return bisect(self._cumulative_weights, source.random() * self._cumulative_weights[-1])

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from pytest_ansorbench.training.dataset import Samples
-from pytest_ansorbench.training.labels import LabelSettings, expected_gains, label
+from pytest_ansorbench.training.labels import LabelSettings, expected_gains, improvements, label
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+_SIMULATIONS: Final = 64
+_LEAST_WEIGHT: Final = 1e-6
+"""So that weights never sum to nothing."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +26,8 @@ class Scores:
 
     Programs that no rule can change, such as all of an element-wise chain on a CPU, are left
     out: there is nothing to predict. Gains are expected improvements in score, in shares of a
-    workload's best throughput; see `labels.expected_gains`.
+    workload's best throughput (`labels.expected_gains`); in their means a program counts by its
+    score, as parents are drawn.
 
     Attributes:
         programs: How many were predicted for.
@@ -30,9 +36,7 @@ class Scores:
         gain: Mean gain of the predicted rules.
         gain_most_frequent: Of always the most frequent label.
         gain_stock: Of a rule drawn by the stock weights.
-        gain_best: Of the best rule in hindsight. Part of that is luck of few draws.
-        gain_repeatable: Of the rule that is best by half of the draws, gained in the other half:
-            what is left of it without that luck, and so what a perfect prediction could gain.
+        gain_best: Of the best rule in hindsight; part of that is the luck of few draws.
         measured: Mutants that were measured and that the cost model expects to be no equal of
             their parents.
         measured_agreement: Share of them where measured and predicted change have the same sign.
@@ -46,7 +50,6 @@ class Scores:
     gain_most_frequent: float
     gain_stock: float
     gain_best: float
-    gain_repeatable: float
     measured: int
     measured_agreement: float
     measured_correlation: float
@@ -81,17 +84,17 @@ def evaluate(
         gains = expected_gains(samples)[mutable]
         truth = label(gains, samples.weights, labels)
         chosen = predicted[mutable]
+        weights = samples.scores[mutable].astype(float) + _LEAST_WEIGHT
         programs = np.arange(len(gains))
         count += len(gains)
         rows.append(
             (
                 np.mean(chosen == truth),
                 np.mean(truth == most_frequent),
-                gains[programs, chosen].mean(),
-                gains[:, most_frequent].mean(),
-                _stock_gains(gains, samples, mutable).mean(),
-                gains.max(axis=1).mean(),
-                _repeatable_gain(samples, mutable),
+                np.average(gains[programs, chosen], weights=weights),
+                np.average(gains[:, most_frequent], weights=weights),
+                _stock_gain(samples, mutable, weights),
+                np.average(gains.max(axis=1), weights=weights),
             )
         )
     if not rows:
@@ -109,40 +112,33 @@ def evaluate(
         gain_most_frequent=means[3],
         gain_stock=means[4],
         gain_best=means[5],
-        gain_repeatable=means[6],
         measured=len(scored),
         measured_agreement=agree,
         measured_correlation=correlation,
     )
 
 
-def _repeatable_gain(samples: Samples, chosen: NDArray[np.bool_]) -> float:
-    """Each half of the draws chooses the rule, the other half says what it gains."""
-    draws = samples.mutant_scores.shape[2]
-    programs = np.arange(int(chosen.sum()))
-    halves = [
-        expected_gains(samples, part)[chosen]
-        for part in (slice(None, draws // 2), slice(draws // 2, None))
-    ]
-    if draws < 2:
-        return float(halves[1].max(axis=1).mean())
-    one, other = halves
-    return float(
-        (one[programs, other.argmax(axis=1)] + other[programs, one.argmax(axis=1)]).mean() / 2.0
-    )
+def _stock_gain(
+    samples: Samples, mutable: NDArray[np.bool_], weights: NDArray[np.float64]
+) -> float:
+    """Gain where the rule of each draw is drawn by the stock weights, as the engine does.
 
-
-def _stock_gains(
-    gains: NDArray[np.float64], samples: Samples, chosen: NDArray[np.bool_]
-) -> NDArray[np.float64]:
-    """Expected gain of the engine's draw, which draws again where a rule has nothing to change."""
-    draws = samples.mutant_scores.shape[2]
-    applicable = 1.0 - samples.inapplicable[chosen] / draws
+    The engine draws again where a rule has nothing to change; so here, among the rules that
+    changed the program at all.
+    """
+    gains = improvements(samples)[mutable]
+    programs, rules, draws = gains.shape
+    applicable = samples.inapplicable[mutable] < draws
     chances = samples.weights * applicable
-    # A draw that is known to change something gains more than the mean over all draws.
-    per_change = np.divide(gains, applicable, out=np.zeros_like(gains), where=applicable > 0.0)
-    expected: NDArray[np.float64] = (chances * per_change).sum(axis=1) / chances.sum(axis=1)
-    return expected
+    cumulative = np.cumsum(chances / chances.sum(axis=1, keepdims=True), axis=1)
+    rng = np.random.default_rng(0)
+    best = []
+    for _ in range(_SIMULATIONS):
+        points = rng.random((programs, draws))
+        drawn = (points[:, :, None] > cumulative[:, None, :]).sum(axis=2).clip(max=rules - 1)
+        chosen = gains[np.arange(programs)[:, None], drawn, np.arange(draws)[None, :]]
+        best.append(chosen.max(axis=1))
+    return float(np.average(np.mean(best, axis=0), weights=weights))
 
 
 def _changes(data: Sequence[Samples]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -44,8 +44,8 @@ def fit(data: Sequence[Samples], labels: LabelSettings, settings: FitSettings) -
     """Train a classifier on all workloads alike.
 
     Programs that no rule can change are left out. Each of the others counts by what is at stake,
-    the difference between its best rule's gain and the mean over the rules, and each workload
-    counts the same in all.
+    the difference between its best rule's gain and the mean over the rules, times its score,
+    since parents are drawn by score; and each workload counts the same in all.
 
     Args:
         data: Samples with the same rules.
@@ -68,7 +68,7 @@ def fit(data: Sequence[Samples], labels: LabelSettings, settings: FitSettings) -
         gains = expected_gains(samples)[samples.mutable]
         features.append(samples.features[samples.mutable])
         targets.append(label(gains, samples.weights, labels))
-        stakes.append(_stakes(gains))
+        stakes.append(_stakes(gains, samples.scores[samples.mutable]))
     matrix = xgboost.DMatrix(
         np.concatenate(features),
         label=np.concatenate(targets),
@@ -115,8 +115,8 @@ def cross_predict(
     return [predictions[index] for index in sorted(predictions)]
 
 
-def _stakes(gains: NDArray[np.float64]) -> NDArray[np.float64]:
-    stakes: NDArray[np.float64] = gains.max(axis=1) - gains.mean(axis=1)
+def _stakes(gains: NDArray[np.float64], scores: NDArray[np.float32]) -> NDArray[np.float64]:
+    stakes: NDArray[np.float64] = (gains.max(axis=1) - gains.mean(axis=1)) * scores
     total = stakes.sum()
     return stakes / total if total > 0.0 else stakes
 

@@ -25,22 +25,35 @@ class LabelSettings:
     tie: float = 0.1
 
 
-def expected_gains(samples: Samples, draws: slice = slice(None)) -> NDArray[np.float64]:
-    """What each rule is worth to each program: the expected improvement in score.
-
-    A mutant that is worse than its parent is not worth less than no mutant, since a search keeps
-    the best; so a loss counts as no gain. A draw that fails counts as no gain either.
+def improvements(samples: Samples) -> NDArray[np.float64]:
+    """By how much each mutant is better than its parent; 0 if it is worse or was none at all.
 
     Args:
         samples: Scores of programs and mutants.
-        draws: Which of the draws to go by; all of them by default.
+
+    Returns:
+        Shape (programs, rules, draws), in shares of the workload's best throughput.
+    """
+    gains = samples.mutant_scores - samples.scores[:, None, None]
+    improved: NDArray[np.float64] = np.nan_to_num(np.maximum(gains, 0.0)).astype(float)
+    return improved
+
+
+def expected_gains(samples: Samples) -> NDArray[np.float64]:
+    """What each rule is worth to each program: the improvement by the best of its draws.
+
+    A search keeps the best and breeds from a good program again and again. So a rule with many
+    outcomes, few of them excellent, is worth more to it than one that gives the same small
+    improvement each time.
+
+    Args:
+        samples: Scores of programs and mutants.
 
     Returns:
         Shape (programs, rules), in shares of the workload's best throughput.
     """
-    gains = samples.mutant_scores[:, :, draws] - samples.scores[:, None, None]
-    improvements: NDArray[np.float64] = np.nan_to_num(np.maximum(gains, 0.0)).mean(axis=2)
-    return improvements
+    gains: NDArray[np.float64] = improvements(samples).max(axis=2)
+    return gains
 
 
 def label(

@@ -186,6 +186,6 @@ def _described(scores: Scores) -> str:
         f"accuracy {100 * scores.accuracy:.0f}% (most frequent rule "
         f"{100 * scores.accuracy_most_frequent:.0f}%), mean gain {scores.gain:.4f} "
         f"(most frequent {scores.gain_most_frequent:.4f}, stock weights {scores.gain_stock:.4f}, "
-        f"perfect prediction {scores.gain_repeatable:.4f}); measured and predicted change agree in sign "
-        f"for {100 * scores.measured_agreement:.0f}% of {scores.measured} mutants"
+        f"best in hindsight {scores.gain_best:.4f}); measured and predicted change agree "
+        f"in sign for {100 * scores.measured_agreement:.0f}% of {scores.measured} mutants"
     )
