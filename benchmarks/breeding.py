@@ -3,11 +3,11 @@
     python benchmarks/breeding.py [--cases ID,ID] [--trials 128] [--seeds 3] [--json FILE]
 
 Measures `--trials` random programs of a held-out training workload and trains a cost model with
-them, once a seed. Then searches of several sizes, with rules drawn by the stock weights or
-predicted, each propose one round from the same database and model, and nothing is measured.
-Printed are the seconds that took, the mean score of what is proposed, in shares of the best
-throughput measured, and both over those of the first line, the stock size with stock rules.
-The sizes of `rules` and `optimized` were chosen by this table.
+them, once a seed. Then searches of several sizes, with more or fewer of the mutations by the
+predicted rule, each propose three rounds from the same database and model, and nothing is
+measured. Printed are the seconds of a round, the mean score of what is proposed, in shares of the
+best throughput measured, and both over those of the first line, the stock size with stock
+rules. The parameters of `rules` and `optimized` were chosen by this table.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ from pytest_ansorbench.storage import describe_commit, describe_machine
 from pytest_ansorbench.strategies import (
     Evolution,
     PredictedRules,
-    StockRules,
     Strategy,
     XGBoostModel,
 )
@@ -38,8 +37,19 @@ from pytest_ansorbench.training import HELD_OUT
 
 CASES = "conv2d-n1-h28-w28-ci96-co96-k3-s1-p1,matmul-b1-m192-n320-k256"
 ROUND_TRIALS = 32
-SIZES = ((512, 4), (512, 2), (256, 4), (256, 2), (128, 4), (128, 2), (64, 4))
-RULES = {"stock": StockRules(), "predicted": PredictedRules()}
+ROUNDS = 3
+SEARCHES = {
+    "512 x 4, stock rules": Evolution(),
+    "256 x 4, stock rules": Evolution(population=256),
+    "128 x 4, stock rules": Evolution(population=128),
+    "128 x 2, stock rules": Evolution(population=128, generations=2),
+    "64 x 4, stock rules": Evolution(population=64),
+    "128 x 4, predicted": Evolution(population=128, rules=PredictedRules()),
+    "128 x 4, half predicted": Evolution(population=128, rules=PredictedRules(), rule_share=0.5),
+    "128 x 4, a quarter predicted": Evolution(
+        population=128, rules=PredictedRules(), rule_share=0.25
+    ),
+}
 
 
 @dataclass
@@ -91,10 +101,9 @@ def measured(case: Any, seed: int, trials: int, engine: Engine) -> list[dict[str
     while not search.finished:
         search.step()
     setup, rows = witness.setup, []
-    for population, generations in SIZES:
-        for name, rules in RULES.items():
-            policy = Evolution(rules=rules, population=population, generations=generations)
-            setup.rng.bit_generator.state = np.random.default_rng(seed).bit_generator.state
+    for name, policy in SEARCHES.items():
+        for turn in range(ROUNDS):
+            setup.rng.bit_generator.state = np.random.default_rng([seed, turn]).bit_generator.state
             proposer = policy.start(setup)
             started_s = time.perf_counter()
             candidates = proposer.propose(ROUND_TRIALS)
@@ -104,39 +113,29 @@ def measured(case: Any, seed: int, trials: int, engine: Engine) -> list[dict[str
                 {
                     "case": case.id,
                     "seed": seed,
-                    "rules": name,
-                    "population": population,
-                    "generations": generations,
+                    "search": name,
                     "propose_s": seconds,
                     "score": float(np.mean(scores)),
                     "decisions": dict(proposer.decisions()),
                 }
             )
+        print(f"{case.id}, seed {seed}: {name} done", flush=True)
     return rows
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    """Means over the seeds, by case and search."""
+    """Means over seeds and rounds, by case and search."""
     cells = []
     for case in dict.fromkeys(row["case"] for row in rows):
-        stock: dict[str, float] = {}
-        for population, generations in SIZES:
-            for rules in RULES:
-                chosen = [
-                    row
-                    for row in rows
-                    if (row["case"], row["rules"]) == (case, rules)
-                    and (row["population"], row["generations"]) == (population, generations)
-                ]
-                means = {
-                    key: statistics.mean(row[key] for row in chosen)
-                    for key in ("propose_s", "score")
-                }
-                stock = stock or means
-                ratios = [means[key] / stock[key] for key in ("propose_s", "score")]
-                cells.append([case, population, generations, rules, *means.values(), *ratios])
-    headers = ["case", "population", "generations", "rules", "s", "score", "s ratio", "score ratio"]
-    return tabulate(cells, headers=headers, floatfmt=("", "", "", "", ".2f", ".3f", ".2f", ".3f"))
+        stock: list[float] = []
+        for name in SEARCHES:
+            chosen = [row for row in rows if (row["case"], row["search"]) == (case, name)]
+            means = [statistics.mean(row[key] for row in chosen) for key in ("propose_s", "score")]
+            stock = stock or means
+            ratios = [mean / first for mean, first in zip(means, stock, strict=True)]
+            cells.append([case, name, *means, *ratios])
+    headers = ["case", "search", "s a round", "score", "s ratio", "score ratio"]
+    return tabulate(cells, headers=headers, floatfmt=("", "", ".2f", ".3f", ".2f", ".2f"))
 
 
 if __name__ == "__main__":

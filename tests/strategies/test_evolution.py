@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 
 from pytest_ansorbench.search import Search
-from pytest_ansorbench.strategies import Evolution, Strategy, UniformSketches, XGBoostModel
+from pytest_ansorbench.strategies import (
+    Evolution,
+    ExploreThenCommit,
+    Observation,
+    Strategy,
+    UniformSketches,
+    XGBoostModel,
+)
 from pytest_ansorbench.workloads import BatchMatmul
 
 MATMUL = BatchMatmul(batch=1, m=16, n=16, k=16)
@@ -157,6 +164,29 @@ def test_without_blind_generations_nothing_is_searched_for_before_the_model_is_t
     assert run.rounds[0].decisions == {"generations": 0}
     assert run.rounds[1].decisions["generations"] == 2
     assert [trial.round for trial in run.trials] == [1] * 16 + [2] * 16
+
+
+def test_a_misleading_first_impression_is_corrected_in_what_is_proposed(engine):
+    from tvm.s_tir.meta_schedule.runner import RunnerResult
+
+    etc = ExploreThenCommit(warmup_rounds=0, explore_rounds=1)
+    each = search(engine, Evolution(etc, blind_generations=0), cost_model=XGBoostModel())
+    first_impression, truth = {0: 9.0, 1: 2.0, 2: 5.0}, {0: 1.0, 1: 2.0, 2: 5.0}
+    mostly = []
+    for turn in range(6):
+        candidates = each._proposer.propose(40)
+        sketches = [each._sketch_index.of(candidate.sch) for candidate in candidates]
+        mostly.append(max(set(sketches), key=sketches.count))
+        gflops = first_impression if turn == 0 else truth
+        each._proposer.learn(
+            [
+                Observation(candidate, RunnerResult([1e-3], None), sketch, gflops[sketch])
+                for candidate, sketch in zip(candidates, sketches, strict=True)
+            ]
+        )
+    assert mostly[1] == 0
+    assert mostly[4:] == [2, 2]
+    assert each._proposer.decisions()["committed_sketch"] == 2
 
 
 def test_a_space_too_small_for_a_population_ends_the_run(engine):
