@@ -62,15 +62,30 @@ def tune_parts(
 
     chosen = strategy if isinstance(strategy, Strategy) else Registry().get(strategy)
     resolved = target if isinstance(target, TVMTarget) else TVMTarget(target)
+    model = chosen.cost_model.start() or CostModel.create("random")
     return {
         "space": chosen.space(resolved),
-        "strategy": search_strategy(chosen, seed=seed),
-        "cost_model": chosen.cost_model.start() or CostModel.create("random"),
+        "strategy": search_strategy(chosen, cost_model=model, seed=seed),
+        "cost_model": model,
     }
 
 
-def search_strategy(strategy: Strategy, *, seed: int = 0) -> SearchStrategy:
-    """A strategy's proposer as one of MetaSchedule's search strategies."""
+def search_strategy(
+    strategy: Strategy, *, cost_model: CostModel | None = None, seed: int = 0
+) -> SearchStrategy:
+    """A strategy's proposer as one of MetaSchedule's search strategies.
+
+    Args:
+        strategy: The strategy.
+        cost_model: The one that it will be used with. TVM passes cost models on without
+            what Python knows of them, such as whether they are trained yet; the one that is
+            given here is known again.
+        seed: Of the policies' random numbers; each task gets others.
+
+    Returns:
+        The `strategy` argument of MetaSchedule's functions.
+    """
+    known = cost_model
     from tvm.ir.utils import derived_object
     from tvm.s_tir.meta_schedule.search_strategy import PySearchStrategy
 
@@ -98,7 +113,7 @@ def search_strategy(strategy: Strategy, *, seed: int = 0) -> SearchStrategy:
                 context=self._context,
                 sketches=sketches,
                 database=database,
-                cost_model=cost_model,
+                cost_model=known if cost_model == known else cost_model,
                 budget_trials=max_trials,
                 round_trials=num_trials_per_iter,
                 rng=np.random.default_rng([seed, name]),
@@ -117,7 +132,7 @@ def search_strategy(strategy: Strategy, *, seed: int = 0) -> SearchStrategy:
             self._tuned().learn(measure_candidates, results)
 
         def clone(self) -> SearchStrategy:
-            return search_strategy(strategy, seed=seed)
+            return search_strategy(strategy, cost_model=known, seed=seed)
 
         def _tuned(self) -> _Task:
             if self._task is None:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import tempfile
+
 import pytest
 
 from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.measure import register_intrinsics
 from pytest_ansorbench.metaschedule import search_strategy, tune_parts
-from pytest_ansorbench.strategies import Evolution, ExploreThenCommit, Strategy, StrategyError
+from pytest_ansorbench.strategies import (
+    Evolution,
+    ExploreThenCommit,
+    Strategy,
+    StrategyError,
+    XGBoostModel,
+)
 from pytest_ansorbench.workloads import BatchMatmul
+from tests.tuning import tune_tir
 
 MATMUL = BatchMatmul(batch=1, m=16, n=16, k=16)
 
@@ -21,7 +30,7 @@ def target():
 
 
 @pytest.fixture
-def instant():
+def instant(tmp_path):
     """A builder and a runner that cost nothing: the search is what is under test."""
     from tvm.ir.utils import derived_object
     from tvm.s_tir import meta_schedule as ms
@@ -29,7 +38,9 @@ def instant():
     @derived_object
     class Builder(ms.builder.PyBuilder):
         def build(self, inputs):
-            return [ms.builder.BuilderResult("nowhere", None) for _ in inputs]
+            # TVM removes the folder of each artifact.
+            folders = [tempfile.mkdtemp(dir=tmp_path) for _ in inputs]
+            return [ms.builder.BuilderResult(f"{folder}/kernel", None) for folder in folders]
 
     @derived_object
     class Future(ms.runner.PyRunnerFuture):
@@ -52,41 +63,21 @@ def instant():
 
 @pytest.mark.parametrize("name", ["default", "etc", "rules", "optimized", "random"])
 def test_stock_tune_tir_takes_the_parts_of_a_strategy(name, target, instant, tmp_path):
-    from tvm.s_tir import meta_schedule as ms
 
-    database = ms.tune_tir(
+    database = tune_tir(
         MATMUL.tasks()[0].mod,
         target,
         str(tmp_path),
-        24,
-        num_trials_per_iter=8,
+        8,
+        num_trials_per_iter=4,
         **instant,
         **tune_parts(name, target),
     )
-    assert len(database) == 24
-
-
-def test_a_kernel_tuned_that_way_builds_and_runs(target, tmp_path):
-    import numpy as np
-    import tvm
-    from tvm.s_tir import meta_schedule as ms
-
-    [task] = MATMUL.tasks()
-    database = ms.tune_tir(
-        task.mod, target, str(tmp_path), 4, num_trials_per_iter=4, **tune_parts("optimized", target)
-    )
-    schedule = ms.tir_integration.compile_tir(database, task.mod, target)
-    kernel = tvm.compile(schedule.mod, target)
-    arrays = [tvm.runtime.tensor(each) for each in task.check.inputs]
-    out = tvm.runtime.tensor(np.zeros_like(task.check.expected))
-    kernel["main"](*arrays, out)
-    np.testing.assert_allclose(out.numpy(), task.check.expected, rtol=1e-4, atol=1e-4)
+    assert len(database) == 8
 
 
 def test_decisions_follow_what_was_measured(target, instant, tmp_path):
     """The same objects as in a bench: what the runner says reaches the sketch policy."""
-    from tvm.s_tir import meta_schedule as ms
-
     started = []
 
     class Policy(ExploreThenCommit):
@@ -95,7 +86,7 @@ def test_decisions_follow_what_was_measured(target, instant, tmp_path):
             return started[-1]
 
     mine = Strategy("mine", proposer=Evolution(Policy(0, 1), blind_generations=0))
-    ms.tune_tir(
+    tune_tir(
         MATMUL.tasks()[0].mod,
         target,
         str(tmp_path),
@@ -107,6 +98,39 @@ def test_decisions_follow_what_was_measured(target, instant, tmp_path):
     [chooser] = started
     assert chooser.decisions()["phase"] == "exploit"
     assert any(mean for mean in chooser.decisions()["mean_gflops"])
+
+
+def test_a_foreign_cost_model_is_asked_all_the_same(target, instant, tmp_path):
+    """One that comes without an extractor, such as TVM's random model."""
+    from tvm.s_tir import meta_schedule as ms
+
+    parts = tune_parts("rules", target)
+    parts["cost_model"] = ms.cost_model.RandomModel()
+    database = tune_tir(
+        MATMUL.tasks()[0].mod, target, str(tmp_path), 8, num_trials_per_iter=4, **instant, **parts
+    )
+    assert len(database) == 8
+
+
+def test_the_cost_model_of_the_parts_is_known_again(target, instant, tmp_path):
+    """TVM hands it back as a stranger; whether it is trained yet decides how to search."""
+    decided = []
+
+    class Policy(Evolution):
+        def start(self, setup):
+            decided.append(super().start(setup))
+            return decided[-1]
+
+    policy = Policy(population=16, min_unmeasured=4, blind_generations=0)
+    mine = Strategy("mine", proposer=policy, cost_model=XGBoostModel(warmup_samples=8))
+    work = str(tmp_path)
+    mod = MATMUL.tasks()[0].mod
+    parts = tune_parts(mine, target)
+    tune_tir(mod, target, work, 8, num_trials_per_iter=8, **instant, **parts)
+    assert decided[0].decisions()["generations"] == 0
+    parts["strategy"] = search_strategy(mine, cost_model=parts["cost_model"])
+    tune_tir(mod, target, work, 8, num_trials_per_iter=8, **instant, **parts)
+    assert decided[1].decisions()["generations"] == 4
 
 
 def test_an_unknown_name_is_refused(target):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from pytest_ansorbench.strategies.cost_model import is_blind
+from pytest_ansorbench.strategies.features import extractor_of
 from pytest_ansorbench.strategies.programs import (
     Program,
     ProgramMaker,
@@ -61,7 +62,8 @@ class Evolution:
             stock weights, so that a program which is mutated again and again is not always
             mutated alike.
         random_share: Share of a round's trials that is picked at random from the new programs.
-        min_unmeasured: Fewer new programs than that, and the space is exhausted.
+        min_unmeasured: New programs are drawn until there are so many; if drawing comes to
+            nothing before, the space is exhausted.
         max_tries: How often a mutation that fails is tried again.
     """
 
@@ -115,6 +117,7 @@ class _Evolution:
         self._workload = setup.database.commit_workload(setup.context.mod)
         probabilities = setup.context.space_generator.mutator_probs
         self._mutators = list(probabilities)
+        self._extractor = extractor_of(setup.cost_model)
         rules = {rule_name(each): float(probabilities[each]) for each in self._mutators}
         self._cumulative_weights = list(accumulate(rules.values()))
         self._sketch_chooser = policy.sketches.start(len(self._sketches))
@@ -208,7 +211,7 @@ class _Evolution:
         scores = np.maximum(model.predict(context, candidates), 0.0)
         rules = self._rule_chooser.choose(
             len(unscored),
-            lambda: [each.numpy() for each in model.extractor.extract_from(context, candidates)],
+            lambda: [each.numpy() for each in self._extractor.extract_from(context, candidates)],
         )
         for program, score, rule in zip(unscored, scores, rules, strict=True):
             program.score, program.next_rule = float(score), int(rule)

@@ -77,3 +77,10 @@ def remembering_extractor() -> FeatureExtractor:
             return self._features
 
     return RememberingExtractor()
+
+
+def extractor_of(model: Any) -> FeatureExtractor:
+    """The extractor of a cost model, or the stock one for a model that has none."""
+    from tvm.s_tir.meta_schedule.feature_extractor import PerStoreFeature
+
+    return getattr(model, "extractor", None) or PerStoreFeature()

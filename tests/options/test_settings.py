@@ -27,4 +27,4 @@ def test_a_round_is_64_or_an_eighth_of_a_smaller_budget(trials, per_round):
 def test_settings_are_json():
     settings = json.loads(json.dumps(Settings().to_json()))
     assert settings["storage"] == ".ansor_bench"
-    assert settings["strategies"] == ["default", "etc"]
+    assert settings["strategies"] == ["default", "optimized"]

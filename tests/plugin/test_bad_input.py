@@ -21,7 +21,7 @@ def refusal(outcome) -> str:
 @pytest.mark.parametrize(
     ("argument", "message"),
     [
-        ("--ansor-strategy=one,tow", "bad strategy 'tow': expected one of default, etc, racing,"),
+        ("--ansor-strategy=one,tow", "bad strategy 'tow': expected one of default, etc, rules,"),
         ("--ansor-strategy=one,one", "bad --ansor-strategy 'one,one': expected different names"),
         ("--ansor-case=tripling", "bad --ansor-case 'tripling': expected the id of a collected"),
         ("--ansor-columns=case,foo", "bad column 'foo': expected some of case, strategy"),

@@ -8,6 +8,7 @@ from pathlib import Path
 from pytest_ansorbench.options import OPTIONS
 from pytest_ansorbench.workloads import BatchMatmul
 from tests.plugin.conftest import trials
+from tests.tuning import tune_tir
 
 REPOSITORY = Path(__file__).parents[2]
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
@@ -40,12 +41,23 @@ def test_the_operator_and_the_strategy_run(project):
     assert all(trial["status"] == "ok" for run in case["runs"] for trial in trials(run))
 
 
-def test_the_lines_without_pytest_tune(tmp_path):
-    lines = TUNE.replace('"work", 256', f"{str(tmp_path)!r}, 2")
-    assert lines != TUNE
-    names = {"mod": BatchMatmul(batch=1, m=16, n=16, k=16).tasks()[0].mod}
+def test_the_lines_without_pytest_tune_a_kernel_that_runs(tmp_path):
+    import numpy as np
+    import tvm
+    from tvm.s_tir import meta_schedule as ms
+
+    lines = TUNE.replace('"work", 256', f"{str(tmp_path)!r}, 2").replace("ms.tune_tir", "tune_tir")
+    assert lines.count("tune_tir") == TUNE.count("tune_tir") == 1 and "256" not in lines
+    [task] = BatchMatmul(batch=1, m=16, n=16, k=16).tasks()
+    names = {"mod": task.mod, "tune_tir": tune_tir}
     exec(lines, names)
-    assert len(names["database"]) == 2
+    database, target = names["database"], names["target"]
+    assert len(database) == 2
+    schedule = ms.tir_integration.compile_tir(database, task.mod, target)
+    kernel = tvm.compile(schedule.mod, target)
+    output = tvm.runtime.tensor(np.zeros_like(task.check.expected))
+    kernel["main"](*map(tvm.runtime.tensor, task.check.inputs), output)
+    np.testing.assert_allclose(output.numpy(), task.check.expected, rtol=1e-4, atol=1e-4)
 
 
 def test_every_option_is_listed_and_every_listed_option_exists():

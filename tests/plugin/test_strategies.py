@@ -34,7 +34,7 @@ def test_default_against_optimized_is_what_runs_unless_told_otherwise(project):
     assert list(runs) == ["default", "optimized"]
     assert all(len(trials(run)) == 6 for run in runs.values())
     # What the sketch policy decided, and that nothing was searched for in the dark.
-    assert "seed 0, round 1: phase=warm-up, committed_sketch=null" in outcome.out
+    assert "seed 0, rounds 1 to 2: phase=warm-up, committed_sketch=null" in outcome.out
     assert "generations=0" in outcome.out
 
 

@@ -41,18 +41,18 @@ def test_every_shipped_strategy_spends_its_budget_on_valid_trials(engine, strate
         MATMUL,
         strategy,
         engine,
-        trials=10,
+        trials=6,
         round_trials=4,
         on_trial=lambda at: heard.append((at.trials_done, at.best_gflops)),
     )
     run = finished(each)
     assert run.stopped == ""
-    assert [trial.index for trial in run.trials] == list(range(10))
-    assert [trial.round for trial in run.trials] == [1] * 4 + [2] * 4 + [3] * 2
+    assert [trial.index for trial in run.trials] == list(range(6))
+    assert [trial.round for trial in run.trials] == [1] * 4 + [2] * 2
     assert run.failed_trials == 0
     assert len(run.sketches) == len(set(run.sketches)) == 3
     assert {trial.sketch for trial in run.trials} <= {0, 1, 2}
-    assert [done for done, _ in heard] == list(range(1, 11))
+    assert [done for done, _ in heard] == list(range(1, 7))
     assert heard[-1][1] == pytest.approx(run.flops / run.best.latency_s / 1e9)
 
 

@@ -189,10 +189,10 @@ def test_a_misleading_first_impression_is_corrected_in_what_is_proposed(engine):
     assert each._proposer.decisions()["committed_sketch"] == 2
 
 
-def test_a_space_too_small_for_a_population_ends_the_run(engine):
-    each = search(engine, Evolution(**{**SMALL, "min_unmeasured": 10_000}))
-    run = finished(each)
-    assert run.stopped == "the strategy proposes nothing more"
+def test_a_space_of_which_nothing_valid_can_be_drawn_ends_the_run(engine):
+    each = search(engine, Evolution(**SMALL))
+    each._proposer._maker.sample = lambda sketches, seeds: []
+    assert finished(each).stopped == "the strategy proposes nothing more"
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0])

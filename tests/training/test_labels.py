@@ -48,4 +48,4 @@ def test_a_loss_and_a_failure_count_as_no_gain():
     samples = dataclasses.replace(
         samples, scores=np.array([0.4], np.float32), mutant_scores=mutants
     )
-    assert expected_gains(samples)[0] == pytest.approx([0.25, 0.05, 0.0, 0.0], abs=1e-6)
+    assert expected_gains(samples)[0] == pytest.approx([0.5, 0.1, 0.0, 0.0], abs=1e-6)

@@ -47,11 +47,13 @@ def test_no_shape_is_trained_on_that_a_case_has():
 
 @pytest.mark.parametrize("workload", [*TRAINING, *HELD_OUT], ids=str)
 def test_every_workload_has_a_program_and_a_reference(workload):
+    from tvm.s_tir.meta_schedule.arg_info import ArgInfo
+
     [task] = workload.tasks()
     assert task.flops > 0
-    assert task.check.expected.shape == tuple(
-        int(extent) for extent in task.mod["main"].buffer_map[task.mod["main"].params[-1]].shape
-    )
+    # The last argument is the output.
+    [*_, output] = ArgInfo.from_prim_func(task.mod["main"])
+    assert task.check.expected.shape == tuple(int(extent) for extent in output.shape)
 
 
 def test_samples_hold_what_every_rule_made_of_every_program(trained):
