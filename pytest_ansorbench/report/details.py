@@ -133,7 +133,7 @@ def _run_lines(run: Run) -> Iterator[str]:
 
 def _decisions(decisions: Mapping[str, Any]) -> str:
     # Mutation rules have lines of their own, for all rounds together.
-    told = {key: value for key, value in decisions.items() if key != "rules"}
+    told = {key: value for key, value in decisions.items() if not key.endswith("_rules")}
     return ", ".join(f"{key}={_value(value)}" for key, value in told.items())
 
 

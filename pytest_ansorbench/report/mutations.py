@@ -18,24 +18,26 @@ class RuleTotals:
 
     Attributes:
         rule: TVM's name of the rule.
+        predicted: Whether a policy chose the rule for these parents, or the stock weights did.
         applied: Valid mutants it made.
         inapplicable: Times it had nothing to change.
         invalid: Times what it made was no valid program.
         gain: Mean change in score from parent to mutant.
         improved: Share of mutants with a better score than their parent.
         measured: Mutants that were proposed and measured.
-        predicted: Mean score of these.
+        expected: Mean score of these, as the cost model predicted it.
         realised: Mean throughput of these, over the best throughput of the run so far.
     """
 
     rule: str
+    predicted: bool
     applied: int
     inapplicable: int
     invalid: int
     gain: float
     improved: float
     measured: int
-    predicted: float
+    expected: float
     realised: float
 
 
@@ -46,17 +48,19 @@ def rule_totals(runs: Iterable[Run]) -> tuple[RuleTotals, ...]:
         runs: Runs of one strategy.
 
     Returns:
-        A record for each rule, the most applied first; empty if the strategy records none.
+        A record for each rule, as far as it was predicted and as far as it was drawn, the most
+        applied first; empty if the strategy records none.
     """
-    by_rule: dict[str, list[Mapping[str, Any]]] = {}
+    found: dict[tuple[bool, str], list[Mapping[str, Any]]] = {}
     for run in runs:
         for each in run.rounds:
-            rules = each.decisions.get("rules")
-            for rule, entry in rules.items() if isinstance(rules, Mapping) else ():
-                if isinstance(entry, Mapping):
-                    by_rule.setdefault(str(rule), []).append(entry)
-    totals = [_totals(rule, entries) for rule, entries in by_rule.items()]
-    return tuple(sorted(totals, key=lambda each: (-each.applied, each.rule)))
+            for key, predicted in (("predicted_rules", True), ("drawn_rules", False)):
+                rules = each.decisions.get(key)
+                for rule, entry in rules.items() if isinstance(rules, Mapping) else ():
+                    if isinstance(entry, Mapping):
+                        found.setdefault((predicted, str(rule)), []).append(entry)
+    totals = [_totals(rule, predicted, entries) for (predicted, rule), entries in found.items()]
+    return tuple(sorted(totals, key=lambda each: (not each.predicted, -each.applied, each.rule)))
 
 
 def describe_mutations(runs: Iterable[Run]) -> tuple[str, ...]:
@@ -64,7 +68,7 @@ def describe_mutations(runs: Iterable[Run]) -> tuple[str, ...]:
     return tuple(_sentence(each) for each in rule_totals(runs))
 
 
-def _totals(rule: str, entries: list[Mapping[str, Any]]) -> RuleTotals:
+def _totals(rule: str, predicted: bool, entries: list[Mapping[str, Any]]) -> RuleTotals:
     def total(key: str) -> int:
         return round(sum(_number(entry, key) for entry in entries))
 
@@ -75,13 +79,14 @@ def _totals(rule: str, entries: list[Mapping[str, Any]]) -> RuleTotals:
 
     return RuleTotals(
         rule=rule,
+        predicted=predicted,
         applied=total("applied"),
         inapplicable=total("inapplicable"),
         invalid=total("invalid"),
         gain=mean("gain", "applied"),
         improved=mean("improved", "applied"),
         measured=total("measured"),
-        predicted=mean("predicted", "measured"),
+        expected=mean("predicted", "measured"),
         realised=mean("realised", "measured"),
     )
 
@@ -94,7 +99,8 @@ def _number(entry: Mapping[str, Any], key: str) -> float:
 
 
 def _sentence(each: RuleTotals) -> str:
-    text = f"{each.rule}: {each.applied} mutants, score {each.gain:+.3f} against the parent"
+    how = "predicted" if each.predicted else "drawn"
+    text = f"{each.rule}, {how}: {each.applied} mutants, score {each.gain:+.3f} against the parent"
     text += f", better in {100 * each.improved:.0f}%"
     if each.inapplicable:
         text += f"; nothing to change {each.inapplicable} times"
@@ -102,7 +108,7 @@ def _sentence(each: RuleTotals) -> str:
         text += f"; invalid {each.invalid} times"
     if each.measured:
         text += (
-            f"; {each.measured} measured, predicted {each.predicted:.2f} and realised "
+            f"; {each.measured} measured, predicted {each.expected:.2f} and realised "
             f"{each.realised:.2f} of the best"
         )
     return text

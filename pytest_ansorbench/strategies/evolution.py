@@ -15,13 +15,14 @@ import numpy as np
 from pytest_ansorbench.strategies.cost_model import is_blind
 from pytest_ansorbench.strategies.features import extractor_of
 from pytest_ansorbench.strategies.programs import (
+    Mutation,
     Program,
     ProgramMaker,
     as_candidate,
     draw_seed,
     mutate,
 )
-from pytest_ansorbench.strategies.rule_ledger import RuleLedger
+from pytest_ansorbench.strategies.rule_ledger import Attempt, RuleLedger
 from pytest_ansorbench.strategies.rule_policy import BY_WEIGHT, RulePolicy, StockRules, rule_name
 from pytest_ansorbench.strategies.sketch_policy import SketchPolicy, UniformSketches
 from pytest_ansorbench.strategies.strategy import Observation, Proposer, Setup
@@ -249,36 +250,37 @@ class _Evolution:
         index: int,
         draw: Callable[[random.Random], int],
         source: random.Random,
-    ) -> tuple[Program, list[tuple[int, str]]]:
+    ) -> tuple[Program, list[Attempt]]:
         """A mutation of a parent, or of another if it fails; at last a parent itself.
 
         Returns:
             The child, and what became of each rule that was tried.
         """
-        attempts: list[tuple[int, str]] = []
+        attempts: list[Attempt] = []
         parent = parents[index]
-        rule = self._chosen_rule(parent, source)
+        predicted = self._goes_by_prediction(parent, source)
         for _ in range(self._policy.max_tries + 1):
-            if rule == BY_WEIGHT:
-                rule = self._draw_rule(source)
+            rule = parent.next_rule if predicted else self._draw_rule(source)
             trace = mutate(self._mutators[rule], parent.schedule.trace, draw_seed(source))
             if trace is not None:
                 child = self._maker.replay(trace, draw_seed(source))
                 if child is not None:
-                    attempts.append((rule, "applied"))
-                    child.rule, child.parent_score = rule, parent.score
+                    attempts.append(Attempt(rule, predicted, "applied"))
+                    child.mutation = Mutation(rule, predicted, parent.score or 0.0)
                     return child, attempts
-            attempts.append((rule, "inapplicable" if trace is None else "invalid"))
+            attempts.append(
+                Attempt(rule, predicted, "inapplicable" if trace is None else "invalid")
+            )
             # A predicted rule that fails is made up for by the draw, before another parent.
-            if rule != parent.next_rule:
-                parent = parents[draw(source)]
-                rule = self._chosen_rule(parent, source)
+            if predicted:
+                predicted = False
             else:
-                rule = BY_WEIGHT
+                parent = parents[draw(source)]
+                predicted = self._goes_by_prediction(parent, source)
         return parent, attempts
 
-    def _chosen_rule(self, parent: Program, source: random.Random) -> int:
-        return parent.next_rule if source.random() < self._policy.rule_share else BY_WEIGHT
+    def _goes_by_prediction(self, parent: Program, source: random.Random) -> bool:
+        return parent.next_rule != BY_WEIGHT and source.random() < self._policy.rule_share
 
     def _draw_rule(self, source: random.Random) -> int:
         return bisect(self._cumulative_weights, source.random() * self._cumulative_weights[-1])

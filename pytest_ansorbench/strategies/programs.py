@@ -24,6 +24,21 @@ _LARGEST_SEED: Final = 2**31 - 2
 """Of TVM's random generator."""
 
 
+@dataclass(frozen=True, slots=True)
+class Mutation:
+    """How a program came from its parent.
+
+    Attributes:
+        rule: Index of the mutation rule.
+        predicted: Whether a rule policy chose the rule for this parent, or the stock weights did.
+        parent_score: The cost model's score of the parent.
+    """
+
+    rule: int
+    predicted: bool
+    parent_score: float
+
+
 @dataclass(slots=True)
 class Program:
     """One member of a population.
@@ -31,17 +46,15 @@ class Program:
     Attributes:
         schedule: The program, postprocessed.
         fingerprint: Structural hash; programs that are equal have the same.
-        rule: Index of the mutation rule that made it from its parent, or None if it was
-            sampled from a sketch or taken from the database.
-        parent_score: The cost model's score of that parent.
+        mutation: How it came from its parent, or None if it was sampled from a sketch or taken
+            from the database.
         score: The cost model's score; None until the program is scored.
         next_rule: Rule to mutate it by, as a rule policy chose when it was scored.
     """
 
     schedule: Schedule
     fingerprint: int
-    rule: int | None = None
-    parent_score: float | None = None
+    mutation: Mutation | None = None
     score: float | None = None
     next_rule: int = -1
 

@@ -5,14 +5,29 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from pytest_ansorbench.strategies.programs import Program
 
 
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One mutation that was tried.
+
+    Attributes:
+        rule: Index of the rule.
+        predicted: Whether a rule policy chose it, or the stock weights did.
+        outcome: What became of it.
+    """
+
+    rule: int
+    predicted: bool
+    outcome: Literal["applied", "inapplicable", "invalid"]
+
+
 @dataclass
 class _Account:
-    """One rule in one round."""
+    """One rule in one round, as far as it was predicted or as far as it was drawn."""
 
     attempts: Counter[str] = field(default_factory=Counter)
     gains: list[float] = field(default_factory=list)
@@ -23,13 +38,15 @@ class _Account:
 class RuleLedger:
     """One round's mutations, by rule.
 
-    Scores are the cost model's: throughput over the best throughput measured so far.
+    Scores are the cost model's: throughput over the best throughput measured so far. Rules that
+    were predicted and rules that were drawn by the stock weights have accounts of their own, so
+    that the ones can be held against the others.
     """
 
     def __init__(self, rules: Sequence[str]) -> None:
         self._rules = rules
         self._generations = 0
-        self._accounts: dict[int, _Account] = {}
+        self._accounts: dict[tuple[bool, int], _Account] = {}
         self._picks: Sequence[Program] = ()
         self._best_gflops = 0.0
 
@@ -39,17 +56,17 @@ class RuleLedger:
         self._accounts = {}
         self._picks = ()
 
-    def attempt(self, attempts: Sequence[tuple[int, str]]) -> None:
-        """Book what became of rules: `applied`, `inapplicable` or `invalid`."""
-        for rule, outcome in attempts:
-            self._account(rule).attempts[outcome] += 1
+    def attempt(self, attempts: Sequence[Attempt]) -> None:
+        """Book what became of rules."""
+        for each in attempts:
+            self._account(each.predicted, each.rule).attempts[each.outcome] += 1
 
     def score(self, programs: Sequence[Program]) -> None:
         """Book what mutants are worth, to the cost model, against their parents."""
         for program in programs:
-            if program.rule is not None and program.parent_score is not None:
-                gain = (program.score or 0.0) - program.parent_score
-                self._account(program.rule).gains.append(gain)
+            if (mutation := program.mutation) is not None:
+                gain = (program.score or 0.0) - mutation.parent_score
+                self._account(mutation.predicted, mutation.rule).gains.append(gain)
 
     def propose(self, picks: Sequence[Program]) -> None:
         """Book what is to be measured."""
@@ -59,8 +76,8 @@ class RuleLedger:
         """Close the books with what was measured, in order of the proposal."""
         self._best_gflops = max([self._best_gflops, *gflops])
         for program, measured in zip(self._picks, gflops, strict=False):  # a batch may be cut short
-            if program.rule is not None and self._best_gflops > 0.0:
-                account = self._account(program.rule)
+            if (mutation := program.mutation) is not None and self._best_gflops > 0.0:
+                account = self._account(mutation.predicted, mutation.rule)
                 account.predicted.append(program.score or 0.0)
                 account.realised.append(measured / self._best_gflops)
 
@@ -68,19 +85,25 @@ class RuleLedger:
         """The round for the record.
 
         Returns:
-            `generations`, and in `rules` for each rule that was tried: how often it was
-            `applied`, found nothing to change (`inapplicable`) or gave an `invalid` program; the
-            mean `gain` in score over the parent and the share of mutants that `improved`; how
-            many of its mutants were `measured`, their mean score as `predicted` and as
-            `realised`.
+            `generations`, and in `predicted_rules` and `drawn_rules` for each rule that was tried:
+            how often it was `applied`, found nothing to change (`inapplicable`) or gave an
+            `invalid` program; the mean `gain` in score over the parent and the share of mutants
+            that `improved`; how many of its mutants were `measured`, their mean score as
+            `predicted` and their mean throughput, over the best so far, as `realised`.
         """
-        rules = {
-            self._rules[index]: _entry(account) for index, account in sorted(self._accounts.items())
-        }
-        return {"generations": self._generations, **({"rules": rules} if rules else {})}
+        decisions: dict[str, Any] = {"generations": self._generations}
+        for key, wanted in (("predicted_rules", True), ("drawn_rules", False)):
+            rules = {
+                self._rules[rule]: _entry(account)
+                for (predicted, rule), account in sorted(self._accounts.items())
+                if predicted == wanted
+            }
+            if rules:
+                decisions[key] = rules
+        return decisions
 
-    def _account(self, rule: int) -> _Account:
-        return self._accounts.setdefault(rule, _Account())
+    def _account(self, predicted: bool, rule: int) -> _Account:
+        return self._accounts.setdefault((predicted, rule), _Account())
 
 
 def _entry(account: _Account) -> dict[str, Any]:

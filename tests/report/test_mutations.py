@@ -32,8 +32,10 @@ def run_with(*decisions):
 
 def test_means_are_weighted_by_what_they_are_means_of():
     runs = [
-        run_with({"rules": {"MutateTileSize": TILE}}, {"rules": {"MutateUnroll": UNROLL}}),
-        run_with({"rules": {"MutateTileSize": MORE}}, {"generations": 0}),
+        run_with(
+            {"drawn_rules": {"MutateTileSize": TILE}}, {"drawn_rules": {"MutateUnroll": UNROLL}}
+        ),
+        run_with({"drawn_rules": {"MutateTileSize": MORE}}, {"generations": 0}),
     ]
     tile, unroll = rule_totals(runs)
     assert (tile.rule, tile.applied, tile.inapplicable, tile.invalid) == (
@@ -44,19 +46,27 @@ def test_means_are_weighted_by_what_they_are_means_of():
     )
     assert tile.gain == pytest.approx(0.05)
     assert tile.improved == pytest.approx(0.4)
-    assert (tile.measured, tile.predicted, tile.realised) == pytest.approx((2, 0.8, 0.6))
+    assert (tile.measured, tile.expected, tile.realised) == pytest.approx((2, 0.8, 0.6))
     assert (unroll.rule, unroll.applied, unroll.measured) == ("MutateUnroll", 1, 0)
+
+
+def test_predicted_rules_come_first_and_are_told_from_drawn_ones():
+    run = run_with({"drawn_rules": {"A": TILE, "B": MORE}, "predicted_rules": {"A": UNROLL}})
+    totals = [(each.rule, each.predicted, each.applied) for each in rule_totals([run])]
+    assert totals == [("A", True, 1), ("A", False, 30), ("B", False, 10)]
+    assert describe_mutations([run])[0].startswith("A, predicted: 1 mutants")
 
 
 def test_each_rule_has_a_sentence():
     first, second = describe_mutations(
-        [run_with({"rules": {"MutateTileSize": {**TILE, **MORE}, "MutateUnroll": UNROLL}})]
+        [run_with({"drawn_rules": {"MutateTileSize": {**TILE, **MORE}, "MutateUnroll": UNROLL}})]
     )
     assert first == (
-        "MutateTileSize: 10 mutants, score -0.100 against the parent, better in 10%; nothing to "
-        "change 3 times; invalid 1 times; 2 measured, predicted 0.80 and realised 0.60 of the best"
+        "MutateTileSize, drawn: 10 mutants, score -0.100 against the parent, better in 10%; "
+        "nothing to change 3 times; "
+        "invalid 1 times; 2 measured, predicted 0.80 and realised 0.60 of the best"
     )
-    assert second == "MutateUnroll: 1 mutants, score +0.000 against the parent, better in 0%"
+    assert second == "MutateUnroll, drawn: 1 mutants, score +0.000 against the parent, better in 0%"
 
 
 def test_a_strategy_that_records_none_has_none():
@@ -65,10 +75,10 @@ def test_a_strategy_that_records_none_has_none():
 
 @pytest.mark.parametrize("junk", [None, [], 3, {"A": None}, {"A": [1]}])
 def test_what_a_file_says_otherwise_is_passed_over(junk):
-    assert rule_totals([run_with({"rules": junk})]) == ()
+    assert rule_totals([run_with({"drawn_rules": junk})]) == ()
 
 
 @pytest.mark.parametrize("value", ["many", None, True, float("nan"), [1]])
 def test_what_is_no_number_counts_as_none(value):
-    [each] = rule_totals([run_with({"rules": {"A": {"applied": value, "gain": value}}})])
+    [each] = rule_totals([run_with({"drawn_rules": {"A": {"applied": value, "gain": value}}})])
     assert (each.applied, each.gain) == (0, 0.0)

@@ -117,8 +117,9 @@ def test_equal_seeds_give_equal_proposals_whatever_the_threads_do(engine):
 def test_the_rule_that_is_chosen_is_the_rule_that_is_applied(engine):
     run = finished(search(engine, Evolution(rules=OneRule("MutateUnroll"), **SMALL)))
     for each in run.rounds:
-        assert set(each.decisions["rules"]) == {"MutateUnroll"}
-    entry = run.rounds[1].decisions["rules"]["MutateUnroll"]
+        assert set(each.decisions["predicted_rules"]) == {"MutateUnroll"}
+        assert "drawn_rules" not in each.decisions
+    entry = run.rounds[1].decisions["predicted_rules"]["MutateUnroll"]
     assert entry["applied"] > 50
     assert 0 < entry["measured"] <= 6
     assert 0.0 <= entry["improved"] <= 1.0
@@ -128,10 +129,19 @@ def test_the_rule_that_is_chosen_is_the_rule_that_is_applied(engine):
 def test_a_chosen_rule_with_nothing_to_change_is_booked_and_made_up_for(engine):
     # A matmul of this size has no compute location to mutate.
     run = finished(search(engine, Evolution(rules=OneRule("MutateComputeLocation"), **SMALL)))
-    rules = run.rounds[1].decisions["rules"]
-    assert rules["MutateComputeLocation"]["inapplicable"] > 50
-    assert "applied" not in rules["MutateComputeLocation"]
-    assert rules["MutateTileSize"]["applied"] > 50
+    decisions = run.rounds[1].decisions
+    predicted = decisions["predicted_rules"]["MutateComputeLocation"]
+    assert set(predicted) == {"inapplicable"}
+    assert predicted["inapplicable"] > 50
+    assert decisions["drawn_rules"]["MutateTileSize"]["applied"] > 50
+
+
+def test_as_many_mutations_go_by_the_chosen_rule_as_the_share_says(engine):
+    policy = Evolution(rules=OneRule("MutateUnroll"), rule_share=0.25, **SMALL)
+    decisions = finished(search(engine, policy)).rounds[1].decisions
+    predicted = decisions["predicted_rules"]["MutateUnroll"]["applied"]
+    drawn = sum(entry.get("applied", 0) for entry in decisions["drawn_rules"].values())
+    assert 0.1 < predicted / (predicted + drawn) < 0.4
 
 
 def test_features_are_extracted_once_for_model_and_rules(engine):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ansorbench.strategies.programs import Program
-from pytest_ansorbench.strategies.rule_ledger import RuleLedger
+from pytest_ansorbench.strategies.programs import Mutation, Program
+from pytest_ansorbench.strategies.rule_ledger import Attempt, RuleLedger
 
 RULES = ["MutateTileSize", "MutateUnroll"]
 
 
-def mutant(rule, score, parent_score):
-    return Program(None, 0, rule=rule, parent_score=parent_score, score=score)
+def mutant(rule, score, parent_score, predicted=False):
+    return Program(None, 0, mutation=Mutation(rule, predicted, parent_score), score=score)
 
 
 @pytest.fixture
@@ -26,31 +26,34 @@ def test_a_round_without_mutations_says_how_many_generations_it_bred(ledger):
 
 
 def test_attempts_are_counted_by_what_became_of_them(ledger):
-    ledger.attempt([(0, "applied"), (1, "inapplicable"), (1, "invalid"), (1, "applied")])
-    ledger.attempt([(0, "applied")])
-    assert ledger.decisions()["rules"] == {
+    outcomes = [(0, "applied"), (1, "inapplicable"), (1, "invalid"), (1, "applied"), (0, "applied")]
+    ledger.attempt([Attempt(rule, False, outcome) for rule, outcome in outcomes])
+    ledger.attempt([Attempt(1, True, "applied")])
+    decisions = ledger.decisions()
+    assert decisions["drawn_rules"] == {
         "MutateTileSize": {"applied": 2},
         "MutateUnroll": {"applied": 1, "inapplicable": 1, "invalid": 1},
     }
+    assert decisions["predicted_rules"] == {"MutateUnroll": {"applied": 1}}
 
 
 def test_gains_are_against_the_parent(ledger):
     ledger.score([mutant(0, 0.7, 0.5), mutant(0, 0.4, 0.5), Program(None, 0, score=0.9)])
-    assert ledger.decisions()["rules"] == {"MutateTileSize": {"gain": 0.05, "improved": 0.5}}
+    assert ledger.decisions()["drawn_rules"] == {"MutateTileSize": {"gain": 0.05, "improved": 0.5}}
 
 
 def test_what_was_measured_is_held_against_what_was_predicted(ledger):
     picks = [mutant(1, 0.9, 0.5), Program(None, 0, score=0.8), mutant(1, 0.7, 0.5)]
     ledger.propose(picks)
     ledger.observe([50.0, 100.0, 0.0])
-    assert ledger.decisions()["rules"] == {
+    assert ledger.decisions()["drawn_rules"] == {
         "MutateUnroll": {"measured": 2, "predicted": 0.8, "realised": 0.25}
     }
     # The best of all rounds is what later ones are measured by.
     ledger.start_round(4)
     ledger.propose([mutant(0, 0.6, 0.5)])
     ledger.observe([25.0])
-    assert ledger.decisions()["rules"]["MutateTileSize"]["realised"] == 0.25
+    assert ledger.decisions()["drawn_rules"]["MutateTileSize"]["realised"] == 0.25
 
 
 def test_a_round_of_failures_realises_nothing(ledger):
