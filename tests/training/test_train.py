@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from pytest_ansorbench.cli import main
 from pytest_ansorbench.strategies import load_rule_model
+from pytest_ansorbench.strategies.rule_model import SHIPPED
 from pytest_ansorbench.training import HELD_OUT, TRAINING, load
 from pytest_ansorbench.workloads import OPERATORS
 
@@ -160,3 +163,17 @@ def test_an_interrupt_says_how_to_go_on(tmp_path):
     _, err = process.communicate(timeout=60)
     assert process.returncode == 2
     assert "interrupted; the same command goes on with what is in samples" in err
+
+
+def test_the_shipped_card_is_what_its_command_makes_of_its_samples(tmp_path):
+    samples = Path(__file__).parents[2] / "docs" / "results" / "rule-samples"
+    output = tmp_path / "rules.ubj"
+    assert main(["train-rules", "--samples", str(samples), "-o", str(output)]) == 0
+    shipped = json.loads(SHIPPED.with_suffix(".card.json").read_text())
+    made = json.loads(output.with_suffix(".card.json").read_text())
+    for key in ("seed", "data", "labels", "fit"):
+        assert made[key] == shipped[key], key
+    # Another CPU or another XGBoost may round otherwise.
+    for part, scores in shipped["scores"].items():
+        assert made["scores"][part] == pytest.approx(scores, abs=0.01), part
+    assert hashlib.sha256(SHIPPED.read_bytes()).hexdigest() == shipped["model"]["sha256"]
