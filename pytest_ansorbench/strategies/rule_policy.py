@@ -63,6 +63,3 @@ class _StockRules:
 def rule_name(mutator: Any) -> str:
     """What a mutation rule is called, in files too: TVM's name of its class."""
     return type(mutator).__name__
-
-
-__all__ = ["BY_WEIGHT", "RuleChooser", "RulePolicy", "StockRules", "rule_name"]
