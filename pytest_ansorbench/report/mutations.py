@@ -73,8 +73,10 @@ def _totals(rule: str, predicted: bool, entries: list[Mapping[str, Any]]) -> Rul
         return round(sum(_number(entry, key) for entry in entries))
 
     def mean(key: str, weight: str) -> float:
-        whole = sum(_number(entry, weight) for entry in entries)
-        weighted = sum(_number(entry, key) * _number(entry, weight) for entry in entries)
+        # Rounds in which the cost model answered at random have counts, but no means.
+        told = [entry for entry in entries if key in entry]
+        whole = sum(_number(entry, weight) for entry in told)
+        weighted = sum(_number(entry, key) * _number(entry, weight) for entry in told)
         return weighted / whole if whole else 0.0
 
     return RuleTotals(

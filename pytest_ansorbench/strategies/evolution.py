@@ -150,7 +150,8 @@ class _Evolution:
             if len(picks) < trials and program.fingerprint not in self._proposed:
                 self._proposed.add(program.fingerprint)
                 picks.append(program)
-        self._ledger.propose(picks)
+        if not blind:  # nothing was expected of programs with random scores
+            self._ledger.propose(picks)
         return [as_candidate(program.schedule) for program in picks]
 
     def recall(self, candidates: Sequence[MeasureCandidate]) -> None:
@@ -216,7 +217,8 @@ class _Evolution:
         )
         for program, score, rule in zip(unscored, scores, rules, strict=True):
             program.score, program.next_rule = float(score), int(rule)
-        self._ledger.score(unscored)
+        if not is_blind(model):
+            self._ledger.score(unscored)
 
     def _next_generation(self, parents: Sequence[Program]) -> list[Program]:
         """Offspring of parents drawn by score: most of it mutated, the rest as it was."""

@@ -89,7 +89,8 @@ class RuleLedger:
             how often it was `applied`, found nothing to change (`inapplicable`) or gave an
             `invalid` program; the mean `gain` in score over the parent and the share of mutants
             that `improved`; how many of its mutants were `measured`, their mean score as
-            `predicted` and their mean throughput, over the best so far, as `realised`.
+            `predicted` and their mean throughput, over the best so far, as `realised`. In rounds
+            with random scores mutations are counted only.
         """
         decisions: dict[str, Any] = {"generations": self._generations}
         for key, wanted in (("predicted_rules", True), ("drawn_rules", False)):

@@ -50,6 +50,13 @@ def test_means_are_weighted_by_what_they_are_means_of():
     assert (unroll.rule, unroll.applied, unroll.measured) == ("MutateUnroll", 1, 0)
 
 
+def test_rounds_without_means_are_counted_only():
+    run = run_with({"drawn_rules": {"A": TILE}}, {"drawn_rules": {"A": {"applied": 70}}})
+    [each] = rule_totals([run])
+    assert each.applied == 100
+    assert (each.gain, each.improved) == pytest.approx((0.1, 0.5))
+
+
 def test_predicted_rules_come_first_and_are_told_from_drawn_ones():
     run = run_with({"drawn_rules": {"A": TILE, "B": MORE}, "predicted_rules": {"A": UNROLL}})
     totals = [(each.rule, each.predicted, each.applied) for each in rule_totals([run])]

@@ -119,6 +119,8 @@ def test_the_rule_that_is_chosen_is_the_rule_that_is_applied(engine):
     for each in run.rounds:
         assert set(each.decisions["predicted_rules"]) == {"MutateUnroll"}
         assert "drawn_rules" not in each.decisions
+    # Before the model is trained its scores are random, and nothing is made of them.
+    assert set(run.rounds[0].decisions["predicted_rules"]["MutateUnroll"]) == {"applied"}
     entry = run.rounds[1].decisions["predicted_rules"]["MutateUnroll"]
     assert entry["applied"] > 50
     assert 0 < entry["measured"] <= 6
