@@ -107,7 +107,7 @@ def bars(
     suffix: str,
 ) -> None:
     """Default against optimized, one pair of bars a case, with intervals."""
-    fig, axes = plt.subplots(figsize=(6, 3.5), layout="constrained")
+    fig, axes = plt.subplots(figsize=(6, 4), layout="constrained")
     at = np.arange(len(cases))
     width = 0.8 / (1 + len(strategies))
     axes.bar(at, np.ones(len(cases)), width, label="default", color="#8da0cb")
@@ -127,15 +127,19 @@ def bars(
             ecolor="black",
             capsize=4,
         )
-        for x, value, bound in zip(at + number * width, values, high, strict=True):
-            text = f"{value:.2f}" + ("" if np.isfinite(bound) else "\n(open above)")
-            axes.annotate(text, (x, 0.02), ha="center", va="bottom")
+        for x, estimate, at_least in zip(at + number * width, estimates, top, strict=True):
+            sign = {"at-least": ">= ", "at-most": "<= "}.get(estimate.bound, "")
+            text = f"{sign}{estimate.value:.2f}"
+            text += "" if np.isfinite(estimate.high) else "\n(open above)"
+            height = max(at_least, estimate.value if np.isfinite(estimate.value) else 0.0)
+            axes.annotate(text, (x, height), (0, 3), textcoords="offset points", ha="center")
     if figure == "search_ratio":
         axes.axhline(PAPER[strategies[0]], color="gray", linestyle="--", label="paper's mean")
     axes.set_xticks(at + width * len(strategies) / 2, [short(case) for case in cases])
     axes.set_ylabel("ratio to default, 95% interval")
     axes.set_title(title)
-    axes.legend(loc="upper right")
+    axes.margins(y=0.15)
+    fig.legend(loc="outside lower center", ncols=3)
     fig.savefig(stem.with_name(f"{stem.name}-{suffix}.svg"), metadata={"Date": None})
     plt.close(fig)
 
@@ -159,7 +163,7 @@ def curves(case: CaseResult, stem: Path) -> None:
             (panels[1], seconds, [[trial.search_s for trial in run.trials] for run in runs]),
         ):
             best = [best_gflops(run, each, at) for run, each in zip(runs, spent, strict=True)]
-            axes.plot(at, np.median(best, axis=0), label=strategy)
+            axes.step(at, np.median(best, axis=0), label=strategy, where="post")
     panels[0].set_xlabel("trials")
     panels[1].set_xlabel("search time (s)")
     panels[0].set_ylabel("best GFLOP/s so far, median of seeds")
