@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from pathlib import Path
 
@@ -49,7 +50,9 @@ def test_the_lines_without_pytest_tune_a_kernel_that_runs(tmp_path):
     lines = TUNE.replace('"work", 256', f"{str(tmp_path)!r}, 2").replace("ms.tune_tir", "tune_tir")
     assert lines.count("tune_tir") == TUNE.count("tune_tir") == 1 and "256" not in lines
     [task] = BatchMatmul(batch=1, m=16, n=16, k=16).tasks()
-    names = {"mod": task.mod, "tune_tir": tune_tir}
+    # TVM's builder imports for half a minute, which is its own time limit, before it builds.
+    builder = ms.builder.LocalBuilder(max_workers=1, timeout_sec=120)
+    names = {"mod": task.mod, "tune_tir": functools.partial(tune_tir, builder=builder)}
     exec(lines, names)
     database, target = names["database"], names["target"]
     assert len(database) == 2
