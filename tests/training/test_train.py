@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import os
@@ -14,10 +15,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pytest_ansorbench.cli import main
+from pytest_ansorbench.cli import _parser, main
 from pytest_ansorbench.strategies import load_rule_model
 from pytest_ansorbench.strategies.rule_model import SHIPPED
-from pytest_ansorbench.training import HELD_OUT, TRAINING, load
+from pytest_ansorbench.training import HELD_OUT, TRAINING, Effort, load
 from pytest_ansorbench.workloads import OPERATORS
 
 TRAINED, JUDGED = "matmul-b1-m16-n1024-k512", "matmul-b4-m80-n80-k64"
@@ -139,6 +140,14 @@ def test_a_damaged_file_is_named(trained, tmp_path, capsys):
 def test_bad_words_are_refused(tmp_path, capsys, words, message):
     assert train(tmp_path, *words) == 2
     assert message in capsys.readouterr().err
+
+
+def test_the_commands_defaults_are_those_of_the_package():
+    given = vars(_parser().parse_args(["train-rules", "-o", "rules.ubj"]))
+    effort = dataclasses.asdict(Effort())
+    assert {name: given[name] for name in effort if name in given} == {
+        name: value for name, value in effort.items() if name != "round_trials"
+    }
 
 
 def test_an_output_of_another_kind_is_refused(tmp_path, capsys):
