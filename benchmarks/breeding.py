@@ -7,7 +7,7 @@ them, once a seed. Then searches of several sizes, with more or fewer of the mut
 predicted rule, each propose three rounds from the same database and model, and nothing is
 measured. Printed are the seconds of a round, the mean score of what is proposed, in shares of the
 best throughput measured, and both over those of the first line, the stock size with stock
-rules. The parameters of `rules` and `optimized` were chosen by this table.
+rules. This is what the parameters of `rules` and `optimized` are to be judged by.
 """
 
 from __future__ import annotations
