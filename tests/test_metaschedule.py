@@ -17,7 +17,7 @@ from pytest_ansorbench.strategies import (
     XGBoostModel,
 )
 from pytest_ansorbench.workloads import BatchMatmul
-from tests.tuning import tune_tir
+from tests.tuning import quiet_loggers, tune_tir
 
 MATMUL = BatchMatmul(batch=1, m=16, n=16, k=16)
 
@@ -74,6 +74,44 @@ def test_stock_tune_tir_takes_the_parts_of_a_strategy(name, target, instant, tmp
         **tune_parts(name, target),
     )
     assert len(database) == 8
+
+
+def test_tasks_of_a_network_are_tuned_each_with_a_policy_of_its_own(target, instant, tmp_path):
+    from tvm import relax
+    from tvm.s_tir import meta_schedule as ms
+
+    started = []
+
+    class Policy(ExploreThenCommit):
+        def start(self, sketches):
+            started.append(super().start(sketches))
+            return started[-1]
+
+    builder = relax.BlockBuilder()
+    data = relax.Var("data", relax.TensorType((16, 16), "float32"))
+    weights = [relax.Var(f"weight{n}", relax.TensorType((16, n), "float32")) for n in (16, 32)]
+    with builder.function("main", [data, *weights]):
+        with builder.dataflow():
+            hidden = builder.emit(relax.op.matmul(data, weights[0]))
+            output = builder.emit_output(relax.op.matmul(hidden, weights[1]))
+        builder.emit_func_output(output)
+    with target:
+        mod = relax.transform.LegalizeOps()(builder.get())
+    mine = Strategy("mine", proposer=Evolution(Policy(), blind_generations=0))
+    with quiet_loggers():
+        database = ms.relax_integration.tune_relax(
+            mod,
+            {},
+            target,
+            str(tmp_path),
+            16,
+            num_trials_per_iter=4,
+            **instant,
+            **tune_parts(mine, target),
+        )
+    assert len(database) == 16
+    assert len(started) == 2
+    assert all(chooser.decisions() for chooser in started)
 
 
 def test_decisions_follow_what_was_measured(target, instant, tmp_path):

@@ -1,23 +1,31 @@
-"""Stock `tune_tir` under pytest."""
+"""MetaSchedule's own functions under pytest."""
 
 from __future__ import annotations
 
 import logging
+from contextlib import contextmanager
 
 
-def tune_tir(*arguments, **parts):
-    """Call it with none of its loggers set up by pytest, and leave none of its files open.
+@contextmanager
+def quiet_loggers():
+    """Have none of TVM's loggers set up by pytest, and leave none of their files open.
 
     TVM configures its loggers anew in each call, and trips over handlers without a name, such as
     pytest adds to loggers that do not propagate.
     """
-    from tvm.s_tir import meta_schedule as ms
-
     _forget()
     try:
-        return ms.tune_tir(*arguments, **parts)
+        yield
     finally:
         _forget()
+
+
+def tune_tir(*arguments, **parts):
+    """The stock function."""
+    from tvm.s_tir import meta_schedule as ms
+
+    with quiet_loggers():
+        return ms.tune_tir(*arguments, **parts)
 
 
 def _forget():
