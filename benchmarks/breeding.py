@@ -16,7 +16,6 @@ import argparse
 import json
 import statistics
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +33,7 @@ from pytest_ansorbench.strategies import (
     XGBoostModel,
 )
 from pytest_ansorbench.training import HELD_OUT
+from pytest_ansorbench.training.collect import Witness
 
 CASES = "conv2d-n1-h28-w28-ci96-co96-k3-s1-p1,matmul-b1-m192-n320-k256"
 ROUND_TRIALS = 32
@@ -50,18 +50,6 @@ SEARCHES = {
         population=128, rules=PredictedRules(), rule_share=0.25
     ),
 }
-
-
-@dataclass
-class Witness:
-    """A proposer policy that lets its run's setup be seen."""
-
-    setup: Any = None
-
-    def start(self, setup: Any) -> Any:
-        """As an evolution that draws programs at random."""
-        self.setup = setup
-        return Evolution(blind_generations=0).start(setup)
 
 
 def main() -> None:
@@ -87,7 +75,7 @@ def main() -> None:
 
 def measured(case: Any, seed: int, trials: int, engine: Engine) -> list[dict[str, Any]]:
     """One trained model, and what each search makes of it."""
-    witness = Witness()
+    witness = Witness(Evolution(blind_generations=0))
     search = Search(
         case.tasks()[0],
         # Trained by all trials, asked in none of the rounds that measure.

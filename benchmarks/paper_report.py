@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, fields, replace
+from dataclasses import astuple, fields
 from pathlib import Path
 
 import matplotlib
@@ -23,7 +23,7 @@ from pytest_ansorbench.report import (
     render_table,
     rule_totals,
 )
-from pytest_ansorbench.stats import Rules, judge_again
+from pytest_ansorbench.stats import judge_result
 from pytest_ansorbench.storage import read_result
 
 #: Section 5.4, figures 10, 17 and 18: operators, rules alone, sketches alone (on three networks).
@@ -37,7 +37,7 @@ COLUMNS = (
 
 def write_report(main: Path, controls: Path, stem: Path) -> None:
     """Write `STEM.txt` and `STEM-*.svg` from what there is."""
-    cases, rules = judged(main)
+    cases, rules = judge_result(read_result(main))
     lines = [
         f"ansor-bench show {main.name} --columns {COLUMNS}",
         "",
@@ -50,7 +50,7 @@ def write_report(main: Path, controls: Path, stem: Path) -> None:
         *rule_lines(cases),
     ]
     if controls.exists():
-        control_cases, control_rules = judged(controls)
+        control_cases, control_rules = judge_result(read_result(controls))
         lines += [
             "",
             f"ansor-bench show {controls.name}",
@@ -68,17 +68,6 @@ def write_report(main: Path, controls: Path, stem: Path) -> None:
     bars(cases, "search_ratio", ["etc"], "Figure 18: S, sketches alone", stem, "fig18")
     for case in cases:
         curves(case, stem)
-
-
-def judged(path: Path) -> tuple[list[CaseResult], Rules]:
-    """The cases of a file, with verdicts from their runs."""
-    result = read_result(path)
-    rules = Rules.from_settings(result.settings)
-    family = sum(len(v.gates) for case in result.cases for v in case.verdicts)
-    return [
-        replace(case, verdicts=judge_again(case, rules=rules, family=family))
-        for case in result.cases
-    ], rules
 
 
 def rule_lines(cases: Sequence[CaseResult]) -> list[str]:

@@ -22,8 +22,8 @@ from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.measure import register_intrinsics
 from pytest_ansorbench.storage import describe_commit, describe_machine
 from pytest_ansorbench.strategies import load_rule_model
-from pytest_ansorbench.strategies.features import pool
-from pytest_ansorbench.strategies.programs import ProgramMaker, as_candidate
+from pytest_ansorbench.strategies.features import extract, pool
+from pytest_ansorbench.strategies.programs import ProgramMaker, as_candidate, undecided
 from pytest_ansorbench.strategies.rule_model import SHIPPED
 
 CASE = "conv2d-n1-h14-w14-ci256-co256-k3-s1-p1"
@@ -39,7 +39,6 @@ def main() -> None:
     import xgboost  # noqa: F401
 
     seconds: dict[str, list[float]] = {"load": timed(load_rule_model)}
-    from tvm.s_tir import Trace
     from tvm.s_tir.meta_schedule import TuneContext
     from tvm.s_tir.meta_schedule.feature_extractor import PerStoreFeature
 
@@ -49,13 +48,13 @@ def main() -> None:
     context = TuneContext(
         task.mod, target=target, space_generator="post-order-apply", task_name=CASE, rand_state=1
     )
-    sketches = [Trace(s.trace.simplified(True).insts, {}) for s in context.generate_design_space()]
+    sketches = undecided(context.generate_design_space())
     drawn = [sketches[i % len(sketches)] for i in range(given.programs)]
     programs = ProgramMaker(context).sample(drawn, range(1, given.programs + 1))
     candidates = [as_candidate(program.schedule) for program in programs]
     extractor = PerStoreFeature()
     seconds["extract"] = timed(lambda: extractor.extract_from(context, candidates))
-    features = [each.numpy() for each in extractor.extract_from(context, candidates)]
+    features = extract(extractor, context, candidates)
     model = load_rule_model()
     seconds["ask"] = timed(lambda: model.predict(pool(features)))
     medians = {name: statistics.median(each) for name, each in seconds.items()}

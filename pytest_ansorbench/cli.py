@@ -273,18 +273,12 @@ def _read(storage: Path, wanted: str) -> tuple[Path, Result]:
 
 def _judged_again(result: Result, source: str | Path) -> tuple[list[CaseResult], Rules]:
     """The cases, with verdicts from their runs: what a file says of itself is not believed."""
-    from pytest_ansorbench.stats import PairingError, Rules, judge_again
+    from pytest_ansorbench.stats import PairingError, judge_result
 
     try:
-        rules = Rules.from_settings(result.settings)
-        family = sum(len(v.gates) for case in result.cases for v in case.verdicts)
-        cases = [
-            replace(case, verdicts=judge_again(case, rules=rules, family=family))
-            for case in result.cases
-        ]
+        return judge_result(result)
     except (PairingError, ValueError) as error:
         raise _Refusal(f"bad result file {str(source)!r}: {error}") from None
-    return cases, rules
 
 
 def _exit_code(outcomes: Iterable[str | None]) -> int:

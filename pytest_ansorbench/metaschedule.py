@@ -5,12 +5,13 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
+from pytest_ansorbench.search.loop import MAX_EMPTY_ROUNDS
 from pytest_ansorbench.search.sketches import SketchIndex
-from pytest_ansorbench.strategies import Observation, Registry, Setup, Strategy
+from pytest_ansorbench.strategies import Observation, Proposer, Registry, Setup, Strategy
 
 if TYPE_CHECKING:
     from tvm.s_tir import Schedule
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from tvm.s_tir.meta_schedule.search_strategy import MeasureCandidate, SearchStrategy
     from tvm.s_tir.meta_schedule.space_generator import SpaceGenerator
     from tvm.target import Target
-
-_MAX_EMPTY_ROUNDS: Final = 5
-"""After so many rounds without a candidate the engine's own search gives up."""
 
 
 class TuneParts(TypedDict):
@@ -85,9 +83,11 @@ def search_strategy(
     Returns:
         The `strategy` argument of MetaSchedule's functions.
     """
-    known = cost_model
     from tvm.ir.utils import derived_object
+    from tvm.s_tir.analysis import estimate_tir_flops
     from tvm.s_tir.meta_schedule.search_strategy import PySearchStrategy
+
+    known = cost_model
 
     @derived_object
     class ProposerSearch(PySearchStrategy):  # type: ignore[misc]
@@ -118,7 +118,12 @@ def search_strategy(
                 round_trials=num_trials_per_iter,
                 rng=np.random.default_rng([seed, name]),
             )
-            self._task = _Task(setup, strategy.proposer.start(setup), SketchIndex(sketches))
+            self._task = _Task(
+                setup,
+                strategy.proposer.start(setup),
+                SketchIndex(sketches),
+                estimate_tir_flops(self._context.mod),
+            )
 
         def post_tuning(self) -> None:
             self._task = None
@@ -147,8 +152,9 @@ class _Task:
     """One task that is being tuned."""
 
     setup: Setup
-    proposer: Any
+    proposer: Proposer
     sketches: SketchIndex
+    flops: float
     trials: int = 0
     empty_rounds: int = 0
 
@@ -160,7 +166,7 @@ class _Task:
         if proposed is None:
             return None
         self.empty_rounds += not proposed
-        if self.empty_rounds >= _MAX_EMPTY_ROUNDS:
+        if self.empty_rounds >= MAX_EMPTY_ROUNDS:
             return None
         candidates = list(proposed)[:wanted]
         self.trials += len(candidates)
@@ -169,13 +175,10 @@ class _Task:
     def learn(
         self, candidates: Sequence[MeasureCandidate], results: Sequence[RunnerResult]
     ) -> None:
-        from tvm.s_tir.analysis import estimate_tir_flops
-
-        flops = estimate_tir_flops(self.setup.context.mod)
         self.proposer.learn(
             [
                 Observation(
-                    candidate, result, self.sketches.of(candidate.sch), _gflops(flops, result)
+                    candidate, result, self.sketches.of(candidate.sch), _gflops(self.flops, result)
                 )
                 for candidate, result in zip(candidates, results, strict=True)
             ]

@@ -15,7 +15,7 @@ from pytest_ansorbench.stats.ert import expected_running_time
 from pytest_ansorbench.stats.figures import FIGURES
 from pytest_ansorbench.stats.gate import Limits
 from pytest_ansorbench.stats.goal import Goal
-from pytest_ansorbench.stats.judge_case import judge_again, judge_arms
+from pytest_ansorbench.stats.judge_case import judge_arms, judge_result
 from pytest_ansorbench.stats.rules import Rules
 from pytest_ansorbench.stats.running_time_ratio import Race
 from pytest_ansorbench.stats.summary import MeanRatio, geometric_mean
@@ -46,8 +46,8 @@ __all__ = [
     "expected_running_time",
     "gates_per_case",
     "geometric_mean",
-    "judge_again",
     "judge_arms",
+    "judge_result",
     "milestones",
     "percent",
     "race_of",

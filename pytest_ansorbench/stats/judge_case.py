@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
-from pytest_ansorbench.records import CaseResult, Comparison, Estimate, Gate, Run, Verdict
+from pytest_ansorbench.records import CaseResult, Comparison, Estimate, Gate, Result, Run, Verdict
 from pytest_ansorbench.stats.compare import compare, race_of
 from pytest_ansorbench.stats.gate import Evidence, Judge, Limits
 from pytest_ansorbench.stats.power import search_spread, throughput_spread
@@ -119,31 +120,38 @@ def _gates(race: Race, comparison: Comparison, limits: Limits, judge: Judge) -> 
     return tuple(gates)
 
 
-def judge_again(result: CaseResult, *, rules: Rules, family: int) -> tuple[Verdict, ...]:
+def judge_result(result: Result) -> tuple[list[CaseResult], Rules]:
     """Judge recorded runs by today's statistics, against the limits they were held to then.
 
     Verdicts in a file are a convenience for other readers; the runs are the truth.
 
     Args:
-        result: A case as recorded.
-        rules: How to compare and judge.
-        family: How many gates are judged together.
+        result: A result as recorded, with the rules to judge by in its settings.
 
     Returns:
-        Verdicts on the same runs.
+        Its cases with verdicts on the same runs, and the rules.
 
     Raises:
-        PairingError: The arms' runs do not pair up.
-        ValueError: A recorded limit is none.
+        PairingError: The arms' runs of a case do not pair up.
+        ValueError: A recorded limit or rule is none.
     """
-    return judge_arms(
-        result.strategies,
-        result.runs,
-        rules=rules,
-        limits=recorded_limits(result),
-        control=result.control,
-        family=family,
-    )
+    rules = Rules.from_settings(result.settings)
+    family = sum(len(verdict.gates) for case in result.cases for verdict in case.verdicts)
+    cases = [
+        replace(
+            case,
+            verdicts=judge_arms(
+                case.strategies,
+                case.runs,
+                rules=rules,
+                limits=recorded_limits(case),
+                control=case.control,
+                family=family,
+            ),
+        )
+        for case in result.cases
+    ]
+    return cases, rules
 
 
 def recorded_limits(result: CaseResult) -> Limits:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from pytest_ansorbench.strategies.checks import require_at_least, require_share
 from pytest_ansorbench.strategies.cost_model import is_blind
-from pytest_ansorbench.strategies.features import extractor_of
+from pytest_ansorbench.strategies.features import extract, extractor_of
 from pytest_ansorbench.strategies.programs import (
     Mutation,
     Program,
@@ -21,9 +22,15 @@ from pytest_ansorbench.strategies.programs import (
     as_candidate,
     draw_seed,
     mutate,
+    undecided,
 )
 from pytest_ansorbench.strategies.rule_ledger import Attempt, RuleLedger
-from pytest_ansorbench.strategies.rule_policy import BY_WEIGHT, RulePolicy, StockRules, rule_name
+from pytest_ansorbench.strategies.rule_policy import (
+    BY_WEIGHT,
+    RulePolicy,
+    StockRules,
+    stock_weights,
+)
 from pytest_ansorbench.strategies.sketch_policy import SketchPolicy, UniformSketches
 from pytest_ansorbench.strategies.strategy import Observation, Proposer, Setup
 
@@ -88,17 +95,9 @@ class Evolution:
             ("min_unmeasured", 1),
             ("max_tries", 0),
         ):
-            if getattr(self, name) < least:
-                raise ValueError(
-                    f"bad {name} {getattr(self, name)}: expected at least {least}, "
-                    f"e.g. {type(self).__dataclass_fields__[name].default}"
-                )
+            require_at_least(self, name, least, example=getattr(type(self), name))
         for name in ("measured_share", "mutation_share", "rule_share", "random_share"):
-            if not 0.0 <= getattr(self, name) <= 1.0:
-                raise ValueError(
-                    f"bad {name} {getattr(self, name)}: expected a share from 0 to 1, "
-                    f"e.g. {type(self).__dataclass_fields__[name].default}"
-                )
+            require_share(self, name, example=getattr(type(self), name))
 
     def start(self, setup: Setup) -> Proposer:
         """The live search of one run."""
@@ -107,19 +106,14 @@ class Evolution:
 
 class _Evolution:
     def __init__(self, policy: Evolution, setup: Setup) -> None:
-        from tvm.s_tir import Trace
-
         self._policy = policy
         self._setup = setup
         self._maker = ProgramMaker(setup.context)
-        self._sketches = [
-            Trace(sketch.trace.simplified(True).insts, {}) for sketch in setup.sketches
-        ]
+        self._sketches = undecided(setup.sketches)
         self._workload = setup.database.commit_workload(setup.context.mod)
-        probabilities = setup.context.space_generator.mutator_probs
-        self._mutators = list(probabilities)
+        self._mutators = list(setup.context.space_generator.mutator_probs)
         self._extractor = extractor_of(setup.cost_model)
-        rules = {rule_name(each): float(probabilities[each]) for each in self._mutators}
+        rules = stock_weights(setup.context)
         self._cumulative_weights = list(accumulate(rules.values()))
         self._sketch_chooser = policy.sketches.start(len(self._sketches))
         self._rule_chooser = policy.rules.start(rules)
@@ -213,7 +207,7 @@ class _Evolution:
         scores = np.maximum(model.predict(context, candidates), 0.0)
         rules = self._rule_chooser.choose(
             len(unscored),
-            lambda: [each.numpy() for each in self._extractor.extract_from(context, candidates)],
+            lambda: extract(self._extractor, context, candidates),
         )
         for program, score, rule in zip(unscored, scores, rules, strict=True):
             program.score, program.next_rule = float(score), int(rule)
@@ -225,8 +219,8 @@ class _Evolution:
         policy, rng = self._policy, self._setup.rng
         draw = _weighted([parent.score or 0.0 for parent in parents])
         source = random.Random(int(rng.integers(2**63)))
-        survivors: dict[int, Program] = {}
-        again: list[Program] = []
+        kept: list[Program] = []
+        survived: set[int] = set()
         mutations: list[tuple[int, random.Random]] = []
         for _ in range(policy.population):
             for _ in range(policy.max_tries + 1):
@@ -234,17 +228,18 @@ class _Evolution:
                 if source.random() < policy.mutation_share:
                     mutations.append((parent, random.Random(source.getrandbits(64))))
                     break
-                if parent not in survivors:
-                    survivors[parent] = parents[parent]
+                if parent not in survived:
+                    survived.add(parent)
+                    kept.append(parents[parent])
                     break
             else:
-                again.append(parents[parent])
+                kept.append(parents[parent])
         offspring = self._maker.each(
             lambda each: self._mutated(parents, each[0], draw, each[1]), mutations
         )
         for _, attempts in offspring:
             self._ledger.attempt(attempts)
-        return [*survivors.values(), *again, *(child for child, _ in offspring)]
+        return [*kept, *(child for child, _ in offspring)]
 
     def _mutated(
         self,

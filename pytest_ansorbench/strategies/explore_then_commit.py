@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pytest_ansorbench.strategies.checks import require_at_least, require_share
 from pytest_ansorbench.strategies.sketch_policy import SketchChooser
 
 if TYPE_CHECKING:
@@ -46,13 +47,9 @@ class ExploreThenCommit:
 
     def __post_init__(self) -> None:
         for name in ("warmup_rounds", "explore_rounds"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"bad {name} {getattr(self, name)}: expected at least 0, e.g. 1")
+            require_at_least(self, name, 0, example=1)
         for name in ("history_weight", "explore_share"):
-            if not 0.0 <= getattr(self, name) <= 1.0:
-                raise ValueError(
-                    f"bad {name} {getattr(self, name)}: expected a share from 0 to 1, e.g. 0.5"
-                )
+            require_share(self, name, example=0.5)
 
     def start(self, sketches: int) -> SketchChooser:
         """A chooser that has seen nothing yet."""

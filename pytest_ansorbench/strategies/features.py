@@ -9,7 +9,9 @@ import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from tvm.s_tir.meta_schedule import TuneContext
     from tvm.s_tir.meta_schedule.feature_extractor import FeatureExtractor
+    from tvm.s_tir.meta_schedule.search_strategy import MeasureCandidate
 
 PER_STORE: Final = 164
 """MetaSchedule's features of one store."""
@@ -84,3 +86,10 @@ def extractor_of(model: Any) -> FeatureExtractor:
     from tvm.s_tir.meta_schedule.feature_extractor import PerStoreFeature
 
     return getattr(model, "extractor", None) or PerStoreFeature()
+
+
+def extract(
+    extractor: FeatureExtractor, context: TuneContext, candidates: Sequence[MeasureCandidate]
+) -> list[NDArray[np.float32]]:
+    """Per candidate its features, shape (stores, 164)."""
+    return [each.numpy() for each in extractor.extract_from(context, candidates)]

@@ -8,6 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from pytest_ansorbench.strategies.rule_policy import BY_WEIGHT
+
 if TYPE_CHECKING:
     from tvm.s_tir import Schedule, Trace
     from tvm.s_tir.meta_schedule import TuneContext
@@ -56,7 +58,7 @@ class Program:
     fingerprint: int
     mutation: Mutation | None = None
     score: float | None = None
-    next_rule: int = -1
+    next_rule: int = BY_WEIGHT
 
 
 class ProgramMaker:
@@ -140,6 +142,13 @@ def mutate(mutator: Mutator, trace: Trace, seed: int) -> Trace | None:
         mutator, trace, seed
     )
     return mutated
+
+
+def undecided(sketches: Sequence[Schedule]) -> list[Trace]:
+    """Sketches as traces without decisions, so that replaying them draws new ones."""
+    from tvm.s_tir import Trace
+
+    return [Trace(sketch.trace.simplified(True).insts, {}) for sketch in sketches]
 
 
 def draw_seed(source: random.Random) -> int:

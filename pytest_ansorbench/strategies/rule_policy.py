@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from tvm.s_tir.meta_schedule import TuneContext
 
     Features = Sequence[NDArray[np.float32]]
     """Per program its per-store features, shape (stores, 164)."""
@@ -60,6 +61,12 @@ class _StockRules:
         return np.full(programs, BY_WEIGHT)
 
 
-def rule_name(mutator: Any) -> str:
-    """What a mutation rule is called, in files too: TVM's name of its class."""
-    return type(mutator).__name__
+def stock_weights(context: TuneContext) -> dict[str, float]:
+    """The mutation rules of a task's design space with their weights, in the engine's order.
+
+    A rule is called, in files too, what TVM calls its class.
+    """
+    return {
+        type(mutator).__name__: float(weight)
+        for mutator, weight in context.space_generator.mutator_probs.items()
+    }

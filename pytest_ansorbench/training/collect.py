@@ -5,22 +5,23 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from pytest_ansorbench.measure.policy import FixedMeasurement
 from pytest_ansorbench.search import Search
 from pytest_ansorbench.strategies import Evolution, Strategy, XGBoostModel
-from pytest_ansorbench.strategies.features import POOLED, pool
+from pytest_ansorbench.strategies.features import POOLED, extract, extractor_of, pool
 from pytest_ansorbench.strategies.programs import (
     Program,
     ProgramMaker,
     as_candidate,
     draw_seed,
     mutate,
+    undecided,
 )
-from pytest_ansorbench.strategies.rule_policy import rule_name
+from pytest_ansorbench.strategies.rule_policy import stock_weights
 from pytest_ansorbench.strategies.strategy import Proposer, Setup
 from pytest_ansorbench.training.dataset import Samples
 
@@ -98,7 +99,7 @@ class Collector:
 
     def _tuned(self, case: Case, task: Task) -> tuple[Setup, float]:
         """Search, and keep what the search knows."""
-        witness = _Witness(Evolution(population=128, generations=2, blind_generations=0))
+        witness = Witness(Evolution(population=128, generations=2, blind_generations=0))
         search = Search(
             task,
             Strategy("collect", witness, cost_model=XGBoostModel(self._effort.round_trials)),
@@ -139,13 +140,14 @@ class Collector:
 
 
 @dataclass
-class _Witness:
+class Witness:
     """A proposer policy that lets its run's setup be seen."""
 
     inner: Evolution
     setup: Setup | None = None
 
     def start(self, setup: Setup) -> Proposer:
+        """The proposer of the policy inside."""
         self.setup = setup
         return self.inner.start(setup)
 
@@ -154,13 +156,13 @@ class _Mutations:
     """Programs of one task, and what every rule makes of each."""
 
     def __init__(self, setup: Setup, effort: Effort, source: random.Random) -> None:
-        probabilities = setup.context.space_generator.mutator_probs
+        weights = stock_weights(setup.context)
         self._setup = setup
         self._source = source
         self._maker = ProgramMaker(setup.context)
-        self._mutators = list(probabilities)
-        self.rules = tuple(rule_name(each) for each in self._mutators)
-        self.weights = np.array([float(probabilities[each]) for each in self._mutators])
+        self._mutators = list(setup.context.space_generator.mutator_probs)
+        self.rules = tuple(weights)
+        self.weights = np.array([*weights.values()])
         self.programs = self._bred(effort.programs)
         self.features, self.scores = self._seen(self.programs)
         self._mutate_all(effort.draws)
@@ -172,13 +174,11 @@ class _Mutations:
 
     def _bred(self, count: int) -> list[Program]:
         """Half drawn and measured programs, half mutants of these, parents drawn by score."""
-        from tvm.s_tir import Trace
-
         setup, source = self._setup, self._source
         workload = setup.database.commit_workload(setup.context.mod)
         best = setup.database.get_top_k(workload, count // 6)
         first = self._maker.recall([record.trace for record in best])
-        sketches = [Trace(each.trace.simplified(True).insts, {}) for each in setup.sketches]
+        sketches = undecided(setup.sketches)
         drawn = [sketches[i % len(sketches)] for i in range(count // 2 - len(first))]
         first += self._maker.sample(drawn, [draw_seed(source) for _ in drawn])
         _, scores = self._seen(first)
@@ -209,28 +209,21 @@ class _Mutations:
         scores = np.full(len(jobs), np.nan, np.float32)
         scores[[program is not None for program, _ in outcomes]] = self._seen(valid)[1]
         self.mutant_scores = scores.reshape(shape)
-        self.first_mutants = [
-            [
-                next((program for program, _ in outcomes[start : start + draws] if program), None)
-                for start in range(
-                    row * len(self.rules) * draws, (row + 1) * len(self.rules) * draws, draws
-                )
-            ]
-            for row in range(len(self.programs))
+        programs = [program for program, _ in outcomes]
+        first = [
+            next((program for program in programs[start : start + draws] if program), None)
+            for start in range(0, len(programs), draws)
         ]
+        rules = len(self.rules)
+        self.first_mutants = [first[i : i + rules] for i in range(0, len(first), rules)]
 
     def _seen(self, programs: Sequence[Program]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Pooled features and scores."""
         context, model = self._setup.context, self._setup.cost_model
+        assert model is not None
         features, scores = [np.zeros((0, POOLED), np.float32)], [np.zeros(0, np.float32)]
         for start in range(0, len(programs), _BATCH):
             batch = [as_candidate(each.schedule) for each in programs[start : start + _BATCH]]
-            scores.append(np.maximum(_predict(model, context, batch), 0.0).astype(np.float32))
-            extracted = [each.numpy() for each in model.extractor.extract_from(context, batch)]  # type: ignore[union-attr]
-            features.append(pool(extracted))
+            scores.append(np.maximum(model.predict(context, batch), 0.0).astype(np.float32))
+            features.append(pool(extract(extractor_of(model), context, batch)))
         return np.concatenate(features), np.concatenate(scores)
-
-
-def _predict(model: Any, context: Any, candidates: Sequence[Any]) -> NDArray[np.float64]:
-    predicted: NDArray[np.float64] = model.predict(context, candidates)
-    return predicted
