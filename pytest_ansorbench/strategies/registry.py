@@ -19,7 +19,7 @@ from pytest_ansorbench.strategies.strategy import Strategy
 
 ENTRY_POINT_GROUP: Final = "pytest_ansorbench.strategies"
 
-_SMALL: Final = Evolution(population=128, rule_share=0.25)
+_SMALL: Final = Evolution(population=256, rule_share=0.25)
 """What `rules` and `optimized` depart from the paper by; docs/strategies.md says why."""
 
 BUILTIN: Final = (
