@@ -88,7 +88,8 @@ def test_the_table_is_the_recorded_one():
 
     from pytest_ansorbench.cli import main
 
+    [(file, columns)] = re.findall(r"`ansor-bench show (\S+) --columns (\S+)` prints", README)
     out = io.StringIO()
     with redirect_stdout(out):
-        main(["show", str(REPOSITORY / "docs" / "results" / "operators-128.json")])
+        main(["show", str(REPOSITORY / file), "--columns", columns])
     assert out.getvalue().strip() in README
