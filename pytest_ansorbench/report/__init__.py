@@ -10,6 +10,7 @@ from pytest_ansorbench.report.mutations import RuleTotals, describe_mutations, r
 from pytest_ansorbench.report.progress import LiveLine
 from pytest_ansorbench.report.sorting import DEFAULT_SORT, SORT_KEYS, parse_sort, sort_cases
 from pytest_ansorbench.report.table import render_table
+from pytest_ansorbench.report.tasks import render_tasks
 
 __all__ = [
     "COLUMNS",
@@ -29,6 +30,7 @@ __all__ = [
     "parse_sort",
     "render_changes",
     "render_table",
+    "render_tasks",
     "rule_totals",
     "sort_cases",
 ]

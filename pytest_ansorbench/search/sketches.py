@@ -57,6 +57,19 @@ class SketchIndex:
         return self._index.get(fingerprint(schedule.trace), -1)
 
 
+def has_choices(sketches: Sequence[Schedule]) -> bool:
+    """Whether a design space leaves anything to be searched for.
+
+    A task that only moves data has one sketch without a decision in it: one program, which
+    needs no tuning.
+
+    Args:
+        sketches: One schedule per sketch, as the space generator made them.
+    """
+    instructions = (each for sketch in sketches for each in sketch.trace.insts)
+    return any(str(each.kind.name).startswith("Sample") for each in instructions)
+
+
 def _text(value: object) -> object:
     if isinstance(value, list | tuple):
         return [_text(item) for item in value]

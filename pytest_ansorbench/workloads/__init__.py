@@ -1,10 +1,18 @@
-"""What is tuned: operators at shapes of real networks, and the interface of a case.
+"""What is tuned: operators at shapes of real networks, networks, and the interface of a case.
 
 Importing this package does not import TVM; asking a case for its `tasks()` does.
 """
 
-from pytest_ansorbench.workloads.case import Case, Check, Task
-from pytest_ansorbench.workloads.catalogue import OPERATORS, UnknownCase, get
+from pytest_ansorbench.workloads.case import Case, Check, NetworkCase, Task
+from pytest_ansorbench.workloads.catalogue import CASES, NETWORKS, OPERATORS, UnknownCase, get
+from pytest_ansorbench.workloads.networks.bert import BertLayer
+from pytest_ansorbench.workloads.networks.inception import InceptionV3
+from pytest_ansorbench.workloads.networks.mlp import Mlp
+from pytest_ansorbench.workloads.networks.mobilenet import MobileNetV1, MobileNetV2
+from pytest_ansorbench.workloads.networks.network import Network
+from pytest_ansorbench.workloads.networks.resnet import ResNet, ResNet3d18
+from pytest_ansorbench.workloads.networks.squeezenet import SqueezeNet11
+from pytest_ansorbench.workloads.networks.vgg import Vgg16
 from pytest_ansorbench.workloads.operator import Operator
 from pytest_ansorbench.workloads.operators.batch_matmul import BATCH_MATMUL, BatchMatmul
 from pytest_ansorbench.workloads.operators.capsule_conv2d import CAPSULE_CONV2D, CapsuleConv2d
@@ -33,6 +41,7 @@ from pytest_ansorbench.workloads.operators.transposed_conv2d import (
 __all__ = [
     "BATCH_MATMUL",
     "CAPSULE_CONV2D",
+    "CASES",
     "CONV1D",
     "CONV2D",
     "CONV2D_BN_RELU",
@@ -41,12 +50,14 @@ __all__ = [
     "DILATED_CONV2D",
     "GROUPED_CONV2D",
     "MATRIX_NORM",
+    "NETWORKS",
     "OPERATORS",
     "SOFTMAX",
     "TRANSPOSED_CONV2D",
     "TRANSPOSE_BATCH_MATMUL",
     "BadShape",
     "BatchMatmul",
+    "BertLayer",
     "CapsuleConv2d",
     "Case",
     "Check",
@@ -57,12 +68,22 @@ __all__ = [
     "DepthwiseConv2d",
     "DilatedConv2d",
     "GroupedConv2d",
+    "InceptionV3",
     "MatrixNorm",
+    "Mlp",
+    "MobileNetV1",
+    "MobileNetV2",
+    "Network",
+    "NetworkCase",
     "Operator",
+    "ResNet",
+    "ResNet3d18",
     "Softmax",
+    "SqueezeNet11",
     "Task",
     "TransposeBatchMatmul",
     "TransposedConv2d",
     "UnknownCase",
+    "Vgg16",
     "get",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,7 +36,7 @@ class Task:
         name: Name within the case.
         mod: The program, an unscheduled TensorIR module with one function `main`, whose
             arguments are the inputs followed by the output.
-        flops: Floating-point operations of one call.
+        flops: Floating-point operations of one call, at least 1.
         weight: How often the case calls it.
         check: Inputs and expected output, or None if no reference is known.
     """
@@ -64,4 +64,22 @@ class Case(Protocol):
 
     def tasks(self) -> tuple[Task, ...]:
         """The tensor programs to tune. Imports TVM."""
+        ...
+
+
+@runtime_checkable
+class NetworkCase(Case, Protocol):
+    """A case of several tasks that make up one program, which is judged end to end."""
+
+    def program(self) -> IRModule:
+        """The whole program. Imports TVM.
+
+        Returns:
+            A Relax module with a function `main`, whose operators are legalized and fused into
+            TensorIR functions; each of `tasks()` is one of these.
+        """
+        ...
+
+    def arguments(self) -> tuple[NDArray[Any], ...]:
+        """Arguments of `main`: its inputs, then its weights."""
         ...

@@ -1,4 +1,4 @@
-"""Every operator case that ships, by its id."""
+"""Every case that ships, by its id."""
 
 from __future__ import annotations
 
@@ -6,6 +6,14 @@ import difflib
 from typing import Final
 
 from pytest_ansorbench.workloads.case import Case
+from pytest_ansorbench.workloads.networks.bert import BERT_LAYER
+from pytest_ansorbench.workloads.networks.inception import INCEPTION_V3
+from pytest_ansorbench.workloads.networks.mlp import MLP
+from pytest_ansorbench.workloads.networks.mobilenet import MOBILENET_V1, MOBILENET_V2
+from pytest_ansorbench.workloads.networks.network import Network
+from pytest_ansorbench.workloads.networks.resnet import RESNET3D18, RESNET18, RESNET50
+from pytest_ansorbench.workloads.networks.squeezenet import SQUEEZENET11
+from pytest_ansorbench.workloads.networks.vgg import VGG16
 from pytest_ansorbench.workloads.operator import Operator
 from pytest_ansorbench.workloads.operators.batch_matmul import BATCH_MATMUL
 from pytest_ansorbench.workloads.operators.capsule_conv2d import CAPSULE_CONV2D
@@ -37,7 +45,24 @@ OPERATORS: Final[tuple[Operator, ...]] = (
     *SOFTMAX,
 )
 
-_BY_ID: Final = {operator.id: operator for operator in OPERATORS}
+NETWORKS: Final[tuple[Network, ...]] = (
+    # The paper's three,
+    RESNET50,
+    RESNET18,
+    MOBILENET_V2,
+    # and those of TVM's tutorials and of Ansor's evaluation (https://arxiv.org/abs/2006.06762).
+    MOBILENET_V1,
+    SQUEEZENET11,
+    INCEPTION_V3,
+    VGG16,
+    MLP,
+    BERT_LAYER,
+    RESNET3D18,
+)
+
+CASES: Final[tuple[Case, ...]] = (*OPERATORS, *NETWORKS)
+
+_BY_ID: Final = {case.id: case for case in CASES}
 
 
 class UnknownCase(LookupError):

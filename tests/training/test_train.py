@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pytest_ansorbench.cli import _parser, main
+from pytest_ansorbench.cli import main, make_parser
 from pytest_ansorbench.strategies import load_rule_model
 from pytest_ansorbench.strategies.rule_model import SHIPPED
 from pytest_ansorbench.training import HELD_OUT, TRAINING, Effort, load
@@ -132,7 +132,8 @@ def test_a_damaged_file_is_named(trained, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--workloads", "nonsense"], "bad workloads 'nonsense': expected at least one of conv2d"),
+        (["--workloads", "nonsense"], "bad workloads 'nonsense': 'nonsense' is none of conv2d"),
+        (["--workloads", f"{TRAINED},b"], f"bad workloads '{TRAINED},b': 'b' is none of conv2d"),
         (["--workloads", TRAINED], f"bad workloads '{TRAINED}': expected at least one of conv2d"),
         (["--trials", "0"], "bad trials 0: expected at least 1, e.g. 4"),
     ],
@@ -143,7 +144,7 @@ def test_bad_words_are_refused(tmp_path, capsys, words, message):
 
 
 def test_the_commands_defaults_are_those_of_the_package():
-    given = vars(_parser().parse_args(["train-rules", "-o", "rules.ubj"]))
+    given = vars(make_parser().parse_args(["train-rules", "-o", "rules.ubj"]))
     effort = dataclasses.asdict(Effort())
     assert {name: given[name] for name in effort if name in given} == {
         name: value for name, value in effort.items() if name != "round_trials"

@@ -10,20 +10,20 @@ from pytest_ansorbench import workloads
 FAMILIES = {
     name: getattr(workloads, name)
     for name in workloads.__all__
-    if name.isupper() and name != "OPERATORS"
+    if name.isupper() and name not in ("OPERATORS", "NETWORKS", "CASES")
 }
 SUITE = Path(__file__).parents[2] / "bench_cases"
 OF_THE_PAPER = {"CONV1D", "CONV2D", "BATCH_MATMUL"}
 
 
 def test_ids_are_unique():
-    ids = [operator.id for operator in workloads.OPERATORS]
+    ids = [case.id for case in workloads.CASES]
     assert len(ids) == len(set(ids))
 
 
-@pytest.mark.parametrize("operator", workloads.OPERATORS, ids=str)
-def test_ids_are_lower_case_words_joined_by_dashes(operator):
-    assert re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)+", operator.id)
+@pytest.mark.parametrize("case", workloads.CASES, ids=str)
+def test_ids_are_lower_case_words_joined_by_dashes(case):
+    assert re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)+", case.id)
 
 
 def test_operators_are_the_families_together():
@@ -50,10 +50,8 @@ def test_ids_that_saved_results_rely_on(case_id):
     assert workloads.get(case_id).id == case_id
 
 
-def test_get_finds_every_operator():
-    assert [workloads.get(operator.id) for operator in workloads.OPERATORS] == list(
-        workloads.OPERATORS
-    )
+def test_get_finds_every_case():
+    assert tuple(workloads.get(case.id) for case in workloads.CASES) == workloads.CASES
 
 
 def test_an_unknown_id_is_answered_with_close_ones():
@@ -65,7 +63,7 @@ def test_an_unknown_id_is_answered_with_close_ones():
     assert error.close[0] == "matmul-b1-m512-n512-k512"
     assert str(error).startswith(
         "bad case 'matmul-b1-m512-n512-k51': "
-        f"expected one of the {len(workloads.OPERATORS)} known ids, "
+        f"expected one of the {len(workloads.CASES)} known ids, "
         "e.g. 'matmul-b1-m512-n512-k512' (close: 'matmul-"
     )
 

@@ -30,7 +30,7 @@ def loaded(statement):
     "statement",
     [
         "",
-        "[(case.id, case.flops) for case in workloads.OPERATORS]",
+        "[(case.id, case.flops) for case in (*workloads.OPERATORS, *workloads.NETWORKS)]",
         "workloads.BatchMatmul(batch=1, m=8, n=8, k=8).check()",
     ],
     ids=["import", "describe", "check"],

@@ -167,7 +167,7 @@ def test_the_command_is_installed_and_explains_itself():
         timeout=60,
     )
     assert completed.returncode == 0
-    for command in ("show", "list", "cases", "strategies"):
+    for command in ("show", "list", "cases", "tasks", "strategies"):
         assert command in completed.stdout
     assert "exit codes: 0" in completed.stdout
 
@@ -313,3 +313,34 @@ def test_a_file_with_any_piece_replaced_is_shown_or_refused_in_a_line(tmp_path, 
         codes = {main(["show", str(path), "-v"]), main(["compare", str(path), str(path)])}
     assert codes <= {0, 1, 2, 3}
     assert (2 in codes) == bool(err.getvalue())
+
+
+def test_tasks_of_a_network_are_listed(capsys):
+    assert main(["tasks", "mlp-n1-i784-h128x64-o10"]) == 0
+    out = capsys.readouterr().out
+    lines = out.splitlines()
+    assert lines[0].split() == ["id", "task", "weight", "MFLOP", "shapes", "sketches"]
+    first = lines[2].split()
+    assert first[0] == "0" and "matmul" in first[1] and first[2] == "1"
+    assert "1x784, 784x128, 128 -> 1x128" in lines[2]
+    assert lines[-1].startswith("4 tasks, ") and "; 4 calls, 0.2 MFLOP in all" in lines[-1]
+
+
+def test_an_operator_is_one_task(capsys):
+    assert main(["tasks", "matmul-b12-m128-n64-k128"]) == 0
+    out = capsys.readouterr().out
+    assert "1 task, 1 to tune; 1 call" in out
+    assert "12x128x128, 12x128x64 -> 12x128x64" in out
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["resnet81-n1-s224"], "bad case 'resnet81-n1-s224': expected one of the"),
+        (["resnet18-n1-s224", "--target", "{"], "bad --ansor-target '{'"),
+    ],
+)
+def test_tasks_of_what_is_not_there_are_refused_in_a_line(arguments, message, capsys):
+    assert main(["tasks", *arguments]) == 2
+    err = capsys.readouterr().err
+    assert message in err and err.count("\n") == 1

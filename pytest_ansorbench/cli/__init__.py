@@ -1,0 +1,61 @@
+"""The `ansor-bench` command: looks at what there is to run and at what was saved.
+
+Exit codes: 0 all gates of a shown result hold (or it has none), 1 one is broken, 2 wrong usage
+or an unreadable file, 3 one is undecided and none broken.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import sys
+from collections.abc import Sequence
+
+from pytest_ansorbench.cli import offers, results, train_rules
+from pytest_ansorbench.cli.exits import ERROR, Refusal
+
+__all__ = ["main", "make_parser"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command.
+
+    Args:
+        arguments: Words of the command line; `sys.argv` by default.
+
+    Returns:
+        The exit code.
+    """
+    given = make_parser().parse_args(arguments)
+    # A large result is millions of objects, all of them needed to the end: the garbage collector
+    # would go through them again and again.
+    was_collecting = gc.isenabled()
+    gc.disable()
+    try:
+        return int(given.run(given))
+    except Refusal as refusal:
+        print(f"ansor-bench: {refusal}", file=sys.stderr)
+        return ERROR
+    except BrokenPipeError:
+        # Whoever read our output has seen enough, as in `ansor-bench cases | head`.
+        sys.stderr.close()
+        return ERROR
+    finally:
+        if was_collecting:
+            gc.enable()
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of all commands; what it returns has a `run` that takes it."""
+    parser = argparse.ArgumentParser(
+        prog="ansor-bench",
+        description="Looks at tuning cases, strategies and saved results. "
+        "Searches are run with pytest --ansor-bench.",
+        epilog="exit codes: 0 gates hold or there are none, 1 a gate is broken, "
+        "2 usage or tool error, 3 a gate is undecided",
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    results.add_commands(commands)
+    offers.add_commands(commands)
+    train_rules.add_command(commands)
+    return parser

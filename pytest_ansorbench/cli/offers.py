@@ -1,0 +1,70 @@
+"""Commands about what there is to run: cases, tasks, strategies."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from pytest_ansorbench.cli.exits import HOLDS, Refusal
+
+
+def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
+    """Add the commands to a parser."""
+    cases = commands.add_parser("cases", help="list the shipped cases")
+    cases.set_defaults(run=_cases)
+
+    tasks = commands.add_parser(
+        "tasks",
+        help="list the tensor programs that a case is made of",
+        description="Lists the tasks of a case as TVM extracts them: how often the case calls "
+        "each, what one call computes, and how many sketches there are to choose from.",
+    )
+    tasks.add_argument("case", metavar="CASE", help="id of a shipped case, e.g. resnet18-n1-s224")
+    tasks.add_argument("--target", metavar="JSON", help="an LLVM target (default: this CPU)")
+    tasks.set_defaults(run=_tasks)
+
+    strategies = commands.add_parser("strategies", help="list shipped and installed strategies")
+    strategies.set_defaults(run=_strategies)
+
+
+def _cases(given: argparse.Namespace) -> int:
+    from tabulate import tabulate
+
+    from pytest_ansorbench.workloads import CASES
+
+    rows = [[case.id, f"{case.flops / 1e6:.1f}"] for case in CASES]
+    print(tabulate(rows, headers=["case", "MFLOP"], disable_numparse=True))
+    return HOLDS
+
+
+def _tasks(given: argparse.Namespace) -> int:
+    from pytest_ansorbench.environment import ToolchainError, check_toolchain, resolve_target
+    from pytest_ansorbench.measure import register_intrinsics
+    from pytest_ansorbench.report import render_tasks
+    from pytest_ansorbench.search import describe_tasks
+    from pytest_ansorbench.workloads import UnknownCase, get
+
+    try:
+        case = get(given.case)
+        check_toolchain()
+        target = resolve_target(given.target)
+    except (UnknownCase, ToolchainError) as error:
+        raise Refusal(str(error)) from None
+    register_intrinsics(target)
+    print(render_tasks(describe_tasks(case.tasks(), target)))
+    return HOLDS
+
+
+def _strategies(given: argparse.Namespace) -> int:
+    from tabulate import tabulate
+
+    from pytest_ansorbench.strategies import Registry, StrategyError
+
+    registry = Registry()
+    try:
+        registry.add_entry_points()
+    except StrategyError as error:
+        raise Refusal(str(error)) from None
+    rows = [[strategy.name, strategy.description] for strategy in registry]
+    print(tabulate(rows, headers=["strategy", "what it is"]))
+    return HOLDS

@@ -1,0 +1,214 @@
+"""Commands about results: show, compare, merge, list."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_ansorbench.cli.exits import BROKEN, HOLDS, Refusal, exit_code
+
+if TYPE_CHECKING:
+    from pytest_ansorbench.records import CaseResult, Result
+    from pytest_ansorbench.stats import Rules
+
+
+def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
+    """Add the commands to a parser."""
+    show = commands.add_parser("show", help="print the table of a result file")
+    show.add_argument(
+        "result", help="what --ansor-json wrote, or the name or number of a stored result"
+    )
+    show.add_argument("--columns", metavar="NAME,NAME", help="columns of the table")
+    show.add_argument("--sort", metavar="NAME", help="what to sort cases by")
+    show.add_argument("--markdown", action="store_true", help="print a Markdown table")
+    show.add_argument(
+        "-v", "--verbose", action="store_true", help="add phases, failures and decisions"
+    )
+    _add_storage(show)
+    show.set_defaults(run=_show)
+
+    compare = commands.add_parser(
+        "compare",
+        help="hold a result against an earlier one",
+        description="Holds a result against an earlier one. Ratios between strategies are "
+        "compared always, seconds and GFLOP/s on the same machine only.",
+    )
+    compare.add_argument("before", metavar="A", help="the earlier result: name, number or file")
+    compare.add_argument("after", metavar="B", help="the later one")
+    compare.add_argument(
+        "--fail",
+        action="append",
+        default=[],
+        metavar="METRIC:LIMIT",
+        help="by how much a figure may get worse, e.g. search_ratio:5%%; may be given several "
+        "times; an unknown metric makes it list all",
+    )
+    compare.add_argument(
+        "--any-machine", action="store_true", help="compare seconds and GFLOP/s all the same"
+    )
+    compare.add_argument("--markdown", action="store_true", help="print a Markdown table")
+    _add_storage(compare)
+    compare.set_defaults(run=_compare)
+
+    merge = commands.add_parser(
+        "merge", help="put the results of several shards or machines into one"
+    )
+    merge.add_argument("results", nargs="+", metavar="RESULT", help="name, number or file")
+    merge.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="FILE", help="file to write"
+    )
+    _add_storage(merge)
+    merge.set_defaults(run=_merge)
+
+    saved = commands.add_parser(
+        "list", help="list the results kept by --ansor-save, and interrupted runs"
+    )
+    _add_storage(saved)
+    saved.set_defaults(run=_list)
+
+
+def _add_storage(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--storage",
+        type=Path,
+        default=Path(".ansor_bench"),
+        metavar="DIR",
+        help="folder of stored results (default: .ansor_bench)",
+    )
+
+
+def _show(given: argparse.Namespace) -> int:
+    from pytest_ansorbench.report import (
+        DEFAULT_COLUMNS,
+        DEFAULT_SORT,
+        ColumnError,
+        control_sentences,
+        describe_case,
+        machine_warnings,
+        parse_columns,
+        parse_sort,
+        render_table,
+    )
+
+    try:
+        columns = parse_columns(given.columns) if given.columns else DEFAULT_COLUMNS
+        sort = parse_sort(given.sort) if given.sort else DEFAULT_SORT
+    except ColumnError as error:
+        raise Refusal(str(error)) from None
+    _, result = _read(given.storage, given.result)
+    cases, rules = _judged_again(result, given.result)
+    style = "github" if given.markdown else "simple"
+    print(render_table(cases, columns=columns, sort=sort, tablefmt=style))
+    if sentences := [*control_sentences(cases, rules), *machine_warnings(cases)]:
+        print("", *sentences, sep="\n")
+    if given.verbose:
+        for case in cases:
+            print("", *describe_case(case, rules), sep="\n")
+    return exit_code(verdict.outcome for case in cases for verdict in case.verdicts)
+
+
+def _compare(given: argparse.Namespace) -> int:
+    from pytest_ansorbench.report import describe_changes, render_changes
+    from pytest_ansorbench.stats import Allowance, PairingError, Rules
+    from pytest_ansorbench.storage import result_changes
+
+    allowances = []
+    for text in given.fail:
+        try:
+            allowances.append(Allowance.parse(text))
+        except ValueError as error:
+            raise Refusal(f"bad --fail {text!r}: {error}") from None
+    _, before = _read(given.storage, given.before)
+    path, after = _read(given.storage, given.after)
+    try:
+        changes = result_changes(
+            before,
+            after,
+            allowances,
+            rules=Rules.from_settings(after.settings),
+            any_machine=given.any_machine,
+        )
+    except (PairingError, ValueError) as error:
+        raise Refusal(f"bad result file {str(path)!r}: {error}") from None
+    print(render_changes(changes, markdown=given.markdown))
+    if sentences := describe_changes(changes):
+        print("", *sentences, sep="\n")
+    gates = [gate for case in changes for gate in case.gates]
+    if allowances and not gates:
+        print("", "nothing could be compared, so --fail is broken", sep="\n")
+        return BROKEN
+    unknown = ["undecided" for case in changes if case.incomparable and allowances]
+    return exit_code([*(gate.outcome for gate in gates), *unknown])
+
+
+def _merge(given: argparse.Namespace) -> int:
+    from pytest_ansorbench.storage import StorageError, merge_results, write_result
+
+    read = [_read(given.storage, wanted) for wanted in given.results]
+    if len({path.resolve() for path, _ in read}) < len(read):
+        raise Refusal("bad results: expected different files, got one of them twice")
+    try:
+        merged = merge_results({str(path): result for path, result in read})
+        cases, _ = _judged_again(merged, given.output)
+        write_result(replace(merged, cases=tuple(cases)), given.output)
+    except StorageError as error:
+        raise Refusal(str(error)) from None
+    runs = sum(len(case.runs) for case in cases)
+    print(f"{given.output}: {len(cases)} cases, {runs} runs from {len(read)} results")
+    return HOLDS
+
+
+def _read(storage: Path, wanted: str) -> tuple[Path, Result]:
+    """A result by name, number or path."""
+    from pytest_ansorbench.storage import StorageError, find_saved, read_result
+
+    try:
+        path = find_saved(storage, wanted)
+        return path, read_result(path)
+    except StorageError as error:
+        raise Refusal(str(error)) from None
+
+
+def _judged_again(result: Result, source: str | Path) -> tuple[list[CaseResult], Rules]:
+    """The cases, with verdicts from their runs: what a file says of itself is not believed."""
+    from pytest_ansorbench.stats import PairingError, judge_result
+
+    try:
+        return judge_result(result)
+    except (PairingError, ValueError) as error:
+        raise Refusal(f"bad result file {str(source)!r}: {error}") from None
+
+
+def _list(given: argparse.Namespace) -> int:
+    from tabulate import tabulate
+
+    from pytest_ansorbench.storage import (
+        StorageError,
+        list_journals,
+        list_saved,
+        read_journal,
+        read_result,
+    )
+
+    rows = []
+    try:
+        for path in list_saved(given.storage):
+            result = read_result(path)
+            strategies = sorted({name for case in result.cases for name in case.strategies})
+            rows.append([str(path), result.created, len(result.cases), ", ".join(strategies)])
+        journals = [read_journal(path) for path in list_journals(given.storage)]
+    except StorageError as error:
+        raise Refusal(str(error)) from None
+    if rows:
+        print(tabulate(rows, headers=["file", "created", "cases", "strategies"]))
+    else:
+        print(f"nothing saved in {given.storage}; pytest --ansor-bench --ansor-save NAME saves")
+    for past in journals:
+        if not past.finished:
+            print(
+                f"interrupted: {past.path}, begun {past.session.created}; "
+                f"--ansor-resume={past.path.stem} goes on with it"
+            )
+    return HOLDS

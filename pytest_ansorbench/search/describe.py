@@ -1,0 +1,76 @@
+"""What there is to search for in each task of a case."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_ansorbench.search.sketches import has_choices
+
+if TYPE_CHECKING:
+    from tvm import IRModule
+    from tvm.s_tir import Schedule
+    from tvm.target import Target
+
+    from pytest_ansorbench.workloads.case import Task
+
+
+@dataclass(frozen=True)
+class TaskDescription:
+    """A task, and the size of its design space.
+
+    Attributes:
+        name: Its name within the case.
+        weight: How often the case calls it.
+        flops: Floating-point operations of one call.
+        shapes: Shape of each argument, the output last.
+        sketches: Structures to choose from.
+        tunable: Whether any of them leaves a decision to be made.
+    """
+
+    name: str
+    weight: int
+    flops: int
+    shapes: tuple[tuple[int, ...], ...]
+    sketches: int
+    tunable: bool
+
+
+def describe_tasks(tasks: Sequence[Task], target: Target) -> list[TaskDescription]:
+    """Generate the stock design space of each task.
+
+    Args:
+        tasks: The tasks.
+        target: What they would be tuned for.
+    """
+    descriptions = []
+    for task in tasks:
+        sketches = _design_space(task.mod, target)
+        descriptions.append(
+            TaskDescription(
+                name=task.name,
+                weight=task.weight,
+                flops=task.flops,
+                shapes=_shapes(task.mod),
+                sketches=len(sketches),
+                tunable=has_choices(sketches),
+            )
+        )
+    return descriptions
+
+
+def _design_space(mod: IRModule, target: Target) -> Sequence[Schedule]:
+    from tvm.s_tir.meta_schedule import TuneContext
+    from tvm.s_tir.meta_schedule.space_generator import PostOrderApply
+
+    context = TuneContext(mod, target=target, space_generator=PostOrderApply())
+    sketches: Sequence[Schedule] = context.generate_design_space()
+    return sketches
+
+
+def _shapes(mod: IRModule) -> tuple[tuple[int, ...], ...]:
+    from tvm.s_tir.meta_schedule.arg_info import ArgInfo
+
+    infos = ArgInfo.from_entry_func(mod, remove_preproc=True)
+    return tuple(tuple(int(extent) for extent in info.as_json()[2]) for info in infos)

@@ -1,0 +1,120 @@
+"""A network as layers in order: what each takes, what comes out, how much arithmetic it is."""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pytest_ansorbench.workloads.networks.layers import Layer, Shape, Weight
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Value:
+    """What goes into a layer or comes out of one.
+
+    Attributes:
+        index: Its place among the network's values, the input first.
+        shape: Its shape.
+    """
+
+    index: int
+    shape: Shape
+
+
+@dataclass(frozen=True)
+class Node:
+    """A layer in its place.
+
+    Attributes:
+        name: Unique within the network, e.g. `conv12`.
+        layer: The layer.
+        inputs: What goes in.
+        output: What comes out.
+    """
+
+    name: str
+    layer: Layer
+    inputs: tuple[Value, ...]
+    output: Value
+
+    @property
+    def weights(self) -> tuple[Weight, ...]:
+        """The layer's weights for these inputs."""
+        return self.layer.weights(*(value.shape for value in self.inputs))
+
+    @property
+    def multiply_adds(self) -> int:
+        """The layer's multiply-adds for these inputs."""
+        return self.layer.multiply_adds(*(value.shape for value in self.inputs))
+
+
+class Graph:
+    """A network under construction: call it with a layer and what goes in, get what comes out.
+
+    Attributes:
+        input: The network's input.
+        nodes: The layers so far; the last one's output is the network's.
+    """
+
+    def __init__(self, input_shape: Shape) -> None:
+        """Begin with an input."""
+        self.input = Value(0, input_shape)
+        self.nodes: list[Node] = []
+        self._layers = Counter[str]()
+
+    def __call__(self, layer: Layer, *inputs: Value) -> Value:
+        """Add a layer.
+
+        Args:
+            layer: The layer.
+            inputs: What goes in; values of this graph.
+
+        Returns:
+            What comes out.
+
+        Raises:
+            LayerError: The layer cannot take these inputs.
+        """
+        kind = type(layer).__name__.lower()
+        self._layers[kind] += 1
+        shape = layer.output_shape(*(value.shape for value in inputs))
+        output = Value(len(self.nodes) + 1, shape)
+        self.nodes.append(Node(f"{kind}{self._layers[kind]}", layer, inputs, output))
+        return output
+
+    @property
+    def flops(self) -> int:
+        """Floating-point operations of one inference: two for each multiply-add."""
+        return 2 * sum(node.multiply_adds for node in self.nodes)
+
+    @property
+    def weights(self) -> dict[str, Weight]:
+        """All weights by name, e.g. `conv12.kernel`, in order of the layers."""
+        return {f"{node.name}.{each.role}": each for node in self.nodes for each in node.weights}
+
+
+def draw_weights(graph: Graph, seed: str) -> dict[str, NDArray[np.float32]]:
+    """Weights from their distributions, the same in every process.
+
+    Args:
+        graph: The network.
+        seed: What to seed them by, with each weight's name.
+
+    Returns:
+        One array for each of the graph's weights, by name.
+    """
+    drawn = {}
+    for name, weight in graph.weights.items():
+        rng = np.random.default_rng(zlib.crc32(f"{seed}/{name}".encode()))
+        array = rng.standard_normal(weight.shape, np.float32)
+        array *= np.float32(weight.deviation)
+        array += np.float32(weight.mean)
+        drawn[name] = array
+    return drawn

@@ -1,0 +1,357 @@
+"""Layers: shape, weights and arithmetic of each. Channels come last everywhere, as in NHWC.
+
+A layer says nothing of how it is computed; `to_relax` says that for TVM.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+Shape = tuple[int, ...]
+Activation = Literal["relu", "relu6", "gelu"] | None
+
+
+class LayerError(ValueError):
+    """A layer cannot take what it is given."""
+
+
+@dataclass(frozen=True)
+class Weight:
+    """An array that a layer is trained for, drawn from a normal distribution here.
+
+    Attributes:
+        role: What it is to its layer, e.g. `kernel`.
+        shape: Its shape.
+        deviation: Standard deviation.
+        mean: Mean.
+    """
+
+    role: str
+    shape: Shape
+    deviation: float
+    mean: float = 0.0
+
+
+class Layer(Protocol):
+    """What a network is made of; `inputs` are always the shapes that go in."""
+
+    def output_shape(self, *inputs: Shape) -> Shape:
+        """The shape that comes out.
+
+        Raises:
+            LayerError: Such inputs do not fit.
+        """
+        ...
+
+    def weights(self, *inputs: Shape) -> tuple[Weight, ...]:
+        """Its weights, in the order in which they are applied."""
+        ...
+
+    def multiply_adds(self, *inputs: Shape) -> int:
+        """Multiply-adds of its products; all else is not counted, as in the literature."""
+        ...
+
+
+class _Plain:
+    """A layer without weights and products."""
+
+    def weights(self, *inputs: Shape) -> tuple[Weight, ...]:
+        """None."""
+        return ()
+
+    def multiply_adds(self, *inputs: Shape) -> int:
+        """None."""
+        return 0
+
+
+class _SameShape(_Plain):
+    """Element by element, or along one axis."""
+
+    def output_shape(self, *inputs: Shape) -> Shape:
+        """That of its input."""
+        return inputs[0]
+
+
+@dataclass(frozen=True)
+class Conv:
+    """A convolution over all axes between the first and the last, its bias and an activation.
+
+    Batch norm is folded into kernel and bias, as in inference.
+
+    Attributes:
+        channels: Channels of the output.
+        kernel: Taps along each spatial axis, or along all of them.
+        stride: Elements from one window to the next, likewise.
+        padding: Zeros before and after, likewise.
+        groups: Into how many independent convolutions the channels are divided.
+        activation: What is applied to the result.
+    """
+
+    channels: int
+    kernel: int | Shape
+    stride: int | Shape = 1
+    padding: int | Shape = 0
+    groups: int = 1
+    activation: Activation = None
+
+    def output_shape(self, *inputs: Shape) -> Shape:
+        """Batch, windows along each spatial axis, channels."""
+        [(batch, *extents, channels)] = inputs
+        for each, name in ((channels, "channels that come in"), (self.channels, "channels")):
+            if each % self.groups:
+                raise LayerError(f"bad {name} {each}: expected a multiple of {self.groups} groups")
+        return (batch, *_windows(extents, self.kernel, self.stride, self.padding), self.channels)
+
+    def weights(self, *inputs: Shape) -> tuple[Weight, ...]:
+        """A kernel as in HWIO, and a bias.
+
+        Deviations keep the size of what flows through a deep network: He et al. 2015, section
+        2.2, https://arxiv.org/abs/1502.01852.
+        """
+        [(_, *extents, channels)] = inputs
+        taps = along(self.kernel, len(extents))
+        fan_in = math.prod(taps) * channels // self.groups
+        shape = (*taps, channels // self.groups, self.channels)
+        return (Weight("kernel", shape, _deviation(fan_in, self.activation)), _bias(self.channels))
+
+    def multiply_adds(self, *inputs: Shape) -> int:
+        """One for each tap and channel of the group, for every output; padding counts."""
+        [(_, *extents, channels)] = inputs
+        taps = math.prod(along(self.kernel, len(extents)))
+        return math.prod(self.output_shape(*inputs)) * taps * channels // self.groups
+
+
+@dataclass(frozen=True)
+class Dense:
+    """A product with a matrix over the last axis, a bias and an activation.
+
+    Attributes:
+        features: Features of the output.
+        activation: What is applied to the result.
+    """
+
+    features: int
+    activation: Activation = None
+
+    def output_shape(self, *inputs: Shape) -> Shape:
+        """The last axis becomes `features`."""
+        return (*inputs[0][:-1], self.features)
+
+    def weights(self, *inputs: Shape) -> tuple[Weight, ...]:
+        """A matrix of (inputs, features), and a bias."""
+        fan_in = inputs[0][-1]
+        matrix = Weight("matrix", (fan_in, self.features), _deviation(fan_in, self.activation))
+        return (matrix, _bias(self.features))
+
+    def multiply_adds(self, *inputs: Shape) -> int:
+        """One for each input feature, for every output."""
+        return math.prod(self.output_shape(*inputs)) * inputs[0][-1]
+
+
+@dataclass(frozen=True)
+class MatMul:
+    """The product of two inputs, matrix by matrix along the axes before the last two."""
+
+    def output_shape(self, *inputs: Shape) -> Shape:
+        """Rows of the first, columns of the second."""
+        left, right = inputs
+        if left[:-2] != right[:-2] or left[-1] != right[-2]:
+            raise LayerError(
+                f"bad product of {left} and {right}: expected (..., m, k), (..., k, n)"
+            )
+        return (*left[:-1], right[-1])
+
+    def weights(self, *inputs: Shape) -> tuple[Weight, ...]:
+        """None."""
+        return ()
+
+    def multiply_adds(self, *inputs: Shape) -> int:
+        """One for each element of a row, for every output."""
+        return math.prod(self.output_shape(*inputs)) * inputs[0][-1]
+
+
+@dataclass(frozen=True)
+class _Pool(_Plain):
+    """One number for each window.
+
+    Attributes:
+        kernel: Taps along each spatial axis.
+        stride: Elements from one window to the next.
+        padding: Elements before and after.
+    """
+
+    kernel: int
+    stride: int
+    padding: int = 0
+
+    def output_shape(self, *inputs: Shape) -> Shape:
+        """Windows along each spatial axis."""
+        [(batch, *extents, channels)] = inputs
+        return (batch, *_windows(extents, self.kernel, self.stride, self.padding), channels)
+
+
+@dataclass(frozen=True)
+class MaxPool(_Pool):
+    """The largest element of each window; padding is never the largest."""
+
+
+@dataclass(frozen=True)
+class AvgPool(_Pool):
+    """The mean of each window; padding counts as zeros."""
+
+
+@dataclass(frozen=True)
+class GlobalAvgPool(_Plain):
+    """The mean over all spatial axes."""
+
+    def output_shape(self, *inputs: Shape) -> Shape:
+        """Batch and channels."""
+        return (inputs[0][0], inputs[0][-1])
+
+
+@dataclass(frozen=True)
+class Add(_SameShape):
+    """The sum of two inputs of one shape."""
+
+    def output_shape(self, *inputs: Shape) -> Shape:
+        """That of both."""
+        if inputs[0] != inputs[1]:
+            raise LayerError(f"bad sum of {inputs[0]} and {inputs[1]}: expected equal shapes")
+        return inputs[0]
+
+
+@dataclass(frozen=True)
+class Relu(_SameShape):
+    """Zero for what is negative."""
+
+
+@dataclass(frozen=True)
+class Softmax(_SameShape):
+    """Exponentials over their sum, along the last axis."""
+
+
+@dataclass(frozen=True)
+class Scale(_SameShape):
+    """A product with one number.
+
+    Attributes:
+        factor: The number.
+    """
+
+    factor: float
+
+
+@dataclass(frozen=True)
+class LayerNorm:
+    """Zero mean and unit variance along the last axis, then scale and shift.
+
+    https://arxiv.org/abs/1607.06450
+
+    Attributes:
+        epsilon: Added to the variance.
+    """
+
+    epsilon: float = 1e-5
+
+    def output_shape(self, *inputs: Shape) -> Shape:
+        """That of its input."""
+        return inputs[0]
+
+    def weights(self, *inputs: Shape) -> tuple[Weight, ...]:
+        """Scale and shift."""
+        shape = inputs[0][-1:]
+        return (Weight("scale", shape, 0.1, mean=1.0), Weight("shift", shape, 0.1))
+
+    def multiply_adds(self, *inputs: Shape) -> int:
+        """None that count."""
+        return 0
+
+
+@dataclass(frozen=True)
+class Concat(_Plain):
+    """Inputs one after the other along the last axis."""
+
+    def output_shape(self, *inputs: Shape) -> Shape:
+        """Channels add up."""
+        if len({shape[:-1] for shape in inputs}) != 1:
+            raise LayerError(f"bad inputs {inputs}: expected the same shape up to the last axis")
+        return (*inputs[0][:-1], sum(shape[-1] for shape in inputs))
+
+
+@dataclass(frozen=True)
+class Reshape(_Plain):
+    """The same elements in another shape.
+
+    Attributes:
+        shape: The shape.
+    """
+
+    shape: Shape
+
+    def output_shape(self, *inputs: Shape) -> Shape:
+        """As asked for."""
+        if math.prod(self.shape) != math.prod(inputs[0]):
+            raise LayerError(
+                f"bad shape {self.shape}: expected as many elements as {inputs[0]} has"
+            )
+        return self.shape
+
+
+@dataclass(frozen=True)
+class Transpose(_Plain):
+    """The same elements, axes in another order.
+
+    Attributes:
+        order: Which axis of the input comes where.
+    """
+
+    order: Shape
+
+    def output_shape(self, *inputs: Shape) -> Shape:
+        """Axes in that order."""
+        if sorted(self.order) != list(range(len(inputs[0]))):
+            raise LayerError(f"bad order {self.order}: expected each axis of {inputs[0]} once")
+        return tuple(inputs[0][axis] for axis in self.order)
+
+
+def along(value: int | Shape, axes: int) -> Shape:
+    """A setting for each of some spatial axes, where one may stand for all.
+
+    Raises:
+        LayerError: It is for another number of axes.
+    """
+    each = (value,) * axes if isinstance(value, int) else value
+    if len(each) != axes:
+        raise LayerError(
+            f"bad setting {value}: expected one number, or one for each of {axes} axes"
+        )
+    return each
+
+
+def _windows(
+    extents: list[int], kernel: int | Shape, stride: int | Shape, padding: int | Shape
+) -> Shape:
+    """How many windows fit along each axis."""
+    axes = len(extents)
+    counts = tuple(
+        (extent + 2 * zeros - taps) // step + 1
+        for extent, taps, step, zeros in zip(
+            extents, along(kernel, axes), along(stride, axes), along(padding, axes), strict=True
+        )
+    )
+    if min(counts) < 1:
+        raise LayerError(
+            f"bad input of {'x'.join(map(str, extents))}: a window of {kernel} with padding "
+            f"{padding} does not fit; choose a larger input"
+        )
+    return counts
+
+
+def _deviation(fan_in: int, activation: Activation) -> float:
+    return math.sqrt((2.0 if activation else 1.0) / fan_in)
+
+
+def _bias(channels: int) -> Weight:
+    return Weight("bias", (channels,), 0.1)

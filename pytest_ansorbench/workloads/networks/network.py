@@ -1,0 +1,120 @@
+"""The base of every built-in network: layers in, a Relax program and its tasks out."""
+
+from __future__ import annotations
+
+import abc
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pytest_ansorbench.workloads.case import Task
+from pytest_ansorbench.workloads.networks.graph import Graph, Value, draw_weights
+from pytest_ansorbench.workloads.networks.layers import Dense, GlobalAvgPool, Shape, Softmax
+from pytest_ansorbench.workloads.operators.shape import require_positive
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from tvm import IRModule
+
+
+class Network(abc.ABC):
+    """A network in inference, in float32; a `NetworkCase`.
+
+    Subclasses are frozen dataclasses that say what its layers are. Weights are drawn at random,
+    which is as good as trained ones for whoever measures time; batch norm is folded into
+    convolutions. Neither importing a subclass nor making one imports TVM.
+    """
+
+    @property
+    @abc.abstractmethod
+    def id(self) -> str:
+        """Stable identifier, e.g. `resnet18-n1-s224`."""
+
+    @property
+    @abc.abstractmethod
+    def input_shape(self) -> Shape:
+        """Shape of the only input, channels last."""
+
+    @abc.abstractmethod
+    def build(self, graph: Graph, value: Value) -> Value:
+        """Add all layers to a graph.
+
+        Args:
+            graph: Call it with a layer and what goes in.
+            value: The network's input.
+
+        Returns:
+            The network's output, which has to come out of the last layer.
+        """
+
+    def __str__(self) -> str:
+        return self.id
+
+    def graph(self) -> Graph:
+        """The layers in order.
+
+        Raises:
+            LayerError: They do not fit together, as where an image is too small.
+        """
+        graph = Graph(self.input_shape)
+        self.build(graph, graph.input)
+        return graph
+
+    @property
+    def flops(self) -> int:
+        """Floating-point operations of one inference: two for each multiply-add."""
+        return self.graph().flops
+
+    def program(self) -> IRModule:
+        """See `NetworkCase.program`."""
+        from pytest_ansorbench.workloads.networks.to_relax import fuse, to_relax
+
+        return fuse(to_relax(self.graph()))
+
+    def arguments(self) -> tuple[NDArray[Any], ...]:
+        """A random input in [-1, 1) and random weights, the same in every process."""
+        rng = np.random.default_rng(zlib.crc32(self.id.encode()))
+        data = rng.uniform(-1.0, 1.0, self.input_shape).astype(np.float32)
+        return (data, *draw_weights(self.graph(), seed=self.id).values())
+
+    def tasks(self) -> tuple[Task, ...]:
+        """See `NetworkCase.tasks`."""
+        from pytest_ansorbench.workloads.networks.extract import extract_tasks
+
+        return extract_tasks(self.program())
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageNetwork(Network):
+    """A network that classifies square images of three channels.
+
+    Attributes:
+        batch: Images.
+        size: Rows and columns of an image.
+        classes: Classes to tell apart.
+    """
+
+    batch: int = 1
+    size: int = 224
+    classes: int = 1000
+
+    def __post_init__(self) -> None:
+        require_positive(batch=self.batch, size=self.size, classes=self.classes)
+
+    @property
+    def suffix(self) -> str:
+        """How the id of every such network ends, e.g. `n1-s224`."""
+        classes = "" if self.classes == 1000 else f"-o{self.classes}"
+        return f"n{self.batch}-s{self.size}{classes}"
+
+    @property
+    def input_shape(self) -> Shape:
+        """Images of three channels."""
+        return (self.batch, self.size, self.size, 3)
+
+
+def classifier(graph: Graph, value: Value, classes: int) -> Value:
+    """How most networks end: means over all positions, a dense layer, probabilities."""
+    return graph(Softmax(), graph(Dense(classes), graph(GlobalAvgPool(), value)))

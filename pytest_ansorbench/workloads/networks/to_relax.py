@@ -1,0 +1,147 @@
+"""From layers to TVM: a Relax program, and its operators fused into the functions to tune."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from pytest_ansorbench.workloads.networks import layers
+from pytest_ansorbench.workloads.networks.graph import Graph
+from pytest_ansorbench.workloads.networks.layers import Activation, Layer, along
+
+if TYPE_CHECKING:
+    from tvm import IRModule
+    from tvm.relax import Expr
+
+_LAYOUTS: Final = {2: ("NHWC", "HWIO"), 3: ("NDHWC", "DHWIO")}
+"""Layout of data and kernel, by the number of spatial axes."""
+
+
+def to_relax(graph: Graph) -> IRModule:
+    """Write a network as a Relax program.
+
+    Args:
+        graph: The network.
+
+    Returns:
+        A module with a function `main`, whose arguments are the network's input and then its
+        weights, in their order.
+    """
+    from tvm import relax
+
+    def variable(name: str, shape: Sequence[int]) -> Expr:
+        return relax.Var(name, relax.TensorType(list(shape), "float32"))
+
+    values = {0: variable("data", graph.input.shape)}
+    weights = {
+        name: variable(name.replace(".", "_"), weight.shape)
+        for name, weight in graph.weights.items()
+    }
+    builder = relax.BlockBuilder()
+    with builder.function("main", [values[0], *weights.values()]):
+        with builder.dataflow():
+            for node in graph.nodes:
+                values[node.output.index] = builder.emit(
+                    _expression(
+                        node.layer,
+                        [values[value.index] for value in node.inputs],
+                        [weights[f"{node.name}.{each.role}"] for each in node.weights],
+                        len(node.inputs[0].shape),
+                    )
+                )
+            output = builder.emit_output(values[graph.nodes[-1].output.index])
+        builder.emit_func_output(output)
+    return builder.get()
+
+
+def fuse(program: IRModule) -> IRModule:
+    """Legalize and fuse operators as TVM's own pipeline for CPUs does before tuning.
+
+    Args:
+        program: A Relax module.
+
+    Returns:
+        A Relax module whose `main` calls TensorIR functions; each of them is a task.
+    """
+    import tvm
+    from tvm.relax.pipeline import legalize_passes
+
+    target = tvm.target.Target("llvm")
+    with target, tvm.transform.PassContext(opt_level=3):
+        return tvm.transform.Sequential(legalize_passes(target))(program)
+
+
+def _expression(layer: Layer, inputs: list[Expr], weights: list[Expr], rank: int) -> Expr:
+    """A layer in operators of Relax.
+
+    Args:
+        layer: The layer.
+        inputs: What goes in.
+        weights: Its weights.
+        rank: Axes of the first input.
+    """
+    from tvm import relax
+    from tvm.relax import op
+
+    axes = rank - 2
+    match layer:
+        case layers.Conv():
+            result = {2: op.nn.conv2d, 3: op.nn.conv3d}[axes](
+                inputs[0],
+                weights[0],
+                strides=along(layer.stride, axes),
+                padding=along(layer.padding, axes),
+                groups=layer.groups,
+                data_layout=_LAYOUTS[axes][0],
+                kernel_layout=_LAYOUTS[axes][1],
+            )
+            return _activated(op.add(result, weights[1]), layer.activation)
+        case layers.Dense():
+            result = op.add(op.matmul(inputs[0], weights[0]), weights[1])
+            return _activated(result, layer.activation)
+        case layers.MatMul():
+            return op.matmul(*inputs)
+        case layers.MaxPool():
+            return {2: op.nn.max_pool2d, 3: op.nn.max_pool3d}[axes](
+                inputs[0],
+                along(layer.kernel, axes),
+                along(layer.stride, axes),
+                along(layer.padding, axes),
+                layout=_LAYOUTS[axes][0],
+            )
+        case layers.AvgPool():
+            return {2: op.nn.avg_pool2d, 3: op.nn.avg_pool3d}[axes](
+                inputs[0],
+                along(layer.kernel, axes),
+                along(layer.stride, axes),
+                along(layer.padding, axes),
+                count_include_pad=True,
+                layout=_LAYOUTS[axes][0],
+            )
+        case layers.GlobalAvgPool():
+            return op.mean(inputs[0], axis=list(range(1, rank - 1)))
+        case layers.Add():
+            return op.add(*inputs)
+        case layers.Relu():
+            return op.nn.relu(inputs[0])
+        case layers.Softmax():
+            return op.nn.softmax(inputs[0], axis=-1)
+        case layers.Scale():
+            return op.multiply(inputs[0], relax.const(layer.factor, "float32"))
+        case layers.LayerNorm():
+            return op.nn.layer_norm(inputs[0], *weights, axes=[-1], epsilon=layer.epsilon)
+        case layers.Concat():
+            return op.concat(inputs, axis=rank - 1)
+        case layers.Reshape():
+            return op.reshape(inputs[0], layer.shape)
+        case layers.Transpose():
+            return op.permute_dims(inputs[0], layer.order)
+    raise TypeError(f"bad layer {layer!r}: nothing says how TVM is to compute it")
+
+
+def _activated(value: Expr, activation: Activation) -> Expr:
+    from tvm.relax import op
+
+    if activation is None:
+        return value
+    return {"relu": op.nn.relu, "relu6": op.nn.relu6, "gelu": op.nn.gelu}[activation](value)
