@@ -1,4 +1,4 @@
-"""A warm engine shared by all tests that search for real; it starts with the first of them."""
+"""This machine's target, and a warm engine shared by all tests that search for real."""
 
 from __future__ import annotations
 
@@ -9,8 +9,15 @@ from pytest_ansorbench.measure import Engine, EngineSettings, register_intrinsic
 
 
 @pytest.fixture(scope="session")
-def engine():
-    target = resolve_target(None)
-    register_intrinsics(target)
+def target():
+    """What to tune for, with the intrinsics that its schedule rules name."""
+    found = resolve_target(None)
+    register_intrinsics(found)
+    return found
+
+
+@pytest.fixture(scope="session")
+def engine(target):
+    """It starts with the first test that wants it."""
     with Engine(target, EngineSettings(build_timeout_s=10, run_timeout_s=10)) as warm:
         yield warm

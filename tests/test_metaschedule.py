@@ -6,8 +6,6 @@ import tempfile
 
 import pytest
 
-from pytest_ansorbench.environment import resolve_target
-from pytest_ansorbench.measure import register_intrinsics
 from pytest_ansorbench.metaschedule import search_strategy, tune_parts
 from pytest_ansorbench.strategies import (
     Evolution,
@@ -20,13 +18,6 @@ from pytest_ansorbench.workloads import BatchMatmul
 from tests.tuning import quiet_loggers, tune_tir
 
 MATMUL = BatchMatmul(batch=1, m=16, n=16, k=16)
-
-
-@pytest.fixture(scope="module")
-def target():
-    resolved = resolve_target(None)
-    register_intrinsics(resolved)
-    return resolved
 
 
 @pytest.fixture

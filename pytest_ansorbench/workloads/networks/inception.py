@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from pytest_ansorbench.workloads.networks.graph import Graph, Value
 from pytest_ansorbench.workloads.networks.layers import (
@@ -26,10 +26,7 @@ class InceptionV3(ImageNetwork):
 
     size: int = 299
 
-    @property
-    def id(self) -> str:
-        """E.g. `inceptionv3-n1-s299`."""
-        return f"inceptionv3-{self.suffix}"
+    family: ClassVar[str] = "inceptionv3"
 
     def build(self, graph: Graph, value: Value) -> Value:
         """Stem, modules at three resolutions, classifier."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from pytest_ansorbench.workloads.networks.graph import Graph, Value
 from pytest_ansorbench.workloads.networks.layers import Add, Conv, Shape
@@ -27,10 +27,7 @@ _V2: Final = (
 class MobileNetV1(ImageNetwork):
     """Howard et al. 2017, https://arxiv.org/abs/1704.04861, table 1, width 1."""
 
-    @property
-    def id(self) -> str:
-        """E.g. `mobilenetv1-n1-s224`."""
-        return f"mobilenetv1-{self.suffix}"
+    family: ClassVar[str] = "mobilenetv1"
 
     def build(self, graph: Graph, value: Value) -> Value:
         """Stem, depthwise-separable convolutions, classifier."""
@@ -46,10 +43,7 @@ class MobileNetV1(ImageNetwork):
 class MobileNetV2(ImageNetwork):
     """Sandler et al. 2018, https://arxiv.org/abs/1801.04381, table 2, width 1."""
 
-    @property
-    def id(self) -> str:
-        """E.g. `mobilenetv2-n1-s224`."""
-        return f"mobilenetv2-{self.suffix}"
+    family: ClassVar[str] = "mobilenetv2"
 
     def build(self, graph: Graph, value: Value) -> Value:
         """Stem, inverted residuals, a last 1x1 convolution, classifier."""

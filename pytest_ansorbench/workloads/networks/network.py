@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import zlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -100,14 +100,17 @@ class ImageNetwork(Network):
     size: int = 224
     classes: int = 1000
 
+    family: ClassVar[str]
+    """What the id begins with."""
+
     def __post_init__(self) -> None:
         require_positive(batch=self.batch, size=self.size, classes=self.classes)
 
     @property
-    def suffix(self) -> str:
-        """How the id of every such network ends, e.g. `n1-s224`."""
+    def id(self) -> str:
+        """E.g. `mobilenetv2-n1-s224`; other than the usual 1,000 classes are named as well."""
         classes = "" if self.classes == 1000 else f"-o{self.classes}"
-        return f"n{self.batch}-s{self.size}{classes}"
+        return f"{self.family}-n{self.batch}-s{self.size}{classes}"
 
     @property
     def input_shape(self) -> Shape:

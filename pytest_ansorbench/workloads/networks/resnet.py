@@ -34,9 +34,9 @@ class ResNet(ImageNetwork):
         super().__post_init__()
 
     @property
-    def id(self) -> str:
-        """E.g. `resnet18-n1-s224`."""
-        return f"resnet{self.depth}-{self.suffix}"
+    def family(self) -> str:  # type: ignore[override]
+        """By depth, e.g. `resnet18`."""
+        return f"resnet{self.depth}"
 
     def build(self, graph: Graph, value: Value) -> Value:
         """Stem, four stages of residual blocks, classifier."""
@@ -72,8 +72,9 @@ class ResNet3d18(Network):
 
     @property
     def id(self) -> str:
-        """E.g. `resnet3d18-n1-t16-s112`."""
-        return f"resnet3d18-n{self.batch}-t{self.frames}-s{self.size}"
+        """E.g. `resnet3d18-n1-t16-s112`; other than the usual 400 classes are named as well."""
+        classes = "" if self.classes == 400 else f"-o{self.classes}"
+        return f"resnet3d18-n{self.batch}-t{self.frames}-s{self.size}{classes}"
 
     @property
     def input_shape(self) -> Shape:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from pytest_ansorbench.workloads.networks.graph import Graph, Value
 from pytest_ansorbench.workloads.networks.layers import (
@@ -30,10 +30,7 @@ class SqueezeNet11(ImageNetwork):
     https://github.com/forresti/SqueezeNet/tree/master/SqueezeNet_v1.1
     """
 
-    @property
-    def id(self) -> str:
-        """E.g. `squeezenet11-n1-s224`."""
-        return f"squeezenet11-{self.suffix}"
+    family: ClassVar[str] = "squeezenet11"
 
     def build(self, graph: Graph, value: Value) -> Value:
         """Stem, three stages of fire modules, a classifier of 1x1 convolutions."""

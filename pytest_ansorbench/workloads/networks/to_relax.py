@@ -101,21 +101,17 @@ def _expression(layer: Layer, inputs: list[Expr], weights: list[Expr], rank: int
             return _activated(result, layer.activation)
         case layers.MatMul():
             return op.matmul(*inputs)
-        case layers.MaxPool():
-            return {2: op.nn.max_pool2d, 3: op.nn.max_pool3d}[axes](
+        case layers.MaxPool() | layers.AvgPool():
+            pools = {
+                layers.MaxPool: {2: op.nn.max_pool2d, 3: op.nn.max_pool3d},
+                layers.AvgPool: {2: op.nn.avg_pool2d, 3: op.nn.avg_pool3d},
+            }
+            return pools[type(layer)][axes](
                 inputs[0],
                 along(layer.kernel, axes),
                 along(layer.stride, axes),
                 along(layer.padding, axes),
-                layout=_LAYOUTS[axes][0],
-            )
-        case layers.AvgPool():
-            return {2: op.nn.avg_pool2d, 3: op.nn.avg_pool3d}[axes](
-                inputs[0],
-                along(layer.kernel, axes),
-                along(layer.stride, axes),
-                along(layer.padding, axes),
-                count_include_pad=True,
+                count_include_pad=True,  # of no consequence to the largest element
                 layout=_LAYOUTS[axes][0],
             )
         case layers.GlobalAvgPool():

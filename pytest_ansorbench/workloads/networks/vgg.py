@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from pytest_ansorbench.workloads.networks.graph import Graph, Value
 from pytest_ansorbench.workloads.networks.layers import Conv, Dense, MaxPool, Reshape, Softmax
@@ -17,10 +17,7 @@ _STAGES: Final = ((64, 2), (128, 2), (256, 3), (512, 3), (512, 3))
 class Vgg16(ImageNetwork):
     """Simonyan and Zisserman 2014, https://arxiv.org/abs/1409.1556, table 1, column D."""
 
-    @property
-    def id(self) -> str:
-        """E.g. `vgg16-n1-s224`."""
-        return f"vgg16-{self.suffix}"
+    family: ClassVar[str] = "vgg16"
 
     def build(self, graph: Graph, value: Value) -> Value:
         """Five stages, three dense layers."""

@@ -56,6 +56,19 @@ def test_multiply_adds_are_as_many_as_published(case_id):
     assert BY_ID[case_id].flops / 2 == pytest.approx(MULTIPLY_ADDS[case_id], rel=0.03)
 
 
+@pytest.mark.parametrize(
+    ("case", "case_id"),
+    [
+        (workloads.ResNet(depth=18, size=48), "resnet18-n1-s48"),
+        (workloads.ResNet(depth=18, classes=10), "resnet18-n1-s224-o10"),
+        (workloads.MobileNetV2(batch=4), "mobilenetv2-n4-s224"),
+        (workloads.ResNet3d18(classes=10), "resnet3d18-n1-t16-s112-o10"),
+    ],
+)
+def test_other_networks_have_other_ids(case, case_id):
+    assert case.id == str(case) == case_id
+
+
 @pytest.mark.parametrize("case", workloads.NETWORKS, ids=str)
 def test_every_network_is_a_network_case(case):
     assert isinstance(case, workloads.NetworkCase)
