@@ -34,7 +34,12 @@ from pytest_ansorbench import workloads
 from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.measure import Engine, EngineSettings, FixedMeasurement, register_intrinsics
 from pytest_ansorbench.measure.arguments import Arguments
-from pytest_ansorbench.measure.candidate import compile_module, evaluate, first_run
+from pytest_ansorbench.measure.compiled import (
+    KERNEL_ENTRY,
+    compile_module,
+    evaluate,
+    first_run,
+)
 from pytest_ansorbench.storage import describe_commit, describe_machine
 
 #: TVM's threads wait busily for 0.15 s after a kernel; another process's kernel has to wait.
@@ -50,11 +55,13 @@ class InProcess:
 
     def first_call(self) -> float:
         """One call."""
-        return first_run(self._kernel, self._arguments.arrays)
+        return first_run(self._kernel, KERNEL_ENTRY, self._arguments.arrays)
 
     def time(self, calls: int, samples: int = 1) -> tuple[float, ...]:
         """Several calls."""
-        return tuple(evaluate(self._kernel, self._arguments.arrays, calls, samples, flush_bytes=0))
+        arrays = self._arguments.arrays
+        timed = evaluate(self._kernel, KERNEL_ENTRY, arrays, calls, samples, flush_bytes=0)
+        return tuple(timed)
 
 
 def main() -> None:

@@ -77,11 +77,11 @@ def measured(case: Any, seed: int, trials: int, engine: Engine) -> list[dict[str
     """One trained model, and what each search makes of it."""
     witness = Witness(Evolution(blind_generations=0))
     search = Search(
-        case.tasks()[0],
+        case,
+        case.tasks(),
         # Trained by all trials, asked in none of the rounds that measure.
         Strategy("random", proposer=witness, cost_model=XGBoostModel(trials)),
         engine,
-        case=case.id,
         seed=seed,
         budget_trials=trials,
         round_trials=ROUND_TRIALS,

@@ -95,13 +95,14 @@ def main() -> None:
 
 def measure_case(engine: Engine, case: str, trials: int, passes: int) -> dict[str, Any]:
     """All passes over one case's candidates, and the truth about the best of them."""
-    [task] = workloads.get(case).tasks()
+    found = workloads.get(case)
+    [task] = found.tasks()
     listening = Listening()
     search = Search(
-        task,
+        found,
+        [task],
         Strategy("listening", proposer=listening),
         engine,
-        case=case,
         seed=0,
         budget_trials=trials,
         round_trials=ROUND_TRIALS,

@@ -27,6 +27,7 @@ from pytest_ansorbench.records import (
     Result,
     Round,
     Run,
+    TaskRecord,
     Trial,
 )
 from pytest_ansorbench.storage import fingerprint, write_result
@@ -131,7 +132,8 @@ def large_run(case: str, strategy: str, seed: int, trials: int, rng: np.random.G
         for index in range(-(-trials // ROUND))
     )
     final = Remeasurement(int(latencies.argmin()), "ok", tuple(rng.normal(1e-3, 1e-5, 10)))
-    return Run(case, strategy, seed, trials, ROUND, 10**9, ("a" * 12,) * 3, rounds, made, final)
+    task = TaskRecord(case, 1, 10**9, ("a" * 12,) * 3)
+    return Run(case, strategy, seed, trials, ROUND, 10**9, (task,), rounds, made, final)
 
 
 def large_trials(

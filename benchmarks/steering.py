@@ -44,10 +44,10 @@ def main() -> None:
     with Engine(target) as engine:
         searches = [
             Search(
-                task,
+                case,
+                [task],
                 arm,
                 engine,
-                case=case.id,
                 seed=0,
                 budget_trials=ROUND_TRIALS * given.rounds,
                 round_trials=ROUND_TRIALS,

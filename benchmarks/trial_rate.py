@@ -206,10 +206,10 @@ def run_ours(
     """The same search in our round loop, on our engine."""
     assert strategy is not None
     search = Search(
-        task,
+        workloads.get(case),
+        [task],
         Registry().get(strategy),
         engine,
-        case=case,
         seed=seed,
         budget_trials=trials,
         round_trials=round_trials,
@@ -219,7 +219,8 @@ def run_ours(
         search.step()
     wall_s = time.perf_counter() - started
     run = search.record()
-    assert run.best is not None
+    best = search.tasks[0].best
+    assert best is not None
     return (
         {
             "trials": len(run.trials),
@@ -231,9 +232,9 @@ def run_ours(
             "latencies_s": [trial.latency_s for trial in run.trials],
             "restarts": sum(r.restarts for r in run.rounds),
             "peak_memory_mb": max(trial.peak_memory_mb or 0.0 for trial in run.trials),
-            "best_s": run.best.latency_s,
+            "best_s": best.latency_s,
         },
-        search.winner,
+        (best.mod, best.args_info),
     )
 
 

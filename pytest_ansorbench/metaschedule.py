@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
-from pytest_ansorbench.search.loop import MAX_EMPTY_ROUNDS
 from pytest_ansorbench.search.sketches import SketchIndex
+from pytest_ansorbench.search.task_search import MAX_EMPTY_ROUNDS
 from pytest_ansorbench.strategies import Observation, Proposer, Registry, Setup, Strategy
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Literal, get_args
 
-SCHEMA_VERSION: Final = 3
+SCHEMA_VERSION: Final = 4
 
 TrialStatus = Literal[
     "ok", "build-error", "build-timeout", "run-error", "run-timeout", "wrong-result"
@@ -35,7 +35,7 @@ class Trial:
         index: Its place in the run, from 0.
         status: `ok`, or what went wrong.
         latencies_s: Seconds per kernel call, one entry a sample; empty unless `ok`.
-        sketch: Index into the run's `sketches`, the structure it was sampled from; -1 if from
+        sketch: Index into its task's `sketches`, the structure it was sampled from; -1 if from
             none of them, as a strategy with schedules of its own may propose.
         search_s: Search time of the run at the moment this trial was done.
         error: First line of the failure; empty if `ok`.
@@ -73,7 +73,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One batch: propose, build, run, learn; with the seconds each phase took.
+    """One batch of one task: propose, build, run, learn; with the seconds each phase took.
 
     Attributes:
         index: Place in the run, from 1.
@@ -84,6 +84,7 @@ class Round:
         decisions: What the strategy's policies report of this round, JSON values only.
         restarts: How often in it the process that candidates are forked from died and was
             started anew, which the clock counts.
+        task: Index into the run's `tasks`, the one that it searched.
     """
 
     index: int
@@ -93,6 +94,7 @@ class Round:
     learn_s: float
     decisions: Mapping[str, Any] = field(default_factory=dict)
     restarts: int = 0
+    task: int = 0
 
     @property
     def search_s(self) -> float:
@@ -104,8 +106,10 @@ class Round:
 class Remeasurement:
     """A run's winner measured again in a fresh process, in turn with the other arms' winners.
 
+    The winner of a network is the network itself, compiled with the best program of each task.
+
     Attributes:
-        trial: Index of the winning trial, or None if the run has no valid trial.
+        trial: Index of the winning trial; None for a network, or if there is no valid trial.
         status: Status of the re-measurement.
         latencies_s: Seconds per kernel call, one entry a sample; empty unless `ok`.
         error: First line of the failure; empty if `ok`.
@@ -157,6 +161,24 @@ class MachineState:
 
 
 @dataclass(frozen=True, slots=True)
+class TaskRecord:
+    """One tensor program of a case, as a run searched it.
+
+    Attributes:
+        name: Its name within the case.
+        weight: How often the case calls it.
+        flops: Floating-point operations of one call.
+        sketches: A short fingerprint per sketch, in order of the design space; none if the run
+            never came to it.
+    """
+
+    name: str
+    weight: int
+    flops: int
+    sketches: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """One strategy on one case with one seed and one budget; its trajectory is its trials.
 
@@ -166,8 +188,8 @@ class Run:
         seed: Seed of everything random in the run.
         budget_trials: Trials the run was given.
         round_trials: Trials proposed a round.
-        flops: Floating-point operations of one kernel call.
-        sketches: A short fingerprint per sketch, in order of the design space.
+        flops: Floating-point operations of one execution of the case.
+        tasks: What was tuned; an operator has one task, a network some dozens.
         rounds: The rounds, in order.
         trials: The trials, in order of measurement.
         final: The winner measured again, if that took place.
@@ -182,7 +204,7 @@ class Run:
     budget_trials: int
     round_trials: int
     flops: int
-    sketches: tuple[str, ...]
+    tasks: tuple[TaskRecord, ...]
     rounds: tuple[Round, ...]
     trials: tuple[Trial, ...]
     final: Remeasurement | None = None
@@ -196,10 +218,33 @@ class Run:
         return sum(r.search_s for r in self.rounds)
 
     @property
-    def best(self) -> Trial | None:
-        """The fastest valid trial, the earliest of equals; None if none is valid."""
-        valid = [t for t in self.trials if t.latency_s is not None]
-        return min(valid, key=lambda t: t.latency_s or 0.0) if valid else None
+    def best_trials(self) -> tuple[Trial | None, ...]:
+        """Per task the fastest valid trial, the earliest of equals; None where none is valid."""
+        best: list[Trial | None] = [None] * len(self.tasks)
+        for trial in self.trials:
+            latency_s, task = trial.latency_s, self.task_of(trial)
+            so_far = best[task]
+            if latency_s is not None and (so_far is None or latency_s < (so_far.latency_s or 0.0)):
+                best[task] = trial
+        return tuple(best)
+
+    @property
+    def estimated_s(self) -> float | None:
+        """Latency of the case by its tasks: each one's best times its weight, added up.
+
+        So do Ansor and MetaSchedule see a network
+        (https://arxiv.org/abs/2006.06762, section 6.1). None while a task has no valid trial.
+        """
+        total_s = 0.0
+        for task, trial in zip(self.tasks, self.best_trials, strict=True):
+            if trial is None or trial.latency_s is None:
+                return None
+            total_s += task.weight * trial.latency_s
+        return total_s
+
+    def task_of(self, trial: Trial) -> int:
+        """Index of the task that a trial of this run is of."""
+        return self.rounds[trial.round - 1].task
 
     @property
     def failed_trials(self) -> int:

@@ -12,6 +12,7 @@ from pytest_ansorbench.records import (
     Result,
     Round,
     Run,
+    TaskRecord,
     Trial,
 )
 from pytest_ansorbench.stats import Limits, Rules, judge_arms
@@ -74,7 +75,7 @@ def make_run(
         budget_trials=len(latencies),
         round_trials=round_trials,
         flops=FLOPS,
-        sketches=("tiled",),
+        tasks=(TaskRecord(case, 1, FLOPS, ("tiled",)),),
         rounds=tuple(rounds),
         trials=trials,
         final=None if final is None else Remeasurement(winner, "ok", (final,)),

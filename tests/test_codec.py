@@ -24,6 +24,7 @@ from pytest_ansorbench.records import (
     Result,
     Round,
     Run,
+    TaskRecord,
     Trial,
     Verdict,
 )
@@ -63,7 +64,7 @@ FINALS = build(Remeasurement, latencies_s=SAMPLES)
 ROUNDS = build(Round, decisions=OBJECTS)
 RUNS = build(
     Run,
-    sketches=tuples(st.text()),
+    tasks=tuples(build(TaskRecord, sketches=tuples(st.text()))),
     rounds=tuples(ROUNDS),
     trials=tuples(TRIALS),
     final=st.none() | FINALS,

@@ -33,14 +33,15 @@ def test_search_time_is_the_sum_of_all_phases() -> None:
 
 
 def test_best_is_the_earliest_of_the_fastest() -> None:
-    best = make_run(latencies=[None, 2.0, 1.0, 1.0]).best
+    [best] = make_run(latencies=[None, 2.0, 1.0, 1.0]).best_trials
     assert best is not None
     assert best.index == 2
 
 
 def test_a_run_without_valid_trials_has_no_best() -> None:
     run = make_run(latencies=[None, None])
-    assert run.best is None
+    assert run.best_trials == (None,)
+    assert run.estimated_s is None
     assert run.failed_trials == 2
 
 

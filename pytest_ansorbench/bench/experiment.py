@@ -8,11 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from pytest_ansorbench.bench.finals import Finals
 from pytest_ansorbench.bench.history import CaseJournal, RepeatHistory
 from pytest_ansorbench.bench.progress import Progress, Silent, Standing
+from pytest_ansorbench.budget import Budget
 from pytest_ansorbench.measure.machine_state import observe_machine
 from pytest_ansorbench.records import CaseResult, Run
 from pytest_ansorbench.search.loop import Search
+from pytest_ansorbench.search.scheduling import SCHEDULERS
 from pytest_ansorbench.stats import Limits, Rules, judge_arms
 from pytest_ansorbench.storage.entries import FinalEntry, RepeatEntry, RoundEntry
 
@@ -27,34 +30,38 @@ class Plan:
     """How an experiment is run and judged.
 
     Attributes:
-        trials: Trials of one run.
-        round_trials: Trials of one round.
+        budget: Trials of one run and of one round.
         repeats: Runs of each strategy.
         seed: Seed of the first repeat; the others count up from it.
         order: Whether arms take turns by rounds or by whole runs.
+        scheduler: Shares rounds out among the tasks of a network; a key of `SCHEDULERS`.
         final_samples: Samples of each winner's final measurement.
         rules: How runs are compared and judged.
         limits: The gates.
         family: How many gates the session has.
     """
 
-    trials: int
-    round_trials: int
+    budget: Budget
     repeats: int
     seed: int
     order: Literal["interleaved", "sequential"]
+    scheduler: str
     final_samples: int
     rules: Rules
     limits: Limits
     family: int = 1
 
-    @property
-    def measured(self) -> dict[str, Any]:
-        """What of it decides the measurements; the rest may change when a run goes on."""
+    def measured(self, tasks: int) -> dict[str, Any]:
+        """What of it decides the measurements; the rest may change when a run goes on.
+
+        Args:
+            tasks: How many tasks the case has.
+        """
         return {
-            "trials": self.trials,
-            "round_trials": self.round_trials,
+            "trials": self.budget.in_all(tasks),
+            "round_trials": self.budget.a_round(tasks),
             "order": self.order,
+            "scheduler": self.scheduler if tasks > 1 else "",
             "final_samples": self.final_samples,
         }
 
@@ -70,10 +77,11 @@ class Experiment:
     def __init__(
         self,
         case: Case,
-        task: Task,
+        tasks: Sequence[Task],
         strategies: Sequence[Strategy],
         plan: Plan,
         engine: Engine,
+        finals: Finals,
         journal: CaseJournal,
         progress: Progress | None = None,
     ) -> None:
@@ -81,19 +89,22 @@ class Experiment:
 
         Args:
             case: What to tune.
-            task: Its only task.
+            tasks: Its tasks.
             strategies: The arms, the reference first.
             plan: How.
             engine: Builds and measures for all arms.
+            finals: Measures what the searches came to.
             journal: Takes everything down.
             progress: Is told of every trial.
         """
         self._case = case
-        self._task = task
+        self._tasks = tuple(tasks)
         self._strategies = tuple(strategies)
         self._journal = journal
         self._plan = plan
         self._engine = engine
+        self._finals = finals
+        self._budget_trials = plan.budget.in_all(len(tasks))
         self._progress: Progress = progress or Silent()
         self._runs: list[Run] = []
         self._trials_done = 0
@@ -103,7 +114,8 @@ class Experiment:
             for rounds in past.rounds.values()
             for entry in rounds
         )
-        self._trials_to_do = plan.trials * plan.repeats * len(self._strategies) - behind
+        runs = plan.repeats * len(self._strategies)
+        self._trials_to_do = self._budget_trials * runs - behind
         self._started_s = time.monotonic()
 
     def run(self) -> CaseResult:
@@ -157,14 +169,7 @@ class Experiment:
         else:
             for search in _rotated(searches, repeat):
                 self._take_turns([search], lead=0)
-        measured = self._engine.remeasure(
-            [search.winner for search in searches],
-            self._task.check,
-            samples=self._plan.final_samples,
-        )
-        finals = tuple(
-            search.final(outcome) for search, outcome in zip(searches, measured, strict=True)
-        )
+        finals = self._finals.measure(searches, self._plan.final_samples)
         self._journal.append(
             FinalEntry(self._journal.label, self._plan.seed + repeat, finals, observe_machine())
         )
@@ -184,13 +189,14 @@ class Experiment:
 
     def _search(self, strategy: Strategy, repeat: int, resumed: Sequence[RoundEntry]) -> Search:
         return Search(
-            self._task,
+            self._case,
+            self._tasks,
             strategy,
             self._engine,
-            case=self._case.id,
             seed=self._plan.seed + repeat,
-            budget_trials=self._plan.trials,
-            round_trials=self._plan.round_trials,
+            budget_trials=self._budget_trials,
+            round_trials=self._plan.budget.a_round(len(self._tasks)),
+            scheduler=SCHEDULERS[self._plan.scheduler],
             on_trial=lambda search: self._report(search, repeat),
             resumed=resumed,
         )
@@ -204,8 +210,10 @@ class Experiment:
                 repeat=repeat + 1,
                 repeats=self._plan.repeats,
                 run_trials=search.trials_done,
-                budget_trials=self._plan.trials,
+                budget_trials=self._budget_trials,
                 best_gflops=search.best_gflops,
+                task=_task_of(search),
+                estimated_s=search.estimated_s if len(search.tasks) > 1 else None,
                 trials_done=self._trials_done,
                 trials_total=self._trials_to_do,
                 elapsed_s=time.monotonic() - self._started_s,
@@ -216,3 +224,11 @@ class Experiment:
 def _rotated(searches: Sequence[Search], by: int) -> list[Search]:
     start = by % len(searches)
     return [*searches[start:], *searches[:start]]
+
+
+def _task_of(search: Search) -> str:
+    """The task that a search of several is at, e.g. `7/23 fused_conv2d_add_relu`."""
+    if len(search.tasks) == 1 or search.current is None:
+        return ""
+    place = search.tasks.index(search.current) + 1
+    return f"{place}/{len(search.tasks)} {search.current.task.name}"

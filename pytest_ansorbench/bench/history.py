@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
-from pytest_ansorbench.records import MachineState, Run
+from pytest_ansorbench.records import MachineState, Run, TaskRecord
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.storage import Journal, Past, StorageError
 from pytest_ansorbench.storage.entries import (
@@ -61,16 +62,33 @@ class CaseHistory:
                     budget_trials=int(self.entry.measured["trials"]),
                     round_trials=int(self.entry.measured["round_trials"]),
                     flops=self.entry.flops,
-                    sketches=rounds[-1].sketches if rounds else (),
+                    tasks=_tasks(self.entry.tasks, rounds),
                     rounds=tuple(entry.round for entry in rounds),
                     trials=tuple(trial for entry in rounds for trial in entry.trials),
                     final=final,
-                    stopped=rounds[-1].stopped if rounds else "",
+                    stopped=_stopped(rounds, int(self.entry.measured["trials"])),
                     before=repeat.before,
                     after=repeat.final.after,
                 )
             )
         return tuple(runs)
+
+
+def _tasks(
+    tasks: Sequence[TaskRecord], rounds: Sequence[RoundEntry]
+) -> tuple[TaskRecord, ...]:
+    """The tasks with their design spaces, as far as the rounds know them."""
+    sketches = {entry.round.task: entry.sketches for entry in rounds}
+    return tuple(
+        replace(task, sketches=sketches.get(index, ())) for index, task in enumerate(tasks)
+    )
+
+
+def _stopped(rounds: Sequence[RoundEntry], budget_trials: int) -> str:
+    """Why a run ended before its budget: why the last of its tasks did."""
+    if sum(len(entry.trials) for entry in rounds) >= budget_trials:
+        return ""
+    return rounds[-1].stopped if rounds else ""
 
 
 def case_histories(past: Past) -> dict[str, CaseHistory]:
@@ -120,6 +138,8 @@ def _add(histories: dict[str, CaseHistory], entry: Entry) -> str:
         return ""
     if entry.strategy not in case.entry.strategies:
         return f"the case has no strategy {entry.strategy!r}"
+    if not 0 <= entry.round.task < len(case.entry.tasks):
+        return f"the case has no task {entry.round.task}"
     rounds = repeat.rounds.setdefault(entry.strategy, [])
     if entry.round.index != len(rounds) + 1:
         return f"expected round {len(rounds) + 1}, got {entry.round.index}"
@@ -163,7 +183,7 @@ class CaseJournal:
 
 def _check_same(past: CaseEntry, now: CaseEntry) -> None:
     """Refuse to go on with what was measured otherwise."""
-    for name in ("case", "version", "strategies", "control", "flops"):
+    for name in ("case", "version", "strategies", "control", "flops", "tasks"):
         _check_equal(past.label, name, getattr(past, name), getattr(now, name))
     for name in sorted({*past.measured, *now.measured}):
         _check_equal(past.label, name, past.measured.get(name), now.measured.get(name))

@@ -18,6 +18,9 @@ class Standing:
         run_trials: Trials of the run under way.
         budget_trials: Trials of a run.
         best_gflops: Best throughput of the run under way, in GFLOP/s.
+        task: The task under way and its place among the others; empty for an operator.
+        estimated_s: Latency of the network by its tasks' best so far; None for an operator, or
+            while a task has no valid trial.
         trials_done: Trials of all arms and repeats so far.
         trials_total: Trials of all arms and repeats in the end.
         elapsed_s: Wall-clock seconds since the case began.
@@ -30,6 +33,8 @@ class Standing:
     run_trials: int
     budget_trials: int
     best_gflops: float
+    task: str
+    estimated_s: float | None
     trials_done: int
     trials_total: int
     elapsed_s: float

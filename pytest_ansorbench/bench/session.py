@@ -10,10 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.bench.experiment import Experiment, Plan
+from pytest_ansorbench.bench.finals import Finals, KernelFinals, NetworkFinals
 from pytest_ansorbench.bench.history import CaseHistory, CaseJournal, case_histories
 from pytest_ansorbench.environment import check_cores, check_toolchain, resolve_target
-from pytest_ansorbench.measure import Engine, EngineSettings, WorkerError, register_intrinsics
-from pytest_ansorbench.records import SCHEMA_VERSION, CaseResult, Result
+from pytest_ansorbench.measure import (
+    Engine,
+    EngineSettings,
+    WorkerError,
+    register_intrinsics,
+    task_check,
+)
+from pytest_ansorbench.records import SCHEMA_VERSION, CaseResult, Result, TaskRecord
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.storage import (
     Journal,
@@ -24,6 +31,7 @@ from pytest_ansorbench.storage import (
     machine_difference,
 )
 from pytest_ansorbench.storage.entries import JOURNAL_VERSION, CaseEntry, EndEntry, SessionEntry
+from pytest_ansorbench.workloads.case import NetworkCase
 from pytest_ansorbench.workloads.version import case_version
 
 if TYPE_CHECKING:
@@ -31,7 +39,7 @@ if TYPE_CHECKING:
 
     from pytest_ansorbench.bench.progress import Progress
     from pytest_ansorbench.strategies.strategy import Strategy
-    from pytest_ansorbench.workloads.case import Case
+    from pytest_ansorbench.workloads.case import Case, Task
 
 
 class UnsupportedCaseError(ValueError):
@@ -141,28 +149,44 @@ class Session:
             The result, which is also kept.
 
         Raises:
-            UnsupportedCaseError: The case has several tasks.
+            UnsupportedCaseError: The case has several tasks but no program to judge them by, or
+                its budget does not give each of them a round.
+            UntunedError: A network does not work even untuned.
             WorkerError: Worker processes cannot be started.
             ResumeError: The journal has the case under other circumstances.
             StorageError: The journal cannot be written.
         """
         engine = self._warm_engine()
         tasks = case.tasks()
-        if len(tasks) != 1:
-            raise UnsupportedCaseError(
-                f"bad case {case.id!r}: it has {len(tasks)} tasks, expected one, e.g. an operator"
-            )
+        try:
+            plan.budget.check(len(tasks))
+        except ValueError as error:
+            raise UnsupportedCaseError(f"{case.id}: {error}") from None
         entry = CaseEntry(
             label=self._label(case.id),
             case=case.id,
             version=case_version(case, tasks),
             strategies=tuple(strategy.name for strategy in strategies),
             control=control,
-            flops=tasks[0].flops,
-            measured=self._measured(plan),
+            flops=case.flops,
+            tasks=tuple(TaskRecord(each.name, each.weight, each.flops, ()) for each in tasks),
+            measured=self._measured(plan, len(tasks)),
         )
+        finals: Finals
+        if isinstance(case, NetworkCase):
+            tasks = tuple(_checked(engine, task) for task in tasks)
+            finals = NetworkFinals(engine, case, tasks)
+        elif len(tasks) == 1:
+            finals = KernelFinals(engine, tasks[0])
+        else:
+            raise UnsupportedCaseError(
+                f"bad case {case.id!r}: it has {len(tasks)} tasks, but no program() and arguments() "
+                "to be judged by; expected an operator with one task, or a network"
+            )
         journal = CaseJournal(self._open_journal(), self._histories.get(entry.label), entry)
-        experiment = Experiment(case, tasks[0], strategies, plan, engine, journal, progress)
+        experiment = Experiment(
+            case, tasks, strategies, plan, engine, finals, journal, progress
+        )
         try:
             result = experiment.run()
         except WorkerError:
@@ -215,11 +239,11 @@ class Session:
         self._begun[case] += 1
         return case if self._begun[case] == 1 else f"{case}#{self._begun[case]}"
 
-    def _measured(self, plan: Plan) -> dict[str, Any]:
+    def _measured(self, plan: Plan, tasks: int) -> dict[str, Any]:
         """All that decides measurements, as JSON values."""
         engine = asdict(self._engine_settings)
         cores = engine.pop("cores")
-        return {**plan.measured, **engine, "cores": None if cores is None else list(cores)}
+        return {**plan.measured(tasks), **engine, "cores": None if cores is None else list(cores)}
 
     def _open_journal(self) -> Journal:
         if self._journal is None:
@@ -250,3 +274,8 @@ class Session:
         if self._engine is not None:
             self._engine.close()
             self._engine = None
+
+
+def _checked(engine: Engine, task: Task) -> Task:
+    """A task with a check; that of a network's comes from its untuned program."""
+    return task if task.check is not None else replace(task, check=task_check(engine, task))

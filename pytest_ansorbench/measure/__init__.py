@@ -1,6 +1,6 @@
 """How a candidate becomes a latency: builder, runner, correctness check."""
 
-from pytest_ansorbench.measure.engine import Engine
+from pytest_ansorbench.measure.engine import Engine, UntunedError
 from pytest_ansorbench.measure.fork_server import WorkerError
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
 from pytest_ansorbench.measure.machine_state import observe_machine
@@ -12,6 +12,7 @@ from pytest_ansorbench.measure.policy import (
     Stopwatch,
 )
 from pytest_ansorbench.measure.settings import EngineSettings
+from pytest_ansorbench.measure.untuned import network_check, task_check
 
 __all__ = [
     "Built",
@@ -22,7 +23,10 @@ __all__ = [
     "Measurement",
     "RacingMeasurement",
     "Stopwatch",
+    "UntunedError",
     "WorkerError",
+    "network_check",
     "observe_machine",
     "register_intrinsics",
+    "task_check",
 ]

@@ -9,25 +9,20 @@ from __future__ import annotations
 
 import json
 import os
-import struct
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_ansorbench.measure.arguments import Arguments
 from pytest_ansorbench.measure.channel import Channel, ChannelClosed
 from pytest_ansorbench.measure.check import mismatch
+from pytest_ansorbench.measure.compiled import Compiled, CompiledKernel, CompiledNetwork
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-    from tvm import IRModule
-    from tvm.runtime import Module
-    from tvm.target import Target
-
     from pytest_ansorbench.workloads.case import Check
 
-_ENTRY: Final = "main"
+_KINDS: Final[Mapping[str, Callable[..., Compiled]]] = MappingProxyType(
+    {"kernel": CompiledKernel, "network": CompiledNetwork}
+)
 
 
 class Candidate:
@@ -44,8 +39,7 @@ class Candidate:
         self._channel = channel
         self._check = check
         self._cores = cores
-        self._kernel: Module | None = None
-        self._arguments: Arguments | None = None
+        self._compiled: Compiled | None = None
         self._called = False
         self._handlers: dict[str, Callable[..., dict[str, Any]]] = {
             "build": self.build,
@@ -53,6 +47,7 @@ class Candidate:
             "call": self.call,
             "time": self.time,
             "check": self.check,
+            "output": self.output,
         }
 
     def serve(self) -> None:
@@ -69,31 +64,30 @@ class Candidate:
                 reply = handler(**message)
             except Exception as error:  # whatever a candidate provokes is a failed trial
                 reply = {"error": f"{type(error).__name__}: {first_line(error)}"}
-            self._channel.send(reply)
+            self._channel.send(reply, reply.pop("payload", b""))
 
-    def build(self, target: str, payload: bytes) -> dict[str, Any]:
+    def build(self, kind: str, target: str, payload: bytes) -> dict[str, Any]:
         """Compile a module, given as TVM's JSON, to machine code in this process's memory."""
         import tvm
         from tvm.target import Target
 
         module = tvm.ir.load_json(payload.decode())
-        self._kernel = compile_module(module, Target(json.loads(target)))
+        self._compiled = _KINDS[kind](module, Target(json.loads(target)))
         return {}
 
     def arguments(self, shapes: list[tuple[str, list[int]]]) -> dict[str, Any]:
-        """Make the kernel's arguments, given as data types and shapes."""
-        self._arguments = Arguments(shapes, self._check)
+        """Make the arguments, given as data types and shapes."""
+        self._ready().take(shapes, self._check)
         return {}
 
     def call(self) -> dict[str, Any]:
-        """Call the kernel once and time that: lazy parts, cold caches and all."""
-        kernel, tensors = self._ready()
-        seconds = first_run(kernel, tensors)
+        """Call it once and time that: lazy parts, cold caches and all."""
+        seconds = self._ready().call()
         self._settle()
         return {"seconds": seconds}
 
     def time(self, calls: int, samples: int, flush_mb: int) -> dict[str, Any]:
-        """Time the kernel with TVM's own evaluator, after one call that does not count.
+        """Time it with TVM's own evaluator, after one call that does not count.
 
         Args:
             calls: Calls a sample.
@@ -103,25 +97,28 @@ class Candidate:
         Returns:
             Mean seconds per call, one entry a sample.
         """
-        kernel, tensors = self._ready()
+        compiled = self._ready()
         if not self._called and self._cores:
-            first_run(kernel, tensors)
+            compiled.call()
         self._settle()
-        flush_bytes = flush_mb * 1_000_000
-        return {"seconds": evaluate(kernel, tensors, calls, samples, flush_bytes=flush_bytes)}
+        return {"seconds": compiled.time(calls, samples, flush_mb * 1_000_000)}
 
     def check(self) -> dict[str, Any]:
-        """Compare what the kernel wrote with the reference; `wrong` is empty if it agrees."""
-        assert self._arguments is not None
-        wrong = self._arguments.damage()
+        """Compare what it wrote with the reference; `wrong` is empty if it agrees."""
+        compiled = self._ready()
+        wrong = compiled.damage()
         if not wrong and self._check is not None:
-            wrong = mismatch(self._arguments.output, self._check)
+            wrong = mismatch(compiled.output(), self._check)
         return {"wrong": wrong}
 
-    def _ready(self) -> tuple[Module, Sequence[NDArray[np.generic]]]:
-        assert self._kernel is not None
-        assert self._arguments is not None
-        return self._kernel, self._arguments.arrays
+    def output(self) -> dict[str, Any]:
+        """What it wrote, as raw bytes."""
+        array = self._ready().output()
+        return {"dtype": str(array.dtype), "shape": array.shape, "payload": array.tobytes()}
+
+    def _ready(self) -> Compiled:
+        assert self._compiled is not None
+        return self._compiled
 
     def _settle(self) -> None:
         """After a first call, when TVM's threads exist, give each a core of its own."""
@@ -129,56 +126,6 @@ class Candidate:
             for place, thread in enumerate(sorted(map(int, os.listdir("/proc/self/task")))):
                 os.sched_setaffinity(thread, {self._cores[place % len(self._cores)]})
         self._called = True
-
-
-def compile_module(mod: IRModule, target: Target) -> Module:
-    """Compile a module in memory, all the way to machine code.
-
-    Does what MetaSchedule's `default_build` does, less the import of all tensor intrinsics: a
-    tensorized schedule carries the intrinsic's body already.
-    """
-    from tvm.driver import build
-    from tvm.s_tir.transform import RemoveWeightLayoutRewriteBlock
-
-    kernel = build(RemoveWeightLayoutRewriteBlock(skip_tensor_rewrite=True)(mod), target=target)
-    # Machine code is made when a function is first looked up.
-    kernel[_ENTRY]
-    return kernel
-
-
-def first_run(kernel: Module, arrays: Sequence[NDArray[np.generic]]) -> float:
-    """Call a kernel once; seconds it took."""
-    from tvm.runtime import from_dlpack
-
-    function, tensors = kernel[_ENTRY], [from_dlpack(array) for array in arrays]
-    started = time.perf_counter()
-    function(*tensors)
-    return time.perf_counter() - started
-
-
-def evaluate(
-    kernel: Module,
-    arrays: Sequence[NDArray[np.generic]],
-    number: int,
-    repeat: int,
-    *,
-    flush_bytes: int,
-) -> list[float]:
-    """TVM's time evaluator: one call, then `repeat` times the mean of `number` calls.
-
-    The Python around it (`Module.time_evaluator`) is left out, since it also computes a
-    summary with NumPy, which takes longer than many a kernel.
-    """
-    import tvm
-    from tvm.runtime import from_dlpack
-
-    device = tvm.cpu()
-    evaluator = tvm.get_global_func("runtime.RPCTimeEvaluator")(
-        kernel, _ENTRY, device.dlpack_device_type(), device.index,
-        number, repeat, 0, 1, 0, 1, flush_bytes, "",
-    )  # fmt: skip
-    blob = evaluator(*(from_dlpack(array) for array in arrays))
-    return list(struct.unpack(f"@{repeat}d", blob))
 
 
 def first_line(error: Exception) -> str:

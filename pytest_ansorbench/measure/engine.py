@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from multiprocessing.connection import wait
 from types import TracebackType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pytest_ansorbench.measure.check import dump_check
 from pytest_ansorbench.measure.fork_server import ForkServer, ServerDied, WorkerError
@@ -19,6 +19,7 @@ from pytest_ansorbench.measure.kernel import (
     KernelDied,
     KernelError,
     KernelTimeout,
+    Program,
     Shapes,
     WrongOutput,
 )
@@ -28,6 +29,7 @@ from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.records import TrialStatus
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from tvm import IRModule
     from tvm.s_tir.meta_schedule.arg_info import ArgInfo
     from tvm.target import Target
@@ -46,6 +48,10 @@ _RUN_STATUS: Final[Mapping[type[Exception], TrialStatus]] = {
     KernelTimeout: "run-timeout",
     WrongOutput: "wrong-result",
 }
+
+
+class UntunedError(RuntimeError):
+    """A program that cannot be compiled or run even as it is; the message says why."""
 
 
 class Engine:
@@ -120,7 +126,7 @@ class Engine:
         Raises:
             WorkerError: The fork server died and cannot be started again.
         """
-        return self._build([self._serialize(mod).encode() for mod in mods], check)
+        return self._build([self._program(mod) for mod in mods], check)
 
     def run(
         self,
@@ -183,22 +189,90 @@ class Engine:
             WorkerError: The fork server died and cannot be started again.
         """
         present = [winner for winner in winners if winner is not None]
-        programs = [self._serialize(mod).encode() for mod, _ in present]
+        programs = [self._program(mod) for mod, _ in present]
         shapes = [_shapes(args_info) for _, args_info in present]
-        while True:
-            built = self._build(programs, check)
-            try:
-                in_order = iter(self._take_turns(built, shapes, samples))
-            except ServerDied:
-                self._restart()
-            else:
-                return [None if winner is None else next(in_order) for winner in winners]
+        in_order = iter(self._remeasure(programs, shapes, check, samples))
+        return [None if winner is None else next(in_order) for winner in winners]
+
+    def remeasure_networks(
+        self, programs: Sequence[IRModule], check: Check, *, samples: int
+    ) -> list[Measured]:
+        """Measure whole networks against each other, as `remeasure` does with kernels.
+
+        Args:
+            programs: Fused Relax modules with their functions scheduled, one an arm.
+            check: Their arguments and expected output.
+            samples: Samples a network.
+
+        Returns:
+            One outcome per program, in order.
+
+        Raises:
+            WorkerError: The fork server died and cannot be started again.
+        """
+        networks = [self._network(program) for program in programs]
+        return self._remeasure(networks, [()] * len(networks), check, samples)
+
+    def output_of_kernel(
+        self, mod: IRModule, args_info: Sequence[ArgInfo], check: Check
+    ) -> NDArray[Any]:
+        """Compile a kernel as it is, call it once on a check's inputs, and return its output.
+
+        Raises:
+            UntunedError: It cannot be compiled or run.
+            WorkerError: The fork server died and cannot be started again.
+        """
+        return self._output(self._program(mod), _shapes(args_info), check)
+
+    def output_of_network(self, program: IRModule, check: Check) -> NDArray[Any]:
+        """`output_of_kernel` for a fused Relax module."""
+        return self._output(self._network(program), (), check)
 
     def close(self) -> None:
         """End all processes."""
         self._server.close()
 
-    def _build(self, programs: Sequence[bytes], check: Check | None) -> list[Built]:
+    def _program(self, mod: IRModule) -> Program:
+        return Program(self._serialize(mod).encode())
+
+    def _network(self, program: IRModule) -> Program:
+        functions = len(program.get_global_vars())
+        return Program(self._serialize(program).encode(), "network", functions)
+
+    def _output(self, program: Program, shapes: Shapes, check: Check) -> NDArray[Any]:
+        while True:
+            [built] = self._build([program], check)
+            kernel = built.kernel
+            if kernel is None:
+                raise UntunedError(f"{built.status}: {built.error}")
+            kernel.allow(self._settings.run_timeout_s)
+            try:
+                kernel.make_arguments(shapes)
+                kernel.first_call()
+                output = kernel.output()
+                kernel.end()
+            except ServerDied:
+                self._restart()
+            except (KernelError, KernelTimeout, KernelDied) as failure:
+                raise UntunedError(str(failure) or kernel.end().cause) from None
+            else:
+                return output
+
+    def _remeasure(
+        self,
+        programs: Sequence[Program],
+        shapes: Sequence[Shapes],
+        check: Check | None,
+        samples: int,
+    ) -> list[Measured]:
+        while True:
+            built = self._build(programs, check)
+            try:
+                return self._take_turns(built, shapes, samples)
+            except ServerDied:
+                self._restart()
+
+    def _build(self, programs: Sequence[Program], check: Check | None) -> list[Built]:
         waiting = deque(range(len(programs)))
         busy: dict[Kernel, tuple[int, float]] = {}
         outcomes: dict[int, Built] = {}
@@ -219,7 +293,7 @@ class Engine:
                 self._restart()
         return [outcomes[job] for job in range(len(programs))]
 
-    def _begin_build(self, program: bytes, check: Check | None) -> Kernel:
+    def _begin_build(self, program: Program, check: Check | None) -> Kernel:
         if check is not self._loaded:
             self._server.load(b"" if check is None else dump_check(check))
             self._loaded = check

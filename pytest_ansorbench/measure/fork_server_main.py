@@ -22,15 +22,15 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from pytest_ansorbench.measure.arguments import aligned
-from pytest_ansorbench.measure.candidate import (
-    Candidate,
-    compile_module,
-    evaluate,
-    first_line,
-    first_run,
-)
+from pytest_ansorbench.measure.candidate import Candidate, first_line
 from pytest_ansorbench.measure.channel import Channel, ChannelClosed
 from pytest_ansorbench.measure.check import load_check
+from pytest_ansorbench.measure.compiled import (
+    KERNEL_ENTRY,
+    compile_module,
+    evaluate,
+    first_run,
+)
 from pytest_ansorbench.measure.fork_server import anonymous_file, last_words
 from pytest_ansorbench.workloads.case import Check
 
@@ -84,8 +84,8 @@ def warm_up() -> None:
     module = tvm.IRModule({"main": increment.with_attr("global_symbol", "main")})
     kernel = compile_module(module, tvm.target.Target("llvm"))
     arrays = [aligned(np.zeros(1, np.float32)) for _ in range(2)]
-    first_run(kernel, arrays)
-    evaluate(kernel, arrays, 1, 1, flush_bytes=0)
+    first_run(kernel, KERNEL_ENTRY, arrays)
+    evaluate(kernel, KERNEL_ENTRY, arrays, 1, 1, flush_bytes=0)
 
 
 class _Server:

@@ -5,12 +5,17 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from multiprocessing.connection import wait
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
 
 from pytest_ansorbench.measure.channel import ChannelClosed
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from pytest_ansorbench.measure.fork_server import Child, Ended
     from pytest_ansorbench.workloads.case import Check
 
@@ -35,23 +40,38 @@ class WrongOutput(Exception):
 Shapes = Sequence[tuple[str, Sequence[int]]]
 
 
+@dataclass(frozen=True)
+class Program:
+    """What a process compiles.
+
+    Attributes:
+        text: The module as TVM's JSON.
+        kind: Whether it is a kernel or a network.
+        functions: How many functions it has; so many times as long may it take.
+    """
+
+    text: bytes
+    kind: Literal["kernel", "network"] = "kernel"
+    functions: int = 1
+
+
 class Kernel:
     """One candidate in its process, which ends with `end`.
 
     Attributes:
         child: The process.
-        program: The scheduled module as TVM's JSON, should it have to be compiled again.
+        program: What it compiles, should that have to be done again.
         check: Inputs and expected output, if known.
     """
 
     def __init__(
-        self, child: Child, program: bytes, check: Check | None, *, flush_cache_mb: int
+        self, child: Child, program: Program, check: Check | None, *, flush_cache_mb: int
     ) -> None:
         """Take charge of a process that has been forked for this candidate.
 
         Args:
             child: The process.
-            program: The scheduled module as TVM's JSON.
+            program: What to compile.
             check: Inputs and expected output that the process was forked with.
             flush_cache_mb: Megabytes to copy before each sample; 0 for warm caches.
         """
@@ -64,13 +84,14 @@ class Kernel:
     def begin_build(self, target: str, timeout_s: float) -> None:
         """Ask for the compilation; `receive` gives the reply."""
         self.allow(timeout_s)
+        request = {"op": "build", "kind": self.program.kind, "target": target}
         with contextlib.suppress(KernelDied):  # `receive` will find that out
-            self._send({"op": "build", "target": target}, self.program)
+            self._send(request, self.program.text)
 
     def allow(self, timeout_s: float) -> None:
-        """Give it this many seconds from now."""
-        self._timeout_s = timeout_s
-        self._deadline_s = time.monotonic() + timeout_s
+        """Give it this many seconds from now for each of its functions."""
+        self._timeout_s = timeout_s * self.program.functions
+        self._deadline_s = time.monotonic() + self._timeout_s
 
     @property
     def patience_s(self) -> float:
@@ -78,7 +99,7 @@ class Kernel:
         return max(0.0, self._deadline_s - time.monotonic())
 
     def make_arguments(self, shapes: Shapes) -> None:
-        """Make the arrays it is called with."""
+        """Make the arrays it is called with; a network has those of its check."""
         self._request({"op": "arguments", "shapes": shapes})
 
     def first_call(self) -> float:
@@ -100,6 +121,12 @@ class Kernel:
         if wrong := self._request({"op": "check"})["wrong"]:
             raise WrongOutput(wrong)
 
+    def output(self) -> NDArray[Any]:
+        """What its last call wrote."""
+        self._send({"op": "output"})
+        reply, payload = self._receive()
+        return np.frombuffer(payload, reply["dtype"]).reshape(reply["shape"])
+
     def receive(self) -> dict[str, Any]:
         """Wait for the reply to the last request.
 
@@ -108,16 +135,7 @@ class Kernel:
             KernelDied: Its process ended instead.
             KernelTimeout: Its time was up; it was killed.
         """
-        if not wait([self.child.channel.fileno()], self.patience_s):
-            self.child.kill()
-            raise KernelTimeout(f"no result after {self._timeout_s:g} s")
-        try:
-            reply, _ = self.child.channel.receive()
-        except ChannelClosed:
-            raise KernelDied from None
-        if "error" in reply:
-            raise KernelError(reply["error"])
-        return reply
+        return self._receive()[0]
 
     def end(self) -> Ended:
         """End its process.
@@ -126,6 +144,18 @@ class Kernel:
             ServerDied: The fork server died, and so did this process.
         """
         return self.child.bury()
+
+    def _receive(self) -> tuple[dict[str, Any], bytes]:
+        if not wait([self.child.channel.fileno()], self.patience_s):
+            self.child.kill()
+            raise KernelTimeout(f"no result after {self._timeout_s:g} s")
+        try:
+            reply, payload = self.child.channel.receive()
+        except ChannelClosed:
+            raise KernelDied from None
+        if "error" in reply:
+            raise KernelError(reply["error"])
+        return reply, payload
 
     def _request(self, message: dict[str, Any]) -> dict[str, Any]:
         self._send(message)

@@ -68,17 +68,27 @@ OPTIONS: Final = (
     Option(
         "trials",
         "trials",
-        values.whole_number(1, 128),
-        "trials of one run (default: 128)",
-        "N",
+        values.trials,
+        "trials of one run, or e.g. 16/task for so many times the number of a network's tasks "
+        "(default: 128)",
+        "N[/task]",
         per_test=True,
     ),
     Option(
         "round_trials",
         "round",
         values.whole_number(1, 16),
-        "trials of one round (default: 64, or an eighth of a smaller budget)",
+        "trials of one round (default: 64, or an eighth of a task's share if that is less)",
         "N",
+        per_test=True,
+    ),
+    Option(
+        "scheduler",
+        "scheduler",
+        values.choice("gradient", "round-robin"),
+        "which task of a network comes next: that from which most is expected, or each in turn "
+        "(default: gradient)",
+        "NAME",
         per_test=True,
     ),
     Option(

@@ -74,12 +74,10 @@ def resolve(config: pytest.Config, marker: Mapping[str, Any] | None = None) -> S
         if value is not None:
             values[option.setting] = _parsed(option, source, value)
     settings = Settings(**values)
-    if settings.trials < settings.trials_per_round:
-        raise SettingError(
-            f"bad --ansor-trials {settings.trials}: expected at least one round of "
-            f"{settings.trials_per_round}, e.g. {settings.trials_per_round}; "
-            f"or make rounds smaller with --ansor-round"
-        )
+    try:
+        settings.budget.check(tasks=1)
+    except ValueError as error:
+        raise SettingError(str(error)) from None
     return settings
 
 

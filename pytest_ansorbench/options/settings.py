@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Literal
+
+from pytest_ansorbench.budget import Budget, Trials
 
 CheckScope = Literal["winners", "all"]
 
-#: MetaSchedule's own `num_trials_per_iter`.
-STOCK_ROUND_TRIALS: Final = 64
-#: Rounds that a small budget is divided into, so that every strategy gets to learn.
-ROUNDS_OF_SMALL_BUDGET: Final = 8
-
 Order = Literal["interleaved", "sequential"]
+Scheduler = Literal["gradient", "round-robin"]
 
 
 @dataclass(frozen=True)
@@ -24,7 +22,8 @@ class Settings:
         strategies: Names of the arms; the first is the reference.
         cases: Ids of the cases to run; empty for all that were collected.
         trials: Trials of one run.
-        round_trials: Trials of one round; None for 64, or an eighth of a smaller budget.
+        round_trials: Trials of one round; None for what `Budget` makes of it.
+        scheduler: How rounds are shared out among the tasks of a network.
         repeats: Runs of each strategy, each with a seed of its own.
         seed: Seed of the first repeat; the others count up from it.
         order: Whether arms take turns by rounds or by whole runs.
@@ -61,8 +60,9 @@ class Settings:
 
     strategies: tuple[str, ...] = ("default", "optimized")
     cases: tuple[str, ...] = ()
-    trials: int = 128
+    trials: Trials = Trials(128)
     round_trials: int | None = None
+    scheduler: Scheduler = "gradient"
     repeats: int = 5
     seed: int = 0
     order: Order = "interleaved"
@@ -97,18 +97,18 @@ class Settings:
     replay: tuple[Path, ...] = ()
 
     @property
-    def trials_per_round(self) -> int:
-        """Trials of one round, with the default worked out."""
-        if self.round_trials is not None:
-            return self.round_trials
-        return min(STOCK_ROUND_TRIALS, max(1, self.trials // ROUNDS_OF_SMALL_BUDGET))
+    def budget(self) -> Budget:
+        """Trials of a run and of a round."""
+        return Budget(self.trials, self.round_trials)
 
     def to_json(self) -> dict[str, Any]:
         """The settings as JSON values, for the record."""
-        return {key: _json_value(value) for key, value in asdict(self).items()}
+        return {each.name: _json_value(getattr(self, each.name)) for each in fields(self)}
 
 
 def _json_value(value: Any) -> Any:
     if isinstance(value, Path):
         return value.as_posix()
+    if isinstance(value, Trials):
+        return str(value) if value.per_task else value.number
     return [_json_value(each) for each in value] if isinstance(value, tuple) else value

@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from pytest_ansorbench.budget import Trials
+
 
 def words(value: object) -> tuple[str, ...]:
     """Different names, separated by commas or in a list."""
@@ -36,6 +38,13 @@ def whole_number(least: int, example: int) -> Callable[[object], int]:
         return parsed
 
     return parse
+
+
+def trials(value: object) -> Trials:
+    """A number of trials, in all or for each task."""
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise ValueError("expected a whole number of at least 1, e.g. 128, or e.g. 16/task")
+    return Trials.parse(str(value))
 
 
 def cores(value: object) -> tuple[int, ...]:

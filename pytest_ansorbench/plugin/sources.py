@@ -8,9 +8,16 @@ from typing import Any, Protocol
 
 import pytest
 
-from pytest_ansorbench.bench import MissingRunsError, Plan, Progress, Replay, Session
+from pytest_ansorbench.bench import (
+    MissingRunsError,
+    Plan,
+    Progress,
+    Replay,
+    Session,
+    UnsupportedCaseError,
+)
 from pytest_ansorbench.environment import ToolchainError
-from pytest_ansorbench.measure import EngineSettings, WorkerError
+from pytest_ansorbench.measure import EngineSettings, UntunedError, WorkerError
 from pytest_ansorbench.options import Settings
 from pytest_ansorbench.plugin.usage import usage
 from pytest_ansorbench.records import CaseResult, Result
@@ -166,7 +173,9 @@ class _Live:
             )
         except WorkerError as error:
             pytest.fail(f"the measurement engine gave up: {error}", pytrace=False)
-        except (BadModel, ResumeError, StorageError) as error:
+        except UntunedError as error:
+            pytest.fail(f"{case.id} does not work even untuned: {error}", pytrace=False)
+        except (BadModel, ResumeError, StorageError, UnsupportedCaseError) as error:
             pytest.fail(str(error), pytrace=False)
 
     def adopt(self, results: Sequence[CaseResult]) -> None:
@@ -242,11 +251,11 @@ class _Replayed:
 def plan_of(settings: Settings, family: int) -> Plan:
     """The settings of one test as the bench takes them."""
     return Plan(
-        trials=settings.trials,
-        round_trials=settings.trials_per_round,
+        budget=settings.budget,
         repeats=settings.repeats,
         seed=settings.seed,
         order=settings.order,
+        scheduler=settings.scheduler,
         final_samples=settings.final_samples,
         rules=Rules.from_settings(settings.to_json()),
         limits=Limits(settings.max_search_ratio, settings.min_throughput_ratio),

@@ -43,12 +43,20 @@ class LiveLine:
 
 def line(standing: Standing) -> str:
     """Where things stand, in one line: case, strategy, trials, best so far, time left."""
-    best = f"{standing.best_gflops:.1f} GFLOP/s" if standing.best_gflops else "no valid trial"
+    task = f"  task {standing.task}" if standing.task else ""
     return (
         f"{standing.case}  {standing.strategy}  repeat {standing.repeat}/{standing.repeats}  "
-        f"trial {standing.run_trials}/{standing.budget_trials}  best {best}  "
+        f"trial {standing.run_trials}/{standing.budget_trials}{task}  best {_best(standing)}  "
         f"{_duration(standing.remaining_s)} left"
     )
+
+
+def _best(standing: Standing) -> str:
+    if standing.estimated_s is not None:
+        return f"{1e3 * standing.estimated_s:.2f} ms by estimate"
+    if standing.task:
+        return "unknown, some task has no valid trial"
+    return f"{standing.best_gflops:.1f} GFLOP/s" if standing.best_gflops else "no valid trial"
 
 
 def _duration(seconds: float) -> str:

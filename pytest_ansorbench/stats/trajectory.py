@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -41,7 +42,7 @@ class Trajectory:
 
     Attributes:
         run: The run.
-        latency_s: Best latency so far after each improvement, falling, shape (k,).
+        latency_s: Best latency of the case so far after each improvement, falling, shape (k,).
         search_s: Search time at each improvement, and last that of the whole run, shape (k + 1,).
         trials: Trials until and with each improvement, and last all of them, shape (k + 1,).
         final_s: Latency of the winner, measured again; infinity if there is none.
@@ -57,18 +58,13 @@ class Trajectory:
     def of(cls, run: Run) -> Trajectory:
         """Read a run."""
         trials = run.trials
-        # The median of one sample is that sample, and almost all have one; a report of a million
-        # trials spends half of its time here.
-        latencies = [
-            samples[0] if len(samples := trial.latencies_s) == 1 else trial.latency_s or math.inf
-            for trial in trials
-        ]
-        best_s = np.minimum.accumulate([math.inf, *latencies])
-        improved = [trials[i] for i in np.flatnonzero(best_s[1:] < best_s[:-1])]
+        best_s = np.minimum.accumulate([math.inf, *_latencies(run)])
+        at = np.flatnonzero(best_s[1:] < best_s[:-1])
+        improved = [trials[i] for i in at]
         final_s = run.final.latency_s if run.final else None
         return cls(
             run=run,
-            latency_s=np.array([trial.latency_s for trial in improved], dtype=float),
+            latency_s=best_s[1:][at],
             search_s=np.array([*(trial.search_s for trial in improved), run.search_s]),
             trials=np.array([*(trial.index + 1.0 for trial in improved), len(trials)]),
             final_s=math.inf if final_s is None else final_s,
@@ -108,3 +104,37 @@ class Trajectory:
         """Index of the first improvement that reaches each target; k if none does."""
         fast_enough = np.searchsorted(self.latency_s[::-1], targets_s, side="right")
         return len(self.latency_s) - fast_enough
+
+
+def _latencies(run: Run) -> Sequence[float]:
+    """What each trial says of the case: its latency, or what it makes of the network's estimate.
+
+    Infinity where it says nothing: for a failed trial, and while a task has no valid trial.
+    """
+    # The median of one sample is that sample, and almost all have one; a report of a million
+    # trials spends half of its time here.
+    latencies = [
+        samples[0] if len(samples := trial.latencies_s) == 1 else trial.latency_s or math.inf
+        for trial in run.trials
+    ]
+    if len(run.tasks) == 1:
+        return latencies if run.tasks[0].weight == 1 else np.array(latencies) * run.tasks[0].weight
+    return _estimates(run, latencies)
+
+
+def _estimates(run: Run, latencies: Sequence[float]) -> Sequence[float]:
+    """Sum over the tasks of weight times best latency, after each trial."""
+    task_of_round = [each.task for each in run.rounds]
+    weights = [task.weight for task in run.tasks]
+    best = [math.inf] * len(weights)
+    estimates = []
+    total, unknown = 0.0, len(weights)
+    for trial, latency_s in zip(run.trials, latencies, strict=True):
+        task = task_of_round[trial.round - 1]
+        if latency_s < best[task]:
+            unknown -= math.isinf(best[task])
+            best[task] = latency_s
+            # Added up anew, since differences would add up their rounding errors.
+            total = math.fsum(w * b for w, b in zip(weights, best, strict=True) if b < math.inf)
+        estimates.append(math.inf if unknown else total)
+    return estimates

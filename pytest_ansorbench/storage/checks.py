@@ -53,9 +53,20 @@ def _check_case(case: CaseResult, where: str) -> None:
 def _check_run(run: Run, where: str) -> None:
     if not 1 <= run.flops <= _MOST_FLOPS:
         raise CodecError(f"{where}.flops", run.flops, f"from 1 to {_MOST_FLOPS:.0e}")
+    if not run.tasks:
+        raise CodecError(f"{where}.tasks", run.tasks, "at least one task")
+    for index, task in enumerate(run.tasks):
+        if not 1 <= task.weight <= _MOST_CALLS:
+            at = f"{where}.tasks[{index}].weight"
+            raise CodecError(at, task.weight, f"from 1 to {_MOST_CALLS:.0e}")
     for index, each in enumerate(run.rounds):
+        if not 0 <= each.task < len(run.tasks):
+            at = f"{where}.rounds[{index}].task"
+            raise CodecError(at, each.task, f"one of the run's {len(run.tasks)} tasks, from 0")
         for phase in ("propose_s", "build_s", "run_s", "learn_s"):
             _check_seconds(getattr(each, phase), f"{where}.rounds[{index}].{phase}")
+    if len(run.tasks) > 1:
+        _check_rounds(run, where)
     for index, trial in enumerate(() if _all_fit(run.trials) else run.trials):
         _check_seconds(trial.search_s, f"{where}.trials[{index}].search_s")
         if not _samples_fit(trial):
@@ -64,6 +75,14 @@ def _check_run(run: Run, where: str) -> None:
     if run.final is not None and not _samples_fit(run.final):
         at = f"{where}.final.latencies_s"
         raise CodecError(at, run.final.latencies_s, _expected_samples(run.final))
+
+
+def _check_rounds(run: Run, where: str) -> None:
+    """A trial's round says which task it is of."""
+    for index, trial in enumerate(run.trials):
+        if not 1 <= trial.round <= len(run.rounds):
+            expected = f"one of the run's {len(run.rounds)} rounds, from 1"
+            raise CodecError(f"{where}.trials[{index}].round", trial.round, expected)
 
 
 def _check_seconds(seconds: float, where: str) -> None:
@@ -104,3 +123,4 @@ _MOST_SECONDS: Final = 1e9
 """Thirty years: nobody's search, and far from where sums overflow."""
 _LEAST_LATENCY_S: Final = 1e-12
 _MOST_FLOPS: Final = 10**24
+_MOST_CALLS: Final = 10**9

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
-from pytest_ansorbench.records import MachineState, Remeasurement, Round, Trial
+from pytest_ansorbench.records import MachineState, Remeasurement, Round, TaskRecord, Trial
 
-JOURNAL_VERSION: Final = 1
+JOURNAL_VERSION: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,8 @@ class CaseEntry:
         version: Hash of its programs.
         strategies: The arms, the reference first.
         control: The arm that is the reference over again; None if there is none.
-        flops: Floating-point operations of one kernel call.
+        flops: Floating-point operations of one execution.
+        tasks: What is tuned, without sketches, which may depend on the strategy.
         measured: Whatever else decides what is measured, by setting.
     """
 
@@ -51,6 +52,7 @@ class CaseEntry:
     strategies: tuple[str, ...]
     control: str | None
     flops: int
+    tasks: tuple[TaskRecord, ...]
     measured: Mapping[str, Any]
 
 
@@ -78,7 +80,7 @@ class SearchState:
         numpy_state: State of the run's private NumPy generator, 2,496 bytes in base64, and
             its position.
         numpy_position: The generator's position in that state.
-        rng: State of the proposer's own generator.
+        rng: State of the generator that the task's proposer has of its own.
     """
 
     candidates: str
@@ -95,10 +97,10 @@ class RoundEntry:
         label: The case's label.
         seed: The repeat's seed.
         strategy: The arm.
-        sketches: Fingerprints of the run's design space.
+        sketches: Fingerprints of the design space of the round's task.
         round: The round.
         trials: Its trials.
-        stopped: Why the run ended with this round, before its budget; empty if it did not.
+        stopped: Why the search of its task ended with this round; empty if it did not.
         state: How to go on from here.
     """
 

@@ -15,6 +15,7 @@ def upgrade(data: dict[str, Any]) -> None:
     Version 2 added per trial `build_s`, `run_s` and `peak_memory_mb`, per round `restarts`,
     per run `before` and `after`. Version 3 added per gate `family` and `p_value`, per case
     `version`, `machine` and `control`, keeps machines by fingerprint and trials by column.
+    Version 4 has networks: a run's `sketches` became those of its only task, a round has `task`.
     Whatever does not look like a result is left for the codec to refuse.
 
     Args:
@@ -33,6 +34,13 @@ def upgrade(data: dict[str, Any]) -> None:
             run["trials"] = _by_column(run.get("trials"))
         for gate in _items(data, "cases", "verdicts", "gates"):
             gate.update(family=len(_items(data, "cases", "verdicts", "gates")), p_value=None)
+    if data["schema_version"] < 4:
+        for run in _items(data, "cases", "runs"):
+            if "sketches" in run:
+                task = {"name": run.get("case"), "weight": 1, "flops": run.get("flops")}
+                run["tasks"] = [{**task, "sketches": run.pop("sketches")}]
+            for each in _items(run, "rounds"):
+                each["task"] = 0
     data["schema_version"] = SCHEMA_VERSION
 
 

@@ -101,10 +101,10 @@ class Collector:
         """Search, and keep what the search knows."""
         witness = Witness(Evolution(population=128, generations=2, blind_generations=0))
         search = Search(
-            task,
+            case,
+            [task],
             Strategy("collect", witness, cost_model=XGBoostModel(self._effort.round_trials)),
             self._engine,
-            case=case.id,
             seed=self._seed,
             budget_trials=self._effort.trials,
             round_trials=self._effort.round_trials,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pytest_ansorbench.workloads.case import Check, Task
+from pytest_ansorbench.workloads.tolerance import tolerance
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,21 +63,10 @@ class Operator(abc.ABC):
         )
 
     def check(self) -> Check:
-        """Inputs, expected output and tolerance.
-
-        The tolerance is relative to the output's typical size (its root mean square), so that
-        it means the same for a softmax as for a convolution. It grows like a random walk: a
-        float32 sum of n random terms, added one after the other, is off by up to about
-        sqrt(n) * eps (see Higham, Accuracy and Stability of Numerical Algorithms, section
-        4.2). The worst of a few thousand outputs is off by 1.5 times that; allowed is 4 times.
-        A kernel that leaves out one term in a hundred is far outside.
-        """
+        """Inputs, expected output and tolerance; see `tolerance`."""
         inputs = self.inputs()
         expected = self.reference(*inputs)
-        tolerance = 4.0 * float(np.finfo(np.float32).eps) * self.reduction_length**0.5
-        size = float(np.sqrt(np.mean(np.square(expected, dtype=np.float64))))
-        # Exponentials and roots have an error of their own, however short the sum.
-        return Check(inputs, expected, rtol=max(tolerance, 1e-5), atol=tolerance * size)
+        return Check(inputs, expected, *tolerance(expected, self.reduction_length))
 
     def tasks(self) -> tuple[Task, ...]:
         """One task: the operator itself."""

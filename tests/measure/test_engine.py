@@ -264,8 +264,8 @@ def test_where_no_file_can_be_written_a_search_finishes_all_the_same():
         strategy = scripted(("fine", "crash"), ("fine",))
         with Engine(target) as engine:
             search = Search(
-                Doubling().tasks()[0], strategy, engine,
-                case="doubling", seed=0, budget_trials=3, round_trials=2,
+                Doubling(), Doubling().tasks(), strategy, engine,
+                seed=0, budget_trials=3, round_trials=2,
             )
             while not search.finished:
                 search.step()

@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from pytest_ansorbench.budget import Trials
 from pytest_ansorbench.options import OPTIONS, Settings
 
 
@@ -20,8 +21,8 @@ def test_every_setting_has_one_option_and_every_option_its_setting():
     ("trials", "per_round"), [(1, 1), (7, 1), (16, 2), (128, 16), (512, 64), (1000, 64)]
 )
 def test_a_round_is_64_or_an_eighth_of_a_smaller_budget(trials, per_round):
-    assert Settings(trials=trials).trials_per_round == per_round
-    assert Settings(trials=trials, round_trials=5).trials_per_round == 5
+    assert Settings(trials=Trials(trials)).budget.a_round(1) == per_round
+    assert Settings(trials=Trials(trials), round_trials=5).budget.a_round(1) == 5
 
 
 def test_settings_are_json():

@@ -28,6 +28,13 @@ def test_unknowns_are_named():
     assert text.endswith("? left")
 
 
+def test_a_network_names_its_task_and_its_estimated_latency():
+    standing = dataclasses.replace(STANDING, task="2/23 fused_conv2d", estimated_s=0.0123)
+    assert "  task 2/23 fused_conv2d  best 12.30 ms by estimate  " in line(standing)
+    unknown = line(dataclasses.replace(standing, estimated_s=None))
+    assert "best unknown, some task has no valid trial" in unknown
+
+
 def test_the_line_is_rewritten_in_place_and_wiped():
     written: list[str] = []
     live = LiveLine(written.append)

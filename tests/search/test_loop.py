@@ -17,10 +17,10 @@ MATMUL = BatchMatmul(batch=1, m=16, n=16, k=16)
 
 def search(case, strategy, engine, *, trials, round_trials, seed=0, **options):
     return Search(
-        case.tasks()[0],
+        case,
+        case.tasks(),
         strategy,
         engine,
-        case=case.id,
         seed=seed,
         budget_trials=trials,
         round_trials=round_trials,
@@ -50,10 +50,11 @@ def test_every_shipped_strategy_spends_its_budget_on_valid_trials(engine, strate
     assert [trial.index for trial in run.trials] == list(range(6))
     assert [trial.round for trial in run.trials] == [1] * 4 + [2] * 2
     assert run.failed_trials == 0
-    assert len(run.sketches) == len(set(run.sketches)) == 3
+    [task] = run.tasks
+    assert len(task.sketches) == len(set(task.sketches)) == 3
     assert {trial.sketch for trial in run.trials} <= {0, 1, 2}
     assert [done for done, _ in heard] == list(range(1, 7))
-    assert heard[-1][1] == pytest.approx(run.flops / run.best.latency_s / 1e9)
+    assert heard[-1][1] == pytest.approx(run.flops / run.best_trials[0].latency_s / 1e9)
 
 
 def test_search_time_is_the_sum_of_the_phases_and_never_runs_back(engine):
@@ -89,7 +90,7 @@ def test_faulty_candidates_are_counted_and_the_search_goes_on(engine):
     ]
     assert all(bool(trial.error) == (trial.status != "ok") for trial in run.trials)
     assert run.failed_trials == 7
-    assert run.best.status == "ok"
+    assert run.best_trials[0].status == "ok"
     assert run.rounds[-1].decisions == {"learnt": 9, "valid": 2}
 
 
@@ -164,7 +165,7 @@ def test_empty_rounds_are_borne_with_five_times(engine):
 def test_a_run_without_a_valid_trial_has_no_winner(engine):
     each = search(Doubling(), scripted(("wrong",)), engine, trials=1, round_trials=1)
     finished(each)
-    assert each.winner is None
+    assert each.tasks[0].best is None
     assert each.best_gflops == 0
     final = each.final(None)
     assert (final.trial, final.status, final.latencies_s) == (None, "run-error", ())
@@ -173,7 +174,8 @@ def test_a_run_without_a_valid_trial_has_no_winner(engine):
 def test_the_winner_is_the_fastest_valid_trial(engine):
     each = search(Doubling(), scripted(("wrong", "fine")), engine, trials=2, round_trials=2)
     finished(each)
-    [outcome] = engine.remeasure([each.winner], Doubling().check(), samples=3)
+    best = each.tasks[0].best
+    [outcome] = engine.remeasure([(best.mod, best.args_info)], Doubling().check(), samples=3)
     final = each.final(outcome)
     assert (final.trial, final.status, len(final.latencies_s)) == (1, "ok", 3)
 

@@ -27,10 +27,10 @@ MATMUL = BatchMatmul(batch=1, m=16, n=16, k=16)
 
 def search(case, strategy, engine, *, trials, round_trials, resumed=()):
     return Search(
-        case.tasks()[0],
+        case,
+        case.tasks(),
         strategy,
         engine,
-        case=case.id,
         seed=3,
         budget_trials=trials,
         round_trials=round_trials,
@@ -65,20 +65,20 @@ def test_cost_model_measured_set_and_policies_are_rebuilt(engine, name):
     assert again.best_gflops == first.best_gflops
     assert again.search_s == pytest.approx(first.search_s)
     if name != "default":
-        choosers = [each._proposer._sketch_chooser for each in (first, again)]
+        choosers = [each.tasks[0]._proposer._sketch_chooser for each in (first, again)]
         assert choosers[1].decisions() == choosers[0].decisions()
     # The same questions have the same answers: the cost model is the same.
     asked = [c for entry in entries for c in unpack(entry.state.candidates, MATMUL.tasks()[0].mod)]
-    answers = [each._cost_model.predict(each._context, asked) for each in (first, again)]
+    answers = [each.tasks[0]._shared.cost_model.predict(each.tasks[0]._context, asked) for each in (first, again)]
     np.testing.assert_array_equal(*answers)
     assert len(set(answers[0])) > 1
     # Nothing is measured twice, though the best so far are the likeliest to be proposed.
-    measured = [c for entry in entries for c in unpack(entry.state.candidates, again._task.mod)]
+    measured = [c for entry in entries for c in unpack(entry.state.candidates, again.tasks[0].task.mod)]
     from tvm_ffi import structural_hash
 
     known = {structural_hash(each.sch.mod) for each in measured}
     [entry] = stepped(again, 1)
-    fresh = unpack(entry.state.candidates, again._task.mod)
+    fresh = unpack(entry.state.candidates, again.tasks[0].task.mod)
     assert len(fresh) == 6
     assert not known & {structural_hash(each.sch.mod) for each in fresh}
     assert again.finished
@@ -97,7 +97,7 @@ def test_without_a_journal_measured_programs_would_be_proposed_again(engine):
     strategy = dataclasses.replace(STRATEGIES["default"], proposer=Forgetful(**SMALL))
     entries = stepped(search(MATMUL, strategy, engine, trials=48, round_trials=16), 2)
     again = search(MATMUL, strategy, engine, trials=48, round_trials=16, resumed=entries)
-    mod = again._task.mod
+    mod = again.tasks[0].task.mod
     known = {
         structural_hash(each.sch.mod)
         for entry in entries
@@ -113,7 +113,7 @@ def test_random_numbers_go_on_where_they_were(engine):
     entries = stepped(first, 1)
     again = search(MATMUL, STRATEGIES["etc"], engine, trials=8, round_trials=4, resumed=entries)
     assert again._random_state.dump() == first._random_state.dump()
-    assert again._rng.bit_generator.state == first._rng.bit_generator.state
+    assert again.tasks[0]._rng.bit_generator.state == first.tasks[0]._rng.bit_generator.state
 
 
 def test_programs_without_a_trace_are_rebuilt_too(engine):
@@ -122,7 +122,7 @@ def test_programs_without_a_trace_are_rebuilt_too(engine):
     entries = stepped(first, 2)
     again = search(Doubling(), strategy, engine, trials=5, round_trials=2, resumed=entries)
     assert again.record() == first.record()
-    assert again.winner is not None
+    assert again.tasks[0].best is not None
 
 
 def test_a_run_that_had_stopped_stays_stopped(engine):
@@ -138,10 +138,10 @@ def test_candidates_are_packed_small_and_rebuilt_equal(engine):
     from tvm_ffi import structural_equal
 
     first = search(MATMUL, Registry().get("random"), engine, trials=16, round_trials=16)
-    candidates = list(first._proposer.propose(16))
+    candidates = list(first.tasks[0]._proposer.propose(16))
     text = pack(candidates)
     assert len(text) < 1000 * len(candidates)
-    for before, after in zip(candidates, unpack(text, first._task.mod), strict=True):
+    for before, after in zip(candidates, unpack(text, first.tasks[0].task.mod), strict=True):
         assert structural_equal(before.sch.mod, after.sch.mod)
         assert str(before.sch.trace) == str(after.sch.trace)
         assert list(map(str, before.args_info)) == list(map(str, after.args_info))

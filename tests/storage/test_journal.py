@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pytest_ansorbench.records import MachineState
+from pytest_ansorbench.records import MachineState, TaskRecord
 from pytest_ansorbench.storage import Journal, StorageError, list_journals, read_journal
 from pytest_ansorbench.storage.entries import (
     JOURNAL_VERSION,
@@ -30,7 +30,10 @@ from tests.synthetic import MACHINE, make_run
 
 QUIET = MachineState(0.0, 0.0, None, None)
 SESSION = SessionEntry(JOURNAL_VERSION, "2024-01-02T03:04:05+00:00", MACHINE, {}, {"trials": 4})
-CASE = CaseEntry("conv2d", "conv2d", "1", ("one",), None, 10, {"trials": 4, "round_trials": 2})
+TASK = TaskRecord("conv2d", 1, 10, ())
+CASE = CaseEntry(
+    "conv2d", "conv2d", "1", ("one",), None, 10, (TASK,), {"trials": 4, "round_trials": 2}
+)
 REPEAT = RepeatEntry("conv2d", 7, QUIET)
 RUN = make_run()
 ROUNDS = [
@@ -38,7 +41,7 @@ ROUNDS = [
         "conv2d",
         7,
         "one",
-        RUN.sketches,
+        RUN.tasks[0].sketches,
         RUN.rounds[index],
         RUN.trials[2 * index : 2 * index + 2],
         "",

@@ -67,10 +67,10 @@ class OneRule:
 
 def search(engine, proposer, *, trials=6, rounds=2, cost_model=EARLY, seed=0):
     return Search(
-        MATMUL.tasks()[0],
+        MATMUL,
+        MATMUL.tasks(),
         Strategy("mine", proposer=proposer, cost_model=cost_model),
         engine,
-        case=MATMUL.id,
         seed=seed,
         budget_trials=rounds * trials,
         round_trials=trials,
@@ -95,7 +95,7 @@ def test_a_uniform_policy_draws_from_every_sketch_and_never_twice_the_same(engin
 
     each = search(engine, Evolution(UniformSketches(), **SMALL))
     # Asked directly, without measuring: what is proposed again and again must stay new.
-    proposed = [candidate for _ in range(4) for candidate in each._proposer.propose(30)]
+    proposed = [candidate for _ in range(4) for candidate in each.tasks[0]._proposer.propose(30)]
     assert len(proposed) == 120
     assert len({structural_hash(candidate.sch.mod) for candidate in proposed}) == 120
     assert {each._sketch_index.of(candidate.sch) for candidate in proposed} == {0, 1, 2}
@@ -107,7 +107,7 @@ def test_equal_seeds_give_equal_proposals_whatever_the_threads_do(engine):
     def proposed(seed):
         each = search(engine, Evolution(**SMALL), seed=seed)
         with each._random_state.installed():
-            rounds = [each._proposer.propose(16) for _ in range(2)]
+            rounds = [each.tasks[0]._proposer.propose(16) for _ in range(2)]
         return [structural_hash(candidate.sch.mod) for batch in rounds for candidate in batch]
 
     assert proposed(3) == proposed(3)
@@ -150,7 +150,7 @@ def test_features_are_extracted_once_for_model_and_rules(engine):
     seen = []
     policy = OneRule("MutateTileSize", look=lambda features: seen.append(features()))
     each = search(engine, Evolution(rules=policy, **SMALL))
-    extractor = each._cost_model.extractor
+    extractor = each.tasks[0]._shared.cost_model.extractor
     each.step()
     seen.clear()
     extracted = []
@@ -163,7 +163,7 @@ def test_features_are_extracted_once_for_model_and_rules(engine):
 
     extractor._stock = Counting()
     with each._random_state.installed():
-        each._proposer.propose(8)
+        each.tasks[0]._proposer.propose(8)
     assert extracted == [len(features) for features in seen]
     assert len(extracted) == 1 + SMALL["generations"]
     # Survivors and the best measured programs are scored once.
@@ -186,11 +186,11 @@ def test_a_misleading_first_impression_is_corrected_in_what_is_proposed(engine):
     first_impression, truth = {0: 9.0, 1: 2.0, 2: 5.0}, {0: 1.0, 1: 2.0, 2: 5.0}
     mostly = []
     for turn in range(6):
-        candidates = each._proposer.propose(40)
+        candidates = each.tasks[0]._proposer.propose(40)
         sketches = [each._sketch_index.of(candidate.sch) for candidate in candidates]
         mostly.append(max(set(sketches), key=sketches.count))
         gflops = first_impression if turn == 0 else truth
-        each._proposer.learn(
+        each.tasks[0]._proposer.learn(
             [
                 Observation(candidate, RunnerResult([1e-3], None), sketch, gflops[sketch])
                 for candidate, sketch in zip(candidates, sketches, strict=True)
@@ -198,12 +198,12 @@ def test_a_misleading_first_impression_is_corrected_in_what_is_proposed(engine):
         )
     assert mostly[1] == 0
     assert mostly[4:] == [2, 2]
-    assert each._proposer.decisions()["committed_sketch"] == 2
+    assert each.tasks[0]._proposer.decisions()["committed_sketch"] == 2
 
 
 def test_a_space_of_which_nothing_valid_can_be_drawn_ends_the_run(engine):
     each = search(engine, Evolution(**SMALL))
-    each._proposer._maker.sample = lambda sketches, seeds: []
+    each.tasks[0]._proposer._maker.sample = lambda sketches, seeds: []
     assert finished(each).stopped == "the strategy proposes nothing more"
 
 

@@ -1,0 +1,87 @@
+"""How many trials a run may measure, and how many of them a round."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+#: MetaSchedule's own `num_trials_per_iter`.
+STOCK_ROUND_TRIALS: Final = 64
+#: Rounds that a task's share of a small budget is divided into, so that every strategy learns.
+ROUNDS_OF_SMALL_BUDGET: Final = 8
+
+_PER_TASK: Final = "/task"
+
+
+@dataclass(frozen=True)
+class Trials:
+    """A number of trials, in all or for each task of the case.
+
+    Attributes:
+        number: The number, at least 1.
+        per_task: Whether it is for each task.
+    """
+
+    number: int
+    per_task: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> Trials:
+        """Parse `128`, or `16/task` for 16 times the number of tasks.
+
+        Raises:
+            ValueError: It is neither.
+        """
+        word = text.strip()
+        digits = word.removesuffix(_PER_TASK).strip()
+        if not digits.isdecimal() or int(digits) < 1:
+            raise ValueError("expected a whole number of at least 1, e.g. 128, or e.g. 16/task")
+        return cls(int(digits), per_task=word.endswith(_PER_TASK))
+
+    def __str__(self) -> str:
+        """As `parse` reads it."""
+        return f"{self.number}{_PER_TASK if self.per_task else ''}"
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The trials of a run.
+
+    Attributes:
+        trials: How many.
+        round_trials: How many a round; None for 64, or an eighth of a task's share if that is less.
+    """
+
+    trials: Trials
+    round_trials: int | None = None
+
+    def in_all(self, tasks: int) -> int:
+        """Trials of a run over so many tasks."""
+        return self.trials.number * (tasks if self.trials.per_task else 1)
+
+    def a_round(self, tasks: int) -> int:
+        """Trials of a round, with the default worked out."""
+        if self.round_trials is not None:
+            return self.round_trials
+        share = self.in_all(tasks) // tasks // ROUNDS_OF_SMALL_BUDGET
+        return min(STOCK_ROUND_TRIALS, max(1, share))
+
+    def check(self, tasks: int) -> None:
+        """Refuse a budget that does not give every task a round.
+
+        Raises:
+            ValueError: It is too small; the message says what would do.
+        """
+        least = self.a_round(tasks) * tasks
+        if self.in_all(tasks) >= least:
+            return
+        what = f"a round of {self.a_round(tasks)}"
+        if tasks == 1:
+            raise ValueError(
+                f"bad --ansor-trials {self.trials}: expected at least {what}, e.g. {least}; or make "
+                "rounds smaller with --ansor-round"
+            )
+        raise ValueError(
+            f"bad --ansor-trials {self.trials}: expected at least {what} for each of {tasks} tasks, "
+            f"e.g. {least} or {self.a_round(tasks)}/task; or make rounds smaller with --ansor-round"
+        )

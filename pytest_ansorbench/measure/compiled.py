@@ -1,0 +1,201 @@
+"""What a child has compiled, and how it is called: a kernel, or a whole network."""
+
+from __future__ import annotations
+
+import struct
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from pytest_ansorbench.measure.arguments import Arguments, aligned
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from tvm import IRModule
+    from tvm.runtime import Module
+    from tvm.runtime.vm import VirtualMachine
+    from tvm.target import Target
+
+    from pytest_ansorbench.workloads.case import Check
+
+KERNEL_ENTRY: Final = "main"
+"""The function of a kernel's module."""
+_NETWORK_ENTRY: Final = "with_arguments"
+"""A network's `main`, bound to its arguments."""
+
+
+class Compiled(Protocol):
+    """Something compiled, which can be called once it has its arguments."""
+
+    def take(self, shapes: Sequence[tuple[str, Sequence[int]]], check: Check | None) -> None:
+        """Make its arguments.
+
+        Args:
+            shapes: Data type and shape of each, the inputs first, then the output.
+            check: Its inputs are used as they are; without, inputs are random.
+        """
+        ...
+
+    def call(self) -> float:
+        """Call it once; seconds that took."""
+        ...
+
+    def time(self, calls: int, samples: int, flush_bytes: int) -> list[float]:
+        """Call it once uncounted, then time `samples` times `calls` calls; seconds a call."""
+        ...
+
+    def output(self) -> NDArray[Any]:
+        """What its last call wrote."""
+        ...
+
+    def damage(self) -> str:
+        """What it wrote where it should not: one sentence, empty if nothing."""
+        ...
+
+
+class CompiledKernel:
+    """A kernel, which is given its output to write to."""
+
+    def __init__(self, mod: IRModule, target: Target) -> None:
+        """Compile a scheduled TensorIR module."""
+        self._module = compile_module(mod, target)
+        self._arguments: Arguments | None = None
+
+    def take(self, shapes: Sequence[tuple[str, Sequence[int]]], check: Check | None) -> None:
+        """See `Compiled`; the output lies between guards."""
+        self._arguments = Arguments(shapes, check)
+
+    def call(self) -> float:
+        """See `Compiled`."""
+        return first_run(self._module, KERNEL_ENTRY, self._ready().arrays)
+
+    def time(self, calls: int, samples: int, flush_bytes: int) -> list[float]:
+        """See `Compiled`."""
+        return evaluate(
+            self._module,
+            KERNEL_ENTRY,
+            self._ready().arrays,
+            calls,
+            samples,
+            flush_bytes=flush_bytes,
+        )
+
+    def output(self) -> NDArray[Any]:
+        """See `Compiled`."""
+        return self._ready().output
+
+    def damage(self) -> str:
+        """See `Compiled`."""
+        return self._ready().damage()
+
+    def _ready(self) -> Arguments:
+        assert self._arguments is not None
+        return self._arguments
+
+
+class CompiledNetwork:
+    """A Relax program on a virtual machine of its own, which allocates its output itself."""
+
+    def __init__(self, program: IRModule, target: Target) -> None:
+        """Compile a fused Relax module, whose functions may have been scheduled."""
+        self._machine = compile_program(program, target)
+
+    def take(self, shapes: Sequence[tuple[str, Sequence[int]]], check: Check | None) -> None:
+        """See `Compiled`; the arguments are the inputs of the check."""
+        from tvm.runtime import from_dlpack
+
+        assert check is not None
+        self._tensors = [from_dlpack(aligned(array)) for array in check.inputs]
+        self._machine.save_function("main", _NETWORK_ENTRY, *self._tensors)
+
+    def call(self) -> float:
+        """See `Compiled`."""
+        return first_run(self._machine.module, _NETWORK_ENTRY, ())
+
+    def time(self, calls: int, samples: int, flush_bytes: int) -> list[float]:
+        """See `Compiled`."""
+        return evaluate(
+            self._machine.module, _NETWORK_ENTRY, (), calls, samples, flush_bytes=flush_bytes
+        )
+
+    def output(self) -> NDArray[Any]:
+        """See `Compiled`; it is called for that once more."""
+        array: NDArray[Any] = self._machine.module[_NETWORK_ENTRY]().numpy()
+        return array
+
+    def damage(self) -> str:
+        """Nothing is known: all memory is the machine's own."""
+        return ""
+
+
+def compile_module(mod: IRModule, target: Target) -> Module:
+    """Compile a module in memory, all the way to machine code.
+
+    Does what MetaSchedule's `default_build` does, less the import of all tensor intrinsics: a
+    tensorized schedule carries the intrinsic's body already.
+    """
+    from tvm.driver import build
+    from tvm.s_tir.transform import RemoveWeightLayoutRewriteBlock
+
+    kernel = build(RemoveWeightLayoutRewriteBlock(skip_tensor_rewrite=True)(mod), target=target)
+    # Machine code is made when a function is first looked up.
+    kernel[KERNEL_ENTRY]
+    return kernel
+
+
+def compile_program(program: IRModule, target: Target) -> VirtualMachine:
+    """Compile a network in memory.
+
+    Does what `relax_integration.compile_relax` does once tuned functions are in their place.
+
+    Args:
+        program: A fused Relax module.
+        target: What to compile for.
+    """
+    import tvm
+    from tvm import relax
+    from tvm.relax.pipeline import dataflow_lower_passes, finalize_passes
+
+    passes = [*dataflow_lower_passes(target), *finalize_passes(target)]
+    with target, tvm.transform.PassContext(opt_level=3):
+        executable = relax.build(
+            program, target=target, relax_pipeline=tvm.transform.Sequential(passes)
+        )
+    return relax.VirtualMachine(executable, tvm.cpu())
+
+
+def first_run(module: Module, entry: str, arrays: Sequence[NDArray[np.generic]]) -> float:
+    """Call a function once; seconds it took."""
+    from tvm.runtime import from_dlpack
+
+    function, tensors = module[entry], [from_dlpack(array) for array in arrays]
+    started = time.perf_counter()
+    function(*tensors)
+    return time.perf_counter() - started
+
+
+def evaluate(
+    module: Module,
+    entry: str,
+    arrays: Sequence[NDArray[np.generic]],
+    number: int,
+    repeat: int,
+    *,
+    flush_bytes: int,
+) -> list[float]:
+    """TVM's time evaluator: one call, then `repeat` times the mean of `number` calls.
+
+    The Python around it (`Module.time_evaluator`) is left out, since it also computes a
+    summary with NumPy, which takes longer than many a kernel.
+    """
+    import tvm
+    from tvm.runtime import from_dlpack
+
+    device = tvm.cpu()
+    evaluator = tvm.get_global_func("runtime.RPCTimeEvaluator")(
+        module, entry, device.dlpack_device_type(), device.index,
+        number, repeat, 0, 1, 0, 1, flush_bytes, "",
+    )  # fmt: skip
+    blob = evaluator(*(from_dlpack(array) for array in arrays))
+    return list(struct.unpack(f"@{repeat}d", blob))

@@ -1,0 +1,81 @@
+"""What a program computes before it is tuned: the reference where there is no other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from pytest_ansorbench.workloads.case import Check, NetworkCase, Task
+from pytest_ansorbench.workloads.tolerance import tolerance
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from tvm import IRModule
+    from tvm.s_tir.meta_schedule.arg_info import ArgInfo
+
+    from pytest_ansorbench.measure.engine import Engine
+
+_NETWORK_TOLERANCE: Final = 1e-3
+"""Relative to the output's typical size. Rounding errors of dozens of layers add up, and come
+to a tenth of that; a layer that computes something else is far outside."""
+
+
+def task_check(engine: Engine, task: Task) -> Check | None:
+    """Have a task's untuned program say what it computes on random inputs.
+
+    Inputs are from [-1, 1), or from (0, 1] where negative ones lead to roots or logarithms that
+    are no numbers.
+
+    Args:
+        engine: Compiles and runs it.
+        task: A task without a check.
+
+    Returns:
+        The check; None if the outputs are not finite either way.
+
+    Raises:
+        UntunedError: The program cannot be compiled or run.
+        WorkerError: The engine is broken.
+    """
+    from tvm.s_tir.meta_schedule.arg_info import ArgInfo
+
+    args_info = list(ArgInfo.from_entry_func(task.mod, remove_preproc=True))
+    for low, high in ((-1.0, 1.0), (1.0, 0.0)):
+        inputs = _draw(args_info[:-1], low, high)
+        asked = Check(inputs, np.empty(0, np.float32), 0.0, 0.0)
+        expected = engine.output_of_kernel(task.mod, args_info, asked)
+        if np.isfinite(expected).all():
+            length = max(1, task.flops // (2 * max(1, expected.size)))
+            return Check(inputs, expected, *tolerance(expected, length))
+    return None
+
+
+def network_check(engine: Engine, case: NetworkCase, program: IRModule) -> Check:
+    """Have a network's untuned program say what it computes.
+
+    Args:
+        engine: Compiles and runs it.
+        case: Has the arguments.
+        program: Its program.
+
+    Raises:
+        UntunedError: The program cannot be compiled or run.
+        WorkerError: The engine is broken.
+    """
+    arguments = case.arguments()
+    asked = Check(arguments, np.empty(0, np.float32), 0.0, 0.0)
+    expected = engine.output_of_network(program, asked)
+    size = float(np.sqrt(np.mean(np.square(expected, dtype=np.float64))))
+    return Check(arguments, expected, _NETWORK_TOLERANCE, _NETWORK_TOLERANCE * size)
+
+
+def _draw(args_info: Sequence[ArgInfo], low: float, high: float) -> tuple[NDArray[Any], ...]:
+    """Random inputs, the same every time; whole numbers come out as 0, which indexes anything."""
+    rng = np.random.default_rng(0)
+    described = [info.as_json() for info in args_info]
+    return tuple(
+        rng.uniform(low, high, [int(extent) for extent in shape]).astype(str(dtype))
+        for _, dtype, shape in described
+    )

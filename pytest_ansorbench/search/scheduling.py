@@ -1,0 +1,119 @@
+"""Which task of a network a search turns to next."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, Protocol
+
+
+@dataclass(frozen=True)
+class TaskStanding:
+    """Where the search of one task stands.
+
+    Attributes:
+        weight: How often the case calls the task.
+        best_s: Best latency in seconds after each round it has had; infinity while no trial
+            was valid.
+        finished: Whether there is nothing left to search for.
+    """
+
+    weight: int
+    best_s: Sequence[float]
+    finished: bool
+
+
+Draw = Callable[[int], int]
+"""Draws a number from 0 to one less than its argument."""
+
+
+class TaskScheduler(Protocol):
+    """Chooses tasks by where they stand, and by nothing else, so that a resumed run goes on."""
+
+    def next_task(self, tasks: Sequence[TaskStanding], draw: Draw) -> int:
+        """The task for the next round.
+
+        Args:
+            tasks: All tasks, at least one of which is not finished.
+            draw: For a scheduler that leaves something to chance.
+
+        Returns:
+            Index of a task that is not finished.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class RoundRobin:
+    """Every task in its turn."""
+
+    def next_task(self, tasks: Sequence[TaskStanding], draw: Draw) -> int:
+        """The task with the fewest rounds, the first of equals."""
+        return min(_alive(tasks), key=lambda index: len(tasks[index].best_s))
+
+
+@dataclass(frozen=True)
+class GradientScheduler:
+    """The task from which most is to be expected for the whole, once each has had a round.
+
+    The expected gain of one more round on a task i with weight w, after t rounds with best
+    latencies g(1) to g(t), is
+
+        w * (alpha * (g(t - window) - g(t)) / window + (1 - alpha) * g(t) / t)
+
+    where the first term, what the last rounds gained, counts from round `window` + 1 on, and
+    the second is optimism: who has had few rounds may still get to zero. Ansor (Zheng et al.
+    2020, https://arxiv.org/abs/2006.06762, section 6.2 and appendix A) has a third term for
+    similar tasks, which MetaSchedule leaves out (src/s_tir/meta_schedule/task_scheduler/
+    gradient_based.cc); its parameters are the defaults here.
+
+    Attributes:
+        alpha: Weight of the past against optimism, in [0, 1].
+        window: Rounds over which the past is looked at, at least 1.
+    """
+
+    alpha: float = 0.2
+    window: int = 3
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.alpha <= 1.0:
+            raise ValueError(f"bad alpha {self.alpha!r}: expected a share from 0 to 1, e.g. 0.2")
+        if self.window < 1:
+            raise ValueError(f"bad window {self.window!r}: expected at least 1, e.g. 3")
+
+    def next_task(self, tasks: Sequence[TaskStanding], draw: Draw) -> int:
+        """A task without a round, else the one with the largest gain, else any of them."""
+        alive = _alive(tasks)
+        for index in alive:
+            if not tasks[index].best_s:
+                return index
+        gains = [self.expected_gain(tasks[index]) for index in alive]
+        if max(gains) == min(gains):
+            return alive[draw(len(alive))]
+        return alive[gains.index(max(gains))]
+
+    def expected_gain(self, task: TaskStanding) -> float:
+        """Seconds of the case's latency that one more round may save.
+
+        Minus infinity for a task without a valid trial: nothing is known of it.
+        """
+        rounds = len(task.best_s)
+        best_s = task.best_s[-1] if rounds else math.inf
+        if math.isinf(best_s):
+            return -math.inf
+        past_s = 0.0
+        if rounds > self.window:
+            past_s = (task.best_s[-1 - self.window] - best_s) / self.window
+        return task.weight * (self.alpha * past_s + (1.0 - self.alpha) * best_s / rounds)
+
+
+def _alive(tasks: Sequence[TaskStanding]) -> list[int]:
+    return [index for index, task in enumerate(tasks) if not task.finished]
+
+
+SCHEDULERS: Final[Mapping[str, TaskScheduler]] = MappingProxyType(
+    {"gradient": GradientScheduler(), "round-robin": RoundRobin()}
+)
+"""By name, as `--ansor-scheduler` takes it."""

@@ -1,0 +1,230 @@
+"""The search of one task, as far as it got: what it has learnt, and what it wants to try next."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from pytest_ansorbench.measure.outcomes import Measured
+from pytest_ansorbench.records import Trial
+from pytest_ansorbench.search.sketches import SketchIndex
+from pytest_ansorbench.strategies.strategy import Observation, Setup
+
+if TYPE_CHECKING:
+    from tvm import IRModule
+    from tvm.s_tir.meta_schedule.arg_info import ArgInfo
+    from tvm.s_tir.meta_schedule.cost_model import CostModel
+    from tvm.s_tir.meta_schedule.database import Database
+    from tvm.s_tir.meta_schedule.runner import RunnerResult
+    from tvm.s_tir.meta_schedule.search_strategy import MeasureCandidate
+    from tvm.target import Target
+
+    from pytest_ansorbench.strategies.strategy import Strategy
+    from pytest_ansorbench.workloads.case import Task
+
+#: The engine's own patience with rounds in which everything proposed was measured before.
+MAX_EMPTY_ROUNDS: Final = 5
+
+
+@dataclass(frozen=True)
+class Best:
+    """The fastest valid trial of a task so far, the earliest of equals.
+
+    Attributes:
+        index: Its place in the run.
+        latency_s: Its latency.
+        mod: Its program.
+        args_info: Its arguments.
+    """
+
+    index: int
+    latency_s: float
+    mod: IRModule
+    args_info: Sequence[ArgInfo]
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What the tasks of one run share, as in MetaSchedule's own tuning of a network.
+
+    Attributes:
+        target: What they are tuned for.
+        strategy: How.
+        database: Every trial of every task.
+        cost_model: Learns from all tasks; None if the strategy has none.
+        seed: Seed of everything random.
+        budget_trials: Trials of all tasks together.
+        round_trials: Trials a round.
+    """
+
+    target: Target
+    strategy: Strategy
+    database: Database
+    cost_model: CostModel | None
+    seed: int
+    budget_trials: int
+    round_trials: int
+
+
+class TaskSearch:
+    """One task of a run: its design space, its policies' state, its best program.
+
+    It knows neither clock nor engine; `Search` has these.
+
+    Attributes:
+        task: The task.
+        sketches: Tells its sketches apart.
+        stopped: Why it ended; empty if it did not.
+        best: The fastest valid trial; None if none is valid.
+        best_s: Best latency after each round; infinity while no trial was valid.
+        trials_done: Its trials so far.
+    """
+
+    def __init__(self, task: Task, shared: Shared, *, index: int, rounds_done: int) -> None:
+        """Generate the design space and start the strategy's proposer on it.
+
+        Args:
+            task: What to tune.
+            shared: What it shares with the other tasks of the run.
+            index: Its place among them.
+            rounds_done: Rounds that a resumed run has behind it.
+        """
+        from tvm.s_tir.meta_schedule import TuneContext
+
+        strategy, target = shared.strategy, shared.target
+        self.task = task
+        self.stopped = ""
+        self.best: Best | None = None
+        self.best_s: list[float] = []
+        self.trials_done = 0
+        self._shared = shared
+        self._empty_rounds = 0
+        self._context = TuneContext(
+            task.mod,
+            target=target,
+            space_generator=strategy.space(target),
+            task_name=task.name,
+            rand_state=_tvm_seed(shared.seed, index, rounds_done),
+        )
+        sketches = self._context.generate_design_space()
+        self.sketches = SketchIndex(sketches)
+        self._workload = shared.database.commit_workload(task.mod)
+        self._rng = np.random.default_rng((shared.seed, index))
+        self._proposer = strategy.proposer.start(
+            Setup(
+                context=self._context,
+                sketches=sketches,
+                database=shared.database,
+                cost_model=shared.cost_model,
+                budget_trials=shared.budget_trials,
+                round_trials=shared.round_trials,
+                rng=self._rng,
+            )
+        )
+
+    @property
+    def rng_state(self) -> Mapping[str, Any]:
+        """State of the proposer's own generator, which may be set."""
+        state: Mapping[str, Any] = self._rng.bit_generator.state
+        return state
+
+    @rng_state.setter
+    def rng_state(self, state: Mapping[str, Any]) -> None:
+        self._rng.bit_generator.state = state
+
+    @property
+    def gflops(self) -> float:
+        """Throughput of the best trial so far in GFLOP/s; 0 if none is valid."""
+        return self.task.flops / self.best.latency_s / 1e9 if self.best else 0.0
+
+    def propose(self, wanted: int) -> list[MeasureCandidate]:
+        """Candidates for the next round; none if there is nothing, or nothing more, to try."""
+        candidates = self._proposer.propose(wanted)
+        if candidates is None:
+            self.stopped = "the strategy proposes nothing more"
+        return list(candidates or [])[:wanted]
+
+    def recall(self, candidates: Sequence[MeasureCandidate]) -> None:
+        """Tell the proposer what it had proposed before the run was interrupted."""
+        self._proposer.recall(candidates)
+
+    def keep(self, trial: Trial, candidate: MeasureCandidate) -> None:
+        """Take note of a trial, and of its candidate if it is the best so far."""
+        self.trials_done += 1
+        latency_s = trial.latency_s
+        if latency_s is not None and (self.best is None or latency_s < self.best.latency_s):
+            self.best = Best(trial.index, latency_s, candidate.sch.mod, candidate.args_info)
+
+    def learn(
+        self,
+        candidates: Sequence[MeasureCandidate],
+        measured: Sequence[Measured],
+        trials: Sequence[Trial],
+    ) -> None:
+        """Update database, cost model and proposer, as MetaSchedule's callbacks do."""
+        results = [_runner_result(outcome) for outcome in measured]
+        self._commit(candidates, results)
+        runnable = [
+            i for i, outcome in enumerate(measured) if not outcome.status.startswith("build-")
+        ]
+        if self._shared.cost_model is not None and runnable:
+            self._shared.cost_model.update(
+                self._context, [candidates[i] for i in runnable], [results[i] for i in runnable]
+            )
+        self._proposer.learn(
+            [
+                Observation(
+                    candidate,
+                    result,
+                    trial.sketch,
+                    self.task.flops / trial.latency_s / 1e9 if trial.latency_s else 0.0,
+                )
+                for candidate, result, trial in zip(candidates, results, trials, strict=True)
+            ]
+        )
+
+    def finish_round(self, trials: int) -> Mapping[str, Any]:
+        """End a round of so many trials.
+
+        Returns:
+            What the policies decided in it.
+        """
+        self.best_s.append(self.best.latency_s if self.best else math.inf)
+        self._empty_rounds += not trials
+        if self._empty_rounds >= MAX_EMPTY_ROUNDS:
+            self.stopped = f"{MAX_EMPTY_ROUNDS} rounds without a new candidate"
+        return self._proposer.decisions()
+
+    def _commit(
+        self, candidates: Sequence[MeasureCandidate], results: Sequence[RunnerResult]
+    ) -> None:
+        from tvm.s_tir.meta_schedule.database import TuningRecord
+
+        for candidate, result in zip(candidates, results, strict=True):
+            self._shared.database.commit_tuning_record(
+                TuningRecord(
+                    candidate.sch.trace,
+                    self._workload,
+                    # What `AddToDatabase` writes for a failed trial.
+                    result.run_secs or [1e10],
+                    self._shared.target,
+                    candidate.args_info,
+                )
+            )
+
+
+def _tvm_seed(seed: int, index: int, rounds: int) -> int:
+    """TVM takes 1 to 2^31 - 1; other tasks and other rounds go on from other numbers."""
+    return 1 + (seed + index * 15_485_863 + rounds * 1_000_003) % (2**31 - 1)
+
+
+def _runner_result(outcome: Measured) -> RunnerResult:
+    from tvm.s_tir.meta_schedule.runner import RunnerResult
+
+    if outcome.status == "ok":
+        return RunnerResult(list(outcome.latencies_s), None)
+    return RunnerResult(None, outcome.error or outcome.status)
