@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import pytest
 
@@ -25,7 +25,11 @@ from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.stats import Limits, Rules
 from pytest_ansorbench.storage import Past, StorageError, list_journals, read_journal
 from pytest_ansorbench.strategies import BadModel, Registry, StrategyError, control_of
-from pytest_ansorbench.workloads import Case
+from pytest_ansorbench.workloads import Case, ImportFailed
+
+
+_REFUSALS: Final = (BadModel, ImportFailed, ResumeError, StorageError, UnsupportedCaseError)
+"""What cannot be run as it is; each says so in one sentence."""
 
 
 class Source(Protocol):
@@ -175,7 +179,7 @@ class _Live:
             pytest.fail(f"the measurement engine gave up: {error}", pytrace=False)
         except UntunedError as error:
             pytest.fail(f"{case.id} does not work even untuned: {error}", pytrace=False)
-        except (BadModel, ResumeError, StorageError, UnsupportedCaseError) as error:
+        except _REFUSALS as error:
             pytest.fail(str(error), pytrace=False)
 
     def adopt(self, results: Sequence[CaseResult]) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from pytest_ansorbench.records import TRIAL_STATUSES, ArmSummary, CaseResult, Run
 from pytest_ansorbench.report.mutations import describe_mutations
+from pytest_ansorbench.report.network import describe_network
 from pytest_ansorbench.report.rows import case_rows
 from pytest_ansorbench.report.text import printable
 from pytest_ansorbench.stats import Rules, case_race, estimate_text, milestones
@@ -27,8 +28,8 @@ def describe_case(result: CaseResult, rules: Rules) -> tuple[str, ...]:
 
     Returns:
         The case's id and target; then, indented, per arm its seconds per phase and trial, what
-        its processes took, its failures by status, what its mutation rules were good for, its
-        gates and its way to the target; per run what went wrong and its policies' decisions,
+        its processes took, its failures by status, a network's tasks, what its mutation rules were
+        good for, its gates and its way to the target; per run what went wrong and its policies' decisions,
         rounds of equal decisions together.
     """
     return tuple(printable(line) for line in _lines(result, rules))
@@ -50,6 +51,7 @@ def _lines(result: CaseResult, rules: Rules) -> Iterator[str]:
         yield f"    {_phases(row.arm)}"
         yield from (f"    {line}" for line in _counters(runs))
         yield f"    {_failures(runs, row.arm)}"
+        yield from (f"    {line}" for line in describe_network(runs))
         yield from (f"    {line}" for line in describe_mutations(runs))
         for gate in row.verdict.gates if row.verdict else ():
             yield f"    {gate.message}"

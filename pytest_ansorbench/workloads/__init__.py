@@ -6,6 +6,13 @@ Importing this package does not import TVM; asking a case for its `tasks()` does
 from pytest_ansorbench.workloads.case import Case, Check, NetworkCase, Task
 from pytest_ansorbench.workloads.catalogue import CASES, NETWORKS, OPERATORS, UnknownCase, get
 from pytest_ansorbench.workloads.networks.bert import BertLayer
+from pytest_ansorbench.workloads.networks.imported import (
+    ImportedNetwork,
+    ImportFailed,
+    from_exported_program,
+    from_onnx,
+    from_relax,
+)
 from pytest_ansorbench.workloads.networks.inception import InceptionV3
 from pytest_ansorbench.workloads.networks.mlp import Mlp
 from pytest_ansorbench.workloads.networks.mobilenet import MobileNetV1, MobileNetV2
@@ -68,6 +75,8 @@ __all__ = [
     "DepthwiseConv2d",
     "DilatedConv2d",
     "GroupedConv2d",
+    "ImportFailed",
+    "ImportedNetwork",
     "InceptionV3",
     "MatrixNorm",
     "Mlp",
@@ -85,5 +94,8 @@ __all__ = [
     "TransposedConv2d",
     "UnknownCase",
     "Vgg16",
+    "from_exported_program",
+    "from_onnx",
+    "from_relax",
     "get",
 ]

@@ -1,0 +1,107 @@
+"""What untuned programs compute is what tuned ones are held to."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from pytest_ansorbench.measure import UntunedError, network_check, task_check
+from pytest_ansorbench.measure.check import mismatch
+from pytest_ansorbench.workloads import BatchMatmul, Mlp
+from pytest_ansorbench.workloads.networks.apply import with_schedules
+from tests.inference import infer
+
+MATMUL = BatchMatmul(batch=1, m=8, n=8, k=8)
+MLP = Mlp(features=24, hidden=(16, 16), classes=5)
+
+
+def test_a_task_s_check_is_what_its_program_computes(engine):
+    [task] = MATMUL.tasks()
+    check = task_check(engine, dataclasses.replace(task, check=None))
+    assert [array.shape for array in check.inputs] == list(MATMUL.input_shapes)
+    expected = MATMUL.reference(*check.inputs)
+    np.testing.assert_allclose(check.expected, expected, rtol=1e-5, atol=1e-5)
+    assert mismatch(expected.astype(np.float32), check) == ""
+    assert mismatch(1.01 * expected.astype(np.float32), check) != ""
+
+
+def test_inputs_are_positive_where_negative_ones_give_no_numbers(engine):
+    from tvm import te, tirx
+
+    x = te.placeholder((64,), "float32", name="x")
+    root = te.compute((64,), lambda i: te.sqrt(x[i]), name="root")
+    from tvm import IRModule
+
+    func = te.create_prim_func([x, root]).with_attr("global_symbol", "main")
+    assert tirx is not None
+    [task] = MATMUL.tasks()
+    rooted = dataclasses.replace(task, mod=IRModule({"main": func}), check=None)
+    check = task_check(engine, rooted)
+    assert (check.inputs[0] > 0).all()
+    np.testing.assert_allclose(check.expected, np.sqrt(check.inputs[0]), rtol=1e-6)
+
+
+def test_a_network_s_check_is_what_its_program_computes(engine):
+    check = network_check(engine, MLP, MLP.program())
+    np.testing.assert_allclose(check.expected, infer(MLP.program(), MLP.arguments()), rtol=1e-5)
+    assert check.expected.shape == (1, 5)
+
+
+def test_networks_are_measured_in_turn_and_held_to_their_check(engine):
+    program = MLP.program()
+    check = network_check(engine, MLP, program)
+    wrong = dataclasses.replace(check, expected=1.1 * check.expected)
+    fine, again = engine.remeasure_networks([program, program], check, samples=2)
+    assert (fine.status, len(fine.latencies_s)) == (again.status, 2) == ("ok", 2)
+    [off] = engine.remeasure_networks([program], wrong, samples=1)
+    assert off.status == "wrong-result"
+    assert "differ from the reference" in off.error
+
+
+def test_schedules_take_the_place_of_what_they_were_made_from(engine):
+    from tvm.s_tir import Schedule
+
+    program, tasks = MLP.program(), MLP.tasks()
+    scheduled = []
+    for task in tasks:
+        schedule = Schedule(task.mod)
+        block = schedule.get_child_blocks(schedule.get_sblock("root"))[0]
+        schedule.parallel(schedule.get_loops(block)[0])
+        scheduled.append(schedule.mod)
+    tuned = with_schedules(program, tasks, scheduled)
+    names = [str(v.name_hint) for v, f in tuned.functions_items() if f.attrs.get("tirx.is_scheduled")]
+    assert len(names) == len(tasks)
+    np.testing.assert_allclose(
+        infer(tuned, MLP.arguments()), infer(program, MLP.arguments()), rtol=1e-5
+    )
+    untouched = with_schedules(program, tasks, [None] * len(tasks))
+    from tvm_ffi import structural_equal
+
+    assert structural_equal(untouched, program)
+
+
+def test_a_program_that_cannot_run_says_why(engine):
+    from tvm import te
+
+    x = te.placeholder((4,), "float32", name="x")
+    crash = te.extern(
+        (4,),
+        [x],
+        lambda ins, outs: te_call_abort(),
+        name="crash",
+        dtype="float32",
+    )
+    from tvm import IRModule
+
+    func = te.create_prim_func([x, crash]).with_attr("global_symbol", "main")
+    [task] = MATMUL.tasks()
+    with pytest.raises(UntunedError, match="SIGABRT|abort"):
+        task_check(engine, dataclasses.replace(task, mod=IRModule({"main": func}), check=None))
+
+
+def te_call_abort():
+    from tvm import tirx
+
+    return tirx.Evaluate(tirx.call_extern("int32", "abort"))

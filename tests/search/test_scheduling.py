@@ -1,0 +1,114 @@
+"""Task schedulers: the formula, and what every scheduler owes to a search."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_ansorbench.search.scheduling import (
+    SCHEDULERS,
+    GradientScheduler,
+    RoundRobin,
+    TaskStanding,
+)
+
+
+def never(choices):
+    raise AssertionError("nothing is left to chance here")
+
+
+def standing(*best_s, weight=1, finished=False):
+    return TaskStanding(weight, best_s, finished)
+
+
+HISTORIES = st.lists(st.floats(1e-6, 10.0) | st.just(math.inf), max_size=6).map(
+    lambda values: sorted(values, reverse=True)
+)
+STANDINGS = st.lists(
+    st.builds(TaskStanding, st.integers(1, 20), HISTORIES, st.booleans()), min_size=1, max_size=8
+).filter(lambda tasks: not all(task.finished for task in tasks))
+
+
+@pytest.mark.parametrize("name", SCHEDULERS)
+@given(STANDINGS, st.integers(0, 100))
+def test_any_scheduler_chooses_a_task_that_is_not_finished(name, tasks, drawn):
+    chosen = SCHEDULERS[name].next_task(tasks, lambda choices: drawn % choices)
+    assert not tasks[chosen].finished
+
+
+@pytest.mark.parametrize("name", SCHEDULERS)
+@given(STANDINGS)
+def test_any_scheduler_gives_every_task_a_round_first(name, tasks):
+    fresh = [i for i, task in enumerate(tasks) if not task.finished and not task.best_s]
+    chosen = SCHEDULERS[name].next_task(tasks, lambda choices: 0)
+    if fresh:
+        assert chosen == fresh[0]
+
+
+def test_the_gain_is_ansor_s_formula():
+    scheduler = GradientScheduler(alpha=0.2, window=3)
+    # Five rounds: the best fell from 7 to 4 in the last three of them.
+    task = standing(10.0, 7.0, 6.0, 5.0, 4.0, weight=3)
+    assert scheduler.expected_gain(task) == pytest.approx(3 * (0.2 * (7 - 4) / 3 + 0.8 * 4 / 5))
+
+
+def test_the_past_counts_only_once_it_is_long_enough():
+    task = standing(9.0, 5.0, 4.0)
+    assert GradientScheduler().expected_gain(task) == pytest.approx(0.8 * 4 / 3)
+    longer = standing(9.0, 5.0, 4.0, 3.0)
+    assert GradientScheduler().expected_gain(longer) == pytest.approx(0.2 * 2.0 + 0.8 * 3 / 4)
+
+
+def test_a_task_without_a_valid_trial_waits():
+    tasks = [standing(math.inf), standing(1e-6, weight=1)]
+    assert GradientScheduler().next_task(tasks, never) == 1
+
+
+def test_weight_counts():
+    tasks = [standing(2.0, weight=1), standing(1.0, weight=3), standing(2.5, weight=1)]
+    assert GradientScheduler().next_task(tasks, never) == 1
+
+
+def test_equals_are_left_to_chance():
+    tasks = [standing(1.0, finished=True), standing(1.0), standing(1.0), standing(1.0)]
+    asked = []
+    chosen = GradientScheduler().next_task(tasks, lambda choices: asked.append(choices) or 1)
+    assert (asked, chosen) == ([3], 2)
+
+
+def test_round_robin_takes_turns():
+    tasks = [standing(1.0, 1.0), standing(9.0), standing(1.0)]
+    assert RoundRobin().next_task(tasks, never) == 1
+    tasks[1] = standing(9.0, 9.0)
+    assert RoundRobin().next_task(tasks, never) == 2
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [({"alpha": 1.5}, "bad alpha 1.5"), ({"window": 0}, "bad window 0")],
+)
+def test_impossible_parameters_are_refused(values, message):
+    with pytest.raises(ValueError, match=message):
+        GradientScheduler(**values)
+
+
+def test_it_agrees_with_tvm_s_own_scheduler_on_a_made_up_network():
+    """TVM's GradientBased, given the same latencies, would go through tasks in this order.
+
+    Worked out by hand after gradient_based.cc: weight * (0.2 * g1 + 0.8 * g2), g1 = 0 for fewer
+    than four rounds, g2 = best / rounds.
+    """
+    scheduler = GradientScheduler()
+    best_s = {0: [8.0, 4.0, 4.0, 4.0], 1: [3.0, 3.0, 3.0, 3.0], 2: [1.0, 1.0, 1.0, 1.0]}
+    done = {0: 0, 1: 0, 2: 0}
+    order = []
+    for _ in range(8):
+        tasks = [standing(*best_s[i][: done[i]]) for i in range(3)]
+        chosen = scheduler.next_task(tasks, never)
+        order.append(chosen)
+        done[chosen] += 1
+    # Gains after the first three: 6.4, 2.4, 0.8; then 0 has 1.6, then 1 has 1.2, 0 has 1.07, ...
+    assert order == [0, 1, 2, 0, 1, 0, 1, 0]
