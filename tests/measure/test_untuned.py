@@ -11,6 +11,7 @@ from pytest_ansorbench.measure import UntunedError, network_check, task_check
 from pytest_ansorbench.measure.check import mismatch
 from pytest_ansorbench.workloads import BatchMatmul, Mlp
 from pytest_ansorbench.workloads.networks.apply import with_schedules
+from tests.faults import Doubling, module
 from tests.inference import infer
 
 MATMUL = BatchMatmul(batch=1, m=8, n=8, k=8)
@@ -28,14 +29,11 @@ def test_a_task_s_check_is_what_its_program_computes(engine):
 
 
 def test_inputs_are_positive_where_negative_ones_give_no_numbers(engine):
-    from tvm import te, tirx
+    from tvm import IRModule, te
 
     x = te.placeholder((64,), "float32", name="x")
     root = te.compute((64,), lambda i: te.sqrt(x[i]), name="root")
-    from tvm import IRModule
-
     func = te.create_prim_func([x, root]).with_attr("global_symbol", "main")
-    assert tirx is not None
     [task] = MATMUL.tasks()
     rooted = dataclasses.replace(task, mod=IRModule({"main": func}), check=None)
     check = task_check(engine, rooted)
@@ -82,26 +80,11 @@ def test_schedules_take_the_place_of_what_they_were_made_from(engine):
     assert structural_equal(untouched, program)
 
 
-def test_a_program_that_cannot_run_says_why(engine):
-    from tvm import te
-
-    x = te.placeholder((4,), "float32", name="x")
-    crash = te.extern(
-        (4,),
-        [x],
-        lambda ins, outs: te_call_abort(),
-        name="crash",
-        dtype="float32",
-    )
-    from tvm import IRModule
-
-    func = te.create_prim_func([x, crash]).with_attr("global_symbol", "main")
-    [task] = MATMUL.tasks()
-    with pytest.raises(UntunedError, match="SIGABRT|abort"):
-        task_check(engine, dataclasses.replace(task, mod=IRModule({"main": func}), check=None))
-
-
-def te_call_abort():
-    from tvm import tirx
-
-    return tirx.Evaluate(tirx.call_extern("int32", "abort"))
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [("crash", "SIGABRT|signal"), ("unbuildable", "build-error"), ("hang", "no result after")],
+)
+def test_a_program_that_cannot_run_says_why(engine, kind, message):
+    [task] = Doubling().tasks()
+    with pytest.raises(UntunedError, match=message):
+        task_check(engine, dataclasses.replace(task, mod=module(kind), check=None))

@@ -13,7 +13,7 @@ from tests.tuning import tune_tir
 
 REPOSITORY = Path(__file__).parents[2]
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-CASE, OPERATOR, STRATEGY, TUNE = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+CASE, OPERATOR, IMPORT, STRATEGY, TUNE = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 
 def test_the_case_collects(project):
@@ -21,6 +21,12 @@ def test_the_case_collects(project):
     outcome = project.bench("--collect-only", "-q")
     assert outcome.code == 0, outcome.text
     assert "test_conv2d[conv2d-n1-h14-w14-ci256-co256-k3-s1-p1]" in outcome.out
+
+
+def test_the_import_makes_a_case_without_reading_the_file():
+    names = {}
+    exec(IMPORT, names)
+    assert names["mine"].id == "model"
 
 
 def test_the_operator_and_the_strategy_run(project):

@@ -1,0 +1,143 @@
+"""What it takes to get a network ready: seconds and memory of its program, tasks and compilation.
+
+    python benchmarks/networks.py [--case ID,ID] [--json FILE]
+
+Each network has a process of its own, so that its peak memory is its own. Compilation is that of
+the untuned network, which is the same work as that of a tuned one but for the size of its
+kernels; beside it, TVM's own `compile_relax` on the same layers with an empty database.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tabulate import tabulate
+
+from pytest_ansorbench import workloads
+from pytest_ansorbench.storage import describe_commit, describe_machine
+
+
+def main() -> None:
+    """Measure all networks, one after the other."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--case", default=",".join(case.id for case in workloads.NETWORKS))
+    parser.add_argument("--json", type=Path, help="file for the figures")
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.one:
+        print(json.dumps(measured(given.one)))
+        return
+    rows = []
+    for case in given.case.split(","):
+        command = [sys.executable, __file__, "--one", case]
+        completed = subprocess.run(command, capture_output=True, text=True, check=True)
+        rows.append(json.loads(completed.stdout.splitlines()[-1]))
+        print(f"{case}: {rows[-1]['compile_s']:.1f} s to compile", file=sys.stderr)
+    if given.json:
+        record = {"machine": describe_machine(), "commit": describe_commit(Path.cwd())}
+        given.json.write_text(json.dumps({**record, "rows": rows}, indent=1) + "\n")
+    print(report(rows))
+
+
+def measured(case_id: str) -> dict[str, Any]:
+    """All stages of one network in this process."""
+    from tvm.s_tir.meta_schedule.database import MemoryDatabase
+    from tvm.s_tir.meta_schedule.relax_integration import compile_relax
+
+    from pytest_ansorbench.environment import resolve_target
+    from pytest_ansorbench.measure import register_intrinsics
+    from pytest_ansorbench.measure.compiled import compile_program
+    from pytest_ansorbench.search import describe_tasks
+    from pytest_ansorbench.workloads.networks.extract import extract_tasks
+    from pytest_ansorbench.workloads.networks.to_relax import to_relax
+
+    case = next(each for each in workloads.NETWORKS if each.id == case_id)
+    target = resolve_target(None)
+    register_intrinsics(target)
+    imported_mb = peak_mb()
+    program, program_s = timed(case.program)
+    tasks, extract_s = timed(lambda: extract_tasks(program))
+    described, sketches_s = timed(lambda: describe_tasks(tasks, target))
+    extracted_mb = peak_mb()
+    _, compile_s = timed(lambda: compile_program(program, target))
+    compiled_mb = peak_mb()
+    unfused = to_relax(case.graph())
+    _, stock_s = timed(lambda: compile_relax(MemoryDatabase(), unfused, target, None))
+    return {
+        "case": case.id,
+        "tasks": len(tasks),
+        "tunable": sum(each.tunable for each in described),
+        "calls": sum(each.weight for each in tasks),
+        "gflop": case.flops / 1e9,
+        "weights_mb": sum(array.nbytes for array in case.arguments()[1:]) / 1e6,
+        "program_s": program_s,
+        "extract_s": extract_s,
+        "sketches_s": sketches_s,
+        "compile_s": compile_s,
+        "stock_compile_s": stock_s,
+        "extract_mb": extracted_mb - imported_mb,
+        "compile_mb": compiled_mb - imported_mb,
+    }
+
+
+def timed(work: Callable[[], Any]) -> tuple[Any, float]:
+    """What some work returns, and the seconds it takes."""
+    started = time.perf_counter()
+    result = work()
+    return result, time.perf_counter() - started
+
+
+def peak_mb() -> float:
+    """Largest resident memory of this process so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
+
+
+def report(rows: list[dict[str, Any]]) -> str:
+    """The table."""
+    return tabulate(
+        [
+            [
+                row["case"],
+                row["tasks"],
+                row["tunable"],
+                row["calls"],
+                f"{row['gflop']:.2f}",
+                f"{row['weights_mb']:.1f}",
+                f"{row['program_s'] + row['extract_s']:.2f}",
+                f"{row['sketches_s']:.2f}",
+                f"{row['extract_mb']:.0f}",
+                f"{row['compile_s']:.2f}",
+                f"{row['compile_mb']:.0f}",
+                f"{row['compile_s'] / row['stock_compile_s']:.2f}",
+            ]
+            for row in rows
+        ],
+        headers=[
+            "network",
+            "tasks",
+            "to tune",
+            "calls",
+            "GFLOP",
+            "weights (MB)",
+            "extract (s)",
+            "sketches (s)",
+            "memory (MB)",
+            "compile (s)",
+            "memory (MB)",
+            "of compile_relax",
+        ],
+        colalign=("left", *["right"] * 11),
+        disable_numparse=True,
+    )
+
+
+if __name__ == "__main__":
+    main()

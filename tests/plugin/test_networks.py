@@ -1,0 +1,132 @@
+"""A network through the whole plugin: tuned, judged end to end, resumed, shown."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+CASES = """
+import pytest
+from pytest_ansorbench import workloads
+
+SMALL = workloads.Mlp(features=32, hidden=(16, 16), classes=8)
+
+@pytest.mark.parametrize("case", [SMALL], ids=str)
+def test_network(ansor_bench, case):
+    result = ansor_bench(case)
+    assert len(result.runs[0].tasks) == 4
+"""
+QUICK = (
+    "--ansor-strategy=random,racing-random",
+    "--ansor-repeats=1",
+    "--ansor-final-samples=2",
+)
+STRATEGY = """
+from dataclasses import replace
+from pytest_ansorbench.strategies import RacingMeasurement, Registry
+
+def pytest_ansorbench_strategies(config):
+    random = Registry().get("random")
+    return [replace(random, name="racing-random", measurement=RacingMeasurement())]
+"""
+
+
+@pytest.fixture
+def network(project):
+    project.write("test_cases.py", CASES)
+    project.write("conftest.py", STRATEGY)
+    return project
+
+
+def test_a_network_is_tuned_and_judged_end_to_end(network):
+    outcome = network.bench(
+        *QUICK, "--ansor-trials=2/task", "--ansor-round=1", "--ansor-json=result.json", "-v"
+    )
+    assert outcome.code == 0, outcome.text
+    [case] = network.json("result.json")["cases"]
+    for run in case["runs"]:
+        assert run["budget_trials"] == 8
+        assert [each["task"] for each in run["rounds"][:4]] == [0, 1, 2, 3]
+        assert run["final"]["status"] == "ok"
+        assert run["final"]["trial"] is None
+        assert len(run["final"]["latencies_s"]) == 2
+    assert "end to end, estimated" in outcome.out
+    assert "latency (ms)" in outcome.out
+
+
+def test_a_budget_below_one_round_a_task_is_refused(network):
+    outcome = network.bench(*QUICK, "--ansor-trials=7", "--ansor-round=2")
+    assert outcome.code == 1
+    assert (
+        "bad --ansor-trials 7: expected at least a round of 2 for each of 4 tasks, e.g. 8 or 2/task"
+        in outcome.out
+    )
+
+
+def test_the_scheduler_can_be_chosen(network):
+    outcome = network.bench(
+        *QUICK,
+        "--ansor-trials=8",
+        "--ansor-round=1",
+        "--ansor-scheduler=round-robin",
+        "--ansor-json=result.json",
+    )
+    assert outcome.code == 0, outcome.text
+    [case] = network.json("result.json")["cases"]
+    for run in case["runs"]:
+        assert [each["task"] for each in run["rounds"]] == [0, 1, 2, 3] * 2
+
+
+PAIR = """
+from pytest_ansorbench import workloads
+
+class Pair:
+    id, flops = "pair", 2
+
+    def tasks(self):
+        return workloads.BatchMatmul(batch=1, m=4, n=4, k=4).tasks() * 2
+
+def test_pair(ansor_bench):
+    ansor_bench(Pair())
+"""
+
+MISSING = """
+from pytest_ansorbench import workloads
+
+def test_mine(ansor_bench):
+    ansor_bench(workloads.from_onnx("nowhere.onnx"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("cases", "message"),
+    [
+        (PAIR, "bad case 'pair': it has 2 tasks, but no program() and arguments()"),
+        (MISSING, "bad model file 'nowhere.onnx': there is no such file"),
+    ],
+)
+def test_what_cannot_be_tuned_fails_its_test_in_a_sentence(project, cases, message):
+    project.write("test_cases.py", cases)
+    outcome = project.bench("--ansor-strategy=random", "--ansor-trials=8")
+    assert outcome.code == 1
+    assert message in outcome.out
+    assert "Traceback" not in outcome.text
+
+
+def test_a_network_that_was_interrupted_goes_on(network):
+    arguments = (*QUICK, "--ansor-trials=2/task", "--ansor-round=1")
+    assert network.bench(*arguments).code == 0
+    [path] = (network.root / ".ansor_bench" / "journals").glob("*.jsonl")
+    lines = path.read_text().splitlines(keepends=True)
+    kept = [line for line in lines if json.loads(line)["kind"] not in ("final", "end")][:8]
+    path.write_text("".join(kept))
+    outcome = network.bench(*arguments, "--ansor-resume", "--ansor-json=resumed.json")
+    assert outcome.code == 0, outcome.text
+    [case] = network.json("resumed.json")["cases"]
+    assert [len(run["trials"]["index"]) for run in case["runs"]] == [8, 8]
+    before = [json.loads(line) for line in kept if json.loads(line)["kind"] == "round"]
+    runs = {run["strategy"]: run for run in case["runs"]}
+    for entry in before:
+        round_ = runs[entry["strategy"]]["rounds"][entry["round"]["index"] - 1]
+        assert round_ == entry["round"]
