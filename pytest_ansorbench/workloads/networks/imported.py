@@ -116,8 +116,9 @@ def from_onnx(
         onnx = _extra("onnx", "onnx")
         from tvm.relax.frontend.onnx import from_onnx as convert
 
+        _require_existing(file)
         try:
-            model = onnx.load(str(_existing(file)))
+            model = onnx.load(str(file))
         except Exception as error:  # protobuf's own kinds among them
             raise ImportFailed(f"bad model file {str(file)!r}: no ONNX model: {error}") from None
         given = {name: list(shape) for name, shape in (shapes or {}).items()}
@@ -142,10 +143,9 @@ def from_exported_program(path: str | Path, *, name: str | None = None) -> Impor
         torch = _extra("torch", "torch")
         from tvm.relax.frontend.torch import from_exported_program as convert
 
+        _require_existing(file)
         try:
-            exported = torch.export.load(str(_existing(file)))
-        except ImportFailed:
-            raise
+            exported = torch.export.load(str(file))
         except Exception as error:  # whatever a file that is none provokes
             raise ImportFailed(
                 f"bad model file {str(file)!r}: no ExportedProgram: {error}"
@@ -169,10 +169,9 @@ def from_relax(name: str, function: Callable[[], IRModule]) -> ImportedNetwork:
     return ImportedNetwork(name, function)
 
 
-def _existing(file: Path) -> Path:
+def _require_existing(file: Path) -> None:
     if not file.is_file():
         raise ImportFailed(f"bad model file {str(file)!r}: there is no such file")
-    return file
 
 
 def _extra(module: str, extra: str) -> ModuleType:
@@ -204,7 +203,7 @@ def _for_inference(module: IRModule) -> IRModule:
 
 def _with_weights_as_arguments(program: IRModule) -> tuple[IRModule, list[NDArray[Any]]]:
     """Make an argument of each constant, so that a program stays small, as text and in memory."""
-    from tvm import relax
+    from tvm import IRModule, relax
     from tvm.relax.expr_functor import PyExprMutator, mutator
 
     weights: list[NDArray[Any]] = []
@@ -218,15 +217,12 @@ def _with_weights_as_arguments(program: IRModule) -> tuple[IRModule, list[NDArra
             weights.append(op.data.numpy())
             return variable
 
-    function = program["main"]
-    body = Lifter().visit_expr(function.body)
-    lifted = relax.Function(
-        [*function.params, *variables], body, function.ret_ty, function.is_pure, function.attrs
+    bare = Lifter().visit_expr(program["main"])
+    parameters = [*bare.params, *variables]
+    functions = dict(program.functions_items())
+    functions[program.get_global_var("main")] = relax.Function(
+        parameters, bare.body, bare.ret_ty, bare.is_pure, bare.attrs
     )
-    functions = {variable: each for variable, each in program.functions_items()}
-    functions[program.get_global_var("main")] = lifted
-    from tvm import IRModule
-
     return IRModule(functions, attrs=program.attrs), weights
 
 
