@@ -172,30 +172,15 @@ class Session:
             tasks=tuple(TaskRecord(each.name, each.weight, each.flops, ()) for each in tasks),
             measured=self._measured(plan, len(tasks)),
         )
-        finals: Finals
-        if isinstance(case, NetworkCase):
-            tasks = tuple(_checked(engine, task) for task in tasks)
-            finals = NetworkFinals(engine, case, tasks)
-        elif len(tasks) == 1:
-            finals = KernelFinals(engine, tasks[0])
-        else:
-            raise UnsupportedCaseError(
-                f"bad case {case.id!r}: it has {len(tasks)} tasks, but no program() and arguments() "
-                "to be judged by; expected an operator with one task, or a network"
-            )
-        journal = CaseJournal(self._open_journal(), self._histories.get(entry.label), entry)
-        experiment = Experiment(
-            case, tasks, strategies, plan, engine, finals, journal, progress
-        )
         try:
-            result = experiment.run()
+            tasks, finals = _prepared(engine, case, tasks)
+            journal = CaseJournal(self._open_journal(), self._histories.get(entry.label), entry)
+            experiment = Experiment(
+                case, tasks, strategies, plan, engine, finals, journal, progress
+            )
+            result = self._complete(experiment)
         except WorkerError:
             self._close_engine()  # the next case gets new workers
-            raise
-        except KeyboardInterrupt:
-            partial = experiment.result()
-            if partial.runs:
-                self._keep(partial)
             raise
         return self._keep(result)
 
@@ -228,6 +213,15 @@ class Session:
         self._close_engine()
         if self._journal is not None:
             self._journal.close()
+
+    def _complete(self, experiment: Experiment) -> CaseResult:
+        try:
+            return experiment.run()
+        except KeyboardInterrupt:
+            partial = experiment.result()
+            if partial.runs:
+                self._keep(partial)
+            raise
 
     def _keep(self, result: CaseResult) -> CaseResult:
         result = replace(result, machine=fingerprint(self._machine))
@@ -276,6 +270,22 @@ class Session:
             self._engine = None
 
 
-def _checked(engine: Engine, task: Task) -> Task:
-    """A task with a check; that of a network's comes from its untuned program."""
-    return task if task.check is not None else replace(task, check=task_check(engine, task))
+def _prepared(
+    engine: Engine, case: Case, tasks: Sequence[Task]
+) -> tuple[tuple[Task, ...], Finals]:
+    """The tasks of a case with what they are checked by, and how the case is judged at the end.
+
+    Tasks of a network are checked by what their untuned programs compute.
+    """
+    if isinstance(case, NetworkCase):
+        checked = tuple(
+            task if task.check is not None else replace(task, check=task_check(engine, task))
+            for task in tasks
+        )
+        return checked, NetworkFinals(engine, case, checked)
+    if len(tasks) != 1:
+        raise UnsupportedCaseError(
+            f"bad case {case.id!r}: it has {len(tasks)} tasks, but no program() and arguments() "
+            "to be judged by; expected an operator with one task, or a network"
+        )
+    return tuple(tasks), KernelFinals(engine, tasks[0])
