@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_ansorbench.search.describe import describe_tasks
 from pytest_ansorbench.search.sketches import SketchIndex
 from pytest_ansorbench.workloads import BatchMatmul, Conv2d, Softmax
+from tests.faults import Doubling
 
 CASES = [
     BatchMatmul(batch=1, m=32, n=32, k=32),
@@ -62,3 +64,11 @@ def test_sketches_are_told_apart_and_programs_find_home(context):
                 mutated += 1
                 assert index.of(child) == number, mutator
         assert mutated
+
+
+def test_only_a_space_with_a_decision_in_it_leaves_something_to_choose(engine):
+    tasks = [*BatchMatmul(batch=1, m=16, n=16, k=16).tasks(), *Doubling().tasks()]
+    matmul, doubling = describe_tasks(tasks, engine.target)
+    assert matmul.tunable and matmul.sketches == 3
+    assert matmul.shapes == ((1, 16, 16), (1, 16, 16), (1, 16, 16))
+    assert not doubling.tunable

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ansorbench.records import Run
+from pytest_ansorbench.records import Run, TaskRecord
 from pytest_ansorbench.stats import Hit, Trajectory
 from tests.synthetic import make_run
 
@@ -52,3 +54,43 @@ def test_many_targets_at_once_are_the_same_as_one_by_one(
         expected = (good[0].search_s, good[0].index + 1) if good else (run.search_s, len(latencies))
         assert (spent[i], trials[i]) == expected
         assert bool(reached[i]) == bool(good)
+
+
+NETWORK_TRIALS = st.lists(
+    st.tuples(st.integers(0, 2), st.none() | st.floats(1e-3, 1e3)), min_size=1, max_size=30
+)
+
+
+def network_run(trials) -> Run:
+    """A run over three tasks, one trial a round: (task, latency) each."""
+    run = make_run(latencies=[latency for _, latency in trials], round_trials=1)
+    tasks = tuple(TaskRecord(f"task{i}", i + 1, 10, ()) for i in range(3))
+    rounds = tuple(
+        dataclasses.replace(each, task=task)
+        for each, (task, _) in zip(run.rounds, trials, strict=True)
+    )
+    return dataclasses.replace(run, tasks=tasks, rounds=rounds)
+
+
+@given(NETWORK_TRIALS)
+def test_a_network_is_as_fast_as_the_weighted_sum_of_its_tasks_best(trials) -> None:
+    run = network_run(trials)
+    trajectory = Trajectory.of(run)
+    best = [math.inf] * 3
+    improvements = []
+    for index, (task, latency) in enumerate(trials):
+        best[task] = min(best[task], latency or math.inf)
+        estimate = math.fsum((i + 1) * b for i, b in enumerate(best))
+        if estimate < (improvements[-1][1] if improvements else math.inf):
+            improvements.append((index + 1.0, estimate))
+    assert trajectory.trials[:-1].tolist() == [at for at, _ in improvements]
+    np.testing.assert_allclose(trajectory.latency_s, [estimate for _, estimate in improvements])
+    expected = run.estimated_s
+    assert trajectory.best_s == (math.inf if expected is None else pytest.approx(expected))
+
+
+def test_the_weight_of_an_only_task_counts() -> None:
+    run = make_run(latencies=[4.0, 2.0])
+    heavy = dataclasses.replace(run, tasks=(dataclasses.replace(run.tasks[0], weight=3),))
+    assert Trajectory.of(heavy).latency_s.tolist() == [12.0, 6.0]
+    assert heavy.estimated_s == 6.0
