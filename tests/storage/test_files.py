@@ -203,6 +203,11 @@ FAULTS: list[tuple[Callable[[Any], object], str]] = [
     (lambda v: first_trial(v, latencies_s=["inf"]), r"trials\[0\].latencies_s"),
     (lambda v: first_trial(v, status="run-error"), r"expected no samples for status 'run-error'"),
     (lambda v: run(v)["final"].update(latencies_s=[]), r"runs\[0\].final.latencies_s"),
+    (lambda v: run(v).update(tasks=[]), r"runs\[0\].tasks \(\): expected at least one task"),
+    (lambda v: run(v)["tasks"][0].update(weight=0), r"tasks\[0\].weight 0: expected from 1"),
+    (lambda v: run(v)["rounds"][0].update(task=1), r"rounds\[0\].task 1: expected one of"),
+    (lambda v: run(v)["rounds"][0].update(task=-1), r"rounds\[0\].task -1: expected one of"),
+    (lambda v: two_tasks(v, round=99), r"trials\[0\].round 99: expected one of the run's"),
     (lambda v: v["cases"][0].update(strategies=["default"] * 2), r"bad cases\[0\].strategies"),
     (lambda v: v["cases"][0].update(control="slow"), r"bad cases\[0\].control 'slow'"),
     (lambda v: v["cases"][0].update(machine="other"), r"bad cases\[0\].machine 'other'"),
@@ -226,6 +231,11 @@ def run(values: Any) -> Any:
 def first_trial(values: Any, **fields: Any) -> None:
     for name, value in fields.items():
         run(values)["trials"][name][0] = value
+
+
+def two_tasks(values: Any, **fields: Any) -> None:
+    run(values)["tasks"] *= 2
+    first_trial(values, **fields)
 
 
 def change(path: Path, by: Callable[[Any], object]) -> None:
