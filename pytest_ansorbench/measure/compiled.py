@@ -155,7 +155,7 @@ def compile_program(program: IRModule, target: Target) -> VirtualMachine:
     """
     import tvm
     from tvm import relax
-    from tvm.relax.pipeline import dataflow_lower_passes, finalize_passes
+    from tvm.relax.backend.cpu_generic.pipeline import dataflow_lower_passes, finalize_passes
 
     passes = [*dataflow_lower_passes(target), *finalize_passes(target)]
     with target, tvm.transform.PassContext(opt_level=3):
