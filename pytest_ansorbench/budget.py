@@ -78,10 +78,11 @@ class Budget:
         what = f"a round of {self.a_round(tasks)}"
         if tasks == 1:
             raise ValueError(
-                f"bad --ansor-trials {self.trials}: expected at least {what}, e.g. {least}; or make "
-                "rounds smaller with --ansor-round"
+                f"bad --ansor-trials {self.trials}: expected at least {what}, e.g. {least}; "
+                "or make rounds smaller with --ansor-round"
             )
         raise ValueError(
-            f"bad --ansor-trials {self.trials}: expected at least {what} for each of {tasks} tasks, "
-            f"e.g. {least} or {self.a_round(tasks)}/task; or make rounds smaller with --ansor-round"
+            f"bad --ansor-trials {self.trials}: expected at least {what} for each of {tasks} "
+            f"tasks, e.g. {least} or {self.a_round(tasks)}/task; or make rounds smaller with "
+            "--ansor-round"
         )

@@ -21,7 +21,7 @@ def test_trials_are_parsed_and_written(text, trials):
 
 @pytest.mark.parametrize("text", ["", "0", "-1", "1.5", "many", "/task", "0/task", "16/tasks"])
 def test_what_is_no_number_of_trials_is_refused(text):
-    with pytest.raises(ValueError, match="expected a whole number of at least 1, e.g. 128"):
+    with pytest.raises(ValueError, match=r"expected a whole number of at least 1, e\.g\. 128"):
         Trials.parse(text)
 
 

@@ -84,7 +84,7 @@ class NetworkFinals:
         return _finals(searches, measured)
 
 
-def _finals(searches: Sequence[Search], measured: Sequence[Measured | None]) -> tuple[Remeasurement, ...]:
-    return tuple(
-        search.final(outcome) for search, outcome in zip(searches, measured, strict=True)
-    )
+def _finals(
+    searches: Sequence[Search], measured: Sequence[Measured | None]
+) -> tuple[Remeasurement, ...]:
+    return tuple(search.final(outcome) for search, outcome in zip(searches, measured, strict=True))

@@ -74,9 +74,7 @@ class CaseHistory:
         return tuple(runs)
 
 
-def _tasks(
-    tasks: Sequence[TaskRecord], rounds: Sequence[RoundEntry]
-) -> tuple[TaskRecord, ...]:
+def _tasks(tasks: Sequence[TaskRecord], rounds: Sequence[RoundEntry]) -> tuple[TaskRecord, ...]:
     """The tasks with their design spaces, as far as the rounds know them."""
     sketches = {entry.round.task: entry.sketches for entry in rounds}
     return tuple(

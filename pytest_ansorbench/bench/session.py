@@ -270,9 +270,7 @@ class Session:
             self._engine = None
 
 
-def _prepared(
-    engine: Engine, case: Case, tasks: Sequence[Task]
-) -> tuple[tuple[Task, ...], Finals]:
+def _prepared(engine: Engine, case: Case, tasks: Sequence[Task]) -> tuple[tuple[Task, ...], Finals]:
     """The tasks of a case with what they are checked by, and how the case is judged at the end.
 
     Tasks of a network are checked by what their untuned programs compute.

@@ -60,7 +60,7 @@ class Settings:
 
     strategies: tuple[str, ...] = ("default", "optimized")
     cases: tuple[str, ...] = ()
-    trials: Trials = Trials(128)
+    trials: Trials = field(default=Trials(128))
     round_trials: int | None = None
     scheduler: Scheduler = "gradient"
     repeats: int = 5

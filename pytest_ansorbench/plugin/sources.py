@@ -27,7 +27,6 @@ from pytest_ansorbench.storage import Past, StorageError, list_journals, read_jo
 from pytest_ansorbench.strategies import BadModel, Registry, StrategyError, control_of
 from pytest_ansorbench.workloads import Case, ImportFailed
 
-
 _REFUSALS: Final = (BadModel, ImportFailed, ResumeError, StorageError, UnsupportedCaseError)
 """What cannot be run as it is; each says so in one sentence."""
 

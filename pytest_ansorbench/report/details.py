@@ -29,8 +29,8 @@ def describe_case(result: CaseResult, rules: Rules) -> tuple[str, ...]:
     Returns:
         The case's id and target; then, indented, per arm its seconds per phase and trial, what
         its processes took, its failures by status, a network's tasks, what its mutation rules were
-        good for, its gates and its way to the target; per run what went wrong and its policies' decisions,
-        rounds of equal decisions together.
+        good for, its gates and its way to the target; per run what went wrong and its policies'
+        decisions, rounds of equal decisions together.
     """
     return tuple(printable(line) for line in _lines(result, rules))
 

@@ -279,9 +279,7 @@ class Search:
         task.stopped = entry.stopped
         self._rounds.append(entry.round)
 
-    def _measure(
-        self, task: TaskSearch, candidates: Sequence[MeasureCandidate]
-    ) -> list[Measured]:
+    def _measure(self, task: TaskSearch, candidates: Sequence[MeasureCandidate]) -> list[Measured]:
         """Build candidates, then run them one after the other, as many as the engine can hold."""
         outcomes = []
         for start in range(0, len(candidates), self._engine.capacity):
@@ -305,9 +303,7 @@ class Search:
                 self._engine.discard(each)
         return outcomes
 
-    def _measure_one(
-        self, task: TaskSearch, candidate: MeasureCandidate, built: Built
-    ) -> Measured:
+    def _measure_one(self, task: TaskSearch, candidate: MeasureCandidate, built: Built) -> Measured:
         with self._clock.phase("run"):
             outcome = self._engine.run(
                 built,

@@ -117,9 +117,10 @@ def _latencies(run: Run) -> Sequence[float]:
         samples[0] if len(samples := trial.latencies_s) == 1 else trial.latency_s or math.inf
         for trial in run.trials
     ]
-    if len(run.tasks) == 1:
-        return latencies if run.tasks[0].weight == 1 else np.array(latencies) * run.tasks[0].weight
-    return _estimates(run, latencies)
+    if len(run.tasks) > 1:
+        return _estimates(run, latencies)
+    weight = run.tasks[0].weight
+    return latencies if weight == 1 else [weight * each for each in latencies]
 
 
 def _estimates(run: Run, latencies: Sequence[float]) -> Sequence[float]:

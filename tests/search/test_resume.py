@@ -68,17 +68,20 @@ def test_cost_model_measured_set_and_policies_are_rebuilt(engine, name):
         choosers = [each.tasks[0]._proposer._sketch_chooser for each in (first, again)]
         assert choosers[1].decisions() == choosers[0].decisions()
     # The same questions have the same answers: the cost model is the same.
-    asked = [c for entry in entries for c in unpack(entry.state.candidates, MATMUL.tasks()[0].mod)]
-    answers = [each.tasks[0]._shared.cost_model.predict(each.tasks[0]._context, asked) for each in (first, again)]
+    mod = again.tasks[0].task.mod
+    asked = [c for entry in entries for c in unpack(entry.state.candidates, mod)]
+    answers = [
+        each.tasks[0]._shared.cost_model.predict(each.tasks[0]._context, asked)
+        for each in (first, again)
+    ]
     np.testing.assert_array_equal(*answers)
     assert len(set(answers[0])) > 1
     # Nothing is measured twice, though the best so far are the likeliest to be proposed.
-    measured = [c for entry in entries for c in unpack(entry.state.candidates, again.tasks[0].task.mod)]
     from tvm_ffi import structural_hash
 
-    known = {structural_hash(each.sch.mod) for each in measured}
+    known = {structural_hash(each.sch.mod) for each in asked}
     [entry] = stepped(again, 1)
-    fresh = unpack(entry.state.candidates, again.tasks[0].task.mod)
+    fresh = unpack(entry.state.candidates, mod)
     assert len(fresh) == 6
     assert not known & {structural_hash(each.sch.mod) for each in fresh}
     assert again.finished

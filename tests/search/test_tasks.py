@@ -125,5 +125,5 @@ def test_rounds_of_another_task_are_refused(engine):
 
     [entry] = stepped(search(engine), 1)
     other = dataclasses.replace(entry, round=dataclasses.replace(entry.round, task=3))
-    with pytest.raises(ResumeError, match="design space|cannot be rebuilt"):
+    with pytest.raises(ResumeError, match=r"design space|cannot be rebuilt"):
         search(engine, resumed=[other])

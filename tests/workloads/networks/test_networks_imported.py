@@ -90,7 +90,7 @@ def test_a_broken_file_is_refused_in_a_sentence(tmp_path, read, content):
     path = tmp_path / "broken.model"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(ImportFailed, match="bad model file .*broken.model"):
+    with pytest.raises(ImportFailed, match=r"bad model file .*broken\.model"):
         read(path).tasks()
 
 
