@@ -17,7 +17,7 @@ MAY_IMPORT_PYTEST = {"plugin", "options", "hookspecs.py"}
 
 #: Each layer imports from the ones before it, and from itself.
 LAYERS = [
-    {"records", "workloads"},
+    {"records", "workloads", "budget"},
     {"codec", "stats", "measure"},
     {"strategies", "storage"},
     {"search", "environment"},
