@@ -37,7 +37,7 @@ def test_inputs_are_positive_where_negative_ones_give_no_numbers(engine):
     [task] = MATMUL.tasks()
     rooted = dataclasses.replace(task, mod=IRModule({"main": func}), check=None)
     check = task_check(engine, rooted)
-    assert (check.inputs[0] > 0).all()
+    assert (check.inputs[0] >= 0).all()
     np.testing.assert_allclose(check.expected, np.sqrt(check.inputs[0]), rtol=1e-6)
 
 

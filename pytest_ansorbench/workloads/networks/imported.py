@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import warnings
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -145,7 +146,9 @@ def from_exported_program(path: str | Path, *, name: str | None = None) -> Impor
 
         _require_existing(file)
         try:
-            exported = torch.export.load(str(file))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of PyTorch to itself
+                exported = torch.export.load(str(file))
         except Exception as error:  # whatever a file that is none provokes
             raise ImportFailed(
                 f"bad model file {str(file)!r}: no ExportedProgram: {error}"
@@ -186,7 +189,9 @@ def _extra(module: str, extra: str) -> ModuleType:
 def _converted(file: Path, convert: Callable[[], IRModule]) -> IRModule:
     """What TVM's importer makes of a model, or one sentence on why it makes nothing of it."""
     try:
-        return convert()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of importers to themselves
+            return convert()
     except Exception as error:  # importers raise whatever comes their way
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         reason = lines[-1] if lines else type(error).__name__
@@ -214,7 +219,7 @@ def _with_weights_as_arguments(program: IRModule) -> tuple[IRModule, list[NDArra
         def visit_generic_const_(self, op: Any) -> Any:
             variable = relax.Var(f"weight{len(variables)}", op.ty)
             variables.append(variable)
-            weights.append(op.data.numpy())
+            weights.append(op.value.numpy())
             return variable
 
     bare = Lifter().visit_expr(program["main"])
