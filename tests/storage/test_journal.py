@@ -115,7 +115,9 @@ def test_going_on_writes_over_the_line_that_was_cut_short(written):
         (1, lambda text: '{"kind":"end","cases":1}', "expected a journal's first line"),
         (
             1,
-            lambda text: text.replace(f'"journal_version":{JOURNAL_VERSION}', '"journal_version":9'),
+            lambda text: text.replace(
+                f'"journal_version":{JOURNAL_VERSION}', '"journal_version":9'
+            ),
             "version 9",
         ),
         (2, lambda text: text[: len(text) // 2], "expected JSON"),

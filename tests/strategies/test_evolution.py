@@ -98,7 +98,7 @@ def test_a_uniform_policy_draws_from_every_sketch_and_never_twice_the_same(engin
     proposed = [candidate for _ in range(4) for candidate in each.tasks[0]._proposer.propose(30)]
     assert len(proposed) == 120
     assert len({structural_hash(candidate.sch.mod) for candidate in proposed}) == 120
-    assert {each._sketch_index.of(candidate.sch) for candidate in proposed} == {0, 1, 2}
+    assert {each.tasks[0].sketches.of(candidate.sch) for candidate in proposed} == {0, 1, 2}
 
 
 def test_equal_seeds_give_equal_proposals_whatever_the_threads_do(engine):
@@ -187,7 +187,7 @@ def test_a_misleading_first_impression_is_corrected_in_what_is_proposed(engine):
     mostly = []
     for turn in range(6):
         candidates = each.tasks[0]._proposer.propose(40)
-        sketches = [each._sketch_index.of(candidate.sch) for candidate in candidates]
+        sketches = [each.tasks[0].sketches.of(candidate.sch) for candidate in candidates]
         mostly.append(max(set(sketches), key=sketches.count))
         gflops = first_impression if turn == 0 else truth
         each.tasks[0]._proposer.learn(

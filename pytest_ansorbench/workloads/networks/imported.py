@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pytest_ansorbench.workloads.case import Task
+from pytest_ansorbench.workloads.networks.archive import UnsafeArchive, load_exported_program
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -132,7 +133,8 @@ def from_exported_program(path: str | Path, *, name: str | None = None) -> Impor
     """A network from a file that `torch.export.save` wrote. Needs the package `torch`.
 
     Args:
-        path: The file.
+        path: The file. PyTorch would unpickle parts of it, and run what it finds there; a file
+            that holds more than JSON and tensors is refused.
         name: Its id; the file's name without ending by default.
 
     Returns:
@@ -141,14 +143,16 @@ def from_exported_program(path: str | Path, *, name: str | None = None) -> Impor
     file = Path(path)
 
     def read() -> IRModule:
-        torch = _extra("torch", "torch")
+        _extra("torch", "torch")
         from tvm.relax.frontend.torch import from_exported_program as convert
 
         _require_existing(file)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of PyTorch to itself
-                exported = torch.export.load(str(file))
+                exported = load_exported_program(file.read_bytes())
+        except UnsafeArchive as error:
+            raise ImportFailed(f"bad model file {str(file)!r}: {error}") from None
         except Exception as error:  # whatever a file that is none provokes
             raise ImportFailed(
                 f"bad model file {str(file)!r}: no ExportedProgram: {error}"
