@@ -41,11 +41,12 @@ def check_toolchain() -> None:
     _check_llvm()
 
 
-def resolve_target(text: str | None) -> Target:
+def resolve_target(text: str | None, option: str = "--ansor-target") -> Target:
     """The target to tune for, complete with its number of cores.
 
     Args:
         text: A target as JSON or as the name of a kind; None for this machine's CPU.
+        option: Where it was given, for the message if it is bad.
 
     Returns:
         An LLVM target with `mcpu` and `num-cores`.
@@ -65,12 +66,12 @@ def resolve_target(text: str | None) -> Target:
         except Exception as error:  # TVM raises many kinds, its own among them
             reason = str(error).strip().splitlines()[-1].strip().rstrip(".")
             raise ToolchainError(
-                f"bad --ansor-target {text!r}: expected an LLVM target, e.g. "
+                f"bad {option} {text!r}: expected an LLVM target, e.g. "
                 f"'{_TARGET_EXAMPLE}' ({reason})"
             ) from None
     if attributes["kind"] != "llvm":
         raise ToolchainError(
-            f"bad --ansor-target {text!r}: only CPUs can be measured so far, expected an LLVM "
+            f"bad {option} {text!r}: only CPUs can be measured so far, expected an LLVM "
             f"target, e.g. '{_TARGET_EXAMPLE}'"
         )
     host = Target.from_device("cpu").export()
@@ -79,7 +80,7 @@ def resolve_target(text: str | None) -> Target:
     attributes.pop("tag", None)
     attributes.pop("keys", None)
     target = Target({key: _plain(value) for key, value in attributes.items()})
-    _check_cpu(target, text)
+    _check_cpu(target, text, option)
     return target
 
 
@@ -152,14 +153,13 @@ def _check_llvm() -> None:
         )
 
 
-def _check_cpu(target: Target, text: str | None) -> None:
+def _check_cpu(target: Target, text: str | None, option: str) -> None:
     from tvm.target.codegen import llvm_get_cpu_archlist
 
     cpu = str(target.attrs["mcpu"])
     if cpu not in {str(known) for known in llvm_get_cpu_archlist(target)}:
         raise ToolchainError(
-            f"bad --ansor-target {text!r}: LLVM knows no CPU {cpu!r}, expected e.g. "
-            f"'{_TARGET_EXAMPLE}'"
+            f"bad {option} {text!r}: LLVM knows no CPU {cpu!r}, expected e.g. '{_TARGET_EXAMPLE}'"
         )
 
 

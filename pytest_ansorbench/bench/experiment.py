@@ -169,6 +169,7 @@ class Experiment:
         else:
             for search in _rotated(searches, repeat):
                 self._take_turns([search], lead=0)
+        self._progress.note(f"{self._case.id}  measuring what was found, in turn")
         finals = self._finals.measure(searches, self._plan.final_samples)
         self._journal.append(
             FinalEntry(self._journal.label, self._plan.seed + repeat, finals, observe_machine())

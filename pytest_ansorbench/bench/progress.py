@@ -48,7 +48,11 @@ class Standing:
 
 
 class Progress(Protocol):
-    """Is told of every trial, outside of any clock."""
+    """Is told of every trial, and of what goes on between them, outside of any clock."""
+
+    def note(self, what: str) -> None:
+        """Work that is no trial begins, e.g. `checking 3/19 fused_conv2d`."""
+        ...
 
     def update(self, standing: Standing) -> None:
         """Take note of where things stand."""
@@ -61,6 +65,9 @@ class Progress(Protocol):
 
 class Silent:
     """Progress for nobody."""
+
+    def note(self, what: str) -> None:
+        """Say nothing."""
 
     def update(self, standing: Standing) -> None:
         """Say nothing."""

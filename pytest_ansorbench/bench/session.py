@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ansorbench.bench.experiment import Experiment, Plan
 from pytest_ansorbench.bench.finals import Finals, KernelFinals, NetworkFinals
 from pytest_ansorbench.bench.history import CaseHistory, CaseJournal, case_histories
+from pytest_ansorbench.bench.progress import Silent
 from pytest_ansorbench.environment import check_cores, check_toolchain, resolve_target
 from pytest_ansorbench.measure import (
     Engine,
@@ -173,7 +174,7 @@ class Session:
             measured=self._measured(plan, len(tasks)),
         )
         try:
-            tasks, finals = _prepared(engine, case, tasks)
+            tasks, finals = _prepared(engine, case, tasks, progress or Silent())
             journal = CaseJournal(self._open_journal(), self._histories.get(entry.label), entry)
             experiment = Experiment(
                 case, tasks, strategies, plan, engine, finals, journal, progress
@@ -270,17 +271,21 @@ class Session:
             self._engine = None
 
 
-def _prepared(engine: Engine, case: Case, tasks: Sequence[Task]) -> tuple[tuple[Task, ...], Finals]:
+def _prepared(
+    engine: Engine, case: Case, tasks: Sequence[Task], progress: Progress
+) -> tuple[tuple[Task, ...], Finals]:
     """The tasks of a case with what they are checked by, and how the case is judged at the end.
 
     Tasks of a network are checked by what their untuned programs compute.
     """
     if isinstance(case, NetworkCase):
-        checked = tuple(
-            task if task.check is not None else replace(task, check=task_check(engine, task))
-            for task in tasks
-        )
-        return checked, NetworkFinals(engine, case, checked)
+        checked = []
+        for place, task in enumerate(tasks, start=1):
+            if task.check is None:
+                progress.note(f"{case.id}  running {place}/{len(tasks)} untuned: {task.name}")
+                task = replace(task, check=task_check(engine, task))
+            checked.append(task)
+        return tuple(checked), NetworkFinals(engine, case, checked)
     if len(tasks) != 1:
         raise UnsupportedCaseError(
             f"bad case {case.id!r}: it has {len(tasks)} tasks, but no program() and arguments() "

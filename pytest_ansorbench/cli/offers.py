@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.cli.exits import HOLDS, Refusal
+
+if TYPE_CHECKING:
+    from pytest_ansorbench.workloads import Case
 
 
 def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
@@ -19,7 +22,12 @@ def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
         description="Lists the tasks of a case as TVM extracts them: how often the case calls "
         "each, what one call computes, and how many sketches there are to choose from.",
     )
-    tasks.add_argument("case", metavar="CASE", help="id of a shipped case, e.g. resnet18-n1-s224")
+    tasks.add_argument(
+        "case",
+        metavar="CASE",
+        help="id of a shipped case, e.g. resnet18-n1-s224, or a model's file: .onnx, or .pt2 as "
+        "torch.export.save writes it",
+    )
     tasks.add_argument("--target", metavar="JSON", help="an LLVM target (default: this CPU)")
     tasks.set_defaults(run=_tasks)
 
@@ -42,17 +50,33 @@ def _tasks(given: argparse.Namespace) -> int:
     from pytest_ansorbench.measure import register_intrinsics
     from pytest_ansorbench.report import render_tasks
     from pytest_ansorbench.search import describe_tasks
-    from pytest_ansorbench.workloads import UnknownCase, get
+    from pytest_ansorbench.workloads import ImportFailed, UnknownCase
 
     try:
-        case = get(given.case)
+        case = _case(given.case)
         check_toolchain()
-        target = resolve_target(given.target)
-    except (UnknownCase, ToolchainError) as error:
+        target = resolve_target(given.target, "--target")
+        tasks = case.tasks()
+    except (UnknownCase, ToolchainError, ImportFailed) as error:
         raise Refusal(str(error)) from None
     register_intrinsics(target)
-    print(render_tasks(describe_tasks(case.tasks(), target)))
+    print(render_tasks(describe_tasks(tasks, target)))
     return HOLDS
+
+
+def _case(name: str) -> Case:
+    """A shipped case by its id, or a model by its file.
+
+    Raises:
+        UnknownCase: It is neither.
+    """
+    from pytest_ansorbench.workloads import from_exported_program, from_onnx, get
+
+    if name.endswith(".onnx"):
+        return from_onnx(name)
+    if name.endswith(".pt2"):
+        return from_exported_program(name)
+    return get(name)
 
 
 def _strategies(given: argparse.Namespace) -> int:

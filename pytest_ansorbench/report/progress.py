@@ -25,20 +25,26 @@ class LiveLine:
         self._drawn_s = float("-inf")
         self._length = 0
 
+    def note(self, what: str) -> None:
+        """Show what goes on; it may take long, so it is shown at once."""
+        self._draw(what)
+        self._drawn_s = float("-inf")
+
     def update(self, standing: Standing) -> None:
         """Show where things stand, unless that was done a moment ago."""
-        now_s = time.monotonic()
-        if now_s - self._drawn_s < _REFRESH_S:
-            return
-        text = line(standing)[: shutil.get_terminal_size().columns - 1]
-        self._write("\r" + text.ljust(self._length))
-        self._drawn_s, self._length = now_s, len(text)
+        if time.monotonic() - self._drawn_s >= _REFRESH_S:
+            self._draw(line(standing))
 
     def clear(self) -> None:
         """Wipe the line."""
         if self._length:
             self._write("\r" + " " * self._length + "\r")
         self._drawn_s, self._length = float("-inf"), 0
+
+    def _draw(self, text: str) -> None:
+        text = text[: shutil.get_terminal_size().columns - 1]
+        self._write("\r" + text.ljust(self._length))
+        self._drawn_s, self._length = time.monotonic(), len(text)
 
 
 def line(standing: Standing) -> str:

@@ -141,7 +141,7 @@ def _collect(
     from pytest_ansorbench.measure import Engine, register_intrinsics
 
     check_toolchain()
-    target = resolve_target(plan.target)
+    target = resolve_target(plan.target, "--target")
     register_intrinsics(target)
     with Engine(target) as engine:
         collector = Collector(engine, plan.effort, seed=plan.seed)

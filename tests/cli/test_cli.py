@@ -333,11 +333,22 @@ def test_an_operator_is_one_task(capsys):
     assert "12x128x128, 12x128x64 -> 12x128x64" in out
 
 
+def test_tasks_of_a_model_in_a_file_are_listed(tmp_path, capsys):
+    from tests.workloads.networks.test_networks_imported import onnx_model
+
+    onnx, model = onnx_model()
+    onnx.save(model, str(tmp_path / "small.onnx"))
+    assert main(["tasks", str(tmp_path / "small.onnx")]) == 0
+    assert "1x3x8x8" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     "arguments, message",
     [
         (["resnet81-n1-s224"], "bad case 'resnet81-n1-s224': expected one of the"),
-        (["resnet18-n1-s224", "--target", "{"], "bad --ansor-target '{'"),
+        (["resnet18-n1-s224", "--target", "{"], "bad --target '{'"),
+        (["absent.onnx"], "bad model file 'absent.onnx': there is no such file"),
+        (["absent.pt2"], "bad model file 'absent.pt2': there is no such file"),
     ],
 )
 def test_tasks_of_what_is_not_there_are_refused_in_a_line(arguments, message, capsys):

@@ -47,6 +47,16 @@ def test_the_line_is_rewritten_in_place_and_wiped():
     assert len(written) == 2
 
 
+def test_what_takes_long_is_shown_at_once_and_gives_way_to_the_next_trial():
+    written: list[str] = []
+    live = LiveLine(written.append)
+    live.update(STANDING)
+    live.note("running 3/19 untuned")
+    live.update(STANDING)
+    width = len(line(STANDING))
+    assert written[1:] == ["\r" + "running 3/19 untuned".ljust(width), "\r" + line(STANDING)]
+
+
 def test_a_narrow_terminal_gets_a_shorter_line(monkeypatch):
     monkeypatch.setenv("COLUMNS", "20")
     written: list[str] = []
