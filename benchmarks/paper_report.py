@@ -11,10 +11,11 @@ import matplotlib
 matplotlib.use("Agg")
 
 import numpy as np
+from curves import draw
 from matplotlib import pyplot as plt
 from tabulate import tabulate
 
-from pytest_ansorbench.records import CaseResult, Estimate, Run
+from pytest_ansorbench.records import CaseResult, Estimate
 from pytest_ansorbench.report import (
     RuleTotals,
     control_sentences,
@@ -67,7 +68,11 @@ def write_report(main: Path, controls: Path, stem: Path) -> None:
     bars(cases, "search_ratio", ["rules"], "Figure 17: S, rules alone", stem, "fig17")
     bars(cases, "search_ratio", ["etc"], "Figure 18: S, sketches alone", stem, "fig18")
     for case in cases:
-        curves(case, stem)
+        draw(
+            case,
+            f"Figure 14: {case.case}",
+            stem.with_name(f"{stem.name}-fig14-{short(case)}.svg"),
+        )
 
 
 def rule_lines(cases: Sequence[CaseResult]) -> list[str]:
@@ -138,32 +143,3 @@ def ratio_of(case: CaseResult, strategy: str, figure: str) -> Estimate:
     [verdict] = [v for v in case.verdicts if v.comparison.candidate.strategy == strategy]
     estimate: Estimate = getattr(verdict.comparison, figure)
     return estimate
-
-
-def curves(case: CaseResult, stem: Path) -> None:
-    """Figure 14 and its twin over time: best throughput so far, median over the seeds."""
-    fig, panels = plt.subplots(1, 2, figsize=(10, 3.8), sharey=True, layout="constrained")
-    for strategy in case.strategies:
-        runs = case.runs_of(strategy)
-        trials = np.arange(1, max(len(run.trials) for run in runs) + 1)
-        seconds = np.linspace(0.0, max(run.search_s for run in runs), 400)
-        for axes, at, spent in (
-            (panels[0], trials, [[trial.index + 1 for trial in run.trials] for run in runs]),
-            (panels[1], seconds, [[trial.search_s for trial in run.trials] for run in runs]),
-        ):
-            best = [best_gflops(run, each, at) for run, each in zip(runs, spent, strict=True)]
-            axes.step(at, np.median(best, axis=0), label=strategy, where="post")
-    panels[0].set_xlabel("trials")
-    panels[1].set_xlabel("search time (s)")
-    panels[0].set_ylabel("best GFLOP/s so far, median of seeds")
-    fig.suptitle(f"Figure 14: {case.case}")
-    panels[1].legend(loc="lower right")
-    fig.savefig(stem.with_name(f"{stem.name}-fig14-{short(case)}.svg"), metadata={"Date": None})
-    plt.close(fig)
-
-
-def best_gflops(run: Run, spent: Sequence[float], at: np.ndarray) -> np.ndarray:
-    """A run's best throughput when so much was spent; 0 before its first valid trial."""
-    gflops = [run.flops / each.latency_s / 1e9 if each.latency_s else 0.0 for each in run.trials]
-    best = np.maximum.accumulate([0.0, *gflops])
-    return best[np.searchsorted(spent, at, side="right")]

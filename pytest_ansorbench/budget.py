@@ -7,8 +7,12 @@ from typing import Final
 
 #: MetaSchedule's own `num_trials_per_iter`.
 STOCK_ROUND_TRIALS: Final = 64
-#: Rounds that a task's share of a small budget is divided into, so that every strategy learns.
+#: Rounds that a small budget is divided into, so that every strategy learns.
 ROUNDS_OF_SMALL_BUDGET: Final = 8
+#: The same for the share of a task among others, from which a strategy learns as well, and of
+#: which those that matter get a multiple. A task of a network takes ten seconds and more to
+#: propose for, however few are asked for (docs/networks.md).
+ROUNDS_OF_SMALL_SHARE: Final = 2
 
 _PER_TASK: Final = "/task"
 
@@ -49,7 +53,8 @@ class Budget:
 
     Attributes:
         trials: How many.
-        round_trials: How many a round; None for 64, or an eighth of a task's share if that is less.
+        round_trials: How many a round; None for 64, or if that is less an eighth of all for a
+            single task, half of a task's share for several.
     """
 
     trials: Trials
@@ -63,8 +68,8 @@ class Budget:
         """Trials of a round, with the default worked out."""
         if self.round_trials is not None:
             return self.round_trials
-        share = self.in_all(tasks) // tasks // ROUNDS_OF_SMALL_BUDGET
-        return min(STOCK_ROUND_TRIALS, max(1, share))
+        rounds = ROUNDS_OF_SMALL_BUDGET if tasks == 1 else ROUNDS_OF_SMALL_SHARE
+        return min(STOCK_ROUND_TRIALS, max(1, self.in_all(tasks) // tasks // rounds))
 
     def check(self, tasks: int) -> None:
         """Refuse a budget that does not give every task a round.

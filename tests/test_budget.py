@@ -30,14 +30,17 @@ def test_what_is_no_number_of_trials_is_refused(text):
     [
         (Budget(Trials(128)), 1, 128, 16),
         (Budget(Trials(1000)), 1, 1000, 64),
-        (Budget(Trials(128)), 16, 128, 1),
+        (Budget(Trials(128)), 16, 128, 4),
+        (Budget(Trials(16)), 16, 16, 1),
         (Budget(Trials(16, per_task=True)), 1, 16, 2),
-        (Budget(Trials(16, per_task=True)), 23, 368, 2),
+        (Budget(Trials(16, per_task=True)), 23, 368, 8),
         (Budget(Trials(800, per_task=True)), 23, 18_400, 64),
-        (Budget(Trials(16, per_task=True), 8), 23, 368, 8),
+        (Budget(Trials(16, per_task=True), 4), 23, 368, 4),
     ],
 )
-def test_a_network_s_round_is_an_eighth_of_a_task_s_share(budget, tasks, in_all, a_round):
+def test_a_small_round_is_an_eighth_of_all_or_half_of_a_task_s_share(
+    budget, tasks, in_all, a_round
+):
     assert (budget.in_all(tasks), budget.a_round(tasks)) == (in_all, a_round)
     budget.check(tasks)
 

@@ -279,16 +279,25 @@ def _prepared(
     Tasks of a network are checked by what their untuned programs compute.
     """
     if isinstance(case, NetworkCase):
-        checked = []
-        for place, task in enumerate(tasks, start=1):
-            if task.check is None:
-                progress.note(f"{case.id}  running {place}/{len(tasks)} untuned: {task.name}")
-                task = replace(task, check=task_check(engine, task))
-            checked.append(task)
-        return tuple(checked), NetworkFinals(engine, case, checked)
+        checked = _checked(engine, case, tasks, progress)
+        return checked, NetworkFinals(engine, case, checked)
     if len(tasks) != 1:
         raise UnsupportedCaseError(
             f"bad case {case.id!r}: it has {len(tasks)} tasks, but no program() and arguments() "
             "to be judged by; expected an operator with one task, or a network"
         )
     return tuple(tasks), KernelFinals(engine, tasks[0])
+
+
+def _checked(
+    engine: Engine, case: Case, tasks: Sequence[Task], progress: Progress
+) -> tuple[Task, ...]:
+    checked = []
+    try:
+        for place, task in enumerate(tasks, start=1):
+            progress.note(f"{case.id}  running {place}/{len(tasks)} untuned: {task.name}")
+            check = task.check if task.check is not None else task_check(engine, task)
+            checked.append(replace(task, check=check))
+    finally:
+        progress.clear()
+    return tuple(checked)

@@ -78,7 +78,8 @@ OPTIONS: Final = (
         "round_trials",
         "round",
         values.whole_number(1, 16),
-        "trials of one round (default: 64, or an eighth of a task's share if that is less)",
+        "trials of one round (default: 64, or if that is less an eighth of the budget; for a "
+        "network half of a task's share)",
         "N",
         per_test=True,
     ),

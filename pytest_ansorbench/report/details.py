@@ -30,7 +30,7 @@ def describe_case(result: CaseResult, rules: Rules) -> tuple[str, ...]:
         The case's id and target; then, indented, per arm its seconds per phase and trial, what
         its processes took, its failures by status, a network's tasks, what its mutation rules were
         good for, its gates and its way to the target; per run what went wrong and its policies'
-        decisions, rounds of equal decisions together.
+        decisions, task by task, rounds of equal decisions together.
     """
     return tuple(printable(line) for line in _lines(result, rules))
 
@@ -122,15 +122,21 @@ def _run_lines(run: Run) -> Iterator[str]:
         yield f"stopped after {len(run.trials)} of {run.budget_trials} trials: {run.stopped}"
     if run.final is not None and run.final.status != "ok":
         yield f"winner not measured again: {run.final.status} {run.final.error}".rstrip()
-    for decisions, same in groupby(run.rounds, key=lambda r: _decisions(r.decisions)):
-        if decisions:
-            indices = [r.index for r in same]
-            rounds = (
-                f"round {indices[0]}"
-                if len(indices) == 1
-                else f"rounds {indices[0]} to {indices[-1]}"
-            )
-            yield f"{rounds}: {decisions}"
+    for task in range(len(run.tasks)):
+        name = f"task {task}, " if len(run.tasks) > 1 else ""
+        rounds = [each for each in run.rounds if each.task == task]
+        for decisions, same in groupby(rounds, key=lambda each: _decisions(each.decisions)):
+            if decisions:
+                yield f"{name}{_numbered([each.index for each in same])}: {decisions}"
+
+
+def _numbered(rounds: Sequence[int]) -> str:
+    """`round 4`, `rounds 1 to 3`, or `rounds 1, 7, 9`: a task of several has turns."""
+    if len(rounds) == 1:
+        return f"round {rounds[0]}"
+    if rounds[-1] - rounds[0] == len(rounds) - 1:
+        return f"rounds {rounds[0]} to {rounds[-1]}"
+    return f"rounds {', '.join(map(str, rounds))}"
 
 
 def _decisions(decisions: Mapping[str, Any]) -> str:

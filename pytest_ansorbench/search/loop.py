@@ -192,10 +192,10 @@ class Search:
         Args:
             outcome: What the engine made of the winner; None if there was none.
         """
-        winners = [task.best.index for task in self.tasks if task.best is not None]
         if outcome is None:
             return Remeasurement(None, "run-error", (), "no valid trial")
-        trial = winners[0] if len(self.tasks) == 1 else None
+        best = self.tasks[0].best if len(self.tasks) == 1 else None
+        trial = best.index if best is not None else None
         return Remeasurement(trial, outcome.status, outcome.latencies_s, outcome.error)
 
     def record(self) -> Run:

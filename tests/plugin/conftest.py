@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -94,6 +95,29 @@ class Project:
 
     def bench(self, *arguments: str, **variables: str) -> Outcome:
         return self.pytest("--ansor-bench", "--ansor-build-workers=1", *arguments, **variables)
+
+    def on_a_terminal(self, *arguments: str) -> Outcome:
+        """A bench whose output goes to a terminal, as it was written."""
+        import pty  # not there on Windows
+
+        terminal, child_end = pty.openpty()
+        process = subprocess.Popen(
+            self.command("--ansor-bench", *arguments),
+            cwd=self.root,
+            env=self.environment(TERM="xterm", COLUMNS="200"),
+            stdout=child_end,
+            stderr=child_end,
+        )
+        os.close(child_end)
+        out = b""
+        with process:
+            while select.select([terminal], [], [], 60)[0]:
+                try:
+                    out += os.read(terminal, 65536)
+                except OSError:  # the child closed its end
+                    break
+        os.close(terminal)
+        return Outcome(process.returncode, out.decode(), "")
 
     def json(self, name: str):
         return json.loads((self.root / name).read_text(encoding="utf-8"))

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import pty
 import re
-import select
 import signal
 import subprocess
 import time
@@ -211,25 +208,11 @@ def test_a_killed_session_leaves_neither_process_nor_file(project, tmp_path):
 
 @pytest.mark.parametrize(("arguments", "live"), [((), True), (("-q",), False)])
 def test_progress_is_shown_on_a_terminal_unless_quiet(project, arguments, live):
-    terminal, child_end = pty.openpty()
-    process = subprocess.Popen(
-        project.command("--ansor-bench", "--ansor-repeats=1", *arguments),
-        cwd=project.root,
-        env=project.environment(TERM="xterm"),
-        stdout=child_end,
-        stderr=child_end,
+    outcome = project.on_a_terminal("--ansor-repeats=1", *arguments)
+    assert outcome.code == 0, outcome.out
+    shown = re.search(
+        r"\rdoubling  (one|two)  repeat 1/1  trial \d/4  best [\d.]+ GFLOP/s", outcome.out
     )
-    os.close(child_end)
-    out = b""
-    with process:
-        while select.select([terminal], [], [], 60)[0]:
-            try:
-                out += os.read(terminal, 65536)
-            except OSError:  # the child closed its end
-                break
-    os.close(terminal)
-    assert process.returncode == 0, out
-    shown = re.search(rb"\rdoubling  (one|two)  repeat 1/1  trial \d/4  best [\d.]+ GFLOP/s", out)
     assert bool(shown) == live
 
 

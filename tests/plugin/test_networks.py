@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -64,8 +65,8 @@ def test_a_budget_below_one_round_a_task_is_refused(network):
     )
 
 
-def test_the_scheduler_can_be_chosen(network):
-    outcome = network.bench(
+def test_the_scheduler_can_be_chosen_and_what_goes_on_is_shown(network):
+    outcome = network.on_a_terminal(
         *QUICK,
         "--ansor-trials=8",
         "--ansor-round=1",
@@ -76,6 +77,10 @@ def test_the_scheduler_can_be_chosen(network):
     [case] = network.json("result.json")["cases"]
     for run in case["runs"]:
         assert [each["task"] for each in run["rounds"]] == [0, 1, 2, 3] * 2
+    name = re.escape(case["case"])
+    assert re.search(rf"\r{name}  running 4/4 untuned: ", outcome.out)
+    assert re.search(rf"\r{name}  \S+  repeat 1/1  trial \d/8  task [1-4]/4 \w+  ", outcome.out)
+    assert re.search(rf"\r{name}  measuring what was found, in turn", outcome.out)
 
 
 PAIR = """

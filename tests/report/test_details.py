@@ -53,6 +53,20 @@ def test_rounds_of_equal_decisions_are_told_together() -> None:
     )
 
 
+def test_decisions_of_a_network_are_told_task_by_task() -> None:
+    run = make_run(latencies=[1.0] * 12, decisions={"phase": "warm-up"})
+    turns = (0, 1, 0, 1, 1, 0)
+    rounds = [dataclasses.replace(r, task=t) for r, t in zip(run.rounds, turns, strict=True)]
+    rounds[-1] = dataclasses.replace(rounds[-1], decisions={"phase": "explore"})
+    tasks = (*run.tasks, dataclasses.replace(run.tasks[0], name="pool"))
+    run = dataclasses.replace(run, tasks=tasks, rounds=tuple(rounds))
+    assert describe_case(CaseResult("c", ("default",), (run,), ()), RULES)[-3:] == (
+        "    seed 0, task 0, rounds 1, 3: phase=warm-up",
+        "    seed 0, task 0, round 6: phase=explore",
+        "    seed 0, task 1, rounds 2, 4, 5: phase=warm-up",
+    )
+
+
 def test_long_decisions_are_cut() -> None:
     run = make_run(decisions={"scores": list(range(1000))})
     line = describe_case(CaseResult("c", ("default",), (run,), ()), RULES)[-1]
