@@ -9,8 +9,12 @@ import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from tvm.s_tir.meta_schedule.arg_info import ArgInfo
 
     from pytest_ansorbench.workloads.case import Check
+
+#: Data type and shape of each argument of a kernel, the inputs first, then the output.
+Shapes = Sequence[tuple[str, Sequence[int]]]
 
 #: TVM's own alignment of tensors, in bytes.
 ALIGNMENT: Final = 64
@@ -26,7 +30,7 @@ class Arguments:
         arrays: One per argument of the kernel, in order; the last is the output.
     """
 
-    def __init__(self, shapes: Sequence[tuple[str, Sequence[int]]], check: Check | None) -> None:
+    def __init__(self, shapes: Shapes, check: Check | None) -> None:
         """Make the arrays.
 
         Args:
@@ -48,6 +52,14 @@ class Arguments:
             if (side != _GUARD_BYTE).any():
                 return "the kernel wrote outside of its output"
         return ""
+
+
+def shapes_of(args_info: Sequence[ArgInfo]) -> Shapes:
+    """Read TVM's description of a kernel's arguments."""
+    return [
+        (str(dtype), [int(extent) for extent in shape])
+        for _, dtype, shape in (info.as_json() for info in args_info)
+    ]
 
 
 def aligned(array: NDArray[Any]) -> NDArray[Any]:

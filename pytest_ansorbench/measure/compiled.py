@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from pytest_ansorbench.measure.arguments import Arguments, aligned
+from pytest_ansorbench.measure.arguments import Arguments, Shapes, aligned
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,7 +28,7 @@ _NETWORK_ENTRY: Final = "with_arguments"
 class Compiled(Protocol):
     """Something compiled, which can be called once it has its arguments."""
 
-    def take(self, shapes: Sequence[tuple[str, Sequence[int]]], check: Check | None) -> None:
+    def take(self, shapes: Shapes, check: Check | None) -> None:
         """Make its arguments.
 
         Args:
@@ -62,7 +62,7 @@ class CompiledKernel:
         self._module = compile_module(mod, target)
         self._arguments: Arguments | None = None
 
-    def take(self, shapes: Sequence[tuple[str, Sequence[int]]], check: Check | None) -> None:
+    def take(self, shapes: Shapes, check: Check | None) -> None:
         """See `Compiled`; the output lies between guards."""
         self._arguments = Arguments(shapes, check)
 
@@ -101,7 +101,7 @@ class CompiledNetwork:
         """Compile a fused Relax module, whose functions may have been scheduled."""
         self._machine = compile_program(program, target)
 
-    def take(self, shapes: Sequence[tuple[str, Sequence[int]]], check: Check | None) -> None:
+    def take(self, shapes: Shapes, check: Check | None) -> None:
         """See `Compiled`; the arguments are the inputs of the check."""
         from tvm.runtime import from_dlpack
 

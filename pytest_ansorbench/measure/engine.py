@@ -12,6 +12,7 @@ from multiprocessing.connection import wait
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
+from pytest_ansorbench.measure.arguments import Shapes, shapes_of
 from pytest_ansorbench.measure.check import dump_check
 from pytest_ansorbench.measure.fork_server import ForkServer, ServerDied, WorkerError
 from pytest_ansorbench.measure.kernel import (
@@ -20,7 +21,6 @@ from pytest_ansorbench.measure.kernel import (
     KernelError,
     KernelTimeout,
     Program,
-    Shapes,
     WrongOutput,
 )
 from pytest_ansorbench.measure.outcomes import Built, Measured
@@ -154,7 +154,7 @@ class Engine:
         if built.kernel is None:
             return _not_run(built)
         started_s = time.monotonic()
-        outcome = self._run(built.kernel, _shapes(args_info), measurement, best_s)
+        outcome = self._run(built.kernel, shapes_of(args_info), measurement, best_s)
         return replace(outcome, build_s=built.build_s, run_s=time.monotonic() - started_s)
 
     def discard(self, built: Built) -> None:
@@ -190,7 +190,7 @@ class Engine:
         """
         present = [winner for winner in winners if winner is not None]
         programs = [self._program(mod) for mod, _ in present]
-        shapes = [_shapes(args_info) for _, args_info in present]
+        shapes = [shapes_of(args_info) for _, args_info in present]
         in_order = iter(self._remeasure(programs, shapes, check, samples))
         return [None if winner is None else next(in_order) for winner in winners]
 
@@ -222,7 +222,7 @@ class Engine:
             UntunedError: It cannot be compiled or run.
             WorkerError: The fork server died and cannot be started again.
         """
-        return self._output(self._program(mod), _shapes(args_info), check)
+        return self._output(self._program(mod), shapes_of(args_info), check)
 
     def output_of_network(self, program: IRModule, check: Check) -> NDArray[Any]:
         """`output_of_kernel` for a fused Relax module."""
@@ -245,18 +245,25 @@ class Engine:
             kernel = built.kernel
             if kernel is None:
                 raise UntunedError(f"{built.status}: {built.error}")
-            kernel.allow(self._settings.run_timeout_s)
             try:
-                kernel.make_arguments(shapes)
-                kernel.first_call()
-                output = kernel.output()
-                kernel.end()
+                return self._output_of(kernel, shapes)
             except ServerDied:
                 self._restart()
-            except (KernelError, KernelTimeout, KernelDied) as failure:
-                raise UntunedError(str(failure) or kernel.end().cause) from None
-            else:
-                return output
+
+    def _output_of(self, kernel: Kernel, shapes: Shapes) -> NDArray[Any]:
+        outputs = []
+
+        def call() -> tuple[float, ...]:
+            kernel.make_arguments(shapes)
+            seconds = kernel.first_call()
+            outputs.append(kernel.output())
+            return (seconds,)
+
+        outcome = self._attempt(kernel, call)
+        if outcome.status != "ok":
+            raise UntunedError(outcome.error)
+        kernel.end()
+        return outputs[0]
 
     def _remeasure(
         self,
@@ -446,11 +453,3 @@ def _ready(busy: Sequence[Kernel]) -> list[Kernel]:
     patience_s = min(kernel.patience_s for kernel in busy)
     replied = wait([kernel.child.channel.fileno() for kernel in busy], patience_s)
     return [k for k in busy if k.child.channel.fileno() in replied or not k.patience_s]
-
-
-def _shapes(args_info: Sequence[ArgInfo]) -> Shapes:
-    """Data type and shape of each argument."""
-    return [
-        (str(dtype), [int(extent) for extent in shape])
-        for _, dtype, shape in (info.as_json() for info in args_info)
-    ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,6 +15,7 @@ from pytest_ansorbench.measure.channel import ChannelClosed
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pytest_ansorbench.measure.arguments import Shapes
     from pytest_ansorbench.measure.fork_server import Child, Ended
     from pytest_ansorbench.workloads.case import Check
 
@@ -34,10 +34,6 @@ class KernelTimeout(Exception):
 
 class WrongOutput(Exception):
     """The candidate's output is not what it should be; the message is one sentence on that."""
-
-
-#: Data type and shape of each argument, the inputs first, then the output.
-Shapes = Sequence[tuple[str, Sequence[int]]]
 
 
 @dataclass(frozen=True)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from pytest_ansorbench.measure.arguments import Shapes, shapes_of
 from pytest_ansorbench.workloads.case import Check, NetworkCase, Task
-from pytest_ansorbench.workloads.tolerance import tolerance
+from pytest_ansorbench.workloads.tolerance import tolerance, typical_size
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tvm import IRModule
-    from tvm.s_tir.meta_schedule.arg_info import ArgInfo
 
     from pytest_ansorbench.measure.engine import Engine
 
@@ -43,7 +42,7 @@ def task_check(engine: Engine, task: Task) -> Check | None:
 
     args_info = list(ArgInfo.from_entry_func(task.mod, remove_preproc=True))
     for low in (-1.0, 0.0):
-        inputs = _draw(args_info[:-1], low)
+        inputs = _draw(shapes_of(args_info[:-1]), low)
         asked = Check(inputs, np.empty(0, np.float32), 0.0, 0.0)
         expected = engine.output_of_kernel(task.mod, args_info, asked)
         if np.isfinite(expected).all():
@@ -67,15 +66,11 @@ def network_check(engine: Engine, case: NetworkCase, program: IRModule) -> Check
     arguments = case.arguments()
     asked = Check(arguments, np.empty(0, np.float32), 0.0, 0.0)
     expected = engine.output_of_network(program, asked)
-    size = float(np.sqrt(np.mean(np.square(expected, dtype=np.float64))))
-    return Check(arguments, expected, _NETWORK_TOLERANCE, _NETWORK_TOLERANCE * size)
+    absolute = _NETWORK_TOLERANCE * typical_size(expected)
+    return Check(arguments, expected, _NETWORK_TOLERANCE, absolute)
 
 
-def _draw(args_info: Sequence[ArgInfo], low: float) -> tuple[NDArray[Any], ...]:
+def _draw(shapes: Shapes, low: float) -> tuple[NDArray[Any], ...]:
     """Random inputs from [low, 1), the same every time; whole numbers are 0, which is an index."""
     rng = np.random.default_rng(0)
-    described = [info.as_json() for info in args_info]
-    return tuple(
-        rng.uniform(low, 1.0, [int(extent) for extent in shape]).astype(str(dtype))
-        for _, dtype, shape in described
-    )
+    return tuple(rng.uniform(low, 1.0, shape).astype(dtype) for dtype, shape in shapes)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pytest_ansorbench.measure.arguments import shapes_of
 from pytest_ansorbench.search.sketches import has_choices
 
 if TYPE_CHECKING:
@@ -72,5 +73,5 @@ def _design_space(mod: IRModule, target: Target) -> Sequence[Schedule]:
 def _shapes(mod: IRModule) -> tuple[tuple[int, ...], ...]:
     from tvm.s_tir.meta_schedule.arg_info import ArgInfo
 
-    infos = ArgInfo.from_entry_func(mod, remove_preproc=True)
-    return tuple(tuple(int(extent) for extent in info.as_json()[2]) for info in infos)
+    shapes = shapes_of(ArgInfo.from_entry_func(mod, remove_preproc=True))
+    return tuple(tuple(shape) for _, shape in shapes)

@@ -25,6 +25,10 @@ def tolerance(expected: NDArray[Any], reduction_length: int) -> tuple[float, flo
         reduction_length: Terms summed for one element of it.
     """
     relative = 4.0 * float(np.finfo(np.float32).eps) * reduction_length**0.5
-    size = float(np.sqrt(np.mean(np.square(expected, dtype=np.float64))))
     # Exponentials and roots have an error of their own, however short the sum.
-    return max(relative, 1e-5), relative * size
+    return max(relative, 1e-5), relative * typical_size(expected)
+
+
+def typical_size(array: NDArray[Any]) -> float:
+    """Root mean square of an array's elements."""
+    return float(np.sqrt(np.mean(np.square(array, dtype=np.float64))))
