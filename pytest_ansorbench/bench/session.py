@@ -157,12 +157,10 @@ class Session:
             ResumeError: The journal has the case under other circumstances.
             StorageError: The journal cannot be written.
         """
-        engine = self._warm_engine()
+        if self._target is None:
+            self.prepare()
         tasks = case.tasks()
-        try:
-            plan.budget.check(len(tasks))
-        except ValueError as error:
-            raise UnsupportedCaseError(f"{case.id}: {error}") from None
+        _check_supported(case, tasks, plan)
         entry = CaseEntry(
             label=self._label(case.id),
             case=case.id,
@@ -173,9 +171,10 @@ class Session:
             tasks=tuple(TaskRecord(each.name, each.weight, each.flops, ()) for each in tasks),
             measured=self._measured(plan, len(tasks)),
         )
+        journal = CaseJournal(self._open_journal(), self._histories.get(entry.label), entry)
         try:
+            engine = self._warm_engine()
             tasks, finals = _prepared(engine, case, tasks, progress or Silent())
-            journal = CaseJournal(self._open_journal(), self._histories.get(entry.label), entry)
             experiment = Experiment(
                 case, tasks, strategies, plan, engine, finals, journal, progress
             )
@@ -258,8 +257,6 @@ class Session:
         return self._journal
 
     def _warm_engine(self) -> Engine:
-        if self._target is None:
-            self.prepare()
         if self._engine is None:
             assert self._target is not None
             self._engine = Engine(self._target, self._engine_settings)
@@ -269,6 +266,18 @@ class Session:
         if self._engine is not None:
             self._engine.close()
             self._engine = None
+
+
+def _check_supported(case: Case, tasks: Sequence[Task], plan: Plan) -> None:
+    if len(tasks) != 1 and not isinstance(case, NetworkCase):
+        raise UnsupportedCaseError(
+            f"bad case {case.id!r}: it has {len(tasks)} tasks, but no program() and arguments() "
+            "to be judged by; expected an operator with one task, or a network"
+        )
+    try:
+        plan.budget.check(len(tasks))
+    except ValueError as error:
+        raise UnsupportedCaseError(f"{case.id}: {error}") from None
 
 
 def _prepared(
@@ -281,11 +290,6 @@ def _prepared(
     if isinstance(case, NetworkCase):
         checked = _checked(engine, case, tasks, progress)
         return checked, NetworkFinals(engine, case, checked)
-    if len(tasks) != 1:
-        raise UnsupportedCaseError(
-            f"bad case {case.id!r}: it has {len(tasks)} tasks, but no program() and arguments() "
-            "to be judged by; expected an operator with one task, or a network"
-        )
     return tuple(tasks), KernelFinals(engine, tasks[0])
 
 
