@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pytest_ansorbench.measure.compiled import compile_program
+
 
 def infer(program, arguments):
     """Compile a fused Relax module without any schedule, and call its `main`.
@@ -14,14 +16,6 @@ def infer(program, arguments):
         The output as a NumPy array.
     """
     import tvm
-    from tvm import relax
-    from tvm.relax.backend.cpu_generic.pipeline import dataflow_lower_passes, finalize_passes
 
-    target = tvm.target.Target("llvm")
-    passes = [*dataflow_lower_passes(target), *finalize_passes(target)]
-    with target, tvm.transform.PassContext(opt_level=3):
-        executable = relax.build(
-            program, target=target, relax_pipeline=tvm.transform.Sequential(passes)
-        )
-    machine = relax.VirtualMachine(executable, tvm.cpu())
+    machine = compile_program(program, tvm.target.Target("llvm"))
     return machine["main"](*map(tvm.runtime.tensor, arguments)).numpy()

@@ -8,7 +8,7 @@ from statistics import median
 
 from tabulate import tabulate
 
-from pytest_ansorbench.records import Run
+from pytest_ansorbench.records import Run, Trial
 from pytest_ansorbench.report.text import printable
 
 
@@ -60,7 +60,7 @@ def _lines(runs: Sequence[Run]) -> Iterator[str]:
 
 def _table(runs: Sequence[Run]) -> str:
     tasks = runs[0].tasks
-    best_s = [_best_s(runs, index) for index in range(len(tasks))]
+    best_s = [_median_s(each) for each in zip(*(run.best_trials for run in runs), strict=True)]
     total_s = sum(
         task.weight * each for task, each in zip(tasks, best_s, strict=True) if each < math.inf
     )
@@ -93,11 +93,9 @@ def _table(runs: Sequence[Run]) -> str:
     return table
 
 
-def _best_s(runs: Sequence[Run], task: int) -> float:
-    """Median over the runs of a task's best latency; infinity if none has one."""
-    latencies = [
-        best.latency_s for run in runs if (best := run.best_trials[task]) and best.latency_s
-    ]
+def _median_s(best_trials: Sequence[Trial | None]) -> float:
+    """Median latency of a task's best trials, one a run; infinity if none is valid."""
+    latencies = [best.latency_s for best in best_trials if best and best.latency_s]
     return median(latencies) if latencies else math.inf
 
 

@@ -136,11 +136,6 @@ class TaskSearch:
     def rng_state(self, state: Mapping[str, Any]) -> None:
         self._rng.bit_generator.state = state
 
-    @property
-    def gflops(self) -> float:
-        """Throughput of the best trial so far in GFLOP/s; 0 if none is valid."""
-        return self.task.flops / self.best.latency_s / 1e9 if self.best else 0.0
-
     def propose(self, wanted: int) -> list[MeasureCandidate]:
         """Candidates for the next round; none if there is nothing, or nothing more, to try."""
         candidates = self._proposer.propose(wanted)

@@ -21,6 +21,7 @@ from pytest_ansorbench.strategies import (
 from pytest_ansorbench.workloads import BatchMatmul
 from tests.faults import Doubling
 from tests.proposers import scripted
+from tests.search.rounds import stepped
 
 MATMUL = BatchMatmul(batch=1, m=16, n=16, k=16)
 
@@ -36,15 +37,6 @@ def search(case, strategy, engine, *, trials, round_trials, resumed=()):
         round_trials=round_trials,
         resumed=resumed,
     )
-
-
-def stepped(each, rounds):
-    """The journal's entries of so many rounds."""
-    entries = []
-    for _ in range(rounds):
-        each.step()
-        entries.append(each.last_round("label"))
-    return entries
 
 
 SMALL = {"population": 64, "min_unmeasured": 16, "generations": 2}  # a second, not ten

@@ -17,6 +17,7 @@ from pytest_ansorbench.strategies import (
     XGBoostModel,
 )
 from pytest_ansorbench.workloads import Mlp
+from tests.search.rounds import stepped
 
 CASE = Mlp(features=32, hidden=(16, 16), classes=8)  # its two 16-wide layers differ in input
 RANDOM = Registry().get("random")
@@ -33,14 +34,6 @@ def search(engine, strategy=RANDOM, *, trials=12, round_trials=2, **options):
         round_trials=round_trials,
         **options,
     )
-
-
-def stepped(each, rounds):
-    entries = []
-    for _ in range(rounds):
-        each.step()
-        entries.append(each.last_round("label"))
-    return entries
 
 
 def test_every_task_has_a_round_before_any_has_two(engine):
