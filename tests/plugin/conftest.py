@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).parents[2]
+#: A `torch` that cannot be imported. TVM imports PyTorch where it is installed, for two seconds.
+WITHOUT_TORCH = Path(__file__).parent / "without_torch"
 
 CONFTEST = """
 from tests.proposers import scripted
@@ -62,12 +64,14 @@ class Project:
         (self.root / name).write_text(text, encoding="utf-8")
 
     def command(self, *arguments: str) -> list[str]:
-        return [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
+        # Hypothesis has nothing to do here, and takes a second to be imported.
+        without = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest")
+        return [sys.executable, "-m", "pytest", *without, *arguments]
 
     def environment(self, **variables: str) -> dict[str, str]:
-        path = os.pathsep.join([variables.pop("PYTHONPATH", ""), str(REPOSITORY)])
+        paths = (variables.pop("PYTHONPATH", ""), str(WITHOUT_TORCH), str(REPOSITORY))
         inherited = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
-        return {**inherited, "PYTHONPATH": path.strip(os.pathsep), **variables}
+        return {**inherited, "PYTHONPATH": os.pathsep.join(filter(None, paths)), **variables}
 
     def pytest(self, *arguments: str, **variables: str) -> Outcome:
         completed = subprocess.run(

@@ -125,7 +125,11 @@ def test_a_failing_setup_of_one_case_does_not_stop_the_others(project):
         "def test_good(ansor_bench): ansor_bench(Doubling())\n",
     )
     outcome = project.bench(
-        "--ansor-strategy=one,two", "--ansor-trials=2", "--ansor-round=2", "--ansor-repeats=1"
+        "--ansor-strategy=one,two",
+        "--ansor-trials=2",
+        "--ansor-round=2",
+        "--ansor-repeats=1",
+        "--ansor-final-samples=1",
     )
     assert outcome.code == 1
     assert "3 failed, 1 passed" in outcome.out
@@ -171,7 +175,7 @@ def test_an_interrupt_shows_what_finished_and_leaves_no_process(project):
         "--ansor-strategy=one,two",
         "--ansor-trials=4",
         "--ansor-round=2",
-        "--ansor-final-samples=5",
+        "--ansor-final-samples=1",
         "--ansor-repeats=2",
         "--ansor-json=result.json",
     )

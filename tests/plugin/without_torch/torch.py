@@ -1,0 +1,3 @@
+"""Stands in for a PyTorch that is not installed."""
+
+raise ModuleNotFoundError("No module named 'torch'", name="torch")
