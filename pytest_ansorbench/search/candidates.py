@@ -9,6 +9,8 @@ import zlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from pytest_ansorbench.strategies.programs import as_candidate
+
 if TYPE_CHECKING:
     from tvm import IRModule
     from tvm.s_tir import Schedule
@@ -54,14 +56,7 @@ def unpack(text: str, mod: IRModule) -> list[MeasureCandidate]:
     Raises:
         CandidateError: The text is no such text, or its traces do not fit the program.
     """
-    from tvm.s_tir.meta_schedule.arg_info import ArgInfo
-    from tvm.s_tir.meta_schedule.search_strategy import MeasureCandidate
-
-    schedules = [_unpacked(each, mod) for each in _parsed(text)]
-    return [
-        MeasureCandidate(each, ArgInfo.from_entry_func(each.mod, remove_preproc=True))
-        for each in schedules
-    ]
+    return [as_candidate(_unpacked(each, mod)) for each in _parsed(text)]
 
 
 def _packed(schedule: Schedule) -> dict[str, Any]:
