@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import signal
 
@@ -34,6 +35,13 @@ def test_a_child_answers_a_bad_request_and_lives_on(server):
         reply, _ = child.channel.receive()
         assert "error" in reply
     assert child.bury().cause == "worker exited with code 0"
+
+
+def test_pytorch_is_kept_out(server):
+    assert importlib.util.find_spec("torch"), "only there can TVM import it"
+    files = {os.path.basename(each.path) for each in psutil.Process(server.pid).memory_maps()}
+    assert any("tvm" in file for file in files)
+    assert not any("torch" in file for file in files)
 
 
 def test_a_child_has_a_process_group_of_its_own(server):
