@@ -1,0 +1,214 @@
+"""Why a network takes longer than its tasks add up to.
+
+    python benchmarks/end_to_end.py [--case ID,ID] [--trials N] [--json FILE]
+
+Tunes each network by random search with N trials a task, and compiles it with the best programs.
+Then, in turn: whole inferences; inferences in which an instrument of TVM's virtual machine times
+every call; each task alone, as in a search, over and over on the same arguments (warm caches); and
+alone after 64 MB were copied (cold caches). What an inference takes beyond the sum of warm tasks
+is then either within the calls, which find the caches as the other tasks left them, or between
+them. The instrument is a Python function, which adds some microseconds to each call.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any, Final
+
+from tabulate import tabulate
+
+from pytest_ansorbench import workloads
+from pytest_ansorbench.environment import resolve_target
+from pytest_ansorbench.measure import Engine, register_intrinsics
+from pytest_ansorbench.measure.arguments import Arguments, shapes_of
+from pytest_ansorbench.measure.compiled import (
+    KERNEL_ENTRY,
+    compile_module,
+    compile_program,
+    evaluate,
+)
+from pytest_ansorbench.search import Search
+from pytest_ansorbench.storage import describe_commit, describe_machine
+from pytest_ansorbench.strategies import Registry
+from pytest_ansorbench.workloads.networks.apply import with_schedules
+
+if TYPE_CHECKING:
+    from tvm.runtime import Module
+    from tvm.target import Target
+
+    from pytest_ansorbench.search.task_search import TaskSearch
+    from pytest_ansorbench.workloads.case import NetworkCase
+
+TURNS: Final = 10
+INFERENCES_A_TURN: Final = 10
+FLUSH_BYTES: Final = 64 << 20
+ALONE_S: Final = 0.01
+"""How long a warm task is repeated for one sample."""
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--case", default="resnet18-n1-s224,mobilenetv2-n1-s224,resnet50-n1-s224")
+    parser.add_argument("--trials", type=int, default=8, help="trials a task (default: 8)")
+    parser.add_argument("--json", type=Path, help="file for the figures")
+    given = parser.parse_args()
+    record = {"machine": describe_machine(), "commit": describe_commit(Path.cwd())}
+    target = resolve_target(None)
+    register_intrinsics(target)
+    # TVM's own default is half of the cores.
+    os.environ["TVM_NUM_THREADS"] = str(target.attrs["num-cores"])
+    networks = {case.id: case for case in workloads.NETWORKS}
+    rows = []
+    for case_id in given.case.split(","):
+        case = networks[case_id]
+        rows.append({"case": case_id, **measured(case, tuned(case, target, given.trials), target)})
+        print(report(rows[-1]), end="\n\n")
+    if given.json:
+        given.json.write_text(json.dumps({**record, "rows": rows}, indent=1) + "\n")
+
+
+def tuned(case: NetworkCase, target: Target, trials: int) -> tuple[TaskSearch, ...]:
+    """The tasks of a network after so many random trials each."""
+    tasks = case.tasks()
+    with Engine(target) as engine:
+        search = Search(
+            case,
+            tasks,
+            Registry().get("random"),
+            engine,
+            seed=0,
+            budget_trials=trials * len(tasks),
+            round_trials=max(1, trials // 2),
+        )
+        while not search.finished:
+            search.step()
+    print(f"{case.id}: {search.trials_done} trials", file=sys.stderr)
+    return search.tasks
+
+
+@dataclass
+class Calls:
+    """An instrument: what each call of one inference after the other takes.
+
+    Attributes:
+        seconds: Per function, of every call.
+    """
+
+    seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+
+    def __call__(self, _: object, name: str, before: bool, *arguments: object) -> int:
+        """Is called before and after; 0 tells the machine to go on."""
+        now = time.perf_counter()
+        if before:
+            self._started = now
+        else:
+            self.seconds[name].append(now - self._started)
+        return 0
+
+
+@dataclass
+class Alone:
+    """A task's best program by itself, with arguments of its own."""
+
+    kernel: Module
+    arguments: Arguments
+
+    @classmethod
+    def of(cls, task: TaskSearch, target: Target) -> Alone:
+        """Compile it."""
+        assert task.best is not None
+        arguments = Arguments(shapes_of(task.best.args_info), None)
+        return cls(compile_module(task.best.mod, target), arguments)
+
+    def seconds(self, number: int, flush_bytes: int) -> float:
+        """Mean of so many calls."""
+        arrays = self.arguments.arrays
+        [each] = evaluate(self.kernel, KERNEL_ENTRY, arrays, number, 1, flush_bytes=flush_bytes)
+        return each
+
+
+def measured(case: NetworkCase, tasks: Sequence[TaskSearch], target: Target) -> dict[str, Any]:
+    """All figures of one network, in seconds; medians over the turns."""
+    import tvm
+
+    best = [each.best.mod if each.best else None for each in tasks]
+    program = with_schedules(case.program(), [each.task for each in tasks], best)
+    plain, instrumented = (compile_program(program, target) for _ in range(2))
+    calls = Calls()
+    instrumented.set_instrument(calls)
+    tensors = [tvm.runtime.tensor(array) for array in case.arguments()]
+    alone = [Alone.of(each, target) for each in tasks]
+    often = [max(1, round(ALONE_S / each.best.latency_s)) if each.best else 1 for each in tasks]
+    whole, warm, cold = [], [[] for _ in tasks], [[] for _ in tasks]
+    plain["main"](*tensors)
+    for _ in range(TURNS):
+        for _ in range(INFERENCES_A_TURN):
+            started = time.perf_counter()
+            plain["main"](*tensors)
+            whole.append(time.perf_counter() - started)
+        for _ in range(INFERENCES_A_TURN):
+            instrumented["main"](*tensors)
+        for index, each in enumerate(alone):
+            warm[index].append(each.seconds(often[index], 0))
+            cold[index].append(each.seconds(1, FLUSH_BYTES))
+    inferences = TURNS * INFERENCES_A_TURN
+    of_tasks = [
+        {
+            "task": each.task.name,
+            "weight": each.task.weight,
+            "warm_s": each.task.weight * median(warm[index]),
+            "within_s": _an_inference(calls.seconds.pop(each.task.name), inferences),
+            "cold_s": each.task.weight * median(cold[index]),
+        }
+        for index, each in enumerate(tasks)
+    ]
+    return {
+        "end_to_end_s": median(whole),
+        "machine_calls_s": sum(_an_inference(s, inferences) for s in calls.seconds.values()),
+        "tasks": of_tasks,
+    }
+
+
+def _an_inference(seconds: Sequence[float], inferences: int) -> float:
+    """Median over the inferences of what all calls of a function take together."""
+    calls = len(seconds) // inferences
+    return median(sum(seconds[i * calls : (i + 1) * calls]) for i in range(inferences))
+
+
+def report(row: dict[str, Any]) -> str:
+    """The tasks that gain or lose most, and the sums."""
+    columns = ("warm_s", "within_s", "cold_s")
+    ranked = sorted(row["tasks"], key=lambda task: task["warm_s"] - task["within_s"])
+    table = [
+        [task["task"], task["weight"], *(f"{1e3 * task[column]:.3f}" for column in columns)]
+        for task in ranked[:5]
+    ]
+    rest = [sum(task[column] for task in ranked[5:]) for column in columns]
+    table.append([f"{len(ranked[5:])} more", "", *(f"{1e3 * seconds:.3f}" for seconds in rest)])
+    sums = [sum(task[column] for task in ranked) for column in columns]
+    table.append(["all", "", *(f"{1e3 * seconds:.3f}" for seconds in sums)])
+    machine_ms = 1e3 * row["machine_calls_s"]
+    lines = tabulate(
+        table,
+        headers=["task", "weight", "alone, warm (ms)", "within (ms)", "alone, cold (ms)"],
+        colalign=("left", *["right"] * 4),
+        disable_numparse=True,
+    )
+    return (
+        f"{row['case']}: {1e3 * row['end_to_end_s']:.3f} ms end to end, {machine_ms:.3f} ms of an "
+        f"instrumented inference in calls of the virtual machine itself\n{lines}"
+    )
+
+
+if __name__ == "__main__":
+    main()
