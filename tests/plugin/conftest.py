@@ -63,6 +63,15 @@ class Project:
     def write(self, name: str, text: str) -> None:
         (self.root / name).write_text(text, encoding="utf-8")
 
+    def break_workers(self) -> None:
+        """Let workers fail to start: a child's import of TVM fails, the parent's was before."""
+        planted = self.root / "planted"
+        planted.mkdir()
+        (planted / "tvm.py").write_text("raise ImportError('planted')\n", encoding="utf-8")
+        conftest = (self.root / "conftest.py").read_text(encoding="utf-8")
+        line = f"import os, tvm\nos.environ['PYTHONPATH'] = {str(planted)!r}\n"
+        self.write("conftest.py", f"{conftest}\n{line}")
+
     def command(self, *arguments: str) -> list[str]:
         # Hypothesis has nothing to do here, and takes a second to be imported.
         without = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest")

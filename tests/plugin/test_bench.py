@@ -139,14 +139,7 @@ def test_a_failing_setup_of_one_case_does_not_stop_the_others(project):
 
 
 def test_workers_that_do_not_start_fail_the_test_with_the_cause(project):
-    # A child's TVM fails to import, the parent's does not: it was imported before.
-    project.write(
-        "conftest.py",
-        (project.root / "conftest.py").read_text()
-        + "\nimport os, tvm\nos.environ['PYTHONPATH'] = os.path.abspath('planted')\n",
-    )
-    (project.root / "planted").mkdir()
-    project.write("planted/tvm.py", "raise ImportError('planted')\n")
+    project.break_workers()
     outcome = project.bench()
     assert outcome.code == 1, outcome.text
     assert "the measurement engine gave up: the fork server did not warm up" in outcome.out

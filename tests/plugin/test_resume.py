@@ -155,6 +155,14 @@ def test_other_settings_are_refused(interrupted, arguments, what):
     assert "give the same settings, or start anew" in outcome.out
 
 
+def test_what_cannot_go_on_is_refused_before_anything_is_started(interrupted):
+    interrupted.break_workers()
+    outcome = interrupted.bench(*BUDGET, "--ansor-resume", "--ansor-trials=16")
+    assert outcome.code == 1
+    assert "was measured with trials 8 so far" in outcome.out
+    assert "the fork server" not in outcome.out
+
+
 def test_another_machine_is_refused(interrupted):
     path = journal(interrupted)
     content = path.read_text().split("\n")

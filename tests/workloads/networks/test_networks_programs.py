@@ -6,12 +6,7 @@ import pytest
 from pytest_ansorbench import workloads
 from pytest_ansorbench.workloads.networks.to_relax import to_relax
 from tests.inference import infer
-
-torch_networks = pytest.importorskip(
-    "tests.workloads.networks.torch_networks",
-    reason="PyTorch is not installed; pip install torch==2.13.0",
-    exc_type=ImportError,
-)
+from tests.workloads.networks import torch_networks
 
 SMALL = [
     (workloads.ResNet(depth=18, size=48, batch=2), torch_networks.resnet18),
