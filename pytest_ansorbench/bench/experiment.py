@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_ansorbench.bench.finals import Finals
-from pytest_ansorbench.bench.history import CaseJournal, RepeatHistory
+from pytest_ansorbench.bench.history import CaseHistory, CaseJournal, RepeatHistory
 from pytest_ansorbench.bench.progress import Progress, Silent, Standing
 from pytest_ansorbench.budget import Budget
 from pytest_ansorbench.measure.machine_state import observe_machine
-from pytest_ansorbench.records import CaseResult, Run
+from pytest_ansorbench.records import CaseResult
 from pytest_ansorbench.search.loop import Search
 from pytest_ansorbench.search.scheduling import SCHEDULERS
 from pytest_ansorbench.stats import Limits, Rules, judge_arms
@@ -51,6 +51,11 @@ class Plan:
     limits: Limits
     family: int = 1
 
+    @property
+    def seeds(self) -> range:
+        """One for each repeat."""
+        return range(self.seed, self.seed + self.repeats)
+
     def measured(self, tasks: int) -> dict[str, Any]:
         """What of it decides the measurements; the rest may change when a run goes on.
 
@@ -66,12 +71,38 @@ class Plan:
         }
 
 
+def judged(history: CaseHistory, plan: Plan) -> CaseResult:
+    """The repeats of a plan that are complete, compared and judged.
+
+    Args:
+        history: What there is of the case.
+        plan: Which repeats, and how to judge them.
+    """
+    entry = history.entry
+    runs = [run for seed in plan.seeds if history.complete(seed) for run in history.runs(seed)]
+    verdicts = judge_arms(
+        entry.strategies,
+        runs,
+        rules=plan.rules,
+        limits=plan.limits,
+        control=entry.control,
+        family=plan.family,
+    )
+    return CaseResult(
+        case=entry.case,
+        strategies=entry.strategies,
+        runs=tuple(runs),
+        verdicts=verdicts,
+        version=entry.version,
+        control=entry.control,
+    )
+
+
 class Experiment:
-    """Runs all arms of a case, repeat by repeat, and keeps what is complete.
+    """Runs all arms of a case, repeat by repeat.
 
     Each step goes to the journal before the next begins, and what the journal has of a repeat
-    already is not done again. Interrupted, it still gives the result of the repeats that were
-    finished.
+    already is not done again.
     """
 
     def __init__(
@@ -106,7 +137,6 @@ class Experiment:
         self._finals = finals
         self._budget_trials = plan.budget.in_all(len(tasks))
         self._progress: Progress = progress or Silent()
-        self._runs: list[Run] = []
         self._trials_done = 0
         behind = sum(
             len(entry.trials)
@@ -118,35 +148,14 @@ class Experiment:
         self._trials_to_do = self._budget_trials * runs - behind
         self._started_s = time.monotonic()
 
-    def run(self) -> CaseResult:
-        """Run every repeat of every arm, and judge."""
+    def run(self) -> None:
+        """Run every repeat of every arm."""
         self._started_s = time.monotonic()
         try:
             for repeat in range(self._plan.repeats):
                 self._run_repeat(repeat)
         finally:
             self._progress.clear()
-        return self.result()
-
-    def result(self) -> CaseResult:
-        """The repeats that are complete, compared and judged."""
-        entry = self._journal.history.entry
-        verdicts = judge_arms(
-            entry.strategies,
-            self._runs,
-            rules=self._plan.rules,
-            limits=self._plan.limits,
-            control=entry.control,
-            family=self._plan.family,
-        )
-        return CaseResult(
-            case=self._case.id,
-            strategies=entry.strategies,
-            runs=tuple(self._runs),
-            verdicts=verdicts,
-            version=entry.version,
-            control=entry.control,
-        )
 
     def _run_repeat(self, repeat: int) -> None:
         seed = self._plan.seed + repeat
@@ -156,8 +165,6 @@ class Experiment:
             past = self._journal.history.repeats[seed]
         if past.final is None:
             self._finish_repeat(repeat, past)
-        runs = self._journal.history.runs(seed)
-        self._runs += runs
 
     def _finish_repeat(self, repeat: int, past: RepeatHistory) -> None:
         searches = [

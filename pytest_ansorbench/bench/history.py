@@ -47,6 +47,11 @@ class CaseHistory:
     entry: CaseEntry
     repeats: dict[int, RepeatHistory] = field(default_factory=dict)
 
+    def complete(self, seed: int) -> bool:
+        """Whether a repeat has been run to its end."""
+        repeat = self.repeats.get(seed)
+        return repeat is not None and repeat.final is not None
+
     def runs(self, seed: int) -> tuple[Run, ...]:
         """The runs of a complete repeat, in order of the arms."""
         repeat = self.repeats[seed]

@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ansorbench.bench.experiment import Experiment, Plan
+from pytest_ansorbench.bench.experiment import Experiment, Plan, judged
 from pytest_ansorbench.bench.finals import Finals, KernelFinals, NetworkFinals
 from pytest_ansorbench.bench.history import CaseHistory, CaseJournal, case_histories
 from pytest_ansorbench.bench.progress import Silent
@@ -137,7 +137,8 @@ class Session:
     ) -> CaseResult:
         """Run one case.
 
-        On an interrupt, what is complete of the case is kept before the interrupt goes on.
+        What the journal has of it is not run again; if that is all, nothing is started. On an
+        interrupt, what is complete of the case is kept before the interrupt goes on.
 
         Args:
             case: What to tune.
@@ -172,17 +173,9 @@ class Session:
             measured=self._measured(plan, len(tasks)),
         )
         journal = CaseJournal(self._open_journal(), self._histories.get(entry.label), entry)
-        try:
-            engine = self._warm_engine()
-            tasks, finals = _prepared(engine, case, tasks, progress or Silent())
-            experiment = Experiment(
-                case, tasks, strategies, plan, engine, finals, journal, progress
-            )
-            result = self._complete(experiment)
-        except WorkerError:
-            self._close_engine()  # the next case gets new workers
-            raise
-        return self._keep(result)
+        if not all(map(journal.history.complete, plan.seeds)):
+            self._complete(case, tasks, strategies, plan, journal, progress or Silent())
+        return self._keep(judged(journal.history, plan))
 
     def machine(self, case: CaseResult) -> Mapping[str, Any]:
         """The machine that a case was measured on: this one."""
@@ -214,11 +207,25 @@ class Session:
         if self._journal is not None:
             self._journal.close()
 
-    def _complete(self, experiment: Experiment) -> CaseResult:
+    def _complete(
+        self,
+        case: Case,
+        tasks: Sequence[Task],
+        strategies: Sequence[Strategy],
+        plan: Plan,
+        journal: CaseJournal,
+        progress: Progress,
+    ) -> None:
+        """Run what the journal does not have yet."""
         try:
-            return experiment.run()
+            engine = self._warm_engine()
+            tasks, finals = _prepared(engine, case, tasks, progress)
+            Experiment(case, tasks, strategies, plan, engine, finals, journal, progress).run()
+        except WorkerError:
+            self._close_engine()  # the next case gets new workers
+            raise
         except KeyboardInterrupt:
-            partial = experiment.result()
+            partial = judged(journal.history, plan)
             if partial.runs:
                 self._keep(partial)
             raise

@@ -139,6 +139,16 @@ def test_more_repeats_are_added_to_a_finished_run(long):
     assert sorted({run["seed"] for run in case["runs"]}) == [0, 1]
 
 
+def test_what_is_complete_is_judged_anew_and_nothing_is_started(long):
+    assert long.bench(*BUDGET, "--ansor-repeats=1").code == 0
+    [before] = long.json("result.json")["cases"]
+    long.break_workers()
+    outcome = long.bench(*BUDGET, "--ansor-repeats=1", "--ansor-resume=1", "--ansor-confidence=0.9")
+    assert outcome.code == 0, outcome.text
+    [after] = long.json("result.json")["cases"]
+    assert after["runs"] == before["runs"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
