@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_ansorbench.bench.finals import Finals
 from pytest_ansorbench.bench.history import CaseHistory, CaseJournal, RepeatHistory
-from pytest_ansorbench.bench.progress import Progress, Silent, Standing
+from pytest_ansorbench.bench.progress import Progress, Standing
 from pytest_ansorbench.budget import Budget
 from pytest_ansorbench.measure.machine_state import observe_machine
 from pytest_ansorbench.records import CaseResult
@@ -114,7 +114,7 @@ class Experiment:
         engine: Engine,
         finals: Finals,
         journal: CaseJournal,
-        progress: Progress | None = None,
+        progress: Progress,
     ) -> None:
         """Prepare an experiment; nothing runs yet.
 
@@ -136,7 +136,7 @@ class Experiment:
         self._engine = engine
         self._finals = finals
         self._budget_trials = plan.budget.in_all(len(tasks))
-        self._progress: Progress = progress or Silent()
+        self._progress = progress
         self._trials_done = 0
         behind = sum(
             len(entry.trials)
@@ -158,7 +158,7 @@ class Experiment:
             self._progress.clear()
 
     def _run_repeat(self, repeat: int) -> None:
-        seed = self._plan.seed + repeat
+        seed = self._plan.seeds[repeat]
         past = self._journal.repeat(seed)
         if past is None:
             self._journal.append(RepeatEntry(self._journal.label, seed, observe_machine()))
@@ -179,7 +179,7 @@ class Experiment:
         self._progress.note(f"{self._case.id}  measuring what was found, in turn")
         finals = self._finals.measure(searches, self._plan.final_samples)
         self._journal.append(
-            FinalEntry(self._journal.label, self._plan.seed + repeat, finals, observe_machine())
+            FinalEntry(self._journal.label, self._plan.seeds[repeat], finals, observe_machine())
         )
 
     def _take_turns(self, searches: Sequence[Search], *, lead: int) -> None:
@@ -201,7 +201,7 @@ class Experiment:
             self._tasks,
             strategy,
             self._engine,
-            seed=self._plan.seed + repeat,
+            seed=self._plan.seeds[repeat],
             budget_trials=self._budget_trials,
             round_trials=self._plan.budget.a_round(len(self._tasks)),
             scheduler=SCHEDULERS[self._plan.scheduler],

@@ -174,7 +174,7 @@ class Session:
         )
         journal = CaseJournal(self._open_journal(), self._histories.get(entry.label), entry)
         if not all(map(journal.history.complete, plan.seeds)):
-            self._complete(case, tasks, strategies, plan, journal, progress or Silent())
+            self._run_rest(case, tasks, strategies, plan, journal, progress or Silent())
         return self._keep(judged(journal.history, plan))
 
     def machine(self, case: CaseResult) -> Mapping[str, Any]:
@@ -207,7 +207,7 @@ class Session:
         if self._journal is not None:
             self._journal.close()
 
-    def _complete(
+    def _run_rest(
         self,
         case: Case,
         tasks: Sequence[Task],

@@ -42,8 +42,8 @@ _FILE_LIMIT: Final = 1 << 20
 def main(arguments: Sequence[str]) -> None:
     """Serve until the parent closes its end, which is also what its death does."""
     control = Channel(socket.socket(fileno=int(arguments[0])))
-    # TVM imports PyTorch wherever it is installed: a second, and memory that every child has to
-    # map, for nothing that a kernel needs.
+    # TVM imports PyTorch wherever it is installed. That takes seconds, and memory that every child
+    # has to map, for nothing that a kernel needs.
     sys.modules["torch"] = None  # type: ignore[assignment]
     cores = [int(core) for core in arguments[2].split(",")] if len(arguments) > 2 else []
     try:

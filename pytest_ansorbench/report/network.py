@@ -31,14 +31,16 @@ def describe_network(runs: Sequence[Run]) -> tuple[str, ...]:
 
 def _lines(runs: Sequence[Run]) -> Iterator[str]:
     pairs = [
-        (run.estimated_s, run.final.latency_s)
+        (estimated, measured)
         for run in runs
-        if run.estimated_s is not None and run.final is not None and run.final.latency_s
+        if run.final is not None
+        and (measured := run.final.latency_s)
+        and (estimated := run.estimated_s) is not None
     ]
     if pairs:
-        errors = [estimated / measured - 1.0 for estimated, measured in pairs if measured]
+        errors = [estimated / measured - 1.0 for estimated, measured in pairs]
         yield (
-            f"measured {_ms(median(measured for _, measured in pairs if measured))} ms end to "
+            f"measured {_ms(median(measured for _, measured in pairs))} ms end to "
             f"end, estimated {_ms(median(estimated for estimated, _ in pairs))} ms from its "
             f"tasks: off by {100 * median(errors):+.1f}%, medians"
         )

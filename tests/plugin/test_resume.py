@@ -71,7 +71,7 @@ def interrupted(killed, tmp_path):
 def test_killed_again_and_again_it_comes_to_the_same_end(long):
     path = journal(long)
     seen = 0
-    for wanted in (1, 17, 22):  # before anything, at the end of a repeat, and in the next
+    for wanted in (1, 4, 9, 17, 22):  # in the first repeat, at its end, and in the second
         resume = ["--ansor-resume"] if path.exists() else []
         stop_at(start(long, *resume), path, wanted, signal.SIGKILL)
         now = lines(path)
