@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from tvm.runtime import Module
     from tvm.target import Target
 
-    from pytest_ansorbench.search.task_search import TaskSearch
-    from pytest_ansorbench.workloads.case import NetworkCase
+    from pytest_ansorbench.search.task_search import Best
+    from pytest_ansorbench.workloads.case import NetworkCase, Task
 
 TURNS: Final = 10
 INFERENCES_A_TURN: Final = 10
@@ -67,18 +67,29 @@ def main() -> None:
     register_intrinsics(target)
     # TVM's own default is half of the cores.
     os.environ["TVM_NUM_THREADS"] = str(target.attrs["num-cores"])
-    networks = {case.id: case for case in workloads.NETWORKS}
     rows = []
     for case_id in given.case.split(","):
-        case = networks[case_id]
+        case = workloads.get(case_id)
         rows.append({"case": case_id, **measured(case, tuned(case, target, given.trials), target)})
         print(report(rows[-1]), end="\n\n")
     if given.json:
         given.json.write_text(json.dumps({**record, "rows": rows}, indent=1) + "\n")
 
 
-def tuned(case: NetworkCase, target: Target, trials: int) -> tuple[TaskSearch, ...]:
-    """The tasks of a network after so many random trials each."""
+@dataclass(frozen=True)
+class Tuned:
+    """A task, and the best program that was found for it."""
+
+    task: Task
+    best: Best
+
+
+def tuned(case: NetworkCase, target: Target, trials: int) -> list[Tuned]:
+    """The tasks of a network after so many random trials each.
+
+    Raises:
+        SystemExit: A task has no valid trial.
+    """
     tasks = case.tasks()
     with Engine(target) as engine:
         search = Search(
@@ -93,7 +104,10 @@ def tuned(case: NetworkCase, target: Target, trials: int) -> tuple[TaskSearch, .
         while not search.finished:
             search.step()
     print(f"{case.id}: {search.trials_done} trials", file=sys.stderr)
-    return search.tasks
+    lacking = [each.task.name for each in search.tasks if each.best is None]
+    if lacking:
+        raise SystemExit(f"no valid trial of {', '.join(lacking)}: give more --trials")
+    return [Tuned(each.task, each.best) for each in search.tasks if each.best is not None]
 
 
 @dataclass
@@ -124,11 +138,10 @@ class Alone:
     arguments: Arguments
 
     @classmethod
-    def of(cls, task: TaskSearch, target: Target) -> Alone:
+    def of(cls, best: Best, target: Target) -> Alone:
         """Compile it."""
-        assert task.best is not None
-        arguments = Arguments(shapes_of(task.best.args_info), None)
-        return cls(compile_module(task.best.mod, target), arguments)
+        arguments = Arguments(shapes_of(best.args_info), None)
+        return cls(compile_module(best.mod, target), arguments)
 
     def seconds(self, number: int, flush_bytes: int) -> float:
         """Mean of so many calls."""
@@ -137,18 +150,18 @@ class Alone:
         return each
 
 
-def measured(case: NetworkCase, tasks: Sequence[TaskSearch], target: Target) -> dict[str, Any]:
+def measured(case: NetworkCase, tasks: Sequence[Tuned], target: Target) -> dict[str, Any]:
     """All figures of one network, in seconds; medians over the turns."""
     import tvm
 
-    best = [each.best.mod if each.best else None for each in tasks]
-    program = with_schedules(case.program(), [each.task for each in tasks], best)
+    found = [each.best.mod for each in tasks]
+    program = with_schedules(case.program(), [each.task for each in tasks], found)
     plain, instrumented = (compile_program(program, target) for _ in range(2))
     calls = Calls()
     instrumented.set_instrument(calls)
     tensors = [tvm.runtime.tensor(array) for array in case.arguments()]
-    alone = [Alone.of(each, target) for each in tasks]
-    often = [max(1, round(ALONE_S / each.best.latency_s)) if each.best else 1 for each in tasks]
+    alone = [Alone.of(each.best, target) for each in tasks]
+    often = [max(1, round(ALONE_S / each.best.latency_s)) for each in tasks]
     whole, warm, cold = [], [[] for _ in tasks], [[] for _ in tasks]
     plain["main"](*tensors)
     for _ in range(TURNS):

@@ -25,7 +25,6 @@ from tabulate import tabulate
 
 from pytest_ansorbench import workloads
 from pytest_ansorbench.storage import describe_commit, describe_machine
-from pytest_ansorbench.workloads.networks.network import Network
 
 
 def main() -> None:
@@ -38,9 +37,10 @@ def main() -> None:
     if given.part:
         print(json.dumps(PARTS[given.part](given.case)))
         return
+    record = {"machine": describe_machine(), "commit": describe_commit(Path.cwd())}
     rows = []
     for case in given.case.split(","):
-        row = {"case": case}
+        row = {"case": workloads.get(case).id}
         for part in PARTS:
             command = [sys.executable, __file__, "--part", part, "--case", case]
             completed = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -48,7 +48,6 @@ def main() -> None:
         rows.append(row)
         print(f"{case}: {row['compile_s']:.1f} s to compile", file=sys.stderr)
     if given.json:
-        record = {"machine": describe_machine(), "commit": describe_commit(Path.cwd())}
         given.json.write_text(json.dumps({**record, "rows": rows}, indent=1) + "\n")
     print(report(rows))
 
@@ -62,7 +61,7 @@ def measured(case_id: str) -> dict[str, Any]:
     from pytest_ansorbench.workloads.networks.extract import extract_tasks
     from pytest_ansorbench.workloads.networks.to_relax import fuse, to_relax
 
-    case = network(case_id)
+    case = workloads.get(case_id)
     target = resolve_target(None)
     register_intrinsics(target)
     imported_mb = peak_mb()
@@ -100,18 +99,13 @@ def stock(case_id: str) -> dict[str, Any]:
     from pytest_ansorbench.workloads.networks.to_relax import to_relax
 
     target = resolve_target(None)
-    layers = to_relax(network(case_id).graph())
+    layers = to_relax(workloads.get(case_id).graph())
     executable, compile_s = timed(lambda: compile_relax(MemoryDatabase(), layers, target, None))
     _, load_s = timed(lambda: relax.VirtualMachine(executable, tvm.cpu()))
     return {"stock_compile_s": compile_s, "stock_load_s": load_s}
 
 
 PARTS: Final = {"ours": measured, "stock": stock}
-
-
-def network(case_id: str) -> Network:
-    """The network of an id."""
-    return next(each for each in workloads.NETWORKS if each.id == case_id)
 
 
 def timed(work: Callable[[], Any]) -> tuple[Any, float]:
