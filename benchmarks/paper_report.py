@@ -38,7 +38,7 @@ COLUMNS = (
 
 def write_report(main: Path, controls: Path, stem: Path) -> None:
     """Write `STEM.txt` and `STEM-*.svg` from what there is."""
-    cases, rules = judge_result(read_result(main))
+    cases, criteria = judge_result(read_result(main))
     lines = [
         f"ansor-bench show {main.name} --columns {COLUMNS}",
         "",
@@ -51,17 +51,17 @@ def write_report(main: Path, controls: Path, stem: Path) -> None:
         *rule_lines(cases),
     ]
     if controls.exists():
-        control_cases, control_rules = judge_result(read_result(controls))
+        control_cases, control_criteria = judge_result(read_result(controls))
         lines += [
             "",
             f"ansor-bench show {controls.name}",
             "",
             render_table(control_cases, columns=parse_columns(COLUMNS)),
             "",
-            *control_sentences(control_cases, control_rules),
+            *control_sentences(control_cases, control_criteria),
         ]
     for case in cases:
-        lines += ["", *describe_case(case, rules)]
+        lines += ["", *describe_case(case, criteria)]
     stem.with_name(f"{stem.name}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     bars(cases, "search_ratio", ["optimized"], "Figure 10: S, both ideas", stem, "fig10")
     bars(cases, "throughput_ratio", ["optimized"], "Figure 12: throughput ratio", stem, "fig12")
@@ -140,6 +140,6 @@ def bars(
 
 def ratio_of(case: CaseResult, strategy: str, figure: str) -> Estimate:
     """One ratio of a case."""
-    [verdict] = [v for v in case.verdicts if v.comparison.candidate.strategy == strategy]
+    [verdict] = [v for v in case.verdicts if v.comparison.challenger.strategy == strategy]
     estimate: Estimate = getattr(verdict.comparison, figure)
     return estimate

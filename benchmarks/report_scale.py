@@ -119,7 +119,7 @@ def large_case(name: str, trials: int, rng: np.random.Generator) -> CaseResult:
         for strategy in strategies
         for seed in range(SEEDS)
     )
-    return CaseResult(name, strategies, runs, (), machine=fingerprint(MACHINE))
+    return CaseResult(name, strategies, runs, ())
 
 
 def large_run(case: str, strategy: str, seed: int, trials: int, rng: np.random.Generator) -> Run:
@@ -133,7 +133,19 @@ def large_run(case: str, strategy: str, seed: int, trials: int, rng: np.random.G
     )
     final = Remeasurement(int(latencies.argmin()), "ok", tuple(rng.normal(1e-3, 1e-5, 10)))
     task = TaskRecord(case, 1, 10**9, ("a" * 12,) * 3)
-    return Run(case, strategy, seed, trials, ROUND, 10**9, (task,), rounds, made, final)
+    return Run(
+        case,
+        strategy,
+        seed,
+        trials,
+        ROUND,
+        10**9,
+        (task,),
+        rounds,
+        made,
+        final,
+        machine=fingerprint(MACHINE),
+    )
 
 
 def large_trials(

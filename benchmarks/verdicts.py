@@ -3,7 +3,7 @@
     python benchmarks/verdicts.py docs/results/control-*.json [--comparisons 1000] [--json FILE]
 
 Every simulated arm is a draw, with replacement, from the recorded runs of one search, so its
-spread is the measured one and the truth is known: the candidate's clock runs `S` times as fast,
+spread is the measured one and the truth is known: the challenger's clock runs `S` times as fast,
 its kernels are slower by a planted loss, and nothing else differs. Gates, intervals and advice are
 the plugin's own. No TVM, a few minutes.
 """
@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from pytest_ansorbench.records import Remeasurement, Run
-from pytest_ansorbench.stats import Goal, Race, Rules, Trajectory
+from pytest_ansorbench.stats import Criteria, Goal, Race, Trajectory
 from pytest_ansorbench.stats.gate import Judge
 from pytest_ansorbench.stats.judge_case import search_gate, throughput_gate
 from pytest_ansorbench.stats.power import detectable_effect, search_spread, throughput_spread
@@ -30,8 +30,8 @@ from pytest_ansorbench.stats.running_time_ratio import search_ratio
 from pytest_ansorbench.stats.throughput_ratio import throughput_ratio
 from pytest_ansorbench.storage import read_result
 
-RULES = Rules()
-JUDGE = Judge(RULES, family=1)
+CRITERIA = Criteria()
+JUDGE = Judge(CRITERIA, family=1)
 REPEATS = (3, 4, 5, 7, 10, 15, 20)
 TRUE_S = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 POWER_LIMIT = 0.9
@@ -175,7 +175,7 @@ def coverage(
         held = 0
         for _ in range(comparisons):
             race = drawn(pool, repeats, rng, loss=0.1)
-            estimate = throughput_ratio(race.reference, race.candidate, 0.95)
+            estimate = throughput_ratio(race.reference, race.challenger, 0.95)
             held += estimate.low <= 0.9 <= estimate.high
         found[f"throughput_ratio, {repeats} repeats"] = held / comparisons
     for name, share in found.items():
@@ -225,10 +225,10 @@ def drawn(
     loss: float = 0.0,
     goal: Goal = GOALS[0],
 ) -> Race:
-    """Two arms of independent runs; the candidate's clock and kernels are altered."""
+    """Two arms of independent runs; the challenger's clock and kernels are altered."""
     picks = rng.integers(len(pool), size=(2, repeats))
-    candidate = [altered(pool[i], true_s, loss) for i in picks[1]]
-    return _race([pool[i] for i in picks[0]], candidate, goal)
+    challenger = [altered(pool[i], true_s, loss) for i in picks[1]]
+    return _race([pool[i] for i in picks[0]], challenger, goal)
 
 
 def remeasured(
@@ -249,7 +249,7 @@ def search_outcome_at(limit: float):  # type: ignore[no-untyped-def]
     """What a gate on S says of a race."""
 
     def outcome(race: Race) -> str:
-        estimate = search_ratio(race, "search_s", RULES.confidence)
+        estimate = search_ratio(race, "search_s", CRITERIA.confidence)
         return search_gate(race, estimate, limit, JUDGE).outcome
 
     return outcome
@@ -259,7 +259,7 @@ def throughput_outcome_at(limit: float):  # type: ignore[no-untyped-def]
     """What a gate on the throughput ratio says of a race."""
 
     def outcome(race: Race) -> str:
-        estimate = throughput_ratio(race.reference, race.candidate, RULES.confidence)
+        estimate = throughput_ratio(race.reference, race.challenger, CRITERIA.confidence)
         return throughput_gate(race, estimate, limit, JUDGE).outcome
 
     return outcome
@@ -279,9 +279,9 @@ def _samples(run: Run, rng: np.random.Generator) -> list[float]:
 
 
 def _race(
-    reference: Sequence[Trajectory], candidate: Sequence[Trajectory], goal: Goal = GOALS[0]
+    reference: Sequence[Trajectory], challenger: Sequence[Trajectory], goal: Goal = GOALS[0]
 ) -> Race:
-    return Race(reference, candidate, goal, RULES.tolerance)
+    return Race(reference, challenger, goal, CRITERIA.tolerance)
 
 
 def _share(outcomes, wanted: str = "broken") -> float:  # type: ignore[no-untyped-def]

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Literal, get_args
 
-SCHEMA_VERSION: Final = 4
+SCHEMA_VERSION: Final = 5
 
 TrialStatus = Literal[
     "ok", "build-error", "build-timeout", "run-error", "run-timeout", "wrong-result"
@@ -196,6 +196,8 @@ class Run:
         stopped: Why the run ended before its budget; empty if it did not.
         before: The machine when the run began; None if not recorded.
         after: The machine after the winner's final measurement; None if not recorded.
+        machine: What it was measured on, a key of the result's `machines`. All arms of a repeat
+            have the same one; repeats may have different ones.
     """
 
     case: str
@@ -211,6 +213,7 @@ class Run:
     stopped: str = ""
     before: MachineState | None = None
     after: MachineState | None = None
+    machine: str = ""
 
     @property
     def search_s(self) -> float:
@@ -309,23 +312,23 @@ class ArmSummary:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A candidate arm against the reference arm on one case.
+    """A challenger against the reference arm on one case.
 
     Attributes:
         case: The case's id.
         target_gflops: The fixed target that S and S_trials are counted to.
         reference: The arm compared against.
-        candidate: The arm under test.
-        search_ratio: S, expected time to the fixed target, candidate over reference.
+        challenger: The arm under test.
+        search_ratio: S, expected time to the fixed target, challenger over reference.
         search_ratio_paper: S_paper, where each reference run's own best is the target.
         search_ratio_trials: S_trials, S counted in trials.
-        throughput_ratio: Final throughput, candidate over reference.
+        throughput_ratio: Final throughput, challenger over reference.
     """
 
     case: str
     target_gflops: float
     reference: ArmSummary
-    candidate: ArmSummary
+    challenger: ArmSummary
     search_ratio: Estimate
     search_ratio_paper: Estimate
     search_ratio_trials: Estimate
@@ -379,10 +382,9 @@ class CaseResult:
         case: The case's id.
         strategies: Names of the arms; the first is the reference.
         runs: Every run of every arm.
-        verdicts: One per candidate arm, in order of `strategies`.
+        verdicts: One per challenger, in order of `strategies`.
         version: A hash of the case's programs: other versions of a case are other cases.
             Empty if not recorded.
-        machine: What it was measured on, a key of the result's `machines`.
         control: The arm that is the reference over again; None if there is none.
     """
 
@@ -391,8 +393,12 @@ class CaseResult:
     runs: tuple[Run, ...]
     verdicts: tuple[Verdict, ...]
     version: str = ""
-    machine: str = ""
     control: str | None = None
+
+    @property
+    def machines(self) -> tuple[str, ...]:
+        """Fingerprints of the machines that its runs were measured on, in order of appearance."""
+        return tuple(dict.fromkeys(run.machine for run in self.runs))
 
     def runs_of(self, strategy: str) -> tuple[Run, ...]:
         """The runs of one arm."""

@@ -28,7 +28,7 @@ MORE = [*SAVED, Saved("d")]
 
 
 def result_of(cases: Sequence[Saved]) -> Result:
-    """Five seeds of a reference, and of a candidate that takes half the time."""
+    """Five seeds of a reference, and of a challenger that takes half the time."""
     return make_result(
         *(
             make_case_result(

@@ -15,11 +15,11 @@ from pytest_ansorbench.records import (
     TaskRecord,
     Trial,
 )
-from pytest_ansorbench.stats import Limits, Rules, judge_arms
+from pytest_ansorbench.stats import Criteria, Limits, judge_arms
 from pytest_ansorbench.storage import fingerprint
 
 FLOPS = 10**9
-RULES = Rules()
+CRITERIA = Criteria()
 MACHINE = {"cpu": "made up", "physical_cores": None}
 
 
@@ -80,35 +80,35 @@ def make_run(
         trials=trials,
         final=None if final is None else Remeasurement(winner, "ok", (final,)),
         stopped=stopped,
+        machine=fingerprint(MACHINE),
     )
 
 
 def make_case_result(
     case: str = "conv2d",
     reference: Sequence[Run] | None = None,
-    candidates: Mapping[str, Sequence[Run]] | None = None,
+    challengers: Mapping[str, Sequence[Run]] | None = None,
     *,
     limits: Limits | None = None,
-    rules: Rules = RULES,
+    criteria: Criteria = CRITERIA,
     control: str | None = None,
     version: str = "1",
 ) -> CaseResult:
-    """Build a case's result; without arguments a candidate in half the time at three seeds."""
+    """Build a case's result; without arguments a challenger in half the time at three seeds."""
     if reference is None:
         reference = [make_run(case, seed=seed, final=1.0) for seed in range(3)]
-    if candidates is None:
+    if challengers is None:
         half = [make_run(case, "fast", s, seconds_per_trial=0.5, final=1.0) for s in range(3)]
-        candidates = {"fast": half}
-    strategies = (reference[0].strategy, *candidates)
-    runs = (*reference, *(run for runs in candidates.values() for run in runs))
+        challengers = {"fast": half}
+    strategies = (reference[0].strategy, *challengers)
+    runs = (*reference, *(run for runs in challengers.values() for run in runs))
     limits = limits or Limits(max_search_ratio=0.75, min_throughput_ratio=0.98)
     return CaseResult(
         case=case,
         strategies=strategies,
         runs=runs,
-        verdicts=judge_arms(strategies, runs, rules=rules, limits=limits, control=control),
+        verdicts=judge_arms(strategies, runs, criteria=criteria, limits=limits, control=control),
         version=version,
-        machine=fingerprint(MACHINE),
         control=control,
     )
 

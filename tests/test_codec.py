@@ -74,7 +74,7 @@ ARMS = build(ArmSummary)
 COMPARISONS = build(
     Comparison,
     reference=ARMS,
-    candidate=ARMS,
+    challenger=ARMS,
     search_ratio=ESTIMATES,
     search_ratio_paper=ESTIMATES,
     search_ratio_trials=ESTIMATES,

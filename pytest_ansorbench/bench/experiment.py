@@ -16,7 +16,7 @@ from pytest_ansorbench.measure.machine_state import observe_machine
 from pytest_ansorbench.records import CaseResult
 from pytest_ansorbench.search.loop import Search
 from pytest_ansorbench.search.scheduling import SCHEDULERS
-from pytest_ansorbench.stats import Limits, Rules, judge_arms
+from pytest_ansorbench.stats import Criteria, Limits, judge_arms
 from pytest_ansorbench.storage.entries import FinalEntry, RepeatEntry, RoundEntry
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Plan:
         order: Whether arms take turns by rounds or by whole runs.
         scheduler: Shares rounds out among the tasks of a network; a key of `SCHEDULERS`.
         final_samples: Samples of each winner's final measurement.
-        rules: How runs are compared and judged.
+        criteria: How runs are compared and judged.
         limits: The gates.
         family: How many gates the session has.
     """
@@ -47,7 +47,7 @@ class Plan:
     order: Literal["interleaved", "sequential"]
     scheduler: str
     final_samples: int
-    rules: Rules
+    criteria: Criteria
     limits: Limits
     family: int = 1
 
@@ -83,7 +83,7 @@ def judged(history: CaseHistory, plan: Plan) -> CaseResult:
     verdicts = judge_arms(
         entry.strategies,
         runs,
-        rules=plan.rules,
+        criteria=plan.criteria,
         limits=plan.limits,
         control=entry.control,
         family=plan.family,

@@ -66,7 +66,7 @@ class Replay:
     def run(self, case: str, strategies: Sequence[str], plan: Plan) -> CaseResult:
         """Judge a case's saved runs.
 
-        Budget and repeats are those that were run; the plan's rules and limits count.
+        Budget and repeats are those that were run; the plan's criteria and limits count.
 
         Args:
             case: The case's id.
@@ -90,7 +90,12 @@ class Replay:
         arms = tuple(dict.fromkeys([*strategies, *([control] if control else [])]))
         runs = tuple(run for run in saved.runs if run.strategy in arms)
         verdicts = judge_arms(
-            arms, runs, rules=plan.rules, limits=plan.limits, control=control, family=plan.family
+            arms,
+            runs,
+            criteria=plan.criteria,
+            limits=plan.limits,
+            control=control,
+            family=plan.family,
         )
         result = replace(saved, strategies=arms, runs=runs, verdicts=verdicts, control=control)
         self._results.append(result)
@@ -109,10 +114,10 @@ class Replay:
             self._results.append(replace(each, runs=runs))
         self._results.sort(key=lambda result: order.index(result.case))
 
-    def machine(self, case: CaseResult) -> Mapping[str, Any]:
-        """The machine that a case was measured on."""
-        machine: Mapping[str, Any] = self._saved.machines[case.machine]
-        return machine
+    @property
+    def machines(self) -> Mapping[str, Any]:
+        """By fingerprint, the machines that the runs were measured on."""
+        return self._saved.machines
 
     def result(self) -> Result:
         """Everything so far as one record."""

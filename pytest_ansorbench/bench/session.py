@@ -177,16 +177,17 @@ class Session:
             self._run_rest(case, tasks, strategies, plan, journal, progress or Silent())
         return self._keep(judged(journal.history, plan))
 
-    def machine(self, case: CaseResult) -> Mapping[str, Any]:
-        """The machine that a case was measured on: this one."""
-        return self._machine
+    @property
+    def machines(self) -> Mapping[str, Any]:
+        """By fingerprint, the machines that runs were measured on: this one."""
+        return {fingerprint(self._machine): self._machine}
 
     def result(self) -> Result:
         """Everything so far as one record."""
         return Result(
             schema_version=SCHEMA_VERSION,
             created=self._created,
-            machines={fingerprint(self._machine): self._machine},
+            machines=self.machines,
             commit=self._commit,
             settings=self._settings,
             cases=self.results,
@@ -231,7 +232,8 @@ class Session:
             raise
 
     def _keep(self, result: CaseResult) -> CaseResult:
-        result = replace(result, machine=fingerprint(self._machine))
+        machine = fingerprint(self._machine)
+        result = replace(result, runs=tuple(replace(r, machine=machine) for r in result.runs))
         self._results.append(result)
         return result
 

@@ -11,7 +11,7 @@ from pytest_ansorbench.cli.exits import BROKEN, HOLDS, Refusal, exit_code
 
 if TYPE_CHECKING:
     from pytest_ansorbench.records import CaseResult, Result
-    from pytest_ansorbench.stats import Rules
+    from pytest_ansorbench.stats import Criteria
 
 
 def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
@@ -98,20 +98,20 @@ def _show(given: argparse.Namespace) -> int:
     except ColumnError as error:
         raise Refusal(str(error)) from None
     _, result = _read(given.storage, given.result)
-    cases, rules = _judged_again(result, given.result)
+    cases, criteria = _judged_again(result, given.result)
     style = "github" if given.markdown else "simple"
     print(render_table(cases, columns=columns, sort=sort, tablefmt=style))
-    if sentences := [*control_sentences(cases, rules), *machine_warnings(cases)]:
+    if sentences := [*control_sentences(cases, criteria), *machine_warnings(cases)]:
         print("", *sentences, sep="\n")
     if given.verbose:
         for case in cases:
-            print("", *describe_case(case, rules), sep="\n")
+            print("", *describe_case(case, criteria), sep="\n")
     return exit_code(verdict.outcome for case in cases for verdict in case.verdicts)
 
 
 def _compare(given: argparse.Namespace) -> int:
     from pytest_ansorbench.report import describe_changes, render_changes
-    from pytest_ansorbench.stats import Allowance, PairingError, Rules
+    from pytest_ansorbench.stats import Allowance, Criteria, PairingError
     from pytest_ansorbench.storage import result_changes
 
     allowances = []
@@ -127,7 +127,7 @@ def _compare(given: argparse.Namespace) -> int:
             before,
             after,
             allowances,
-            rules=Rules.from_settings(after.settings),
+            criteria=Criteria.from_settings(after.settings),
             any_machine=given.any_machine,
         )
     except (PairingError, ValueError) as error:
@@ -171,7 +171,7 @@ def _read(storage: Path, wanted: str) -> tuple[Path, Result]:
         raise Refusal(str(error)) from None
 
 
-def _judged_again(result: Result, source: str | Path) -> tuple[list[CaseResult], Rules]:
+def _judged_again(result: Result, source: str | Path) -> tuple[list[CaseResult], Criteria]:
     """The cases, with verdicts from their runs: what a file says of itself is not believed."""
     from pytest_ansorbench.stats import PairingError, judge_result
 

@@ -233,7 +233,7 @@ OPTIONS: Final = (
         "control",
         "control",
         values.yes_or_no,
-        "run the reference a second time as a control, as if it were a candidate: what it shows "
+        "run the reference a second time as a control, as if it were a challenger: what it shows "
         "is noise",
         None,
     ),

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_ansorbench.options import Settings
 from pytest_ansorbench.records import CaseResult
-from pytest_ansorbench.stats import Allowance, CaseChanges, Rules
+from pytest_ansorbench.stats import Allowance, CaseChanges, Criteria
 from pytest_ansorbench.storage import StorageError, changes_since, find_saved, read_result
 
 
@@ -30,22 +30,22 @@ class Baseline:
             raise pytest.UsageError(f"bad --ansor-compare: {error}") from None
 
     def changes(
-        self, after: CaseResult, machine: Mapping[str, Any], settings: Settings, family: int
+        self, after: CaseResult, machines: Mapping[str, Any], settings: Settings, family: int
     ) -> CaseChanges:
         """Hold a case against the earlier result.
 
         Args:
             after: The case now.
-            machine: What it was measured on.
+            machines: By fingerprint, the machines that it was measured on.
             settings: Of its test.
             family: How many gates the session has.
         """
         return changes_since(
             self._result,
             after,
-            machine,
+            machines,
             allowances(settings),
-            rules=Rules.from_settings(settings.to_json()),
+            criteria=Criteria.from_settings(settings.to_json()),
             family=family,
             any_machine=settings.any_machine,
         )

@@ -29,7 +29,7 @@ from pytest_ansorbench.report import (
     render_changes,
     render_table,
 )
-from pytest_ansorbench.stats import CaseChanges, Limits, Rules, gates_per_case
+from pytest_ansorbench.stats import CaseChanges, Criteria, Limits, gates_per_case
 from pytest_ansorbench.storage import StorageError, save_numbered, slugify, write_result
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ class Bench:
         if self.baseline is None:
             return None
         changes = self.baseline.changes(
-            result, self.source.machine(result), self.settings_of(item), self.family
+            result, self.source.machines, self.settings_of(item), self.family
         )
         self.changes.append(changes)
         return changes
@@ -191,22 +191,22 @@ class Bench:
     ) -> None:
         settings = self.settings
         columns = settings.columns or DEFAULT_COLUMNS
-        rules = Rules.from_settings(settings.to_json())
+        criteria = Criteria.from_settings(settings.to_json())
         reporter.section("ansor bench")
         reporter.write_line(
             render_table(results, columns=columns, sort=settings.sort or DEFAULT_SORT)
         )
         reporter.write_line("")
-        for text in legend(columns, rules=rules, repeats=min(map(_repeats, results))):
+        for text in legend(columns, criteria=criteria, repeats=min(map(_repeats, results))):
             reporter.write_line(text)
-        for text in control_sentences(results, rules):
+        for text in control_sentences(results, criteria):
             reporter.write_line(text)
         for text in machine_warnings(results):
             reporter.write_line(text, yellow=True)
         if reporter.verbosity > 0:
             for result in results:
                 reporter.write_line("")
-                for text in describe_case(result, rules):
+                for text in describe_case(result, criteria):
                     reporter.write_line(text)
 
     def _note(self, text: str) -> None:

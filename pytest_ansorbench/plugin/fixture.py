@@ -75,10 +75,10 @@ class OneTest:
             self._item.user_properties += _properties(verdict)
         gated = settings.max_search_ratio is not None or settings.min_throughput_ratio is not None
         if gated and all(
-            v.comparison.candidate.strategy == result.control for v in result.verdicts
+            v.comparison.challenger.strategy == result.control for v in result.verdicts
         ):
             pytest.fail(
-                f"nothing to compare: {','.join(result.strategies)} names no candidate, but a "
+                f"nothing to compare: {','.join(result.strategies)} names no challenger, but a "
                 "gate is set; name two strategies, e.g. --ansor-strategy default,etc",
                 pytrace=False,
             )
@@ -107,7 +107,7 @@ class OneTest:
 def _complaints(result: CaseResult, outcome: str) -> list[str]:
     """A sentence for each gate of this outcome."""
     return [
-        f"{result.case}, {verdict.comparison.candidate.strategy} against "
+        f"{result.case}, {verdict.comparison.challenger.strategy} against "
         f"{verdict.comparison.reference.strategy}: {gate.message}"
         for verdict in result.verdicts
         for gate in verdict.gates
@@ -127,7 +127,7 @@ def _complaints_of_change(changes: CaseChanges | None, outcome: str) -> list[str
 def _properties(verdict: Verdict) -> list[tuple[str, object]]:
     """Figures for JUnit XML and whoever else reads a test report's properties."""
     comparison = verdict.comparison
-    prefix = f"ansor_{comparison.candidate.strategy}"
+    prefix = f"ansor_{comparison.challenger.strategy}"
     return [
         (f"{prefix}_search_ratio", comparison.search_ratio.value),
         (f"{prefix}_throughput_ratio", comparison.throughput_ratio.value),

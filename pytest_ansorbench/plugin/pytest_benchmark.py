@@ -37,7 +37,7 @@ class Bridge:
             return
         if session.disabled or session.skip:
             return
-        verdicts = {v.comparison.candidate.strategy: v for v in result.verdicts}
+        verdicts = {v.comparison.challenger.strategy: v for v in result.verdicts}
         for strategy in result.strategies:
             runs = result.runs_of(strategy)
             if runs:
@@ -97,7 +97,7 @@ def _figures(runs: Sequence[Run]) -> dict[str, Any]:
 
 
 def _ratios(verdict: Verdict | None) -> dict[str, Any]:
-    """What only a candidate has, as result files have it."""
+    """What only a challenger has, as result files have it."""
     if verdict is None:
         return {}
     return {

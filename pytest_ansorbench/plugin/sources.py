@@ -22,7 +22,7 @@ from pytest_ansorbench.options import Settings
 from pytest_ansorbench.plugin.usage import usage
 from pytest_ansorbench.records import CaseResult, Result
 from pytest_ansorbench.search import ResumeError
-from pytest_ansorbench.stats import Limits, Rules
+from pytest_ansorbench.stats import Criteria, Limits
 from pytest_ansorbench.storage import Past, StorageError, list_journals, read_journal
 from pytest_ansorbench.strategies import BadModel, Registry, StrategyError, control_of
 from pytest_ansorbench.workloads import Case, ImportFailed
@@ -74,8 +74,9 @@ class Source(Protocol):
         """Take over what other processes made of the same saved results, runs left out."""
         ...
 
-    def machine(self, case: CaseResult) -> Mapping[str, Any]:
-        """What a case was measured on."""
+    @property
+    def machines(self) -> Mapping[str, Any]:
+        """By fingerprint, the machines that runs were measured on."""
         ...
 
     def result(self) -> Result:
@@ -184,8 +185,9 @@ class _Live:
     def adopt(self, results: Sequence[CaseResult]) -> None:
         """No other process runs anything."""
 
-    def machine(self, case: CaseResult) -> Mapping[str, Any]:
-        return self._session.machine(case)
+    @property
+    def machines(self) -> Mapping[str, Any]:
+        return self._session.machines
 
     def result(self) -> Result:
         return self._session.result()
@@ -241,8 +243,9 @@ class _Replayed:
     def adopt(self, results: Sequence[CaseResult]) -> None:
         self._replay.adopt(results)
 
-    def machine(self, case: CaseResult) -> Mapping[str, Any]:
-        return self._replay.machine(case)
+    @property
+    def machines(self) -> Mapping[str, Any]:
+        return self._replay.machines
 
     def result(self) -> Result:
         return self._replay.result()
@@ -260,7 +263,7 @@ def plan_of(settings: Settings, family: int) -> Plan:
         order=settings.order,
         scheduler=settings.scheduler,
         final_samples=settings.final_samples,
-        rules=Rules.from_settings(settings.to_json()),
+        criteria=Criteria.from_settings(settings.to_json()),
         limits=Limits(settings.max_search_ratio, settings.min_throughput_ratio),
         family=family,
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pytest_ansorbench.records import CaseResult, Comparison
 from pytest_ansorbench.report.text import printable
 from pytest_ansorbench.stats import (
-    Rules,
+    Criteria,
     case_race,
     estimate_text,
     percent,
@@ -15,16 +15,16 @@ from pytest_ansorbench.stats import (
 )
 
 
-def control_sentences(results: Sequence[CaseResult], rules: Rules) -> tuple[str, ...]:
+def control_sentences(results: Sequence[CaseResult], criteria: Criteria) -> tuple[str, ...]:
     """Read the controls of cases that were run with one.
 
     Two controls: the reference against itself, which must show nothing, and the reference cut
-    off at the time that a candidate takes to the target, which shows what stopping early
+    off at the time that a challenger takes to the target, which shows what stopping early
     would have cost.
 
     Args:
         results: The cases.
-        rules: What their figures were computed by.
+        criteria: What their figures were computed by.
 
     Returns:
         One sentence for each case and control; none for cases without.
@@ -33,19 +33,19 @@ def control_sentences(results: Sequence[CaseResult], rules: Rules) -> tuple[str,
         printable(sentence)
         for result in results
         if result.control is not None
-        for sentence in _sentences(result, rules)
+        for sentence in _sentences(result, criteria)
     )
 
 
-def _sentences(result: CaseResult, rules: Rules) -> Iterator[str]:
+def _sentences(result: CaseResult, criteria: Criteria) -> Iterator[str]:
     for verdict in result.verdicts:
-        if verdict.comparison.candidate.strategy == result.control:
-            sentence = _against_itself(verdict.comparison, rules.confidence)
+        if verdict.comparison.challenger.strategy == result.control:
+            sentence = _against_itself(verdict.comparison, criteria.confidence)
             yield f"control: {result.case}: {sentence}"
         else:
             yield (
                 f"control: {result.case}: "
-                f"{_cut_off(result, verdict.comparison.candidate.strategy, rules)}"
+                f"{_cut_off(result, verdict.comparison.challenger.strategy, criteria)}"
             )
 
 
@@ -69,15 +69,15 @@ def _against_itself(comparison: Comparison, confidence: float) -> str:
     return f"{shown}; as it should be, so ratios within these intervals are noise on this machine"
 
 
-def _cut_off(result: CaseResult, strategy: str, rules: Rules) -> str:
+def _cut_off(result: CaseResult, strategy: str, criteria: Criteria) -> str:
     reference = result.strategies[0]
-    cut = truncate_reference(case_race(result, strategy, rules))
+    cut = truncate_reference(case_race(result, strategy, criteria))
     if cut is None:
         return f"{strategy} never reaches the target, so there is no time to cut {reference} off at"
     shown = (
         f"{reference} cut off after {cut.search_s:.1f} s, the time that {strategy} takes to the "
         f"target, has {percent(cut.kept)} of its final search throughput"
     )
-    if cut.kept >= 1.0 - rules.tolerance:
+    if cut.kept >= 1.0 - criteria.tolerance:
         return f"{shown}: simply stopping it early would have done as well"
     return f"{shown}: that much is what the time saved is worth"

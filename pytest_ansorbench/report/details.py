@@ -14,17 +14,17 @@ from pytest_ansorbench.report.mutations import describe_mutations
 from pytest_ansorbench.report.network import describe_network
 from pytest_ansorbench.report.rows import case_rows
 from pytest_ansorbench.report.text import printable
-from pytest_ansorbench.stats import Rules, case_race, estimate_text, milestones
+from pytest_ansorbench.stats import Criteria, case_race, estimate_text, milestones
 
 _LONGEST_VALUE: Final = 60
 
 
-def describe_case(result: CaseResult, rules: Rules) -> tuple[str, ...]:
+def describe_case(result: CaseResult, criteria: Criteria) -> tuple[str, ...]:
     """Describe one case in lines, as `-v` shows them.
 
     Args:
         result: The case.
-        rules: What its figures were computed by.
+        criteria: What its figures were computed by.
 
     Returns:
         The case's id and target; then, indented, per arm its seconds per phase and trial, what
@@ -32,10 +32,10 @@ def describe_case(result: CaseResult, rules: Rules) -> tuple[str, ...]:
         good for, its gates and its way to the target; per run what went wrong and its policies'
         decisions, task by task, rounds of equal decisions together.
     """
-    return tuple(printable(line) for line in _lines(result, rules))
+    return tuple(printable(line) for line in _lines(result, criteria))
 
 
-def _lines(result: CaseResult, rules: Rules) -> Iterator[str]:
+def _lines(result: CaseResult, criteria: Criteria) -> Iterator[str]:
     target = (
         f": target {result.verdicts[0].comparison.target_gflops:.4g} GFLOP/s"
         if result.verdicts
@@ -56,21 +56,22 @@ def _lines(result: CaseResult, rules: Rules) -> Iterator[str]:
         for gate in row.verdict.gates if row.verdict else ():
             yield f"    {gate.message}"
         if row.verdict is not None:
-            yield from (f"    {line}" for line in _milestones(result, row.strategy, rules))
+            yield from (f"    {line}" for line in _milestones(result, row.strategy, criteria))
         for run in sorted(runs, key=lambda run: run.seed):
             for line in _run_lines(run):
                 yield f"    seed {run.seed}, {line}"
 
 
-def _milestones(result: CaseResult, strategy: str, rules: Rules) -> Iterator[str]:
+def _milestones(result: CaseResult, strategy: str, criteria: Criteria) -> Iterator[str]:
     """The way to the target: who is ahead early, who late."""
-    race = case_race(result, strategy, rules)
-    for each in milestones(race, rules.confidence):
+    race = case_race(result, strategy, criteria)
+    runs = len(race.reference)
+    for stone in milestones(race, criteria.confidence):
+        challenger = _expected(stone.challenger_s, stone.challenger_reached, runs)
+        reference = _expected(stone.reference_s, stone.reference_reached, runs)
         yield (
-            f"to {100 * each.share:g}% of the reference's gain, {each.target_gflops:.4g} GFLOP/s: "
-            f"{_expected(each.candidate_s, each.candidate_reached, len(race.candidate))} against "
-            f"{_expected(each.reference_s, each.reference_reached, len(race.reference))}, ratio "
-            f"{estimate_text(each.ratio)}"
+            f"to {100 * stone.share:g}% of the reference's gain, {stone.target_gflops:.4g} "
+            f"GFLOP/s: {challenger} against {reference}, ratio {estimate_text(stone.ratio)}"
         )
 
 

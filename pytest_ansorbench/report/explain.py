@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from pytest_ansorbench.stats import RESAMPLES, Rules
+from pytest_ansorbench.stats import RESAMPLES, Criteria
 
 
-def legend(columns: Sequence[str], *, rules: Rules, repeats: int) -> tuple[str, ...]:
+def legend(columns: Sequence[str], *, criteria: Criteria, repeats: int) -> tuple[str, ...]:
     """Explain the columns that are shown.
 
     Args:
         columns: Keys of the columns shown.
-        rules: What the figures were computed by.
+        criteria: What the figures were computed by.
         repeats: Seeds per arm.
 
     Returns:
@@ -22,11 +22,13 @@ def legend(columns: Sequence[str], *, rules: Rules, repeats: int) -> tuple[str, 
     shown = set(columns)
     lines = [text for key, text in _MEANINGS.items() if key in shown]
     if shown & _TARGETED:
-        lines.append(f"target: {_target(rules, repeats)}")
+        lines.append(f"target: {_target(criteria, repeats)}")
     if "search_ratio_paper" in shown:
-        lines.append(f"target of S_paper: the reference's best, less {_percent(rules.tolerance)}")
+        lines.append(
+            f"target of S_paper: the reference's best, less {_percent(criteria.tolerance)}"
+        )
     if shown & _ESTIMATED:
-        lines.append(_interval(rules.confidence, repeats))
+        lines.append(_interval(criteria.confidence, repeats))
         lines.append(
             ">=, <=: one side never reached the target, so the ratio is a bound; "
             "n/a: nothing to compare"
@@ -44,13 +46,13 @@ _MEANINGS: Final = {
         "of runs that miss it; '(k/n)' if only k of n runs reach it"
     ),
     "search_ratio": (
-        "S: time to target, candidate over reference; below 1 the candidate is faster"
+        "S: time to target, challenger over reference; below 1 the challenger is faster"
     ),
     "search_ratio_paper": "S_paper: as S, to what the reference run of the same seed reached",
     "search_ratio_trials": "S_trials: as S, counted in trials instead of seconds",
     "throughput_ratio": (
-        "throughput ratio: final kernels, measured again side by side, candidate over "
-        "reference; above 1 the candidate's are faster"
+        "throughput ratio: final kernels, measured again side by side, challenger over "
+        "reference; above 1 the challenger's are faster"
     ),
     "verdict": (
         "verdict: holds or broken if the whole interval is on one side of the limit, else "
@@ -67,15 +69,15 @@ _ESTIMATED: Final = {
 }
 
 
-def _target(rules: Rules, repeats: int) -> str:
-    if rules.goal.kind == "gflops":
-        return f"{rules.goal.value:g} GFLOP/s"
+def _target(criteria: Criteria, repeats: int) -> str:
+    if criteria.goal.kind == "gflops":
+        return f"{criteria.goal.value:g} GFLOP/s"
     median = (
         f"the median over {_seeds(repeats)} of the reference's best search throughput, less "
-        f"{_percent(rules.tolerance)}"
+        f"{_percent(criteria.tolerance)}"
     )
-    if rules.goal.kind == "gain":
-        return f"{rules.goal} of the way from the reference's first kernel to {median}"
+    if criteria.goal.kind == "gain":
+        return f"{criteria.goal} of the way from the reference's first kernel to {median}"
     return median
 
 

@@ -1,4 +1,4 @@
-"""What a table has a row for: an arm of a case, or a candidate over all cases."""
+"""What a table has a row for: an arm of a case, or a challenger over all cases."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class ArmRow:
 
 @dataclass(frozen=True, slots=True)
 class MeanRow:
-    """One candidate over all cases that it was compared on.
+    """One challenger over all cases that it was compared on.
 
     Attributes:
-        strategy: The candidate's name.
+        strategy: The challenger's name.
         search_ratio: Geometric mean of S.
         search_ratio_paper: Of S_paper.
         search_ratio_trials: Of S_trials.
@@ -52,7 +52,7 @@ class MeanRow:
 
 def case_rows(result: CaseResult) -> tuple[ArmRow, ...]:
     """The rows of one case, in order of its strategies, so the reference comes first."""
-    verdicts = {v.comparison.candidate.strategy: v for v in result.verdicts}
+    verdicts = {v.comparison.challenger.strategy: v for v in result.verdicts}
     return tuple(
         _arm_row(result, strategy, verdicts, is_first=index == 0)
         for index, strategy in enumerate(result.strategies)
@@ -60,12 +60,12 @@ def case_rows(result: CaseResult) -> tuple[ArmRow, ...]:
 
 
 def mean_rows(cases: Sequence[CaseResult]) -> tuple[MeanRow, ...]:
-    """One row per candidate, in order of appearance."""
+    """One row per challenger, in order of appearance."""
     compared: dict[str, list[Comparison]] = {}
     for case in cases:
         for verdict in case.verdicts:
             comparison = verdict.comparison
-            compared.setdefault(comparison.candidate.strategy, []).append(comparison)
+            compared.setdefault(comparison.challenger.strategy, []).append(comparison)
     return tuple(
         MeanRow(
             strategy=strategy,
@@ -85,7 +85,7 @@ def _arm_row(
     is_reference = is_first and bool(verdicts)
     arm: ArmSummary | None
     if verdict is not None:
-        arm = verdict.comparison.candidate
+        arm = verdict.comparison.challenger
     elif is_reference:
         arm = result.verdicts[0].comparison.reference
     else:

@@ -31,7 +31,7 @@ def parse_sort(text: str) -> str:
 
 
 def sort_cases(cases: Sequence[CaseResult], key: str) -> tuple[CaseResult, ...]:
-    """Sort cases, ascending, by the figures of their first candidate.
+    """Sort cases, ascending, by the figures of their first challenger.
 
     Args:
         cases: The cases.
@@ -63,11 +63,11 @@ def _by_search_time(case: CaseResult) -> float:
 
 
 def _by_time_to_target(case: CaseResult) -> float:
-    return case.verdicts[0].comparison.candidate.time_to_target_s if case.verdicts else math.inf
+    return case.verdicts[0].comparison.challenger.time_to_target_s if case.verdicts else math.inf
 
 
 def _by_verdict(case: CaseResult) -> int:
-    """The worst first, over all candidates: it is what one looks for."""
+    """The worst first, over all challengers: it is what one looks for."""
     return min((_OUTCOMES.index(v.outcome) for v in case.verdicts), default=len(_OUTCOMES))
 
 

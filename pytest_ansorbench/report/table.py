@@ -36,7 +36,7 @@ def render_table(
 
     Returns:
         Lines without a newline at the end and without colour; a sentence if there are no
-        cases. From two cases on, the last rows are the candidates' geometric means.
+        cases. From two cases on, the last rows are the challengers' geometric means.
 
     Raises:
         ColumnError: There is no such sort key.

@@ -10,13 +10,13 @@ from pytest_ansorbench.stats.changes import (
     gates_per_case,
 )
 from pytest_ansorbench.stats.compare import PairingError, case_race, compare, race_of
+from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.distribution import Milestone, milestones
 from pytest_ansorbench.stats.ert import expected_running_time
 from pytest_ansorbench.stats.figures import FIGURES
 from pytest_ansorbench.stats.gate import Limits
 from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.judge_case import judge_arms, judge_result
-from pytest_ansorbench.stats.rules import Rules
 from pytest_ansorbench.stats.running_time_ratio import Race
 from pytest_ansorbench.stats.summary import MeanRatio, geometric_mean
 from pytest_ansorbench.stats.trajectory import Hit, Trajectory
@@ -29,6 +29,7 @@ __all__ = [
     "Allowance",
     "CaseChanges",
     "Change",
+    "Criteria",
     "Goal",
     "Hit",
     "Limits",
@@ -36,7 +37,6 @@ __all__ = [
     "Milestone",
     "PairingError",
     "Race",
-    "Rules",
     "Trajectory",
     "Truncation",
     "case_changes",

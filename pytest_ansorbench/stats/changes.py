@@ -12,12 +12,12 @@ import numpy as np
 from pytest_ansorbench.records import CaseResult, Estimate, Gate
 from pytest_ansorbench.stats.bootstrap import draw, percentile_interval
 from pytest_ansorbench.stats.compare import case_race
+from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.figures import FIGURES, Figure
 from pytest_ansorbench.stats.gate import Evidence, Judge
 from pytest_ansorbench.stats.quotient import UNDEFINED, quotient, quotients
 from pytest_ansorbench.stats.relabel import Deals, sharpened, smallest_chance
 from pytest_ansorbench.stats.relabel import chance as count_deals
-from pytest_ansorbench.stats.rules import Rules
 from pytest_ansorbench.stats.running_time_ratio import Race
 from pytest_ansorbench.stats.trajectory import Floats
 
@@ -116,13 +116,13 @@ def case_changes(
     after: CaseResult,
     allowances: Sequence[Allowance],
     *,
-    rules: Rules,
+    criteria: Criteria,
     family: int,
     other_machine: str = "",
 ) -> CaseChanges:
     """Hold one case against the same case in an earlier result.
 
-    Both sides are computed afresh from their runs, by the same rules. The two results are
+    Both sides are computed afresh from their runs, by the same criteria. The two results are
     independent samples, so each side's seeds are drawn by themselves. Figures of seconds and
     of GFLOP/s are compared only on the same machine; to hold one to an allowance on another
     has nothing to compare, which is broken.
@@ -131,7 +131,7 @@ def case_changes(
         before: The case in the earlier result.
         after: The case now.
         allowances: What may get worse by how much.
-        rules: How to compare and judge.
+        criteria: How to compare and judge.
         family: How many gates the session has.
         other_machine: How the machines differ; empty if they do not, or if nobody minds.
 
@@ -141,7 +141,7 @@ def case_changes(
     reason = _incomparable(before, after)
     if reason:
         return CaseChanges(after.case, (), reason)
-    judge = Judge(rules, family)
+    judge = Judge(criteria, family)
     allowed = {each.metric: each for each in allowances}
     changes = []
     for figure in FIGURES.values():
@@ -150,7 +150,7 @@ def case_changes(
             figure.key not in SHOWN or (figure.per_machine and other_machine)
         ):
             continue
-        for strategy, then, now in _arms(before, after, figure, rules):
+        for strategy, then, now in _arms(before, after, figure, criteria):
             if allowance is not None and figure.per_machine and other_machine:
                 change = _on_another_machine(
                     after.case, figure, strategy, allowance, judge, other_machine
@@ -190,18 +190,18 @@ def _own(case: CaseResult) -> list[str]:
 
 
 def _arms(
-    before: CaseResult, after: CaseResult, figure: Figure, rules: Rules
+    before: CaseResult, after: CaseResult, figure: Figure, criteria: Criteria
 ) -> Iterator[tuple[str, Race, Race]]:
     """Arms that both have, each against the reference of its own result."""
     for strategy in _own(after):
         if strategy not in _own(before):
             continue
         is_reference = strategy in (before.strategies[0], after.strategies[0])
-        if figure.subject == "candidate" and (
+        if figure.subject == "challenger" and (
             is_reference or before.strategies[0] != after.strategies[0]
         ):
             continue
-        yield strategy, case_race(before, strategy, rules), case_race(after, strategy, rules)
+        yield strategy, case_race(before, strategy, criteria), case_race(after, strategy, criteria)
 
 
 def _change(
@@ -216,7 +216,7 @@ def _change(
     before, after = (_as_it_was(figure, race) for race in (then, now))
     ratios = _resampled(figure, then, now)
     repeats = min(len(then.reference), len(now.reference))
-    ratio = _estimate(quotient(after, before), ratios, repeats, judge.rules.confidence)
+    ratio = _estimate(quotient(after, before), ratios, repeats, judge.criteria.confidence)
     gate = None
     if allowance is not None:
         gate = judge.gate(
@@ -307,11 +307,11 @@ def _evidence(figure: Figure, then: Race, now: Race, value: float, error: float 
 def _chance(figure: Figure, then: Race, now: Race, limit: float, level: float) -> float:
     """Chance to see a change this bad, if the true one were the limit."""
     factor = limit if figure.sense == "smaller" else 1.0 / limit
-    improved = [figure.improved(run, factor) for run in now.candidate]
+    improved = [figure.improved(run, factor) for run in now.challenger]
     both = replace(
         then,
         reference=[*then.reference, *now.reference],
-        candidate=[*then.candidate, *improved],
+        challenger=[*then.challenger, *improved],
     )
     first = len(then.reference)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from pytest_ansorbench.records import CaseResult, Comparison, Run
 from pytest_ansorbench.stats.arms import summarize_arm
-from pytest_ansorbench.stats.rules import Rules
+from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.running_time_ratio import Race, search_ratio, search_ratio_paper
 from pytest_ansorbench.stats.throughput_ratio import throughput_ratio
 from pytest_ansorbench.stats.trajectory import Trajectory
@@ -17,13 +17,13 @@ class PairingError(ValueError):
     """The runs of two arms do not pair up, so comparing them would mean nothing."""
 
 
-def race_of(reference: Sequence[Run], candidate: Sequence[Run], rules: Rules) -> Race:
+def race_of(reference: Sequence[Run], challenger: Sequence[Run], criteria: Criteria) -> Race:
     """Pair the runs of two arms by seed; their order does not matter.
 
     Args:
         reference: The reference arm's runs, one per seed.
-        candidate: The candidate arm's runs, of the same case and seeds.
-        rules: Say how the target is chosen.
+        challenger: The challenger arm's runs, of the same case and seeds.
+        criteria: Say how the target is chosen.
 
     Returns:
         What the statistics of a comparison work on.
@@ -32,23 +32,23 @@ def race_of(reference: Sequence[Run], candidate: Sequence[Run], rules: Rules) ->
         PairingError: The arms differ in case, seeds or flops, an arm is empty, mixes
             strategies or has a seed twice.
     """
-    reference, candidate = _by_seed(reference), _by_seed(candidate)
-    _check_pairs(reference, candidate)
+    reference, challenger = _by_seed(reference), _by_seed(challenger)
+    _check_pairs(reference, challenger)
     return Race(
         [Trajectory.of(run) for run in reference],
-        [Trajectory.of(run) for run in candidate],
-        rules.goal,
-        rules.tolerance,
+        [Trajectory.of(run) for run in challenger],
+        criteria.goal,
+        criteria.tolerance,
     )
 
 
-def case_race(case: CaseResult, candidate: str, rules: Rules) -> Race:
+def case_race(case: CaseResult, challenger: str, criteria: Criteria) -> Race:
     """`race_of` for an arm of a case against its reference.
 
     Raises:
         PairingError: The runs do not pair up.
     """
-    return race_of(case.runs_of(case.strategies[0]), case.runs_of(candidate), rules)
+    return race_of(case.runs_of(case.strategies[0]), case.runs_of(challenger), criteria)
 
 
 def compare(race: Race, confidence: float) -> Comparison:
@@ -56,7 +56,7 @@ def compare(race: Race, confidence: float) -> Comparison:
 
     The three forms of the search-time ratio are
 
-        S         ERT of the candidate / ERT of the reference, in seconds to the fixed target
+        S         ERT of the challenger / ERT of the reference, in seconds to the fixed target
         S_trials  the same, in trials
         S_paper   the same, in seconds, each seed's target being its reference run's own best
 
@@ -72,11 +72,11 @@ def compare(race: Race, confidence: float) -> Comparison:
         case=race.reference[0].run.case,
         target_gflops=race.flops / target_s / 1e9 if target_s else math.inf,
         reference=summarize_arm(race.reference, target_s),
-        candidate=summarize_arm(race.candidate, target_s),
+        challenger=summarize_arm(race.challenger, target_s),
         search_ratio=search_ratio(race, "search_s", confidence),
         search_ratio_paper=search_ratio_paper(race, confidence),
         search_ratio_trials=search_ratio(race, "trials", confidence),
-        throughput_ratio=throughput_ratio(race.reference, race.candidate, confidence),
+        throughput_ratio=throughput_ratio(race.reference, race.challenger, confidence),
     )
 
 
@@ -84,9 +84,9 @@ def _by_seed(runs: Sequence[Run]) -> list[Run]:
     return sorted(runs, key=lambda run: run.seed)
 
 
-def _check_pairs(reference: Sequence[Run], candidate: Sequence[Run]) -> None:
+def _check_pairs(reference: Sequence[Run], challenger: Sequence[Run]) -> None:
     """Refuse arms that do not pair up."""
-    for arm, runs in (("reference", reference), ("candidate", candidate)):
+    for arm, runs in (("reference", reference), ("challenger", challenger)):
         seeds = [run.seed for run in runs]
         strategies = sorted({run.strategy for run in runs})
         if not runs:
@@ -96,12 +96,12 @@ def _check_pairs(reference: Sequence[Run], candidate: Sequence[Run]) -> None:
         if len(strategies) != 1:
             raise PairingError(f"bad {arm} arm of {strategies!r}: expected a single strategy")
     seeds_reference = [run.seed for run in reference]
-    seeds_candidate = [run.seed for run in candidate]
-    if seeds_reference != seeds_candidate:
+    seeds_challenger = [run.seed for run in challenger]
+    if seeds_reference != seeds_challenger:
         raise PairingError(
-            f"bad candidate seeds {seeds_candidate!r}: expected those of the reference, "
+            f"bad challenger seeds {seeds_challenger!r}: expected those of the reference, "
             f"{seeds_reference!r}"
         )
-    cases = sorted({(run.case, run.flops) for run in (*reference, *candidate)})
+    cases = sorted({(run.case, run.flops) for run in (*reference, *challenger)})
     if len(cases) != 1:
         raise PairingError(f"bad cases {cases!r}: expected runs of one case with one flops count")

@@ -22,18 +22,18 @@ class Milestone:
         share: Share of the reference's gain.
         target_gflops: The target.
         reference_reached: Reference runs that reached it.
-        candidate_reached: Candidate runs that reached it.
+        challenger_reached: Challenger runs that reached it.
         reference_s: Expected search time of the reference in seconds; infinity for never.
-        candidate_s: Of the candidate.
-        ratio: Candidate over reference.
+        challenger_s: Of the challenger.
+        ratio: Challenger over reference.
     """
 
     share: float
     target_gflops: float
     reference_reached: int
-    candidate_reached: int
+    challenger_reached: int
     reference_s: float
-    candidate_s: float
+    challenger_s: float
     ratio: Estimate
 
 
@@ -57,19 +57,19 @@ def milestones(race: Race, confidence: float) -> tuple[Milestone, ...]:
 def _milestone(race: Race, share: float, confidence: float) -> Milestone:
     there = replace(race, goal=Goal("gain", share))
     target_s = there.target_s
-    reference, candidate = (
-        [run.hit(target_s) for run in arm] for arm in (race.reference, race.candidate)
+    reference, challenger = (
+        [run.hit(target_s) for run in arm] for arm in (race.reference, race.challenger)
     )
     return Milestone(
         share=share,
         target_gflops=race.flops / target_s / 1e9,
         reference_reached=sum(hit.reached for hit in reference),
-        candidate_reached=sum(hit.reached for hit in candidate),
+        challenger_reached=sum(hit.reached for hit in challenger),
         reference_s=expected_running_time(
             [hit.search_s for hit in reference], [hit.reached for hit in reference]
         ),
-        candidate_s=expected_running_time(
-            [hit.search_s for hit in candidate], [hit.reached for hit in candidate]
+        challenger_s=expected_running_time(
+            [hit.search_s for hit in challenger], [hit.reached for hit in challenger]
         ),
         ratio=search_ratio(there, "search_s", confidence),
     )

@@ -19,12 +19,12 @@ from pytest_ansorbench.stats.trajectory import Floats, Spending, Trajectory
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One figure of an arm, or of a candidate against its reference.
+    """One figure of an arm, or of a challenger against its reference.
 
     Attributes:
         key: How the command line calls it.
         sense: Whether a smaller or a larger one is better.
-        subject: `candidate` for a ratio between arms, from which the machine's speed cancels;
+        subject: `challenger` for a ratio between arms, from which the machine's speed cancels;
             `arm` for a figure of its own.
         per_machine: Whether it means anything on the same machine only.
         what: What it is, in a few words.
@@ -35,7 +35,7 @@ class Figure:
 
     key: str
     sense: Sense
-    subject: Literal["candidate", "arm"]
+    subject: Literal["challenger", "arm"]
     per_machine: bool
     what: str
     values: Callable[[Race, Draws], Floats]
@@ -50,7 +50,7 @@ def _search_ratio(spending: Spending) -> Callable[[Race, Draws], Floats]:
     def values(race: Race, drawn: Draws) -> Floats:
         targets_s = race.targets_s(drawn)
         return quotients(
-            expected_times(race.candidate, drawn, targets_s, spending),
+            expected_times(race.challenger, drawn, targets_s, spending),
             expected_times(race.reference, drawn, targets_s, spending),
         )
 
@@ -59,24 +59,24 @@ def _search_ratio(spending: Spending) -> Callable[[Race, Draws], Floats]:
 
 def _to_target(spending: Spending) -> Callable[[Race, Draws], Floats]:
     return lambda race, drawn: expected_times(
-        race.candidate, drawn, race.targets_s(drawn), spending
+        race.challenger, drawn, race.targets_s(drawn), spending
     )
 
 
 def _throughput_ratio(race: Race, drawn: Draws) -> Floats:
     reference = np.array([run.final_s for run in race.reference])
-    candidate = np.array([run.final_s for run in race.candidate])
-    return geometric_means(quotients(reference, candidate)[drawn])
+    challenger = np.array([run.final_s for run in race.challenger])
+    return geometric_means(quotients(reference, challenger)[drawn])
 
 
 def _throughput(race: Race, drawn: Draws) -> Floats:
     return geometric_means(
-        np.array([run.run.flops / run.final_s / 1e9 for run in race.candidate])[drawn]
+        np.array([run.run.flops / run.final_s / 1e9 for run in race.challenger])[drawn]
     )
 
 
 def _search_time(race: Race, drawn: Draws) -> Floats:
-    means: Floats = np.array([run.search_s[-1] for run in race.candidate])[drawn].mean(axis=1)
+    means: Floats = np.array([run.search_s[-1] for run in race.challenger])[drawn].mean(axis=1)
     return means
 
 
@@ -99,16 +99,16 @@ FIGURES: Final[Mapping[str, Figure]] = MappingProxyType(
             Figure(
                 "search_ratio",
                 "smaller",
-                "candidate",
+                "challenger",
                 False,
-                "S, search time to the target, candidate over reference",
+                "S, search time to the target, challenger over reference",
                 _search_ratio("search_s"),
                 _in_seconds,
             ),
             Figure(
                 "search_ratio_trials",
                 "smaller",
-                "candidate",
+                "challenger",
                 False,
                 "S_trials, the same in trials",
                 _search_ratio("trials"),
@@ -117,9 +117,9 @@ FIGURES: Final[Mapping[str, Figure]] = MappingProxyType(
             Figure(
                 "throughput_ratio",
                 "larger",
-                "candidate",
+                "challenger",
                 False,
-                "final throughput, candidate over reference",
+                "final throughput, challenger over reference",
                 _throughput_ratio,
                 _in_speed,
             ),

@@ -3,7 +3,7 @@
 A gate *holds* if the whole interval is on the good side of its limit. It is *broken* if
 
 1. the whole interval is on the bad side, by more than the noise threshold, and
-2. chance alone would make an exactly good enough candidate look that bad less often than the
+2. chance alone would make an exactly good enough challenger look that bad less often than the
    gate's share of the session's false alarms (`relabel`).
 
 Everything in between is *undecided*. The first rule says how large the loss is, the second how
@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from pytest_ansorbench.records import Estimate, Gate, Outcome
+from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.power import detectable_effect, repeats_needed
-from pytest_ansorbench.stats.rules import Rules
 from pytest_ansorbench.stats.wording import DIGITS, percent, ratio_text, repeats_text, statement
 
 Sense = Literal["smaller", "larger"]
@@ -32,7 +32,7 @@ Sense = Literal["smaller", "larger"]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a candidate has to keep; None sets no limit.
+    """What a challenger has to keep; None sets no limit.
 
     Attributes:
         max_search_ratio: The largest S that is good enough, e.g. 0.75.
@@ -53,7 +53,7 @@ class Limits:
 
     @property
     def count(self) -> int:
-        """How many limits are set: gates per candidate."""
+        """How many limits are set: gates per challenger."""
         return (self.max_search_ratio is not None) + (self.min_throughput_ratio is not None)
 
 
@@ -74,20 +74,20 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """Holds figures against limits, under the rules of one session.
+    """Holds figures against limits, under the criteria of one session.
 
     Attributes:
-        rules: Confidence, noise threshold and false alarms.
+        criteria: Confidence, noise threshold and false alarms.
         family: How many gates the session has.
     """
 
-    rules: Rules
+    criteria: Criteria
     family: int
 
     @property
     def level(self) -> float:
         """The gate's share of the session's false alarms."""
-        return self.rules.false_alarms / max(1, self.family)
+        return self.criteria.false_alarms / max(1, self.family)
 
     def gate(
         self,
@@ -129,7 +129,9 @@ class Judge:
                 message += f", but chance would do that in {percent(p_value)} of sessions"
         elif bad:
             outcome = "undecided"
-            message = f"{clause} {verb} the limit {shown} by less than {percent(self.rules.noise)}"
+            message = (
+                f"{clause} {verb} the limit {shown} by less than {percent(self.criteria.noise)}"
+            )
         else:
             outcome = "undecided"
             message = f"{clause}: its interval straddles the limit {shown}"
@@ -147,7 +149,7 @@ class Judge:
 
     def _edge(self, limit: float, sense: Sense) -> float:
         """Where the noise threshold ends."""
-        noise = self.rules.noise
+        noise = self.criteria.noise
         return limit * (1.0 + noise) if sense == "smaller" else limit * (1.0 - noise)
 
     def _advice(
@@ -161,7 +163,7 @@ class Judge:
         if spread is None:
             return f"{counted}; more repeats narrow the interval"
         way = -1.0 if sense == "smaller" else 1.0
-        shown = limit * math.exp(way * detectable_effect(spread, repeats, self.rules.confidence))
+        shown = limit * math.exp(way * detectable_effect(spread, repeats, self.criteria.confidence))
         side = "below" if sense == "smaller" else "above"
         text = f"with {counted} a figure has to be {side} about {ratio_text(shown)} to hold"
         return f"{text}; {self._settling(estimate, limit, sense, spread, repeats)}"
@@ -177,7 +179,7 @@ class Judge:
         if loss > 0.0 >= lost_beyond:
             return "this close to the limit no number of repeats would settle it"
         if loss <= 0.0:
-            needed = repeats_needed(-loss, spread, self.rules.confidence)
+            needed = repeats_needed(-loss, spread, self.criteria.confidence)
         else:
             needed = repeats_needed(lost_beyond, spread, 1.0 - 2.0 * self.level)
         if needed is None:

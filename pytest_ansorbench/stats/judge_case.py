@@ -1,4 +1,4 @@
-"""From all runs of a case to its result: every candidate compared and held against the limits."""
+"""From all runs of a case to its result: every challenger compared and held against the limits."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from pytest_ansorbench.records import CaseResult, Comparison, Estimate, Gate, Result, Run, Verdict
 from pytest_ansorbench.stats.compare import compare, race_of
+from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.gate import Evidence, Judge, Limits
 from pytest_ansorbench.stats.power import search_spread, throughput_spread
 from pytest_ansorbench.stats.relabel import (
@@ -16,7 +17,6 @@ from pytest_ansorbench.stats.relabel import (
     smallest_chance,
     throughput_chance,
 )
-from pytest_ansorbench.stats.rules import Rules
 from pytest_ansorbench.stats.running_time_ratio import Race
 
 
@@ -24,35 +24,35 @@ def judge_arms(
     strategies: Sequence[str],
     runs: Sequence[Run],
     *,
-    rules: Rules,
+    criteria: Criteria,
     limits: Limits,
     control: str | None = None,
     family: int = 1,
 ) -> tuple[Verdict, ...]:
-    """Compare every candidate with the reference and judge.
+    """Compare every challenger with the reference and judge.
 
     Args:
         strategies: Names of the arms, the reference first.
         runs: Runs of all arms; none at all gives no verdicts.
-        rules: How to compare and judge.
+        criteria: How to compare and judge.
         limits: The gates.
         control: The arm that is the reference over again, to which no limits apply.
         family: How many gates the session has, these included.
 
     Returns:
-        One verdict per candidate, in order of `strategies`.
+        One verdict per challenger, in order of `strategies`.
 
     Raises:
         PairingError: The arms' runs do not pair up.
     """
     by_strategy = {name: [run for run in runs if run.strategy == name] for name in strategies}
-    reference, *candidates = strategies
-    judge = Judge(rules, family)
+    reference, *challengers = strategies
+    judge = Judge(criteria, family)
     verdicts = []
-    for candidate in candidates if runs else ():
-        race = race_of(by_strategy[reference], by_strategy[candidate], rules)
-        comparison = compare(race, rules.confidence)
-        gates = () if candidate == control else _gates(race, comparison, limits, judge)
+    for challenger in challengers if runs else ():
+        race = race_of(by_strategy[reference], by_strategy[challenger], criteria)
+        comparison = compare(race, criteria.confidence)
+        gates = () if challenger == control else _gates(race, comparison, limits, judge)
         verdicts.append(Verdict(comparison, gates))
     return tuple(verdicts)
 
@@ -91,7 +91,7 @@ def throughput_gate(race: Race, estimate: Estimate, limit: float, judge: Judge) 
     n = len(race.reference)
 
     def chance(at: float, level: float) -> float:
-        counted = throughput_chance(race.reference, race.candidate, at, level)
+        counted = throughput_chance(race.reference, race.challenger, at, level)
         excess = math.log(at) - _log(estimate.value)
         smallest, error = 2.0 * smallest_chance(n, n), _error(throughput_spread(race), n)
         return sharpened(counted, smallest, n, level, excess, error)
@@ -120,22 +120,22 @@ def _gates(race: Race, comparison: Comparison, limits: Limits, judge: Judge) -> 
     return tuple(gates)
 
 
-def judge_result(result: Result) -> tuple[list[CaseResult], Rules]:
+def judge_result(result: Result) -> tuple[list[CaseResult], Criteria]:
     """Judge recorded runs by today's statistics, against the limits they were held to then.
 
     Verdicts in a file are a convenience for other readers; the runs are the truth.
 
     Args:
-        result: A result as recorded, with the rules to judge by in its settings.
+        result: A result as recorded, with the criteria to judge by in its settings.
 
     Returns:
-        Its cases with verdicts on the same runs, and the rules.
+        Its cases with verdicts on the same runs, and the criteria.
 
     Raises:
         PairingError: The arms' runs of a case do not pair up.
         ValueError: A recorded limit or rule is none.
     """
-    rules = Rules.from_settings(result.settings)
+    criteria = Criteria.from_settings(result.settings)
     family = sum(len(verdict.gates) for case in result.cases for verdict in case.verdicts)
     cases = [
         replace(
@@ -143,7 +143,7 @@ def judge_result(result: Result) -> tuple[list[CaseResult], Rules]:
             verdicts=judge_arms(
                 case.strategies,
                 case.runs,
-                rules=rules,
+                criteria=criteria,
                 limits=recorded_limits(case),
                 control=case.control,
                 family=family,
@@ -151,7 +151,7 @@ def judge_result(result: Result) -> tuple[list[CaseResult], Rules]:
         )
         for case in result.cases
     ]
-    return cases, rules
+    return cases, criteria
 
 
 def recorded_limits(result: CaseResult) -> Limits:

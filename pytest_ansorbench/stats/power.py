@@ -66,7 +66,7 @@ def search_spread(race: Race) -> float | None:
     """Spread of log S per pair of runs, by the infinitesimal jackknife.
 
         u_i = spent_i / mean(spent) - reached_i / mean(reached)    per arm and run
-        spread = standard deviation of u_i(candidate) - u_i(reference) over the pairs
+        spread = standard deviation of u_i(challenger) - u_i(reference) over the pairs
 
     Efron 1982, The Jackknife, the Bootstrap and Other Resampling Plans, chapter 6.
 
@@ -78,7 +78,7 @@ def search_spread(race: Race) -> float | None:
     """
     target_s = np.array([race.target_s])
     influences = []
-    for arm in (race.candidate, race.reference):
+    for arm in (race.challenger, race.reference):
         spent, reached = (
             np.concatenate(parts)
             for parts in zip(*(run.spent(target_s, "search_s") for run in arm), strict=True)
@@ -98,7 +98,7 @@ def throughput_spread(race: Race) -> float | None:
     Returns:
         The spread; None below three pairs or if a winner could not be measured again.
     """
-    ratios = seed_ratios(race.reference, race.candidate)
+    ratios = seed_ratios(race.reference, race.challenger)
     if len(ratios) < 3 or not np.isfinite(ratios).all() or not ratios.all():
         return None
     return _deviation(np.log(ratios))

@@ -1,7 +1,7 @@
 """How often chance alone makes two arms differ as much as they do: relabelling tests.
 
 A bootstrap interval over five seeds leaves out more than it says, and a gate that fails on it
-would cry wolf. If the candidate were exactly as good as its limit, then its runs, with their
+would cry wolf. If the challenger were exactly as good as its limit, then its runs, with their
 figures scaled by the limit, could as well have been the reference's. So the runs of both arms
 are dealt out anew, in every possible way or in very many, and the test counts how often that
 looks at least as bad. The count is exact for any number of seeds and any distribution.
@@ -54,15 +54,15 @@ def search_ratio_chance(race: Race, limit: float, level: float) -> float:
 
     Args:
         race: The runs.
-        limit: The S that the candidate is supposed to have.
+        limit: The S that the challenger is supposed to have.
         level: How small a chance matters; decides how many deals are tried.
 
     Returns:
         The probability, above 0.
     """
-    scaled = [replace(run, search_s=run.search_s / limit) for run in race.candidate]
+    scaled = [replace(run, search_s=run.search_s / limit) for run in race.challenger]
     runs = [*race.reference, *scaled]
-    pooled = replace(race, reference=runs, candidate=runs)
+    pooled = replace(race, reference=runs, challenger=runs)
     n = len(race.reference)
 
     def ratios(deals: Deals) -> Floats:
@@ -77,7 +77,7 @@ def search_ratio_chance(race: Race, limit: float, level: float) -> float:
 
 def throughput_chance(
     reference: Sequence[Trajectory],
-    candidate: Sequence[Trajectory],
+    challenger: Sequence[Trajectory],
     limit: float,
     level: float,
 ) -> float:
@@ -85,8 +85,8 @@ def throughput_chance(
 
     Args:
         reference: One run per seed.
-        candidate: As many runs.
-        limit: The throughput ratio that the candidate is supposed to have.
+        challenger: As many runs.
+        limit: The throughput ratio that the challenger is supposed to have.
         level: How small a chance matters; decides how many deals are tried.
 
     Returns:
@@ -94,7 +94,7 @@ def throughput_chance(
     """
     n = len(reference)
     latencies = np.array(
-        [run.final_s for run in reference] + [run.final_s * limit for run in candidate]
+        [run.final_s for run in reference] + [run.final_s * limit for run in challenger]
     )
     found = np.isfinite(latencies)
     if not found.any():
@@ -132,7 +132,7 @@ def sharpened(
     Returns:
         `counted`, unless it is the smallest there is and still not small enough: then the tail
         of Student's t with the smaller group's degrees of freedom, if that is smaller. What is
-        infinitely bad, like a candidate without any kernel, is no matter of chance: 0.
+        infinitely bad, like a challenger without any kernel, is no matter of chance: 0.
     """
     if excess == math.inf:
         return 0.0

@@ -21,13 +21,13 @@ class Race:
 
     Attributes:
         reference: The reference arm's runs, by seed.
-        candidate: The candidate arm's, of the same seeds in the same order.
+        challenger: The challenger arm's, of the same seeds in the same order.
         goal: How the fixed target is chosen.
         tolerance: Throughput to concede in targets, a fraction in [0, 1).
     """
 
     reference: Sequence[Trajectory]
-    candidate: Sequence[Trajectory]
+    challenger: Sequence[Trajectory]
     goal: Goal
     tolerance: float
 
@@ -51,9 +51,9 @@ class Race:
 
 
 def search_ratio(race: Race, spending: Spending, confidence: float) -> Estimate:
-    """S or S_trials: expected running time to the fixed target, candidate over reference.
+    """S or S_trials: expected running time to the fixed target, challenger over reference.
 
-    If the candidate never got there, its true expected time is at least about all it spent,
+    If the challenger never got there, its true expected time is at least about all it spent,
     and the ratio is a lower bound; if the reference never did, an upper bound. The ends of
     the interval that the bound leaves open are 0 and infinity.
 
@@ -74,12 +74,12 @@ def search_ratio(race: Race, spending: Spending, confidence: float) -> Estimate:
         targets_s = race.targets_s(drawn)
         return (
             _drawn(race.reference, drawn, targets_s, spending),
-            _drawn(race.candidate, drawn, targets_s, spending),
+            _drawn(race.challenger, drawn, targets_s, spending),
         )
 
     return _ratio(
         _arm(race.reference, [target_s] * len(race.reference), spending),
-        _arm(race.candidate, [target_s] * len(race.candidate), spending),
+        _arm(race.challenger, [target_s] * len(race.challenger), spending),
         resampled,
         confidence,
     )
@@ -99,9 +99,9 @@ def search_ratio_paper(race: Race, confidence: float) -> Estimate:
     """
     own_s = own_targets_s(race.reference, race.tolerance)
     reference = _arm(race.reference, own_s, "search_s")
-    candidate = _arm(race.candidate, own_s, "search_s")
+    challenger = _arm(race.challenger, own_s, "search_s")
     return _ratio(
-        reference, candidate, lambda drawn: (reference.at(drawn), candidate.at(drawn)), confidence
+        reference, challenger, lambda drawn: (reference.at(drawn), challenger.at(drawn)), confidence
     )
 
 
@@ -174,7 +174,7 @@ def _arm(runs: Sequence[Trajectory], targets_s: Sequence[float], spending: Spend
 
 def _ratio(
     reference: _Drawn,
-    candidate: _Drawn,
+    challenger: _Drawn,
     resampled: Callable[[Draws], tuple[_Drawn, _Drawn]],
     confidence: float,
 ) -> Estimate:
@@ -183,11 +183,11 @@ def _ratio(
         (False, True): "at-least",
         (True, False): "at-most",
     }
-    bound = bounds.get((bool(candidate.reached.any()), bool(reference.reached.any())))
+    bound = bounds.get((bool(challenger.reached.any()), bool(reference.reached.any())))
     if bound is None:
         return UNDEFINED
     # What never got there is cut at its end: it spent all that in vain.
-    top = candidate.total if bound == "at-least" else candidate.expected
+    top = challenger.total if bound == "at-least" else challenger.expected
     bottom = reference.total if bound == "at-most" else reference.expected
     value = quotient(float(top[0]), float(bottom[0]))
     if math.isnan(value):

@@ -14,27 +14,27 @@ from pytest_ansorbench.stats.trajectory import Floats, Trajectory
 
 
 def throughput_ratio(
-    reference: Sequence[Trajectory], candidate: Sequence[Trajectory], confidence: float
+    reference: Sequence[Trajectory], challenger: Sequence[Trajectory], confidence: float
 ) -> Estimate:
-    """Final throughput, candidate over reference, as geometric mean over the seeds.
+    """Final throughput, challenger over reference, as geometric mean over the seeds.
 
-        exp(mean over the seeds of log(reference latency / candidate latency))
+        exp(mean over the seeds of log(reference latency / challenger latency))
 
     Latencies are those of the re-measured winners, never those seen during the search, which
-    are the luckiest of many samples. A seed without a candidate kernel counts as 0, one
+    are the luckiest of many samples. A seed without a challenger kernel counts as 0, one
     without a reference kernel as infinity; a seed without either says nothing.
     Geometric means of ratios: Fleming and Wallace 1986, https://doi.org/10.1145/5666.5673
 
     Args:
         reference: One run per seed.
-        candidate: One run per seed, in the same order.
+        challenger: One run per seed, in the same order.
         confidence: Confidence of the interval, in (0, 1).
 
     Returns:
         The estimate; undefined if no seed has a kernel, or if seeds at 0 meet seeds at
         infinity, which have no mean.
     """
-    ratios = seed_ratios(reference, candidate)
+    ratios = seed_ratios(reference, challenger)
     if len(ratios) == 0:
         return UNDEFINED
     value = float(geometric_means(ratios[np.newaxis, :])[0])
@@ -46,10 +46,10 @@ def throughput_ratio(
     return Estimate(value, min(low, value), max(high, value))
 
 
-def seed_ratios(reference: Sequence[Trajectory], candidate: Sequence[Trajectory]) -> Floats:
+def seed_ratios(reference: Sequence[Trajectory], challenger: Sequence[Trajectory]) -> Floats:
     """Throughput ratio of each seed that has a kernel of either arm, shape (seeds,)."""
     latencies = np.array(
-        [(a.final_s, b.final_s) for a, b in zip(reference, candidate, strict=True)]
+        [(a.final_s, b.final_s) for a, b in zip(reference, challenger, strict=True)]
     )
     known = latencies[np.isfinite(latencies).any(axis=1)]
     return quotients(known[:, 0], known[:, 1])

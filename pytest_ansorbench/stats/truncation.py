@@ -13,7 +13,7 @@ from pytest_ansorbench.stats.running_time_ratio import Race
 
 @dataclass(frozen=True, slots=True)
 class Truncation:
-    """The reference, cut off at the time that the candidate takes to the target.
+    """The reference, cut off at the time that the challenger takes to the target.
 
     Attributes:
         search_s: Where it is cut off, in seconds of search time.
@@ -26,7 +26,7 @@ class Truncation:
 
 
 def truncate_reference(race: Race) -> Truncation | None:
-    """Cut the reference's runs off at the candidate's expected time to the target.
+    """Cut the reference's runs off at the challenger's expected time to the target.
 
     A faster search is worth something only if stopping the slow one early is not as good.
     Throughput is that seen during the search, for no other kernel was measured again.
@@ -35,10 +35,10 @@ def truncate_reference(race: Race) -> Truncation | None:
         race: The pairs of runs.
 
     Returns:
-        What it comes to; None if the candidate never reached the target.
+        What it comes to; None if the challenger never reached the target.
     """
     target_s = race.target_s
-    hits = [run.hit(target_s) for run in race.candidate]
+    hits = [run.hit(target_s) for run in race.challenger]
     cut_s = expected_running_time([hit.search_s for hit in hits], [hit.reached for hit in hits])
     if math.isinf(cut_s):
         return None

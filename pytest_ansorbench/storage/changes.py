@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_ansorbench.records import CaseResult, Result
-from pytest_ansorbench.stats import Allowance, CaseChanges, Rules, case_changes, gates_per_case
+from pytest_ansorbench.stats import Allowance, CaseChanges, Criteria, case_changes, gates_per_case
 from pytest_ansorbench.storage.machine import machine_difference
 
 
@@ -15,7 +15,7 @@ def result_changes(
     after: Result,
     allowances: Sequence[Allowance],
     *,
-    rules: Rules,
+    criteria: Criteria,
     any_machine: bool,
 ) -> tuple[CaseChanges, ...]:
     """Compare every case that either result has.
@@ -24,7 +24,7 @@ def result_changes(
         before: The earlier result.
         after: The later one.
         allowances: What may get worse by how much.
-        rules: How to compare and judge.
+        criteria: How to compare and judge.
         any_machine: Whether seconds and GFLOP/s of different machines are compared too.
 
     Returns:
@@ -38,9 +38,9 @@ def result_changes(
         changes_since(
             before,
             case,
-            after.machines[case.machine],
+            after.machines,
             allowances,
-            rules=rules,
+            criteria=criteria,
             family=family,
             any_machine=any_machine,
         )
@@ -58,10 +58,10 @@ def result_changes(
 def changes_since(
     before: Result,
     case: CaseResult,
-    machine: Mapping[str, Any],
+    machines: Mapping[str, Any],
     allowances: Sequence[Allowance],
     *,
-    rules: Rules,
+    criteria: Criteria,
     family: int,
     any_machine: bool,
 ) -> CaseChanges:
@@ -70,21 +70,35 @@ def changes_since(
     Args:
         before: The earlier result.
         case: The case now.
-        machine: What it was measured on.
+        machines: By fingerprint, the machines that it was measured on.
         allowances: What may get worse by how much.
-        rules: How to compare and judge.
+        criteria: How to compare and judge.
         family: How many gates are judged together.
         any_machine: Whether seconds and GFLOP/s of different machines are compared too.
     """
     then = next((each for each in before.cases if each.case == case.case), None)
     if then is None:
         return CaseChanges(case.case, (), "the earlier result does not have it")
-    difference = machine_difference(before.machines[then.machine], machine)
+    difference = _machines_differ(then, before.machines, case, machines)
     return case_changes(
         then,
         case,
         allowances,
-        rules=rules,
+        criteria=criteria,
         family=family,
         other_machine="" if any_machine else difference,
     )
+
+
+def _machines_differ(
+    then: CaseResult,
+    machines_then: Mapping[str, Any],
+    now: CaseResult,
+    machines_now: Mapping[str, Any],
+) -> str:
+    """How the machines of a case differ; empty if all of its runs are from one and the same."""
+    if len(then.machines) > 1 or len(now.machines) > 1:
+        return "its repeats were measured on several machines"
+    if not then.runs or not now.runs:
+        return ""
+    return machine_difference(machines_then[then.machines[0]], machines_now[now.machines[0]])

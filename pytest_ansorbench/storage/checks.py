@@ -23,9 +23,10 @@ def check_result(result: Result) -> None:
     """
     for index, case in enumerate(result.cases):
         _check_case(case, f"cases[{index}]")
-        if case.machine not in result.machines:
-            expected = f"one of the result's machines, {', '.join(result.machines)}"
-            raise CodecError(f"cases[{index}].machine", case.machine, expected)
+        for place, run in enumerate(case.runs):
+            if run.machine not in result.machines:
+                expected = f"one of the result's machines, {', '.join(result.machines)}"
+                raise CodecError(f"cases[{index}].runs[{place}].machine", run.machine, expected)
 
 
 def _check_case(case: CaseResult, where: str) -> None:
@@ -39,15 +40,15 @@ def _check_case(case: CaseResult, where: str) -> None:
             expected = f"one of the case's strategies, {', '.join(case.strategies)}"
             raise CodecError(f"{at}.strategy", run.strategy, expected)
         _check_run(run, at)
-    candidates = case.strategies[1:]
-    if case.control is not None and case.control not in candidates:
-        expected = f"null or one of the candidates, {', '.join(candidates)}"
+    challengers = case.strategies[1:]
+    if case.control is not None and case.control not in challengers:
+        expected = f"null or one of the challengers, {', '.join(challengers)}"
         raise CodecError(f"{where}.control", case.control, expected)
     for index, verdict in enumerate(case.verdicts):
         comparison, at = verdict.comparison, f"{where}.verdicts[{index}].comparison"
-        if comparison.candidate.strategy not in candidates:
-            expected = f"one of the candidates, {', '.join(candidates)}"
-            raise CodecError(f"{at}.candidate.strategy", comparison.candidate.strategy, expected)
+        if comparison.challenger.strategy not in challengers:
+            expected = f"one of the challengers, {', '.join(challengers)}"
+            raise CodecError(f"{at}.challenger.strategy", comparison.challenger.strategy, expected)
 
 
 def _check_run(run: Run, where: str) -> None:

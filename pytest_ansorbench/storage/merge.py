@@ -17,7 +17,8 @@ def merge_results(results: Mapping[str, Result]) -> Result:
     """Put results together; what two of them say of the same thing has to agree.
 
     Cases add up. The same case from two results becomes one with the runs of both, if it is of
-    one version, measured on one machine, with the same strategies, and each seed is there once.
+    one version, with the same strategies, and each seed is there once. Its repeats may come from
+    different machines, since ratios between arms stay within a repeat.
 
     Args:
         results: At least one, by the name that errors call it.
@@ -51,7 +52,7 @@ def merge_results(results: Mapping[str, Result]) -> Result:
 
 
 def _joined(one: CaseResult, other: CaseResult, one_name: str, other_name: str) -> CaseResult:
-    for what in ("version", "machine", "strategies", "control"):
+    for what in ("version", "strategies", "control"):
         _check_equal(
             one_name, other_name, f"{what} of {one.case}", getattr(one, what), getattr(other, what)
         )

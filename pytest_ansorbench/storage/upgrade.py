@@ -16,6 +16,7 @@ def upgrade(data: dict[str, Any]) -> None:
     per run `before` and `after`. Version 3 added per gate `family` and `p_value`, per case
     `version`, `machine` and `control`, keeps machines by fingerprint and trials by column.
     Version 4 has networks: a run's `sketches` became those of its only task, a round has `task`.
+    Version 5 calls the arm under test `challenger`, and has the machine per run, not per case.
     Whatever does not look like a result is left for the codec to refuse.
 
     Args:
@@ -41,6 +42,15 @@ def upgrade(data: dict[str, Any]) -> None:
                 run["tasks"] = [{**task, "sketches": run.pop("sketches")}]
             for each in _items(run, "rounds"):
                 each["task"] = 0
+    if data["schema_version"] < 5:
+        for case in _items(data, "cases"):
+            machine = case.pop("machine", "")
+            for run in _items(case, "runs"):
+                run["machine"] = machine
+        for verdict in _items(data, "cases", "verdicts"):
+            comparison = verdict.get("comparison")
+            if isinstance(comparison, dict) and "candidate" in comparison:
+                comparison["challenger"] = comparison.pop("candidate")
     data["schema_version"] = SCHEMA_VERSION
 
 

@@ -23,7 +23,7 @@ from tests.synthetic import make_case_result, make_result, make_run
 
 
 def five_seeds(seconds: float = 0.5, final: float = 1.0, case: str = "conv2d", **more):
-    """A candidate that takes `seconds` a trial where the reference takes 1."""
+    """A challenger that takes `seconds` a trial where the reference takes 1."""
     return make_case_result(
         case,
         [make_run(case, seed=s, final=1.0) for s in range(5)],

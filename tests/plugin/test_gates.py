@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-# Five saved runs of a candidate that takes half the time, with kernels as fast.
+# Five saved runs of a challenger that takes half the time, with kernels as fast.
 REPLAY = "--ansor-replay=saved.json"
 BROKEN = "--ansor-min-throughput-ratio=2"
 HOLDS = "--ansor-max-search-ratio=0.9"
@@ -14,7 +14,7 @@ UNDECIDED = "--ansor-max-search-ratio=0.497"  # missed by less than the noise th
 
 
 def test_a_broken_gate_of_a_live_search_fails_its_test(project):
-    # No candidate is ten thousand times as fast; below three repeats no gate could be broken.
+    # No challenger is ten thousand times as fast; below three repeats no gate could be broken.
     outcome = project.bench("--ansor-repeats=3", "--ansor-min-throughput-ratio=10000")
     assert outcome.code == 1, outcome.text
     assert "doubling, two against one: throughput ratio = " in outcome.out.split("FAILURES")[1]
@@ -63,7 +63,7 @@ def test_the_noise_threshold_is_a_setting(saved):
 def test_a_gate_with_nothing_to_compare_fails(saved):
     outcome = saved.bench(REPLAY, HOLDS, "--ansor-strategy=default")
     assert outcome.code == 1
-    assert "nothing to compare: default names no candidate, but a gate is set" in outcome.out
+    assert "nothing to compare: default names no challenger, but a gate is set" in outcome.out
 
 
 def test_one_strategy_without_a_gate_is_just_shown(saved):
@@ -123,6 +123,6 @@ def test_a_control_is_shown_explained_and_not_gated(project):
     assert case["strategies"] == ["one", "two", "one-again"]
     assert case["control"] == "one-again"
     gated = [verdict for verdict in case["verdicts"] if verdict["gates"]]
-    assert [v["comparison"]["candidate"]["strategy"] for v in gated] == ["two"]
+    assert [v["comparison"]["challenger"]["strategy"] for v in gated] == ["two"]
     assert "control: doubling: one against itself: S " in outcome.out
     assert "control: doubling: one cut off after " in outcome.out or "never reaches" in outcome.out

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pytest_ansorbench.records import CaseResult
 from pytest_ansorbench.report import control_sentences
-from tests.synthetic import RULES, make_case_result, make_run
+from tests.synthetic import CRITERIA, make_case_result, make_run
 
 
 def controlled(again: float, latencies: list[float] | None = None) -> CaseResult:
     """A case whose control takes `again` times as long as the reference."""
     return make_case_result(
         reference=[make_run(seed=s, final=1.0) for s in range(4)],
-        candidates={
+        challengers={
             "fast": [
                 make_run(
                     strategy="fast",
@@ -32,11 +32,11 @@ def controlled(again: float, latencies: list[float] | None = None) -> CaseResult
 
 
 def test_a_case_without_a_control_says_nothing() -> None:
-    assert control_sentences([make_case_result()], RULES) == ()
+    assert control_sentences([make_case_result()], CRITERIA) == ()
 
 
 def test_the_reference_against_itself_and_cut_off() -> None:
-    cut, itself = control_sentences([controlled(1.0)], RULES)
+    cut, itself = control_sentences([controlled(1.0)], CRITERIA)
     assert itself == (
         "control: conv2d: default against itself: S 1.00 [1.00, 1.00], throughput ratio "
         "1.00 [1.00, 1.00]; as it should be, so ratios within these intervals are noise on this "
@@ -49,14 +49,14 @@ def test_the_reference_against_itself_and_cut_off() -> None:
 
 
 def test_a_control_that_shows_something_warns() -> None:
-    *_, itself = control_sentences([controlled(2.0)], RULES)
+    *_, itself = control_sentences([controlled(2.0)], CRITERIA)
     assert "; 1 is outside the interval of S, as by chance in one of 20 sessions: if it is so" in (
         itself
     )
 
 
-def test_a_candidate_no_better_than_stopping_early_is_told() -> None:
-    cut, _ = control_sentences([controlled(1.0, [4.0] * 9 + [1.0])], RULES)
+def test_a_challenger_no_better_than_stopping_early_is_told() -> None:
+    cut, _ = control_sentences([controlled(1.0, [4.0] * 9 + [1.0])], CRITERIA)
     assert "has 100% of its final search throughput: simply stopping it early would have" in cut
-    cut, _ = control_sentences([controlled(1.0, [4.0])], RULES)
+    cut, _ = control_sentences([controlled(1.0, [4.0])], CRITERIA)
     assert cut.endswith("fast never reaches the target, so there is no time to cut default off at")

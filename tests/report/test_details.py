@@ -6,7 +6,7 @@ import dataclasses
 
 from pytest_ansorbench.records import CaseResult, Remeasurement
 from pytest_ansorbench.report import describe_case
-from tests.synthetic import RULES, make_case_result, make_run
+from tests.synthetic import CRITERIA, make_case_result, make_run
 
 
 def test_phases_failures_and_gates_of_every_arm() -> None:
@@ -15,7 +15,9 @@ def test_phases_failures_and_gates_of_every_arm() -> None:
         make_run(strategy="fast", seed=s, latencies=[None, 1.0], final=1.0, stopped="interrupted")
         for s in range(2)
     ]
-    lines = describe_case(make_case_result(reference=reference, candidates={"fast": fast}), RULES)
+    lines = describe_case(
+        make_case_result(reference=reference, challengers={"fast": fast}), CRITERIA
+    )
     assert lines == (
         "conv2d: target 0.99 GFLOP/s",
         "  default",
@@ -47,7 +49,7 @@ def test_rounds_of_equal_decisions_are_told_together() -> None:
     decided = {"phase": "commit", "sketch": 1, "means": {"a": 0.123456, "b": [2.0]}, "etc": None}
     rounds = (*start, dataclasses.replace(last, decisions=decided))
     case = CaseResult("c", ("default",), (dataclasses.replace(run, rounds=rounds),), ())
-    assert describe_case(case, RULES)[-2:] == (
+    assert describe_case(case, CRITERIA)[-2:] == (
         "    seed 0, rounds 1 to 3: phase=warm-up",
         '    seed 0, round 4: phase=commit, sketch=1, means={"a":0.123,"b":[2.0]}, etc=null',
     )
@@ -60,7 +62,7 @@ def test_decisions_of_a_network_are_told_task_by_task() -> None:
     rounds[-1] = dataclasses.replace(rounds[-1], decisions={"phase": "explore"})
     tasks = (*run.tasks, dataclasses.replace(run.tasks[0], name="pool"))
     run = dataclasses.replace(run, tasks=tasks, rounds=tuple(rounds))
-    assert describe_case(CaseResult("c", ("default",), (run,), ()), RULES)[-3:] == (
+    assert describe_case(CaseResult("c", ("default",), (run,), ()), CRITERIA)[-3:] == (
         "    seed 0, task 0, rounds 1, 3: phase=warm-up",
         "    seed 0, task 0, round 6: phase=explore",
         "    seed 0, task 1, rounds 2, 4, 5: phase=warm-up",
@@ -69,20 +71,20 @@ def test_decisions_of_a_network_are_told_task_by_task() -> None:
 
 def test_long_decisions_are_cut() -> None:
     run = make_run(decisions={"scores": list(range(1000))})
-    line = describe_case(CaseResult("c", ("default",), (run,), ()), RULES)[-1]
+    line = describe_case(CaseResult("c", ("default",), (run,), ()), CRITERIA)[-1]
     assert line.endswith("...")
     assert len(line) < 120
 
 
 def test_a_winner_that_failed_is_told() -> None:
     run = dataclasses.replace(make_run(), final=Remeasurement(3, "run-timeout", (), "too slow"))
-    lines = describe_case(CaseResult("c", ("default",), (run,), ()), RULES)
+    lines = describe_case(CaseResult("c", ("default",), (run,), ()), CRITERIA)
     assert lines[0] == "c"
     assert lines[-1] == "    seed 0, winner not measured again: run-timeout too slow"
 
 
 def test_an_arm_without_runs_is_told() -> None:
-    assert describe_case(CaseResult("c", ("default",), (), ()), RULES) == (
+    assert describe_case(CaseResult("c", ("default",), (), ()), CRITERIA) == (
         "c",
         "  default",
         "    no run",
@@ -91,7 +93,7 @@ def test_an_arm_without_runs_is_told() -> None:
 
 def test_lines_hold_no_control_characters() -> None:
     run = make_run("a\x1b[2J\nb", decisions={"k": "\x07"})
-    lines = describe_case(CaseResult(run.case, ("default",), (run,), ()), RULES)
+    lines = describe_case(CaseResult(run.case, ("default",), (run,), ()), CRITERIA)
     assert all(line.isprintable() for line in lines)
 
 
@@ -108,7 +110,7 @@ def test_what_trials_and_processes_took_is_told_where_it_was_recorded() -> None:
         rounds=(dataclasses.replace(first, restarts=1), *others),
         final=Remeasurement(3, "ok", (1.0, 1.1, 0.9)),
     )
-    lines = describe_case(CaseResult("c", ("default",), (run,), ()), RULES)
+    lines = describe_case(CaseResult("c", ("default",), (run,), ()), CRITERIA)
     assert lines[3:5] == (
         "    a trial: 0.250 s to compile, 0.125 s to run, medians; peak memory 103 MB; "
         "1 restart of the fork server",

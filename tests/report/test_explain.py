@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from pytest_ansorbench.report import COLUMNS, DEFAULT_COLUMNS, legend
-from pytest_ansorbench.stats import Goal, Rules
+from pytest_ansorbench.stats import Criteria, Goal
 
 
 def explained(*columns: str, repeats: int = 5) -> str:
-    return "\n".join(legend(columns, rules=Rules(), repeats=repeats))
+    return "\n".join(legend(columns, criteria=Criteria(), repeats=repeats))
 
 
 def test_the_default_table_is_explained() -> None:
     text = explained(*DEFAULT_COLUMNS)
-    assert "S: time to target, candidate over reference; below 1 the candidate is faster" in text
+    assert "S: time to target, challenger over reference; below 1 the challenger is faster" in text
     assert "the median over 5 seeds of the reference's best search throughput, less 1%" in text
     assert "95% interval over 5 seeds" in text
     assert "throughput ratio: final kernels, measured again" in text
@@ -48,7 +48,9 @@ def test_few_seeds_are_warned_of() -> None:
 
 
 def test_odd_fractions_are_not_rounded() -> None:
-    lines = legend(["search_ratio"], rules=Rules(tolerance=0.0125, confidence=0.999), repeats=2)
+    lines = legend(
+        ["search_ratio"], criteria=Criteria(tolerance=0.0125, confidence=0.999), repeats=2
+    )
     assert "less 1.25%" in "\n".join(lines)
     assert "99.9% interval" in "\n".join(lines)
 
@@ -65,5 +67,5 @@ def test_lines_are_short_enough_to_read() -> None:
     ],
 )
 def test_another_goal_is_told(goal: str, expected: str) -> None:
-    lines = legend(["search_ratio"], rules=Rules(goal=Goal.parse(goal)), repeats=5)
+    lines = legend(["search_ratio"], criteria=Criteria(goal=Goal.parse(goal)), repeats=5)
     assert any(line.startswith(expected) for line in lines)

@@ -24,7 +24,7 @@ def lone_case() -> CaseResult:
 def case(
     name: str, seconds: float, *, final: float = 1.0, latency: float = 1.0, repeats: int = 3
 ) -> CaseResult:
-    """A case whose candidate takes `seconds` a trial, the reference 1."""
+    """A case whose challenger takes `seconds` a trial, the reference 1."""
     return make_case_result(
         name,
         [make_run(name, seed=s, final=1.0) for s in range(repeats)],
@@ -78,13 +78,13 @@ def test_default_columns() -> None:
 def test_misses_show_how_many_arrived() -> None:
     reference = [make_run(seed=s) for s in range(4)]
     fast = [make_run(strategy="fast", seed=s, latencies=[9, 1] if s else [9]) for s in range(4)]
-    table = render_table([make_case_result(reference=reference, candidates={"fast": fast})])
+    table = render_table([make_case_result(reference=reference, challengers={"fast": fast})])
     assert column(simple_cells(table), "time to target (s)") == ["4.00", "2.33 (3/4)"]
     assert column(simple_cells(table), "GFLOP/s") == ["n/a", "n/a"]
 
 
 @pytest.mark.parametrize(
-    ("reference", "candidate", "times", "ratio"),
+    ("reference", "challenger", "times", "ratio"),
     [
         ([1.0], [2.0, 2.0], ["1.00", "never (0/3)"], ">= 6.00"),
         ([None], [1.0], ["never (0/3)", "1.00"], "<= 0.33"),
@@ -92,12 +92,12 @@ def test_misses_show_how_many_arrived() -> None:
     ],
 )
 def test_bounds(
-    reference: list[float | None], candidate: list[float | None], times: list[str], ratio: str
+    reference: list[float | None], challenger: list[float | None], times: list[str], ratio: str
 ) -> None:
     result = make_case_result(
         reference=[make_run(seed=s, latencies=reference) for s in range(3)],
-        candidates={
-            "fast": [make_run(strategy="fast", seed=s, latencies=candidate) for s in range(3)]
+        challengers={
+            "fast": [make_run(strategy="fast", seed=s, latencies=challenger) for s in range(3)]
         },
     )
     cells = simple_cells(render_table([result]))
@@ -106,7 +106,7 @@ def test_bounds(
     assert column(cells, "verdict") == ["-", "broken"]
 
 
-def test_a_case_without_candidates_is_shown_from_its_runs() -> None:
+def test_a_case_without_challengers_is_shown_from_its_runs() -> None:
     cells = simple_cells(render_table([lone_case()], ALL))
     assert cells[1:] == [
         [
@@ -123,7 +123,7 @@ def test_a_strategy_without_a_run_is_not_dropped() -> None:
     assert column(cells, "trials") == ["8", "n/a"]
 
 
-def test_a_candidate_without_gates_has_no_verdict() -> None:
+def test_a_challenger_without_gates_has_no_verdict() -> None:
     cells = simple_cells(render_table([make_case_result(limits=Limits())]))
     assert column(cells, "verdict") == ["-", "-"]
 
@@ -147,15 +147,15 @@ def test_means_tell_how_many_cases_they_leave_out() -> None:
     assert column(simple_cells(render_table(only_misses)), "S")[-1] == "n/a"
 
 
-def test_each_candidate_has_its_mean() -> None:
+def test_each_challenger_has_its_mean() -> None:
     reference = [make_run(seed=s, final=1.0) for s in range(2)]
-    candidates = {
+    challengers = {
         name: [
             make_run(strategy=name, seed=s, seconds_per_trial=seconds, final=1.0) for s in range(2)
         ]
         for name, seconds in (("half", 0.5), ("quarter", 0.25))
     }
-    result = make_case_result(reference=reference, candidates=candidates)
+    result = make_case_result(reference=reference, challengers=challengers)
     cells = simple_cells(render_table([result, result]))
     assert column(cells, "strategy")[-2:] == ["half", "quarter"]
     assert column(cells, "S")[-2:] == ["0.50", "0.25"]
@@ -259,7 +259,7 @@ def order(key: str) -> list[str]:
         ("verdict", ["slow", "quick", "miss", "middle", "alone"]),
     ],
 )
-def test_cases_are_sorted_by_their_first_candidate(key: str, expected: list[str]) -> None:
+def test_cases_are_sorted_by_their_first_challenger(key: str, expected: list[str]) -> None:
     assert order(key) == expected
 
 
@@ -274,7 +274,7 @@ def test_a_case_with_nothing_to_compare_is_sorted_last() -> None:
 
 
 @pytest.mark.parametrize("key", SORT_KEYS)
-def test_sorting_keeps_the_reference_above_its_candidates(key: str) -> None:
+def test_sorting_keeps_the_reference_above_its_challengers(key: str) -> None:
     cells = simple_cells(render_table([case("b", 0.5), case("a", 0.25)], sort=key))
     assert column(cells, "strategy") == ["default", "fast", "default", "fast", "fast"]
     names = column(cells, "case")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pytest_ansorbench.records import CaseResult
 from pytest_ansorbench.stats import FIGURES, Allowance, CaseChanges, case_changes, gates_per_case
-from tests.synthetic import RULES, make_case_result, make_run
+from tests.synthetic import CRITERIA, make_case_result, make_run
 
 SEEDS = range(6)
 
@@ -20,7 +20,7 @@ SEEDS = range(6)
 def case(
     *, seconds: float = 0.5, final: float = 1.0, speed: float = 1.0, **more: Any
 ) -> CaseResult:
-    """A candidate that takes `seconds` a trial, on a machine that is `speed` times as fast."""
+    """A challenger that takes `seconds` a trial, on a machine that is `speed` times as fast."""
     jitter = [1.0, 1.01, 0.99, 1.02, 0.98, 1.0]
     reference = [
         make_run(seed=s, seconds_per_trial=jitter[s] / speed, final=jitter[s] / speed)
@@ -35,12 +35,12 @@ def case(
         )
         for s in SEEDS
     ]
-    return make_case_result(reference=reference, candidates={"fast": fast}, **more)
+    return make_case_result(reference=reference, challengers={"fast": fast}, **more)
 
 
 def changes(before: CaseResult, after: CaseResult, *allowed: str, **more: Any) -> CaseChanges:
     allowances = [Allowance.parse(text) for text in allowed]
-    return case_changes(before, after, allowances, rules=RULES, family=1, **more)
+    return case_changes(before, after, allowances, criteria=CRITERIA, family=1, **more)
 
 
 def outcome(found: CaseChanges, metric: str, strategy: str = "fast") -> str | None:
@@ -136,7 +136,7 @@ def test_the_control_is_left_out() -> None:
     again = [make_run(strategy="default-again", seed=s, final=1.0) for s in SEEDS]
     reference = [make_run(seed=s, final=1.0) for s in SEEDS]
     controlled = make_case_result(
-        reference=reference, candidates={"default-again": again}, control="default-again"
+        reference=reference, challengers={"default-again": again}, control="default-again"
     )
     found = changes(controlled, controlled)
     assert {change.strategy for change in found.changes} == {"default"}
@@ -170,7 +170,7 @@ def test_a_bad_allowance_is_refused_with_a_good_one(text: str) -> None:
 def test_few_repeats_can_still_say_that_something_is_far_off() -> None:
     slow = case(seconds=5.0)
     found = case_changes(
-        case(), slow, [Allowance.parse("search_ratio:5%")], rules=RULES, family=100
+        case(), slow, [Allowance.parse("search_ratio:5%")], criteria=CRITERIA, family=100
     )
     assert outcome(found, "search_ratio") == "broken"
     assert all(gate.family == 100 for gate in found.gates)

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from pytest_ansorbench.records import Comparison, Estimate, Run
 from pytest_ansorbench.stats import (
+    Criteria,
     Goal,
     PairingError,
-    Rules,
     Trajectory,
     compare,
     race_of,
@@ -29,9 +29,9 @@ RATIOS = ("search_ratio", "search_ratio_paper", "search_ratio_trials", "throughp
 BOOTSTRAP = settings(deadline=None, max_examples=60)
 
 
-def against(reference: list[Run], candidate: list[Run], tolerance: float = 0.0) -> Comparison:
-    rules = Rules(tolerance=tolerance, confidence=0.9)
-    return compare(race_of(reference, candidate, rules), rules.confidence)
+def against(reference: list[Run], challenger: list[Run], tolerance: float = 0.0) -> Comparison:
+    criteria = Criteria(tolerance=tolerance, confidence=0.9)
+    return compare(race_of(reference, challenger, criteria), criteria.confidence)
 
 
 @st.composite
@@ -123,9 +123,9 @@ def test_scaling_all_times_changes_no_ratio(
 def test_order_of_the_runs_does_not_matter(
     arms: tuple[list[Run], list[Run]], order: list[int]
 ) -> None:
-    reference, candidate = arms
+    reference, challenger = arms
     shuffled = [reference[i] for i in order if i < len(reference)]
-    assert against(shuffled, candidate[::-1]) == against(reference, candidate)
+    assert against(shuffled, challenger[::-1]) == against(reference, challenger)
 
 
 @BOOTSTRAP
@@ -156,7 +156,7 @@ def test_swapping_the_arms_inverts_the_throughput_ratio(
 
 @BOOTSTRAP
 @given(pairs())
-def test_s_paper_has_a_bound_only_if_the_candidate_misses(
+def test_s_paper_has_a_bound_only_if_the_challenger_misses(
     arms: tuple[list[Run], list[Run]],
 ) -> None:
     bound = against(*arms).search_ratio_paper.bound
@@ -166,7 +166,7 @@ def test_s_paper_has_a_bound_only_if_the_candidate_misses(
 
 def test_ratios_and_arms_of_a_plain_case() -> None:
     reference = [make_run(seed=s, latencies=[4, 2, None, 1], final=1.0) for s in range(4)]
-    candidate = [
+    challenger = [
         make_run(
             strategy="fast",
             seed=s,
@@ -176,17 +176,17 @@ def test_ratios_and_arms_of_a_plain_case() -> None:
         )
         for s in range(4)
     ]
-    comparison = against(reference, candidate)
-    # The candidate hits at 0.5 s in three of four seeds and spends 1.5 s on the miss.
-    assert comparison.candidate.time_to_target_s == 1.0
-    assert comparison.candidate.trials_to_target == 2.0
+    comparison = against(reference, challenger)
+    # The challenger hits at 0.5 s in three of four seeds and spends 1.5 s on the miss.
+    assert comparison.challenger.time_to_target_s == 1.0
+    assert comparison.challenger.trials_to_target == 2.0
     assert comparison.search_ratio.value == 1.0 / 4.0
     assert comparison.search_ratio_trials.value == 2.0 / 4.0
     assert comparison.search_ratio_paper.value == 1.0 / 4.0
     assert comparison.throughput_ratio == Estimate(2.0, 2.0, 2.0)
     assert comparison.target_gflops == pytest.approx(FLOPS / 1e9)
     assert comparison.case == "conv2d"
-    arm = comparison.candidate
+    arm = comparison.challenger
     assert (arm.strategy, arm.runs, arm.reached) == ("fast", 4, 3)
     assert (arm.trials, arm.failed_trials) == (12, 6)
     assert arm.search_s == arm.propose_s + arm.build_s + arm.run_s + arm.learn_s == 1.5
@@ -196,17 +196,17 @@ def test_ratios_and_arms_of_a_plain_case() -> None:
 
 def test_s_paper_takes_each_seeds_own_target() -> None:
     reference = [make_run(seed=s, latencies=[8, latency]) for s, latency in enumerate([4, 2, 1])]
-    candidate = [
+    challenger = [
         make_run(strategy="fast", seed=s, latencies=[latency, latency])
         for s, latency in enumerate([4, 2, 1])
     ]
-    comparison = against(reference, candidate)
+    comparison = against(reference, challenger)
     # To the fixed target 2: (2 + 1 + 1) / 2 against (2 + 2 + 2) / 2.
     assert comparison.search_ratio.value == pytest.approx(4 / 6)
     assert comparison.search_ratio_paper.value == 0.5
 
 
-def test_a_candidate_that_never_arrives_has_a_lower_bound() -> None:
+def test_a_challenger_that_never_arrives_has_a_lower_bound() -> None:
     estimate = against(always(1.0), always(2.0, 2.0, strategy="fast")).search_ratio
     # Four runs of 2 s in vain, against 1 s expected.
     assert estimate == Estimate(8.0, 8.0, math.inf, "at-least")
@@ -233,46 +233,46 @@ def test_one_repeat_gives_no_interval() -> None:
 
 
 def test_censored_seeds_widen_the_interval_instead_of_leaving() -> None:
-    candidate = [
+    challenger = [
         make_run(strategy="fast", seed=s, latencies=[1.0] if s else [2.0] * 50) for s in range(4)
     ]
-    estimate = against(always(1.0), candidate).search_ratio
+    estimate = against(always(1.0), challenger).search_ratio
     assert estimate.value == pytest.approx(53 / 3)
     assert estimate.low == 1.0
     assert estimate.high >= 103.0 / 2
 
 
 def test_an_interval_reaches_infinity_if_the_seeds_might_as_well_all_have_missed() -> None:
-    candidate = [
+    challenger = [
         make_run(strategy="fast", seed=s, latencies=[2.0] if s else [1.0]) for s in range(4)
     ]
-    estimate = against(always(1.0), candidate).search_ratio
+    estimate = against(always(1.0), challenger).search_ratio
     # The upper end is that of the resamples without the seed that hit.
     assert (estimate.value, estimate.high) == (4.0, math.inf)
     assert 1.0 <= estimate.low < 4.0
 
 
 @pytest.mark.parametrize(
-    ("reference", "candidate", "expected"),
+    ("reference", "challenger", "expected"),
     [
         ([1.0, 1.0], [None, 0.5], (0.0, 0.0, 2.0)),
         ([None, 1.0], [1.0, 0.5], (math.inf, 2.0, math.inf)),
         ([None, 1.0], [None, 0.5], (2.0, 0.0, math.inf)),
     ],
-    ids=["candidate missing is 0", "reference missing is infinity", "both missing is excluded"],
+    ids=["challenger missing is 0", "reference missing is infinity", "both missing is excluded"],
 )
 def test_winners_that_could_not_be_measured_again(
     reference: list[float | None],
-    candidate: list[float | None],
+    challenger: list[float | None],
     expected: tuple[float, float, float],
 ) -> None:
     comparison = against(
         [make_run(seed=s, final=final) for s, final in enumerate(reference)],
-        [make_run(strategy="fast", seed=s, final=final) for s, final in enumerate(candidate)],
+        [make_run(strategy="fast", seed=s, final=final) for s, final in enumerate(challenger)],
     )
     assert comparison.throughput_ratio == Estimate(*expected)
-    if None in candidate:
-        assert comparison.candidate.throughput_gflops == 0.0
+    if None in challenger:
+        assert comparison.challenger.throughput_gflops == 0.0
 
 
 def test_a_loss_and_a_gain_beyond_all_bounds_have_no_mean() -> None:
@@ -286,10 +286,10 @@ def test_a_loss_and_a_gain_beyond_all_bounds_have_no_mean() -> None:
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (lambda runs: [], r"bad candidate arm \[\]: expected at least one run"),
-        (lambda runs: runs[:1], r"bad candidate seeds \[0\]: expected those .* \[0, 1\]"),
-        (lambda runs: [*runs, runs[0]], r"bad candidate seeds .*: expected each seed once"),
-        (lambda runs: [runs[0], make_run(seed=1)], r"bad candidate arm of .*: expected a single"),
+        (lambda runs: [], r"bad challenger arm \[\]: expected at least one run"),
+        (lambda runs: runs[:1], r"bad challenger seeds \[0\]: expected those .* \[0, 1\]"),
+        (lambda runs: [*runs, runs[0]], r"bad challenger seeds .*: expected each seed once"),
+        (lambda runs: [runs[0], make_run(seed=1)], r"bad challenger arm of .*: expected a single"),
         (
             lambda runs: [make_run("conv1d", "fast", seed) for seed in range(2)],
             r"bad cases .*conv1d.*: expected runs of one case",
@@ -301,9 +301,9 @@ def test_arms_that_do_not_pair_up_are_refused(
     spoil: Callable[[list[Run]], list[Run]], message: str
 ) -> None:
     reference = [make_run(seed=seed) for seed in range(2)]
-    candidate = [make_run(strategy="fast", seed=seed) for seed in range(2)]
+    challenger = [make_run(strategy="fast", seed=seed) for seed in range(2)]
     with pytest.raises(PairingError, match=message):
-        against(reference, spoil(candidate))
+        against(reference, spoil(challenger))
 
 
 @BOOTSTRAP
@@ -328,19 +328,19 @@ def test_a_censored_run_more_never_lowers_the_expected_time(
 
 def test_the_goal_is_a_setting() -> None:
     reference = always(8.0, 4.0, 2.0, 1.0)
-    candidate = always(8.0, 1.0, strategy="fast")
-    half = Rules(goal=Goal.parse("40%"), tolerance=0.0)
+    challenger = always(8.0, 1.0, strategy="fast")
+    half = Criteria(goal=Goal.parse("40%"), tolerance=0.0)
     # 40% of the way from 1/8 to 1 is 0.475 a second, between the second and the third trial.
-    assert compare(race_of(reference, candidate, half), 0.9).search_ratio.value == 2 / 3
-    absolute = Rules(goal=Goal.parse("0.2"), tolerance=0.0)
-    assert compare(race_of(reference, candidate, absolute), 0.9).search_ratio.value == 2 / 2
-    assert against(reference, candidate).search_ratio.value == 2 / 4
+    assert compare(race_of(reference, challenger, half), 0.9).search_ratio.value == 2 / 3
+    absolute = Criteria(goal=Goal.parse("0.2"), tolerance=0.0)
+    assert compare(race_of(reference, challenger, absolute), 0.9).search_ratio.value == 2 / 2
+    assert against(reference, challenger).search_ratio.value == 2 / 4
 
 
 def test_the_interval_does_not_take_the_target_for_granted() -> None:
     # Every run's last trial is its best, so each resample has another target to reach.
     reference = [make_run(seed=s, latencies=[9.0, 1.0 + s]) for s in range(6)]
-    candidate = [make_run(strategy="fast", seed=s, latencies=[1.0 + s, 9.0]) for s in range(6)]
-    estimate = against(reference, candidate).search_ratio
+    challenger = [make_run(strategy="fast", seed=s, latencies=[1.0 + s, 9.0]) for s in range(6)]
+    estimate = against(reference, challenger).search_ratio
     # With the target of the sample in every resample it would be [0.75, 0.75].
     assert estimate.low < estimate.value == 0.75

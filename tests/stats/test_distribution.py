@@ -10,10 +10,10 @@ from pytest_ansorbench.stats import Goal, Race, Trajectory, milestones
 from tests.synthetic import make_run
 
 
-def race(reference: list[float], candidate: list[float]) -> Race:
+def race(reference: list[float], challenger: list[float]) -> Race:
     arms = [
         [Trajectory.of(make_run(strategy=name, seed=s, latencies=latencies)) for s in range(4)]
-        for name, latencies in (("default", reference), ("fast", candidate))
+        for name, latencies in (("default", reference), ("fast", challenger))
     ]
     return Race(arms[0], arms[1], Goal(), 0.0)
 
@@ -32,8 +32,8 @@ def test_early_and_late_may_differ() -> None:
     found = milestones(race([4.0, 4.0, 2.0, 1.0], [4.0, 1.4]), 0.9)
     early, late = found[1], found[-1]
     assert early.ratio.value == 2 / 4
-    assert (early.candidate_s, early.candidate_reached) == (2.0, 4)
-    assert (late.candidate_s, late.candidate_reached) == (math.inf, 0)
+    assert (early.challenger_s, early.challenger_reached) == (2.0, 4)
+    assert (late.challenger_s, late.challenger_reached) == (math.inf, 0)
     assert late.ratio.bound == "at-least"
     assert (late.reference_s, late.reference_reached) == (4.0, 4)
 
@@ -41,4 +41,4 @@ def test_early_and_late_may_differ() -> None:
 def test_a_higher_share_never_takes_less_time() -> None:
     found = milestones(race([8.0, 4.0, 3.0, 2.0, 1.0], [6.0, 3.0, 1.0]), 0.9)
     assert [each.reference_s for each in found] == sorted(each.reference_s for each in found)
-    assert [each.candidate_s for each in found] == sorted(each.candidate_s for each in found)
+    assert [each.challenger_s for each in found] == sorted(each.challenger_s for each in found)

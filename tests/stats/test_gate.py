@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_ansorbench.records import Estimate, Gate
-from pytest_ansorbench.stats import Limits, Rules
+from pytest_ansorbench.stats import Criteria, Limits
 from pytest_ansorbench.stats.gate import Evidence, Judge
 
 LIMITS = st.floats(0.01, 10.0)
@@ -33,7 +33,7 @@ def gate(
 ) -> Gate:
     name, sense = SENSES[metric]
     evidence = Evidence(chance=lambda limit, level: chance, spread=lambda: spread)
-    return Judge(Rules(), family).gate(metric, name, estimate, limit, sense, evidence, repeats)  # type: ignore[arg-type]
+    return Judge(Criteria(), family).gate(metric, name, estimate, limit, sense, evidence, repeats)  # type: ignore[arg-type]
 
 
 @st.composite

@@ -29,8 +29,8 @@ def arm(*seconds: float, strategy: str = "default", final: float = 1.0) -> list[
     ]
 
 
-def race(reference: list[Trajectory], candidate: list[Trajectory]) -> Race:
-    return Race(reference, candidate, Goal(), 0.0)
+def race(reference: list[Trajectory], challenger: list[Trajectory]) -> Race:
+    return Race(reference, challenger, Goal(), 0.0)
 
 
 def test_apart_as_far_as_can_be_is_the_smallest_chance_there_is() -> None:
@@ -38,7 +38,7 @@ def test_apart_as_far_as_can_be_is_the_smallest_chance_there_is() -> None:
     assert search_ratio_chance(slow, 1.0, 0.01) == smallest_chance(5, 5) == 1 / 252
 
 
-def test_the_limit_is_what_the_candidate_is_held_to() -> None:
+def test_the_limit_is_what_the_challenger_is_held_to() -> None:
     twice = race(arm(1, 2, 3, 4, 5), arm(2, 4, 6, 8, 10))
     assert search_ratio_chance(twice, 2.0, 0.01) > 0.4
     assert search_ratio_chance(twice, 0.1, 0.01) == 1 / 252
@@ -51,7 +51,7 @@ def test_throughput_counts_losses_and_not_gains() -> None:
     assert throughput_chance(fast, slow, 0.5, 0.01) == 1.0  # half as fast is good enough
 
 
-def test_a_candidate_that_never_arrives_is_compared_too() -> None:
+def test_a_challenger_that_never_arrives_is_compared_too() -> None:
     never = [
         Trajectory.of(make_run(strategy="fast", seed=s, latencies=[9.0, 9.0])) for s in range(5)
     ]
@@ -99,10 +99,10 @@ def test_many_seeds_are_sampled_and_a_small_level_takes_more_deals() -> None:
 @settings(max_examples=20, deadline=None)
 @given(st.lists(st.floats(0.1, 10.0), min_size=6, max_size=6, unique=True))
 def test_a_chance_is_a_probability_and_order_does_not_matter(seconds: list[float]) -> None:
-    reference, candidate = arm(*seconds[:3]), arm(*seconds[3:], strategy="fast")
-    found = search_ratio_chance(race(reference, candidate), 1.0, 0.01)
+    reference, challenger = arm(*seconds[:3]), arm(*seconds[3:], strategy="fast")
+    found = search_ratio_chance(race(reference, challenger), 1.0, 0.01)
     assert 1 / 20 <= found <= 1.0
-    assert search_ratio_chance(race(reference[::-1], candidate[::-1]), 1.0, 0.01) == found
+    assert search_ratio_chance(race(reference[::-1], challenger[::-1]), 1.0, 0.01) == found
 
 
 def test_under_the_null_small_chances_are_as_rare_as_they_say() -> None:

@@ -81,7 +81,7 @@ def test_a_failed_write_leaves_the_old_file_alone(
 
 def test_a_result_that_is_no_json_leaves_the_old_file_alone(saved: Path) -> None:
     before = saved.read_bytes()
-    broken = make_case_result(reference=[make_run(decisions={"score": object()})], candidates={})
+    broken = make_case_result(reference=[make_run(decisions={"score": object()})], challengers={})
     with pytest.raises(CodecError, match="score"):
         write_result(make_result(broken), saved)
     assert saved.read_bytes() == before
@@ -210,7 +210,10 @@ FAULTS: list[tuple[Callable[[Any], object], str]] = [
     (lambda v: two_tasks(v, round=99), r"trials\[0\].round 99: expected one of the run's"),
     (lambda v: v["cases"][0].update(strategies=["default"] * 2), r"bad cases\[0\].strategies"),
     (lambda v: v["cases"][0].update(control="slow"), r"bad cases\[0\].control 'slow'"),
-    (lambda v: v["cases"][0].update(machine="other"), r"bad cases\[0\].machine 'other'"),
+    (
+        lambda v: v["cases"][0]["runs"][0].update(machine="other"),
+        r"bad cases\[0\].runs\[0\].machine 'other'",
+    ),
     (lambda v: run(v)["trials"]["index"].pop(), r"trials.index .*: expected a list as long as"),
     (lambda v: run(v)["trials"].pop("round"), r"trials .*: expected an object with the lists"),
     (lambda v: run(v)["trials"].update(extra=[]), r"trials .*: expected an object with the lists"),
@@ -219,7 +222,7 @@ FAULTS: list[tuple[Callable[[Any], object], str]] = [
     (lambda v: first_trial(v, latencies_s=["x"]), r"trials.latencies_s\[0\]\[0\] 'x'"),
     (
         lambda v: v["cases"][0].update(strategies=["fast", "default"]),
-        r"verdicts\[0\].comparison.candidate.strategy 'fast'",
+        r"verdicts\[0\].comparison.challenger.strategy 'fast'",
     ),
 ]
 

@@ -35,17 +35,31 @@ def test_seeds_of_a_case_add_up() -> None:
     assert sorted(run.seed for run in case.runs if run.strategy == "fast") == [0, 1, 2, 3, 4]
 
 
-def test_machines_are_kept_apart_by_case() -> None:
-    elsewhere = {"cpu": "another", "physical_cores": 4}
-    other = shard("matmul")
-    [case] = other.cases
-    other = dataclasses.replace(
-        other,
-        machines={fingerprint(elsewhere): elsewhere},
-        cases=(dataclasses.replace(case, machine=fingerprint(elsewhere)),),
+ELSEWHERE = {"cpu": "another", "physical_cores": 4}
+
+
+def measured_elsewhere(result: Result) -> Result:
+    [case] = result.cases
+    machine = fingerprint(ELSEWHERE)
+    runs = tuple(dataclasses.replace(run, machine=machine) for run in case.runs)
+    return dataclasses.replace(
+        result, machines={machine: ELSEWHERE}, cases=(dataclasses.replace(case, runs=runs),)
     )
-    merged = merge_results({"a": shard(), "b": other})
-    assert [merged.machines[case.machine]["cpu"] for case in merged.cases] == ["made up", "another"]
+
+
+def test_machines_are_kept_apart_by_case() -> None:
+    merged = merge_results({"a": shard(), "b": measured_elsewhere(shard("matmul"))})
+    machines = [merged.machines[name]["cpu"] for case in merged.cases for name in case.machines]
+    assert machines == ["made up", "another"]
+
+
+def test_repeats_of_a_case_may_come_from_different_machines() -> None:
+    elsewhere = measured_elsewhere(shard(seeds=range(2, 5)))
+    merged = merge_results({"a": shard(seeds=range(2)), "b": elsewhere})
+    [case] = merged.cases
+    assert [merged.machines[name]["cpu"] for name in case.machines] == ["made up", "another"]
+    cpu = {run.seed: merged.machines[run.machine]["cpu"] for run in case.runs}
+    assert cpu == {0: "made up", 1: "made up", 2: "another", 3: "another", 4: "another"}
 
 
 def with_case(**changes: Any) -> Callable[[Result], Result]:

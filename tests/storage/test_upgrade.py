@@ -13,8 +13,19 @@ from pytest_ansorbench.storage import StorageError, read_result, write_result
 from tests.synthetic import make_case_result, make_result, make_run
 
 
+def as_version_4(data: dict) -> None:  # type: ignore[type-arg]
+    """Undo what version 5 renamed and moved."""
+    data["schema_version"] = 4
+    for case in data["cases"]:
+        [case["machine"]] = {run.pop("machine") for run in case["runs"]}
+        for verdict in case["verdicts"]:
+            comparison = verdict["comparison"]
+            comparison["candidate"] = comparison.pop("challenger")
+
+
 def as_version_3(data: dict) -> None:  # type: ignore[type-arg]
     """Take away what version 4 added."""
+    as_version_4(data)
     data["schema_version"] = 3
     for case in data["cases"]:
         for run in case["runs"]:
@@ -64,7 +75,7 @@ def result():
     return make_result(make_case_result(version=""))
 
 
-@pytest.mark.parametrize("older", [as_version_1, as_version_2, as_version_3])
+@pytest.mark.parametrize("older", [as_version_1, as_version_2, as_version_3, as_version_4])
 def test_an_older_version_is_read_as_the_same_without_what_it_lacks(result, tmp_path, older):
     path = tmp_path / "old.json"
     write_result(result, path)
@@ -73,18 +84,20 @@ def test_an_older_version_is_read_as_the_same_without_what_it_lacks(result, tmp_
     assert read.schema_version == SCHEMA_VERSION
     assert read.machines == result.machines
     assert read.cases[0].runs == result.cases[0].runs  # made-up runs record none of it either
-    assert read.cases[0].machine == result.cases[0].machine
+    assert read.cases[0].machines == result.cases[0].machines
     gates = [gate for verdict in read.cases[0].verdicts for gate in verdict.gates]
-    assert [gate.family for gate in gates] == ([1, 1] if older is as_version_3 else [2, 2])
+    assert [gate.family for gate in gates] == (
+        [2, 2] if older in (as_version_1, as_version_2) else [1, 1]
+    )
 
 
 def test_the_control_of_version_2_is_told_by_its_setting(tmp_path):
     path = tmp_path / "old.json"
     again = [make_run(strategy="default-again", seed=s, final=1.0) for s in range(3)]
-    write_result(make_result(make_case_result(candidates={"default-again": again})), path)
+    write_result(make_result(make_case_result(challengers={"default-again": again})), path)
     rewritten(path, as_version_2)
     assert read_result(path).cases[0].control is None
-    write_result(make_result(make_case_result(candidates={"default-again": again})), path)
+    write_result(make_result(make_case_result(challengers={"default-again": again})), path)
     rewritten(path, as_version_2)
     rewritten(path, lambda data: data["settings"].update(control=True))
     assert read_result(path).cases[0].control == "default-again"

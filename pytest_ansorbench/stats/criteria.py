@@ -11,7 +11,7 @@ from pytest_ansorbench.stats.goal import Goal, check_tolerance
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class Criteria:
     """How comparisons are made and judged.
 
     Attributes:
@@ -40,8 +40,8 @@ class Rules:
             )
 
     @classmethod
-    def from_settings(cls, settings: Mapping[str, Any]) -> Rules:
-        """The rules that a result was judged by, from its recorded settings.
+    def from_settings(cls, settings: Mapping[str, Any]) -> Criteria:
+        """The criteria that a result was judged by, from its recorded settings.
 
         What a result of an older version did not record is taken from today's defaults.
 

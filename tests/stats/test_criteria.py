@@ -1,4 +1,4 @@
-"""The rules of judging, and where they come from."""
+"""The criteria of judging, and where they come from."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any
 import pytest
 
 from pytest_ansorbench.options import Settings
-from pytest_ansorbench.stats import Goal, Rules
+from pytest_ansorbench.stats import Criteria, Goal
 
 
 def test_recorded_settings_give_the_rules_back() -> None:
     settings = Settings(
         goal="90%", tolerance=0.02, confidence=0.9, noise=0.03, false_alarms=0.05
     ).to_json()
-    assert Rules.from_settings(settings) == Rules(Goal("gain", 0.9), 0.02, 0.9, 0.03, 0.05)
-    assert Rules.from_settings(Settings().to_json()) == Rules()
+    assert Criteria.from_settings(settings) == Criteria(Goal("gain", 0.9), 0.02, 0.9, 0.03, 0.05)
+    assert Criteria.from_settings(Settings().to_json()) == Criteria()
 
 
 def test_what_an_older_result_did_not_record_is_todays_default() -> None:
-    assert Rules.from_settings({"tolerance": 0, "confidence": 0.5}) == Rules(
+    assert Criteria.from_settings({"tolerance": 0, "confidence": 0.5}) == Criteria(
         tolerance=0.0, confidence=0.5
     )
 
@@ -40,4 +40,4 @@ def test_what_an_older_result_did_not_record_is_todays_default() -> None:
 )
 def test_what_does_not_fit_is_refused(settings: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="expected"):
-        Rules.from_settings(settings)
+        Criteria.from_settings(settings)

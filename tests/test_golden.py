@@ -1,0 +1,94 @@
+"""The recorded results in docs/results give the tables, verdicts and files that they always gave.
+
+What is expected stands in tests/golden, one file per result and format. A change that is meant
+to show there is written by
+
+    python -m tests.test_golden
+
+and read in the diff.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from pytest_ansorbench.cli import main
+from pytest_ansorbench.codec import to_json
+from pytest_ansorbench.stats import judge_result
+from pytest_ansorbench.storage import read_result, write_result
+
+RESULTS = Path(__file__).parents[1] / "docs" / "results"
+GOLDEN = Path(__file__).parent / "golden"
+STEMS = (
+    "control-conv1d",
+    "control-conv1d-64",
+    "control-matmul",
+    "networks-mobilenetv2",
+    "networks-resnet18",
+    "networks-resnet50",
+    "paper-small",
+    "paper-small-controls",
+)
+#: Ending of the expected output, and the words that `ansor-bench` gives it for.
+OUTPUTS = {
+    ".txt": ("show", "{result}"),
+    ".md": ("show", "{result}", "--markdown"),
+    "-v.txt": ("show", "{result}", "-v"),
+    "-compared.txt": ("compare", "{result}", "{result}", "--fail", "search_ratio:5%"),
+    "-compared.md": ("compare", "{result}", "{result}", "--markdown"),
+}
+#: Figures may differ in their last digits between NumPy's builds; verdicts and words may not.
+DIGITS = 9
+
+
+def printed(stem: str, ending: str) -> str:
+    """What a command prints of a recorded result."""
+    words = [word.format(result=RESULTS / f"{stem}.json") for word in OUTPUTS[ending]]
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        main(words)
+    return out.getvalue()
+
+
+def verdicts(stem: str) -> str:
+    """Comparisons and gates as a file would hold them, a line each."""
+    cases, _ = judge_result(read_result(RESULTS / f"{stem}.json"))
+    lines = [json.dumps(_rounded(to_json(v))) for case in cases for v in case.verdicts]
+    return "\n".join(lines) + "\n"
+
+
+def _rounded(value: object) -> object:
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}")
+    if isinstance(value, dict):
+        return {key: _rounded(item) for key, item in value.items()}
+    return [_rounded(item) for item in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("ending", OUTPUTS)
+@pytest.mark.parametrize("stem", STEMS)
+def test_tables_are_what_they_were(stem, ending):
+    assert printed(stem, ending) == (GOLDEN / f"{stem}{ending}").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_verdicts_are_what_they_were(stem):
+    assert verdicts(stem) == (GOLDEN / f"{stem}.jsonl").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_files_are_read_and_written_without_loss(stem, tmp_path):
+    result = read_result(RESULTS / f"{stem}.json")
+    write_result(result, tmp_path / "again.json")
+    assert read_result(tmp_path / "again.json") == result
+
+
+if __name__ == "__main__":
+    for stem in STEMS:
+        for ending in OUTPUTS:
+            (GOLDEN / f"{stem}{ending}").write_text(printed(stem, ending), encoding="utf-8")
+        (GOLDEN / f"{stem}.jsonl").write_text(verdicts(stem), encoding="utf-8")
