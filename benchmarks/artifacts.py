@@ -32,7 +32,6 @@ from tabulate import tabulate
 
 from pytest_ansorbench import workloads
 from pytest_ansorbench.environment import resolve_target
-from pytest_ansorbench.measure import Engine, EngineSettings, FixedMeasurement, register_intrinsics
 from pytest_ansorbench.measure.arguments import Arguments
 from pytest_ansorbench.measure.compiled import (
     KERNEL_ENTRY,
@@ -40,6 +39,10 @@ from pytest_ansorbench.measure.compiled import (
     evaluate,
     first_run,
 )
+from pytest_ansorbench.measure.engine import Engine
+from pytest_ansorbench.measure.intrinsics import register_intrinsics
+from pytest_ansorbench.measure.policy import FixedMeasurement
+from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.storage import describe_commit, describe_machine
 
 #: TVM's threads wait busily for 0.15 s after a kernel; another process's kernel has to wait.

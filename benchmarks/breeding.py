@@ -23,7 +23,8 @@ import numpy as np
 from tabulate import tabulate
 
 from pytest_ansorbench.environment import resolve_target
-from pytest_ansorbench.measure import Engine, register_intrinsics
+from pytest_ansorbench.measure.engine import Engine
+from pytest_ansorbench.measure.intrinsics import register_intrinsics
 from pytest_ansorbench.search import Search
 from pytest_ansorbench.storage import describe_commit, describe_machine
 from pytest_ansorbench.strategies import (

@@ -19,7 +19,7 @@ import numpy as np
 from matplotlib import pyplot as plt
 
 from pytest_ansorbench.records import CaseResult
-from pytest_ansorbench.stats import Trajectory
+from pytest_ansorbench.stats.trajectory import Trajectory
 from pytest_ansorbench.storage import read_result
 
 

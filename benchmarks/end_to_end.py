@@ -28,7 +28,6 @@ from tabulate import tabulate
 
 from pytest_ansorbench import workloads
 from pytest_ansorbench.environment import resolve_target
-from pytest_ansorbench.measure import Engine, register_intrinsics
 from pytest_ansorbench.measure.arguments import Arguments, shapes_of
 from pytest_ansorbench.measure.compiled import (
     KERNEL_ENTRY,
@@ -36,6 +35,8 @@ from pytest_ansorbench.measure.compiled import (
     compile_program,
     evaluate,
 )
+from pytest_ansorbench.measure.engine import Engine
+from pytest_ansorbench.measure.intrinsics import register_intrinsics
 from pytest_ansorbench.search import Search
 from pytest_ansorbench.storage import describe_commit, describe_machine
 from pytest_ansorbench.strategies import Registry

@@ -24,7 +24,7 @@ from pytest_ansorbench.report import (
     render_table,
     rule_totals,
 )
-from pytest_ansorbench.stats import judge_result
+from pytest_ansorbench.stats.judge_case import judge_result
 from pytest_ansorbench.storage import read_result
 
 #: Section 5.4, figures 10, 17 and 18: operators, rules alone, sketches alone (on three networks).

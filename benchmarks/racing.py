@@ -23,12 +23,9 @@ from tabulate import tabulate
 
 from pytest_ansorbench import workloads
 from pytest_ansorbench.environment import resolve_target
-from pytest_ansorbench.measure import (
-    Engine,
-    FixedMeasurement,
-    RacingMeasurement,
-    register_intrinsics,
-)
+from pytest_ansorbench.measure.engine import Engine
+from pytest_ansorbench.measure.intrinsics import register_intrinsics
+from pytest_ansorbench.measure.policy import FixedMeasurement, RacingMeasurement
 from pytest_ansorbench.search import Search
 from pytest_ansorbench.storage import describe_commit, describe_machine
 from pytest_ansorbench.strategies import StockEvolution, Strategy

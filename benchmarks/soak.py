@@ -29,7 +29,9 @@ from tabulate import tabulate
 
 from pytest_ansorbench import workloads
 from pytest_ansorbench.environment import resolve_target
-from pytest_ansorbench.measure import Engine, FixedMeasurement, register_intrinsics
+from pytest_ansorbench.measure.engine import Engine
+from pytest_ansorbench.measure.intrinsics import register_intrinsics
+from pytest_ansorbench.measure.policy import FixedMeasurement
 from pytest_ansorbench.storage import describe_commit, describe_machine
 
 ROUND_TRIALS = 64

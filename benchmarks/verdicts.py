@@ -22,12 +22,14 @@ from pathlib import Path
 import numpy as np
 
 from pytest_ansorbench.records import Remeasurement, Run
-from pytest_ansorbench.stats import Criteria, Goal, Race, Trajectory
+from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.gate import Judge
+from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.judge_case import search_gate, throughput_gate
 from pytest_ansorbench.stats.power import detectable_effect, search_spread, throughput_spread
-from pytest_ansorbench.stats.running_time_ratio import search_ratio
+from pytest_ansorbench.stats.running_time_ratio import Race, search_ratio
 from pytest_ansorbench.stats.throughput_ratio import throughput_ratio
+from pytest_ansorbench.stats.trajectory import Trajectory
 from pytest_ansorbench.storage import read_result
 
 CRITERIA = Criteria()

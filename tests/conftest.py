@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from pytest_ansorbench.environment import resolve_target
-from pytest_ansorbench.measure import Engine, EngineSettings, register_intrinsics
+from pytest_ansorbench.measure.engine import Engine
+from pytest_ansorbench.measure.intrinsics import register_intrinsics
+from pytest_ansorbench.measure.settings import EngineSettings
 
 
 @pytest.fixture(scope="session")

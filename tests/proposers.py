@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_ansorbench.measure import FixedMeasurement
+from pytest_ansorbench.measure.policy import FixedMeasurement
 from pytest_ansorbench.strategies import NoModel, Observation, Setup, Strategy
 from tests.faults import module
 

@@ -15,7 +15,9 @@ from pytest_ansorbench.records import (
     TaskRecord,
     Trial,
 )
-from pytest_ansorbench.stats import Criteria, Limits, judge_arms
+from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.gate import Limits
+from pytest_ansorbench.stats.judge_case import judge_arms
 from pytest_ansorbench.storage import fingerprint
 
 FLOPS = 10**9

@@ -16,7 +16,9 @@ from pytest_ansorbench.measure.machine_state import observe_machine
 from pytest_ansorbench.records import CaseResult
 from pytest_ansorbench.search.loop import Search
 from pytest_ansorbench.search.scheduling import SCHEDULERS
-from pytest_ansorbench.stats import Criteria, Limits, judge_arms
+from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.gate import Limits
+from pytest_ansorbench.stats.judge_case import judge_arms
 from pytest_ansorbench.storage.entries import FinalEntry, RepeatEntry, RoundEntry
 
 if TYPE_CHECKING:

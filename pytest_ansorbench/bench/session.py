@@ -14,13 +14,11 @@ from pytest_ansorbench.bench.finals import Finals, KernelFinals, NetworkFinals
 from pytest_ansorbench.bench.history import CaseHistory, CaseJournal, case_histories
 from pytest_ansorbench.bench.progress import Silent
 from pytest_ansorbench.environment import check_cores, check_toolchain, resolve_target
-from pytest_ansorbench.measure import (
-    Engine,
-    EngineSettings,
-    WorkerError,
-    register_intrinsics,
-    task_check,
-)
+from pytest_ansorbench.measure.engine import Engine
+from pytest_ansorbench.measure.fork_server import WorkerError
+from pytest_ansorbench.measure.intrinsics import register_intrinsics
+from pytest_ansorbench.measure.settings import EngineSettings
+from pytest_ansorbench.measure.untuned import task_check
 from pytest_ansorbench.records import SCHEMA_VERSION, CaseResult, Result, TaskRecord
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.storage import (

@@ -47,7 +47,7 @@ def _cases(given: argparse.Namespace) -> int:
 
 def _tasks(given: argparse.Namespace) -> int:
     from pytest_ansorbench.environment import ToolchainError, check_toolchain, resolve_target
-    from pytest_ansorbench.measure import register_intrinsics
+    from pytest_ansorbench.measure.intrinsics import register_intrinsics
     from pytest_ansorbench.report import render_tasks
     from pytest_ansorbench.search import describe_tasks
     from pytest_ansorbench.workloads import ImportFailed, UnknownCase

@@ -11,7 +11,7 @@ from pytest_ansorbench.cli.exits import BROKEN, HOLDS, Refusal, exit_code
 
 if TYPE_CHECKING:
     from pytest_ansorbench.records import CaseResult, Result
-    from pytest_ansorbench.stats import Criteria
+    from pytest_ansorbench.stats.criteria import Criteria
 
 
 def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
@@ -111,7 +111,9 @@ def _show(given: argparse.Namespace) -> int:
 
 def _compare(given: argparse.Namespace) -> int:
     from pytest_ansorbench.report import describe_changes, render_changes
-    from pytest_ansorbench.stats import Allowance, Criteria, PairingError
+    from pytest_ansorbench.stats.changes import Allowance
+    from pytest_ansorbench.stats.compare import PairingError
+    from pytest_ansorbench.stats.criteria import Criteria
     from pytest_ansorbench.storage import result_changes
 
     allowances = []
@@ -173,7 +175,8 @@ def _read(storage: Path, wanted: str) -> tuple[Path, Result]:
 
 def _judged_again(result: Result, source: str | Path) -> tuple[list[CaseResult], Criteria]:
     """The cases, with verdicts from their runs: what a file says of itself is not believed."""
-    from pytest_ansorbench.stats import PairingError, judge_result
+    from pytest_ansorbench.stats.compare import PairingError
+    from pytest_ansorbench.stats.judge_case import judge_result
 
     try:
         return judge_result(result)

@@ -124,14 +124,14 @@ def paths(value: object) -> tuple[Path, ...]:
 def goal(value: object) -> str:
     """What S counts the time to."""
     # The statistics bring NumPy with them, which a session without a bench does not need.
-    from pytest_ansorbench.stats import Goal
+    from pytest_ansorbench.stats.goal import Goal
 
     return str(Goal.parse(str(value)))
 
 
 def allowances(value: object) -> tuple[str, ...]:
     """By how much figures may get worse: a list, or separated by commas or spaces."""
-    from pytest_ansorbench.stats import Allowance
+    from pytest_ansorbench.stats.changes import Allowance
 
     texts = value if isinstance(value, list | tuple) else [value]
     parts = [part for text in texts for part in re.split(r"[,\s]+", str(text).strip())]

@@ -10,7 +10,8 @@ import pytest
 
 from pytest_ansorbench.options import Settings
 from pytest_ansorbench.records import CaseResult
-from pytest_ansorbench.stats import Allowance, CaseChanges, Criteria
+from pytest_ansorbench.stats.changes import Allowance, CaseChanges
+from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.storage import StorageError, changes_since, find_saved, read_result
 
 

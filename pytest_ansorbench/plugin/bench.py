@@ -29,7 +29,9 @@ from pytest_ansorbench.report import (
     render_changes,
     render_table,
 )
-from pytest_ansorbench.stats import CaseChanges, Criteria, Limits, gates_per_case
+from pytest_ansorbench.stats.changes import CaseChanges, gates_per_case
+from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.gate import Limits
 from pytest_ansorbench.storage import StorageError, save_numbered, slugify, write_result
 
 if TYPE_CHECKING:

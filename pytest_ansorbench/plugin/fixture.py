@@ -10,7 +10,7 @@ import pytest
 if TYPE_CHECKING:
     from pytest_ansorbench.plugin.bench import Bench
     from pytest_ansorbench.records import CaseResult, Verdict
-    from pytest_ansorbench.stats import CaseChanges
+    from pytest_ansorbench.stats.changes import CaseChanges
     from pytest_ansorbench.workloads import Case
 
 

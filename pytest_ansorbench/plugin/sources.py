@@ -17,12 +17,15 @@ from pytest_ansorbench.bench import (
     UnsupportedCaseError,
 )
 from pytest_ansorbench.environment import ToolchainError
-from pytest_ansorbench.measure import EngineSettings, UntunedError, WorkerError
+from pytest_ansorbench.measure.engine import UntunedError
+from pytest_ansorbench.measure.fork_server import WorkerError
+from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.options import Settings
 from pytest_ansorbench.plugin.usage import usage
 from pytest_ansorbench.records import CaseResult, Result
 from pytest_ansorbench.search import ResumeError
-from pytest_ansorbench.stats import Criteria, Limits
+from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.gate import Limits
 from pytest_ansorbench.storage import Past, StorageError, list_journals, read_journal
 from pytest_ansorbench.strategies import BadModel, Registry, StrategyError, control_of
 from pytest_ansorbench.workloads import Case, ImportFailed

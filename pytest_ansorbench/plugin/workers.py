@@ -11,7 +11,7 @@ import pytest
 
 from pytest_ansorbench.codec import from_json, to_json
 from pytest_ansorbench.records import CaseResult
-from pytest_ansorbench.stats import CaseChanges
+from pytest_ansorbench.stats.changes import CaseChanges
 
 _KEY: Final = "ansor_bench"
 

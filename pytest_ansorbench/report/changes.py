@@ -9,7 +9,8 @@ from tabulate import tabulate
 
 from pytest_ansorbench.report.columns import BLANK, NOTHING
 from pytest_ansorbench.report.text import markdown_cell, printable
-from pytest_ansorbench.stats import CaseChanges, Change, estimate_text
+from pytest_ansorbench.stats.changes import CaseChanges, Change
+from pytest_ansorbench.stats.wording import estimate_text
 
 _HEADINGS = ("case", "strategy", "figure", "before", "now", "now / before", "verdict")
 

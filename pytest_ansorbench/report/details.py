@@ -14,7 +14,10 @@ from pytest_ansorbench.report.mutations import describe_mutations
 from pytest_ansorbench.report.network import describe_network
 from pytest_ansorbench.report.rows import case_rows
 from pytest_ansorbench.report.text import printable
-from pytest_ansorbench.stats import Criteria, case_race, estimate_text, milestones
+from pytest_ansorbench.stats.compare import case_race
+from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.distribution import milestones
+from pytest_ansorbench.stats.wording import estimate_text
 
 _LONGEST_VALUE: Final = 60
 

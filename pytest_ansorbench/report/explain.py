@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from pytest_ansorbench.stats import RESAMPLES, Criteria
+from pytest_ansorbench.stats.bootstrap import RESAMPLES
+from pytest_ansorbench.stats.criteria import Criteria
 
 
 def legend(columns: Sequence[str], *, criteria: Criteria, repeats: int) -> tuple[str, ...]:

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pytest_ansorbench.records import ArmSummary, CaseResult, Comparison, Verdict
-from pytest_ansorbench.stats import MeanRatio, Trajectory, geometric_mean, summarize_arm
+from pytest_ansorbench.stats.arms import summarize_arm
+from pytest_ansorbench.stats.summary import MeanRatio, geometric_mean
+from pytest_ansorbench.stats.trajectory import Trajectory
 
 
 @dataclass(frozen=True, slots=True)

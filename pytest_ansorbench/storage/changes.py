@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_ansorbench.records import CaseResult, Result
-from pytest_ansorbench.stats import Allowance, CaseChanges, Criteria, case_changes, gates_per_case
+from pytest_ansorbench.stats.changes import Allowance, CaseChanges, case_changes, gates_per_case
+from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.storage.machine import machine_difference
 
 

@@ -138,7 +138,8 @@ def _collect(
     say: Callable[[str], None],
 ) -> None:
     from pytest_ansorbench.environment import check_toolchain, resolve_target
-    from pytest_ansorbench.measure import Engine, register_intrinsics
+    from pytest_ansorbench.measure.engine import Engine
+    from pytest_ansorbench.measure.intrinsics import register_intrinsics
 
     check_toolchain()
     target = resolve_target(plan.target, "--target")

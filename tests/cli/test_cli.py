@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from pytest_ansorbench.cli import main
 from pytest_ansorbench.records import Estimate, MachineState
-from pytest_ansorbench.stats import Limits
+from pytest_ansorbench.stats.gate import Limits
 from pytest_ansorbench.storage import Journal, read_result, save_numbered, write_result
 from pytest_ansorbench.storage.entries import EndEntry
 from tests.storage.test_journal import SESSION

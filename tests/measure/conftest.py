@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pytest_ansorbench.environment import resolve_target
-from pytest_ansorbench.measure import Engine, EngineSettings
+from pytest_ansorbench.measure.engine import Engine
+from pytest_ansorbench.measure.settings import EngineSettings
 
 
 @pytest.fixture(scope="package")

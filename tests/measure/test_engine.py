@@ -15,7 +15,10 @@ import psutil
 import pytest
 
 from pytest_ansorbench.environment import resolve_target
-from pytest_ansorbench.measure import Engine, EngineSettings, FixedMeasurement, WorkerError
+from pytest_ansorbench.measure.engine import Engine
+from pytest_ansorbench.measure.fork_server import WorkerError
+from pytest_ansorbench.measure.policy import FixedMeasurement
+from pytest_ansorbench.measure.settings import EngineSettings
 from tests.faults import Doubling, module
 
 QUICK = FixedMeasurement(number=1, repeat=3, min_repeat_ms=1)
@@ -227,7 +230,8 @@ def test_whoever_dies_a_kernel_that_hangs_does_not_outlive_it(victim):
     script = """
         import threading
         from pytest_ansorbench.environment import resolve_target
-        from pytest_ansorbench.measure import Engine, FixedMeasurement
+        from pytest_ansorbench.measure.engine import Engine
+        from pytest_ansorbench.measure.policy import FixedMeasurement
         from tests.faults import Doubling, module
         from tvm.s_tir.meta_schedule.arg_info import ArgInfo
         task = Doubling().tasks()[0]
@@ -254,7 +258,8 @@ def test_where_no_file_can_be_written_a_search_finishes_all_the_same():
     script = """
         import resource
         from pytest_ansorbench.environment import resolve_target
-        from pytest_ansorbench.measure import Engine, register_intrinsics
+        from pytest_ansorbench.measure.engine import Engine
+        from pytest_ansorbench.measure.intrinsics import register_intrinsics
         from pytest_ansorbench.search import Search
         from tests.faults import Doubling
         from tests.proposers import scripted

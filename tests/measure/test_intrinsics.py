@@ -28,7 +28,7 @@ def test_a_cpu_target_imports_its_own_intrinsics_only():
             import sys
             from tvm.s_tir import TensorIntrin
             from tvm.target import Target
-            from pytest_ansorbench.measure import register_intrinsics
+            from pytest_ansorbench.measure.intrinsics import register_intrinsics
             register_intrinsics(Target({"kind": "llvm", "mcpu": "cascadelake", "num-cores": 2}))
             import tvm.s_tir.tensor_intrin  # as TuneContext does
             assert TensorIntrin.get("dot_16x4_vnni") is not None
@@ -45,7 +45,7 @@ def test_other_submodules_still_come_when_asked_for():
         run(
             """
             from tvm.target import Target
-            from pytest_ansorbench.measure import register_intrinsics
+            from pytest_ansorbench.measure.intrinsics import register_intrinsics
             register_intrinsics(Target({"kind": "llvm", "num-cores": 2}))
             from tvm.s_tir import tensor_intrin
             from tvm.s_tir.tensor_intrin import arm_cpu

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ansorbench.measure import FixedMeasurement, RacingMeasurement
+from pytest_ansorbench.measure.policy import FixedMeasurement, RacingMeasurement
 
 
 class MadeUp:

@@ -7,8 +7,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from pytest_ansorbench.measure import UntunedError, network_check, task_check
 from pytest_ansorbench.measure.check import mismatch
+from pytest_ansorbench.measure.engine import UntunedError
+from pytest_ansorbench.measure.untuned import network_check, task_check
 from pytest_ansorbench.workloads import BatchMatmul, Mlp
 from pytest_ansorbench.workloads.networks.apply import with_schedules
 from tests.faults import Doubling, module

@@ -6,7 +6,7 @@ import math
 
 from pytest_ansorbench.records import Estimate, Gate
 from pytest_ansorbench.report import describe_changes, render_changes
-from pytest_ansorbench.stats import CaseChanges, Change
+from pytest_ansorbench.stats.changes import CaseChanges, Change
 
 BROKEN = Gate("search_ratio", 1.05, "broken", "search_ratio is worse: broken")
 FOUND = CaseChanges(

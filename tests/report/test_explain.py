@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pytest_ansorbench.report import COLUMNS, DEFAULT_COLUMNS, legend
-from pytest_ansorbench.stats import Criteria, Goal
+from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.goal import Goal
 
 
 def explained(*columns: str, repeats: int = 5) -> str:

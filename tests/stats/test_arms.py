@@ -6,7 +6,8 @@ import math
 
 import pytest
 
-from pytest_ansorbench.stats import Trajectory, summarize_arm
+from pytest_ansorbench.stats.arms import summarize_arm
+from pytest_ansorbench.stats.trajectory import Trajectory
 from tests.synthetic import make_run
 
 

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_ansorbench.records import CaseResult
-from pytest_ansorbench.stats import FIGURES, Allowance, CaseChanges, case_changes, gates_per_case
+from pytest_ansorbench.stats.changes import Allowance, CaseChanges, case_changes, gates_per_case
+from pytest_ansorbench.stats.figures import FIGURES
 from tests.synthetic import CRITERIA, make_case_result, make_run
 
 SEEDS = range(6)

@@ -12,15 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_ansorbench.records import Comparison, Estimate, Run
-from pytest_ansorbench.stats import (
-    Criteria,
-    Goal,
-    PairingError,
-    Trajectory,
-    compare,
-    race_of,
-    summarize_arm,
-)
+from pytest_ansorbench.stats.arms import summarize_arm
+from pytest_ansorbench.stats.compare import PairingError, compare, race_of
+from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.goal import Goal
+from pytest_ansorbench.stats.trajectory import Trajectory
 from tests.synthetic import FLOPS, make_run
 
 LATENCIES = st.none() | st.floats(1e-3, 10.0)

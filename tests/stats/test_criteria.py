@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from pytest_ansorbench.options import Settings
-from pytest_ansorbench.stats import Criteria, Goal
+from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.goal import Goal
 
 
 def test_recorded_settings_give_the_rules_back() -> None:

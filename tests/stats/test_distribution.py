@@ -6,7 +6,10 @@ import math
 
 import pytest
 
-from pytest_ansorbench.stats import Goal, Race, Trajectory, milestones
+from pytest_ansorbench.stats.distribution import milestones
+from pytest_ansorbench.stats.goal import Goal
+from pytest_ansorbench.stats.running_time_ratio import Race
+from pytest_ansorbench.stats.trajectory import Trajectory
 from tests.synthetic import make_run
 
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_ansorbench.records import Estimate, Gate
-from pytest_ansorbench.stats import Criteria, Limits
-from pytest_ansorbench.stats.gate import Evidence, Judge
+from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.gate import Evidence, Judge, Limits
 
 LIMITS = st.floats(0.01, 10.0)
 BADNESS = {"holds": 0, "undecided": 1, "broken": 2}

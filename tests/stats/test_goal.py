@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ansorbench.stats import Goal, Trajectory
-from pytest_ansorbench.stats.goal import fixed_target_s, own_targets_s
+from pytest_ansorbench.stats.goal import Goal, fixed_target_s, own_targets_s
+from pytest_ansorbench.stats.trajectory import Trajectory
 from tests.synthetic import FLOPS, make_run
 
 LATENCIES = st.floats(1e-6, 1e3)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_ansorbench.stats import Goal, Race, Trajectory
+from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.relabel import (
     chance,
     search_ratio_chance,
@@ -17,6 +17,8 @@ from pytest_ansorbench.stats.relabel import (
     smallest_chance,
     throughput_chance,
 )
+from pytest_ansorbench.stats.running_time_ratio import Race
+from pytest_ansorbench.stats.trajectory import Trajectory
 from tests.synthetic import make_run
 
 

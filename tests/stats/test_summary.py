@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_ansorbench.records import Estimate
-from pytest_ansorbench.stats import MeanRatio, geometric_mean
+from pytest_ansorbench.stats.summary import MeanRatio, geometric_mean
 
 RATIOS = st.floats(1e-3, 1e3)
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_ansorbench.records import Run, TaskRecord
-from pytest_ansorbench.stats import Hit, Trajectory
+from pytest_ansorbench.stats.trajectory import Hit, Trajectory
 from tests.synthetic import make_run
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ansorbench.stats import Goal, Race, Trajectory, Truncation, truncate_reference
+from pytest_ansorbench.stats.goal import Goal
+from pytest_ansorbench.stats.running_time_ratio import Race
+from pytest_ansorbench.stats.trajectory import Trajectory
+from pytest_ansorbench.stats.truncation import Truncation, truncate_reference
 from tests.synthetic import make_run
 
 
