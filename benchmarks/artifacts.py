@@ -39,11 +39,13 @@ from pytest_ansorbench.measure.compiled import (
     evaluate,
     first_run,
 )
-from pytest_ansorbench.measure.engine import Engine
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
+from pytest_ansorbench.measure.local_engine import LocalEngine
+from pytest_ansorbench.measure.machine import describe_machine
 from pytest_ansorbench.measure.policy import FixedMeasurement
+from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.settings import EngineSettings
-from pytest_ansorbench.storage import describe_commit, describe_machine
+from pytest_ansorbench.storage import describe_commit
 
 #: TVM's threads wait busily for 0.15 s after a kernel; another process's kernel has to wait.
 SETTLE_S = 0.3
@@ -84,7 +86,7 @@ def main() -> None:
     measured: dict[str, list[tuple[float, float, float]]] = {}
     with (
         tempfile.TemporaryDirectory() as folder,
-        Engine(target, EngineSettings(build_workers=1)) as engine,
+        LocalEngine(target, EngineSettings(build_workers=1)) as engine,
     ):
         # A name that was loaded before would be answered from the loader's memory.
         names = (Path(folder) / f"kernel-{n}" for n in itertools.count())
@@ -149,12 +151,12 @@ def in_memory(mod: Any, target: Any, task: Any) -> tuple[float, float, float]:
     return built - started, time.perf_counter() - built, latency_s
 
 
-def by_engine(engine: Engine, mod: Any, info: Any, task: Any) -> tuple[float, float, float]:
+def by_engine(engine: LocalEngine, mod: Any, info: Any, task: Any) -> tuple[float, float, float]:
     """Build and run in a forked process."""
     started = time.perf_counter()
-    [built] = engine.build([mod], task.check)
+    [built] = engine.build([Program.kernel(mod, info)], task.check)
     build_s = time.perf_counter() - started
-    outcome = engine.run(built, info, FixedMeasurement(), best_s=0.0)
+    outcome = engine.run(built, FixedMeasurement(), best_s=0.0)
     return build_s, outcome.run_s, statistics.median(outcome.latencies_s)
 
 

@@ -23,10 +23,11 @@ import numpy as np
 from tabulate import tabulate
 
 from pytest_ansorbench.environment import resolve_target
-from pytest_ansorbench.measure.engine import Engine
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
+from pytest_ansorbench.measure.local_engine import LocalEngine
+from pytest_ansorbench.measure.machine import describe_machine
 from pytest_ansorbench.search import Search
-from pytest_ansorbench.storage import describe_commit, describe_machine
+from pytest_ansorbench.storage import describe_commit
 from pytest_ansorbench.strategies import (
     Evolution,
     PredictedRules,
@@ -64,7 +65,7 @@ def main() -> None:
     target = resolve_target(None)
     register_intrinsics(target)
     rows = []
-    with Engine(target) as engine:
+    with LocalEngine(target) as engine:
         for case in [each for each in HELD_OUT if each.id in given.cases.split(",")]:
             for seed in range(given.seeds):
                 rows += measured(case, seed, given.trials, engine)
@@ -74,7 +75,7 @@ def main() -> None:
         given.json.write_text(json.dumps({**record, "rows": rows}, indent=1) + "\n")
 
 
-def measured(case: Any, seed: int, trials: int, engine: Engine) -> list[dict[str, Any]]:
+def measured(case: Any, seed: int, trials: int, engine: LocalEngine) -> list[dict[str, Any]]:
     """One trained model, and what each search makes of it."""
     witness = Witness(Evolution(blind_generations=0))
     search = Search(

@@ -35,10 +35,11 @@ from pytest_ansorbench.measure.compiled import (
     compile_program,
     evaluate,
 )
-from pytest_ansorbench.measure.engine import Engine
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
+from pytest_ansorbench.measure.local_engine import LocalEngine
+from pytest_ansorbench.measure.machine import describe_machine
 from pytest_ansorbench.search import Search
-from pytest_ansorbench.storage import describe_commit, describe_machine
+from pytest_ansorbench.storage import describe_commit
 from pytest_ansorbench.strategies import Registry
 from pytest_ansorbench.workloads.networks.apply import with_schedules
 
@@ -92,7 +93,7 @@ def tuned(case: NetworkCase, target: Target, trials: int) -> list[Tuned]:
         SystemExit: A task has no valid trial.
     """
     tasks = case.tasks()
-    with Engine(target) as engine:
+    with LocalEngine(target) as engine:
         search = Search(
             case,
             tasks,

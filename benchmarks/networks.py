@@ -24,7 +24,8 @@ from typing import Any, Final
 from tabulate import tabulate
 
 from pytest_ansorbench import workloads
-from pytest_ansorbench.storage import describe_commit, describe_machine
+from pytest_ansorbench.measure.machine import describe_machine
+from pytest_ansorbench.storage import describe_commit
 
 
 def main() -> None:

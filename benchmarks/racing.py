@@ -23,11 +23,13 @@ from tabulate import tabulate
 
 from pytest_ansorbench import workloads
 from pytest_ansorbench.environment import resolve_target
-from pytest_ansorbench.measure.engine import Engine
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
+from pytest_ansorbench.measure.local_engine import LocalEngine
+from pytest_ansorbench.measure.machine import describe_machine
 from pytest_ansorbench.measure.policy import FixedMeasurement, RacingMeasurement
+from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.search import Search
-from pytest_ansorbench.storage import describe_commit, describe_machine
+from pytest_ansorbench.storage import describe_commit
 from pytest_ansorbench.strategies import StockEvolution, Strategy
 
 CASES = "conv2d-n1-h14-w14-ci256-co256-k3-s1-p1,matmul-b1-m512-n512-k512"
@@ -75,7 +77,7 @@ def main() -> None:
     commit = describe_commit(Path(__file__).parent)  # before anyone edits it
     target = resolve_target(None)
     register_intrinsics(target)
-    with Engine(target) as engine:
+    with LocalEngine(target) as engine:
         cases = {
             case: measure_case(engine, case, given.trials, given.passes)
             for case in given.case.split(",")
@@ -90,7 +92,7 @@ def main() -> None:
         given.json.write_text(json.dumps(record) + "\n")
 
 
-def measure_case(engine: Engine, case: str, trials: int, passes: int) -> dict[str, Any]:
+def measure_case(engine: LocalEngine, case: str, trials: int, passes: int) -> dict[str, Any]:
     """All passes over one case's candidates, and the truth about the best of them."""
     found = workloads.get(case)
     [task] = found.tasks()
@@ -118,20 +120,17 @@ def measure_case(engine: Engine, case: str, trials: int, passes: int) -> dict[st
     fastest = sorted(range(len(candidates)), key=lambda i: typical[i])[:FASTEST]
     winners = {one["winner"] for name in POLICIES for one in measured[name]}
     finalists = sorted({*fastest, *winners})
-    finals = engine.remeasure(
-        [(candidates[i].sch.mod, candidates[i].args_info) for i in finalists],
-        task.check,
-        samples=10,
-    )
+    kernels = [kernel(candidates[i]) for i in finalists]
+    finals = engine.measure_side_by_side(kernels, task.check, samples=10)
     truth_s = {
         i: statistics.median(final.latencies_s)
         for i, final in zip(finalists, finals, strict=True)
-        if final is not None and final.status == "ok"
+        if final.status == "ok"
     }
     return {"passes": measured, "truth_s": truth_s}
 
 
-def measure_all(engine: Engine, task: Any, candidates: Sequence[Any], policy: Any) -> Any:
+def measure_all(engine: LocalEngine, task: Any, candidates: Sequence[Any], policy: Any) -> Any:
     """One pass: every candidate once, in order, and which would have won."""
     latencies_s: list[float] = []
     run_s = 0.0
@@ -139,15 +138,20 @@ def measure_all(engine: Engine, task: Any, candidates: Sequence[Any], policy: An
     winner = -1
     for start in range(0, len(candidates), ROUND_TRIALS):
         batch = candidates[start : start + ROUND_TRIALS]
-        built = engine.build([candidate.sch.mod for candidate in batch], task.check)
-        for offset, (candidate, each) in enumerate(zip(batch, built, strict=True)):
-            outcome = engine.run(each, candidate.args_info, policy, best_s=best_s)
+        built = engine.build([kernel(candidate) for candidate in batch], task.check)
+        for offset, program in enumerate(built):
+            outcome = engine.run(program, policy, best_s=best_s)
             run_s += outcome.run_s
             latency_s = statistics.median(outcome.latencies_s) if outcome.latencies_s else 1e10
             latencies_s.append(latency_s)
             if best_s is None or latency_s < best_s:
                 best_s, winner = latency_s, start + offset
     return {"latencies_s": latencies_s, "run_s": run_s, "winner": winner}
+
+
+def kernel(candidate: Any) -> Program:
+    """A candidate as an engine takes it."""
+    return Program.kernel(candidate.sch.mod, candidate.args_info)
 
 
 def report(cases: Mapping[str, Any]) -> str:

@@ -29,10 +29,12 @@ from tabulate import tabulate
 
 from pytest_ansorbench import workloads
 from pytest_ansorbench.environment import resolve_target
-from pytest_ansorbench.measure.engine import Engine
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
+from pytest_ansorbench.measure.local_engine import LocalEngine
+from pytest_ansorbench.measure.machine import describe_machine
 from pytest_ansorbench.measure.policy import FixedMeasurement
-from pytest_ansorbench.storage import describe_commit, describe_machine
+from pytest_ansorbench.measure.program import Program
+from pytest_ansorbench.storage import describe_commit
 
 ROUND_TRIALS = 64
 SETTLED_TRIAL = 500
@@ -57,19 +59,18 @@ def main() -> None:
     looks: list[dict[str, Any]] = []
     peak_mb = 0.0
     started = time.perf_counter()
-    with Engine(target) as engine:
+    with LocalEngine(target) as engine:
         server = psutil.Process(engine.server_pid)
         candidates = random_schedules(task, target)
         done = 0
         while done < given.trials:
             batch = [next(candidates) for _ in range(min(ROUND_TRIALS, given.trials - done))]
-            mods = [
-                crashing(mod) if (done + i) % FAULT_EVERY == 0 else mod
-                for i, (mod, _) in enumerate(batch)
+            kernels = [
+                Program.kernel(crashing(mod) if (done + i) % FAULT_EVERY == 0 else mod, args_info)
+                for i, (mod, args_info) in enumerate(batch)
             ]
-            built = engine.build(mods, task.check)
-            for (_, args_info), each in zip(batch, built, strict=True):
-                outcome = engine.run(each, args_info, FixedMeasurement(min_repeat_ms=10))
+            for built in engine.build(kernels, task.check):
+                outcome = engine.run(built, FixedMeasurement(min_repeat_ms=10))
                 statuses[outcome.status] += 1
                 peak_mb = max(peak_mb, outcome.peak_memory_mb)
                 done += 1

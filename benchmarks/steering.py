@@ -18,8 +18,8 @@ from pathlib import Path
 
 from pytest_ansorbench import workloads
 from pytest_ansorbench.environment import resolve_target
-from pytest_ansorbench.measure.engine import Engine
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
+from pytest_ansorbench.measure.local_engine import LocalEngine
 from pytest_ansorbench.search import Search
 from pytest_ansorbench.strategies import Evolution, StockEvolution, Strategy, XGBoostModel
 
@@ -42,7 +42,7 @@ def main() -> None:
     [task] = case.tasks()
     target = resolve_target(None)
     register_intrinsics(target)
-    with Engine(target) as engine:
+    with LocalEngine(target) as engine:
         searches = [
             Search(
                 case,
@@ -59,8 +59,7 @@ def main() -> None:
             for search in searches[:: 1 if turn % 2 else -1]:
                 search.step()
     seconds = {
-        search.strategy.name: [each.propose_s for each in search.record().rounds]
-        for search in searches
+        search.strategy.name: [round.propose_s for round in search.rounds] for search in searches
     }
     blind = -(-WARMUP_TRIALS // ROUND_TRIALS)
     for name, part in (("untrained", slice(None, blind)), ("trained", slice(blind, None))):

@@ -35,11 +35,13 @@ from tabulate import tabulate
 
 from pytest_ansorbench import workloads
 from pytest_ansorbench.environment import resolve_target
-from pytest_ansorbench.measure.engine import Engine
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
+from pytest_ansorbench.measure.local_engine import LocalEngine
+from pytest_ansorbench.measure.machine import describe_machine
 from pytest_ansorbench.measure.machine_state import observe_machine
+from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.search import Search
-from pytest_ansorbench.storage import describe_commit, describe_machine
+from pytest_ansorbench.storage import describe_commit
 from pytest_ansorbench.strategies import Registry
 
 CASES = "conv2d-n1-h14-w14-ci256-co256-k3-s1-p1,matmul-b1-m512-n512-k512"
@@ -63,7 +65,7 @@ def main() -> None:
     target = resolve_target(None)
     register_intrinsics(target)
     plans = [tuple(map(int, plan.split("x"))) for plan in given.plan.split(",")]
-    with Engine(target) as engine:
+    with LocalEngine(target) as engine:
         for seed in range(given.seeds):
             for case in given.case.split(","):
                 for round_trials, trials in plans:
@@ -98,7 +100,7 @@ def read_journal(path: Path | None) -> list[dict[str, Any]]:
 
 
 def measure_block(
-    engine: Engine, target: Any, case: str, round: int, trials: int, seed: int
+    engine: LocalEngine, target: Any, case: str, round: int, trials: int, seed: int
 ) -> dict[str, Any]:
     """One seed of all arms on one case, and their winners measured again."""
     task = workloads.get(case).tasks()[0]
@@ -114,9 +116,10 @@ def measure_block(
             arms[name], winners[name] = run_ours(
                 task, engine, ARMS[name], case, round, trials, seed
             )
-    finals = engine.remeasure([winners[name] for name in names], task.check, samples=FINAL_SAMPLES)
+    kernels = [Program.kernel(*winners[name]) for name in names]
+    finals = engine.measure_side_by_side(kernels, task.check, samples=FINAL_SAMPLES)
     for name, final in zip(names, finals, strict=True):
-        arms[name]["final_s"] = final.latencies_s if final else ()
+        arms[name]["final_s"] = final.latencies_s
     return {
         "arms": arms,
         "busy_cores": [before.busy_cores, observe_machine().busy_cores],
@@ -198,7 +201,7 @@ print(json.dumps({
 
 def run_ours(
     task: Any,
-    engine: Engine,
+    engine: LocalEngine,
     strategy: str | None,
     case: str,
     round_trials: int,
@@ -220,20 +223,22 @@ def run_ours(
     while not search.finished:
         search.step()
     wall_s = time.perf_counter() - started
-    run = search.record()
     best = search.tasks[0].best
     assert best is not None
     return (
         {
-            "trials": len(run.trials),
-            "valid": len(run.trials) - run.failed_trials,
+            "trials": len(search.trials),
+            "valid": sum(trial.status == "ok" for trial in search.trials),
             "wall_s": wall_s,
-            **{f"{phase}_s": sum(getattr(r, f"{phase}_s") for r in run.rounds) for phase in PHASES},
-            "trial_build_s": [trial.build_s for trial in run.trials],
-            "trial_run_s": [trial.run_s for trial in run.trials],
-            "latencies_s": [trial.latency_s for trial in run.trials],
-            "restarts": sum(r.restarts for r in run.rounds),
-            "peak_memory_mb": max(trial.peak_memory_mb or 0.0 for trial in run.trials),
+            **{
+                f"{phase}_s": sum(getattr(r, f"{phase}_s") for r in search.rounds)
+                for phase in PHASES
+            },
+            "trial_build_s": [trial.build_s for trial in search.trials],
+            "trial_run_s": [trial.run_s for trial in search.trials],
+            "latencies_s": [trial.latency_s for trial in search.trials],
+            "restarts": sum(r.restarts for r in search.rounds),
+            "peak_memory_mb": max(trial.peak_memory_mb or 0.0 for trial in search.trials),
             "best_s": best.latency_s,
         },
         (best.mod, best.args_info),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pytest_ansorbench.environment import resolve_target
-from pytest_ansorbench.measure.engine import Engine
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
+from pytest_ansorbench.measure.local_engine import LocalEngine
 from pytest_ansorbench.measure.settings import EngineSettings
 
 
@@ -21,5 +21,5 @@ def target():
 @pytest.fixture(scope="session")
 def engine(target):
     """It starts with the first test that wants it."""
-    with Engine(target, EngineSettings(build_timeout_s=10, run_timeout_s=10)) as warm:
+    with LocalEngine(target, EngineSettings(build_timeout_s=10, run_timeout_s=10)) as warm:
         yield warm

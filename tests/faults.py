@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.workloads import Operator
 
 N = 64
@@ -48,6 +49,14 @@ def module(kind: str):
 
     function = _functions()[kind].with_attr("global_symbol", "main")
     return IRModule({"main": function.with_attr("tirx.noalias", True)})
+
+
+def kernel(kind: str) -> Program:
+    """A kernel as an engine takes it; see `module`."""
+    from tvm.s_tir.meta_schedule.arg_info import ArgInfo
+
+    mod = module(kind)
+    return Program.kernel(mod, ArgInfo.from_prim_func(mod["main"]))
 
 
 @functools.cache  # parsing TVMScript takes a second

@@ -1,8 +1,10 @@
 """Many searches: pairs, order, seeds, interrupts, journals."""
 
-from pytest_ansorbench.bench.experiment import Experiment, Plan
+from pytest_ansorbench.bench.experiment import Experiment
 from pytest_ansorbench.bench.history import CaseHistory, CaseJournal, case_histories
+from pytest_ansorbench.bench.plan import Plan, RunPlan
 from pytest_ansorbench.bench.progress import Progress, Silent, Standing
+from pytest_ansorbench.bench.repeats import FixedRepeats, RepeatPolicy
 from pytest_ansorbench.bench.replay import MissingRunsError, Replay
 from pytest_ansorbench.bench.session import Session, UnsupportedCaseError
 
@@ -10,10 +12,13 @@ __all__ = [
     "CaseHistory",
     "CaseJournal",
     "Experiment",
+    "FixedRepeats",
     "MissingRunsError",
     "Plan",
     "Progress",
+    "RepeatPolicy",
     "Replay",
+    "RunPlan",
     "Session",
     "Silent",
     "Standing",

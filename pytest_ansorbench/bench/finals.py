@@ -1,90 +1,66 @@
-"""What the searches of a repeat came to, measured again side by side."""
+"""The winners of a repeat, measured again side by side."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from pytest_ansorbench.measure.untuned import network_check
+from pytest_ansorbench.bench.prepared import PreparedCase
+from pytest_ansorbench.measure.outcomes import Measured
+from pytest_ansorbench.measure.program import Program
+from pytest_ansorbench.records import Remeasurement
 from pytest_ansorbench.workloads.networks.apply import with_schedules
 
 if TYPE_CHECKING:
     from pytest_ansorbench.measure.engine import Engine
-    from pytest_ansorbench.measure.outcomes import Measured
-    from pytest_ansorbench.records import Remeasurement
     from pytest_ansorbench.search.loop import Search
-    from pytest_ansorbench.workloads.case import Check, NetworkCase, Task
 
 
-class Finals(Protocol):
-    """Measures winners against each other."""
-
-    def measure(self, searches: Sequence[Search], samples: int) -> tuple[Remeasurement, ...]:
-        """Measure the winners of finished searches, each in a fresh process, in turn.
-
-        Args:
-            searches: One an arm.
-            samples: Samples a winner.
-
-        Returns:
-            One re-measurement an arm.
-
-        Raises:
-            WorkerError: The engine is broken.
-        """
-        ...
-
-
-class KernelFinals:
-    """The best kernels of an operator."""
-
-    def __init__(self, engine: Engine, task: Task) -> None:
-        """Prepare for an operator with this task."""
-        self._engine = engine
-        self._task = task
-
-    def measure(self, searches: Sequence[Search], samples: int) -> tuple[Remeasurement, ...]:
-        """See `Finals`."""
-        best = [search.tasks[0].best for search in searches]
-        measured = self._engine.remeasure(
-            [(each.mod, each.args_info) if each else None for each in best],
-            self._task.check,
-            samples=samples,
-        )
-        return _finals(searches, measured)
-
-
-class NetworkFinals:
-    """Whole networks, compiled with the best program that was found for each task.
-
-    A task without a valid trial stays as it is, untuned.
-    """
-
-    def __init__(self, engine: Engine, case: NetworkCase, tasks: Sequence[Task]) -> None:
-        """Prepare for a network with these tasks."""
-        self._engine = engine
-        self._case = case
-        self._tasks = tasks
-        self._program = case.program()
-        self._check: Check | None = None
-
-    def measure(self, searches: Sequence[Search], samples: int) -> tuple[Remeasurement, ...]:
-        """See `Finals`; outputs are compared with those of the untuned network."""
-        if self._check is None:  # an inference untuned may take a minute: once is enough
-            self._check = network_check(self._engine, self._case, self._program)
-        programs = [
-            with_schedules(
-                self._program,
-                self._tasks,
-                [each.best.mod if each.best else None for each in search.tasks],
-            )
-            for search in searches
-        ]
-        measured = self._engine.remeasure_networks(programs, self._check, samples=samples)
-        return _finals(searches, measured)
-
-
-def _finals(
-    searches: Sequence[Search], measured: Sequence[Measured | None]
+def measure_winners(
+    prepared: PreparedCase, searches: Sequence[Search], engine: Engine, *, samples: int
 ) -> tuple[Remeasurement, ...]:
-    return tuple(search.final(outcome) for search, outcome in zip(searches, measured, strict=True))
+    """Measure the winners of finished searches against each other.
+
+    Args:
+        prepared: The case.
+        searches: One an arm.
+        engine: Builds and measures.
+        samples: Samples of each winner.
+
+    Returns:
+        One re-measurement an arm; an operator without a valid trial has none to be measured.
+
+    Raises:
+        EngineError: The engine is broken.
+    """
+    winners = [winner(prepared, search) for search in searches]
+    check = prepared.network.check if prepared.network else prepared.tasks[0].check
+    present = [program for program in winners if program is not None]
+    outcomes = iter(engine.measure_side_by_side(present, check, samples=samples))
+    return tuple(
+        _remeasurement(search, None if program is None else next(outcomes))
+        for search, program in zip(searches, winners, strict=True)
+    )
+
+
+def winner(prepared: PreparedCase, search: Search) -> Program | None:
+    """What a search came to: its best kernel, or the network with the best kernel of each task.
+
+    A task of a network without a valid trial stays as it is, untuned.
+
+    Returns:
+        The program; None for an operator without a valid trial.
+    """
+    best = [task.best for task in search.tasks]
+    if prepared.network is None:
+        return None if best[0] is None else Program.kernel(best[0].mod, best[0].args_info)
+    scheduled = [kernel.mod if kernel else None for kernel in best]
+    return Program.network(with_schedules(prepared.network.mod, prepared.tasks, scheduled))
+
+
+def _remeasurement(search: Search, outcome: Measured | None) -> Remeasurement:
+    if outcome is None:
+        return Remeasurement(None, "run-error", (), "no valid trial")
+    best = search.tasks[0].best if len(search.tasks) == 1 else None
+    trial = best.index if best is not None else None
+    return Remeasurement(trial, outcome.status, outcome.latencies_s, outcome.error)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NoReturn
+from typing import Any, NoReturn
 
-from pytest_ansorbench.records import MachineState, Run, TaskRecord
+from pytest_ansorbench.records import Run, TaskRecord
 from pytest_ansorbench.search import ResumeError
-from pytest_ansorbench.storage import Journal, Past, StorageError
+from pytest_ansorbench.storage import Journal, Past, StorageError, fingerprint
 from pytest_ansorbench.storage.entries import (
     CaseEntry,
     EndEntry,
@@ -25,14 +25,19 @@ class RepeatHistory:
     """One repeat of a case, as far as it got.
 
     Attributes:
-        before: The machine when it began.
+        begun: Its beginning.
         rounds: Rounds of each arm, in order.
         final: Its end; None if it was interrupted.
     """
 
-    before: MachineState
+    begun: RepeatEntry
     rounds: dict[str, list[RoundEntry]] = field(default_factory=dict)
     final: FinalEntry | None = None
+
+    @property
+    def trials(self) -> int:
+        """Trials of all arms so far."""
+        return sum(len(entry.trials) for rounds in self.rounds.values() for entry in rounds)
 
 
 @dataclass
@@ -52,10 +57,17 @@ class CaseHistory:
         repeat = self.repeats.get(seed)
         return repeat is not None and repeat.final is not None
 
+    @property
+    def machines(self) -> dict[str, Mapping[str, Any]]:
+        """By fingerprint, the machines that its repeats were measured on."""
+        machines = [repeat.begun.machine for repeat in self.repeats.values()]
+        return {fingerprint(machine): machine for machine in machines}
+
     def runs(self, seed: int) -> tuple[Run, ...]:
         """The runs of a complete repeat, in order of the arms."""
         repeat = self.repeats[seed]
         assert repeat.final is not None
+        budget_trials = int(self.entry.conditions["trials"])
         runs = []
         for strategy, final in zip(self.entry.strategies, repeat.final.finals, strict=True):
             rounds = repeat.rounds.get(strategy, [])
@@ -64,16 +76,17 @@ class CaseHistory:
                     case=self.entry.case,
                     strategy=strategy,
                     seed=seed,
-                    budget_trials=int(self.entry.measured["trials"]),
-                    round_trials=int(self.entry.measured["round_trials"]),
+                    budget_trials=budget_trials,
+                    round_trials=int(self.entry.conditions["round_trials"]),
                     flops=self.entry.flops,
                     tasks=_tasks(self.entry.tasks, rounds),
                     rounds=tuple(entry.round for entry in rounds),
                     trials=tuple(trial for entry in rounds for trial in entry.trials),
                     final=final,
-                    stopped=_stopped(rounds, int(self.entry.measured["trials"])),
-                    before=repeat.before,
+                    stopped=_stopped(rounds, budget_trials),
+                    before=repeat.begun.before,
                     after=repeat.final.after,
+                    machine=fingerprint(repeat.begun.machine),
                 )
             )
         return tuple(runs)
@@ -117,7 +130,9 @@ def _add(histories: dict[str, CaseHistory], entry: Entry) -> str:
     if isinstance(entry, CaseEntry):
         if entry.label in histories:
             return f"the case {entry.label!r} begins a second time"
-        if not all(isinstance(entry.measured.get(key), int) for key in ("trials", "round_trials")):
+        if not all(
+            isinstance(entry.conditions.get(key), int) for key in ("trials", "round_trials")
+        ):
             return "the case's budget is missing"
         histories[entry.label] = CaseHistory(entry)
         return ""
@@ -127,7 +142,7 @@ def _add(histories: dict[str, CaseHistory], entry: Entry) -> str:
     if isinstance(entry, RepeatEntry):
         if entry.seed in case.repeats:
             return f"the repeat with seed {entry.seed} begins a second time"
-        case.repeats[entry.seed] = RepeatHistory(entry.before)
+        case.repeats[entry.seed] = RepeatHistory(entry)
         return ""
     repeat = case.repeats.get(entry.seed)
     if repeat is None:
@@ -169,10 +184,6 @@ class CaseJournal:
             _check_same(history.entry, entry)
         self.history = history
 
-    def repeat(self, seed: int) -> RepeatHistory | None:
-        """What there is of a repeat; None if it has not begun."""
-        return self.history.repeats.get(seed)
-
     def append(self, entry: RepeatEntry | RoundEntry | FinalEntry) -> None:
         """Write down what was just done.
 
@@ -188,8 +199,8 @@ def _check_same(past: CaseEntry, now: CaseEntry) -> None:
     """Refuse to go on with what was measured otherwise."""
     for name in ("case", "version", "strategies", "control", "flops", "tasks"):
         _check_equal(past.label, name, getattr(past, name), getattr(now, name))
-    for name in sorted({*past.measured, *now.measured}):
-        _check_equal(past.label, name, past.measured.get(name), now.measured.get(name))
+    for name in sorted({*past.conditions, *now.conditions}):
+        _check_equal(past.label, name, past.conditions.get(name), now.conditions.get(name))
 
 
 def _check_equal(label: str, name: str, past: object, now: object) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pytest_ansorbench.bench.experiment import Plan
+from pytest_ansorbench.bench.plan import Plan
 from pytest_ansorbench.records import SCHEMA_VERSION, CaseResult, Result
 from pytest_ansorbench.stats.judge_case import judge_arms
 from pytest_ansorbench.storage import merge_results, read_result

@@ -4,28 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ansorbench.bench.experiment import Experiment, Plan, judged
-from pytest_ansorbench.bench.finals import Finals, KernelFinals, NetworkFinals
+from pytest_ansorbench.bench.experiment import Experiment, judged
 from pytest_ansorbench.bench.history import CaseHistory, CaseJournal, case_histories
+from pytest_ansorbench.bench.plan import Plan
+from pytest_ansorbench.bench.prepared import prepare
 from pytest_ansorbench.bench.progress import Silent
-from pytest_ansorbench.environment import check_cores, check_toolchain, resolve_target
-from pytest_ansorbench.measure.engine import Engine
-from pytest_ansorbench.measure.fork_server import WorkerError
-from pytest_ansorbench.measure.intrinsics import register_intrinsics
-from pytest_ansorbench.measure.settings import EngineSettings
-from pytest_ansorbench.measure.untuned import task_check
+from pytest_ansorbench.measure.engine import Engine, EngineError, EngineFactory
 from pytest_ansorbench.records import SCHEMA_VERSION, CaseResult, Result, TaskRecord
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.storage import (
     Journal,
     Past,
     describe_commit,
-    describe_machine,
     fingerprint,
     machine_difference,
 )
@@ -34,8 +28,6 @@ from pytest_ansorbench.workloads.case import NetworkCase
 from pytest_ansorbench.workloads.version import case_version
 
 if TYPE_CHECKING:
-    from tvm.target import Target
-
     from pytest_ansorbench.bench.progress import Progress
     from pytest_ansorbench.strategies.strategy import Strategy
     from pytest_ansorbench.workloads.case import Case, Task
@@ -48,14 +40,15 @@ class UnsupportedCaseError(ValueError):
 class Session:
     """Runs cases one after another and collects their results.
 
-    Worker processes and the journal start with the first case and end with `close`.
+    The engine is made by `prepare` and started by the first case that has something to run;
+    the journal begins with the first case. Both end with `close`.
     """
 
     def __init__(
         self,
         *,
-        target: str | None,
-        engine: EngineSettings,
+        new_engine: EngineFactory,
+        conditions: Mapping[str, Any],
         root: Path,
         storage: Path,
         settings: Mapping[str, Any],
@@ -64,8 +57,9 @@ class Session:
         """Prepare a session; nothing is checked or started yet.
 
         Args:
-            target: TVM target as users give it; None for this machine's CPU.
-            engine: How candidates are built and run.
+            new_engine: Makes the engine that all cases share.
+            conditions: What of the engine decides measurements, as JSON values: a run that
+                goes on has to have the same.
             root: Folder of the project, whose commit is recorded.
             storage: Folder that the journal goes to.
             settings: The settings as JSON values, for the record.
@@ -74,8 +68,8 @@ class Session:
         Raises:
             StorageError: The journal's lines do not follow from each other.
         """
-        self._target_text = target
-        self._engine_settings = engine
+        self._new_engine = new_engine
+        self._conditions = conditions
         self._storage = storage
         self._settings = settings
         self._past = past
@@ -87,9 +81,8 @@ class Session:
             if past
             else datetime.now(timezone.utc).isoformat(timespec="seconds")
         )
-        self._machine: dict[str, Any] = {}
-        self._target: Target | None = None
         self._engine: Engine | None = None
+        self._machines: dict[str, Mapping[str, Any]] = {}
         self._journal: Journal | None = None
         self._begun = Counter[str]()
         self._results: list[CaseResult] = []
@@ -105,19 +98,17 @@ class Session:
         return self._journal.path if self._journal is not None else None
 
     def prepare(self) -> None:
-        """Check the toolchain, the target, the cores and the machine; imports TVM.
+        """Make the engine, and check that it fits the journal; nothing is started.
 
         Raises:
-            ToolchainError: Something is missing or does not fit.
+            ToolchainError: Something that the engine needs is missing or does not fit.
             ResumeError: The journal was begun on another machine.
         """
-        check_toolchain()
-        self._target = resolve_target(self._target_text)
-        check_cores(self._engine_settings.cores, int(self._target.attrs["num-cores"]))
-        register_intrinsics(self._target)
-        self._machine = {**describe_machine(), "target": str(self._target)}
+        self._engine = self._new_engine()
+        machine = self._engine.machine
+        self._machines[fingerprint(machine)] = machine
         if self._past is not None:
-            difference = machine_difference(self._past.session.machine, self._machine)
+            difference = machine_difference(self._past.session.machine, machine)
             if difference:
                 raise ResumeError(
                     f"bad --ansor-resume: the run was begun on another machine ({difference}); "
@@ -152,11 +143,11 @@ class Session:
             UnsupportedCaseError: The case has several tasks but no program to judge them by, or
                 its budget does not give each of them a round.
             UntunedError: A network does not work even untuned.
-            WorkerError: Worker processes cannot be started.
+            EngineError: The engine is broken.
             ResumeError: The journal has the case under other circumstances.
             StorageError: The journal cannot be written.
         """
-        if self._target is None:
+        if self._engine is None:
             self.prepare()
         tasks = case.tasks()
         _check_supported(case, tasks, plan)
@@ -167,18 +158,18 @@ class Session:
             strategies=tuple(strategy.name for strategy in strategies),
             control=control,
             flops=case.flops,
-            tasks=tuple(TaskRecord(each.name, each.weight, each.flops, ()) for each in tasks),
-            measured=self._measured(plan, len(tasks)),
+            tasks=tuple(TaskRecord(task.name, task.weight, task.flops, ()) for task in tasks),
+            conditions={**plan.runs.conditions(len(tasks)), **self._conditions},
         )
         journal = CaseJournal(self._open_journal(), self._histories.get(entry.label), entry)
-        if not all(map(journal.history.complete, plan.seeds)):
+        if plan.repeats.next_seed(journal.history) is not None:
             self._run_rest(case, tasks, strategies, plan, journal, progress or Silent())
-        return self._keep(judged(journal.history, plan))
+        return self._keep(journal.history, plan)
 
     @property
     def machines(self) -> Mapping[str, Any]:
-        """By fingerprint, the machines that runs were measured on: this one."""
-        return {fingerprint(self._machine): self._machine}
+        """By fingerprint, the machines that runs were measured on."""
+        return self._machines
 
     def result(self) -> Result:
         """Everything so far as one record."""
@@ -201,8 +192,9 @@ class Session:
             self._journal.append(EndEntry(len(self._results)))
 
     def close(self) -> None:
-        """End all worker processes, and let go of the journal."""
-        self._close_engine()
+        """End the engine's processes, and let go of the journal."""
+        if self._engine is not None:
+            self._engine.close()
         if self._journal is not None:
             self._journal.close()
 
@@ -216,22 +208,26 @@ class Session:
         progress: Progress,
     ) -> None:
         """Run what the journal does not have yet."""
+        engine = self._engine
+        assert engine is not None
         try:
-            engine = self._warm_engine()
-            tasks, finals = _prepared(engine, case, tasks, progress)
-            Experiment(case, tasks, strategies, plan, engine, finals, journal, progress).run()
-        except WorkerError:
-            self._close_engine()  # the next case gets new workers
+            engine.start()
+            try:
+                prepared = prepare(case, tasks, engine, progress.note)
+            finally:
+                progress.clear()
+            Experiment(prepared, strategies, plan, engine, journal, progress).run()
+        except EngineError:
+            engine.close()  # the next case starts it anew
             raise
         except KeyboardInterrupt:
-            partial = judged(journal.history, plan)
-            if partial.runs:
-                self._keep(partial)
+            if plan.repeats.seeds(journal.history):
+                self._keep(journal.history, plan)
             raise
 
-    def _keep(self, result: CaseResult) -> CaseResult:
-        machine = fingerprint(self._machine)
-        result = replace(result, runs=tuple(replace(r, machine=machine) for r in result.runs))
+    def _keep(self, history: CaseHistory, plan: Plan) -> CaseResult:
+        result = judged(history, plan)
+        self._machines |= history.machines
         self._results.append(result)
         return result
 
@@ -240,13 +236,8 @@ class Session:
         self._begun[case] += 1
         return case if self._begun[case] == 1 else f"{case}#{self._begun[case]}"
 
-    def _measured(self, plan: Plan, tasks: int) -> dict[str, Any]:
-        """All that decides measurements, as JSON values."""
-        engine = asdict(self._engine_settings)
-        cores = engine.pop("cores")
-        return {**plan.measured(tasks), **engine, "cores": None if cores is None else list(cores)}
-
     def _open_journal(self) -> Journal:
+        assert self._engine is not None
         if self._journal is None:
             if self._past is not None:
                 self._journal = Journal.reopen(self._past)
@@ -256,23 +247,12 @@ class Session:
                     SessionEntry(
                         JOURNAL_VERSION,
                         self._created,
-                        self._machine,
+                        self._engine.machine,
                         self._commit,
                         self._settings,
                     ),
                 )
         return self._journal
-
-    def _warm_engine(self) -> Engine:
-        if self._engine is None:
-            assert self._target is not None
-            self._engine = Engine(self._target, self._engine_settings)
-        return self._engine
-
-    def _close_engine(self) -> None:
-        if self._engine is not None:
-            self._engine.close()
-            self._engine = None
 
 
 def _check_supported(case: Case, tasks: Sequence[Task], plan: Plan) -> None:
@@ -282,33 +262,6 @@ def _check_supported(case: Case, tasks: Sequence[Task], plan: Plan) -> None:
             "to be judged by; expected an operator with one task, or a network"
         )
     try:
-        plan.budget.check(len(tasks))
+        plan.runs.budget.check(len(tasks))
     except ValueError as error:
         raise UnsupportedCaseError(f"{case.id}: {error}") from None
-
-
-def _prepared(
-    engine: Engine, case: Case, tasks: Sequence[Task], progress: Progress
-) -> tuple[tuple[Task, ...], Finals]:
-    """The tasks of a case with what they are checked by, and how the case is judged at the end.
-
-    Tasks of a network are checked by what their untuned programs compute.
-    """
-    if isinstance(case, NetworkCase):
-        checked = _checked(engine, case, tasks, progress)
-        return checked, NetworkFinals(engine, case, checked)
-    return tuple(tasks), KernelFinals(engine, tasks[0])
-
-
-def _checked(
-    engine: Engine, case: Case, tasks: Sequence[Task], progress: Progress
-) -> tuple[Task, ...]:
-    checked = []
-    try:
-        for place, task in enumerate(tasks, start=1):
-            progress.note(f"{case.id}  running {place}/{len(tasks)} untuned: {task.name}")
-            check = task.check if task.check is not None else task_check(engine, task)
-            checked.append(replace(task, check=check))
-    finally:
-        progress.clear()
-    return tuple(checked)

@@ -27,16 +27,13 @@ from tempfile import TemporaryFile
 from typing import IO, Any, Final
 
 from pytest_ansorbench.measure.channel import Channel, ChannelClosed
+from pytest_ansorbench.measure.engine import EngineError
 
 #: Importing TVM and compiling a first kernel takes 2 s here; a cold disk takes longer.
 WARM_UP_TIMEOUT_S: Final = 180.0
 
 #: A child that was killed, or whose channel was closed, is gone within milliseconds.
 _BURIAL_TIMEOUT_S: Final = 30.0
-
-
-class WorkerError(Exception):
-    """Worker processes cannot be started here; the message holds the cause."""
 
 
 class ServerDied(Exception):
@@ -112,10 +109,10 @@ class ForkServer:
                 least; None leaves placement to TVM and the operating system.
 
         Raises:
-            WorkerError: This operating system cannot fork.
+            EngineError: This operating system cannot fork.
         """
         if not hasattr(os, "fork"):
-            raise WorkerError(
+            raise EngineError(
                 "measuring needs an operating system that forks: Linux, macOS, or WSL on Windows"
             )
         ours, theirs = socket.socketpair()
@@ -147,20 +144,20 @@ class ForkServer:
         """Wait for a server that is starting.
 
         Raises:
-            WorkerError: It did not start, or did not warm up; the message holds the cause.
+            EngineError: It did not start, or did not warm up; the message holds the cause.
         """
         if not wait([self._control.fileno()], WARM_UP_TIMEOUT_S):
             self.close()
-            raise WorkerError(f"the fork server was not warm after {WARM_UP_TIMEOUT_S:g} s")
+            raise EngineError(f"the fork server was not warm after {WARM_UP_TIMEOUT_S:g} s")
         try:
             message, _ = self._control.receive()
         except ChannelClosed:
             code = self._process.wait()
-            raise WorkerError(
+            raise EngineError(
                 f"the fork server did not start: {cause_of_death(code)}{last_words(self._log)}"
             ) from None
         if "error" in message:
-            raise WorkerError(f"the fork server did not warm up: {message['error']}")
+            raise EngineError(f"the fork server did not warm up: {message['error']}")
 
     def load(self, arrays: bytes) -> None:
         """Give future children a check's inputs and expected output, as `dump_check` packs them.

@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from pytest_ansorbench.measure.arguments import aligned
-from pytest_ansorbench.measure.candidate import Candidate, first_line
 from pytest_ansorbench.measure.channel import Channel, ChannelClosed
 from pytest_ansorbench.measure.check import load_check
 from pytest_ansorbench.measure.compiled import (
@@ -32,6 +31,7 @@ from pytest_ansorbench.measure.compiled import (
     first_run,
 )
 from pytest_ansorbench.measure.fork_server import anonymous_file, last_words
+from pytest_ansorbench.measure.worker_main import WorkerMain, first_line
 from pytest_ansorbench.workloads.case import Check
 
 _PR_SET_PDEATHSIG: Final = 1
@@ -139,7 +139,7 @@ class _Server:
                     os.close(inherited)
                 _enter_child(log, self._memory_limit_mb, server)
                 channel = Channel(socket.socket(fileno=descriptor))
-                Candidate(channel, self._check, self._cores).serve()
+                WorkerMain(channel, self._check, self._cores).serve()
             except BaseException:
                 traceback.print_exc()
                 os._exit(1)

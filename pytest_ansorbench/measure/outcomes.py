@@ -1,42 +1,39 @@
-"""What building and running a candidate came to."""
+"""What building and running a program came to."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 from pytest_ansorbench.records import TrialStatus
-
-if TYPE_CHECKING:
-    from pytest_ansorbench.measure.kernel import Kernel
 
 
 @dataclass(frozen=True)
 class Built:
-    """A candidate after the build phase.
+    """A program after the build phase.
 
     Attributes:
         status: `ok`, `build-error` or `build-timeout`.
-        kernel: The compiled candidate in a process of its own; None unless `ok`.
-        build_s: Seconds from fork to machine code.
+        build_s: Seconds until there was machine code, or none.
         error: First line of the failure; empty if `ok`.
         peak_memory_mb: Peak memory of a process that ended in failure; 0 if `ok`.
+        handle: The engine's own hold on the compiled program; None unless `ok`.
     """
 
     status: TrialStatus
-    kernel: Kernel | None
     build_s: float
     error: str = ""
     peak_memory_mb: float = 0.0
+    handle: Any = None
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A candidate after the run phase.
+    """A program after the run phase.
 
     Attributes:
         status: `ok`, or what went wrong in building or running.
-        latencies_s: Seconds per kernel call, one entry a sample; empty unless `ok`.
+        latencies_s: Seconds per call, one entry a sample; empty unless `ok`.
         error: First line of the failure; empty if `ok`.
         build_s: Seconds it took to compile.
         run_s: Seconds it took to measure and check; 0 if it did not get that far.
@@ -49,3 +46,13 @@ class Measured:
     build_s: float = 0.0
     run_s: float = 0.0
     peak_memory_mb: float = 0.0
+
+    @classmethod
+    def not_run(cls, built: Built) -> Measured:
+        """The outcome of a program that failed to compile."""
+        return cls(
+            built.status,
+            error=built.error,
+            build_s=built.build_s,
+            peak_memory_mb=built.peak_memory_mb,
+        )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 CheckScope = Literal["winners", "all"]
 
@@ -31,3 +31,7 @@ class EngineSettings:
     check: CheckScope = "winners"
     flush_cache_mb: int = 0
     cores: tuple[int, ...] | None = None
+
+    def conditions(self) -> dict[str, Any]:
+        """The settings as JSON values: all of them decide measurements."""
+        return {**asdict(self), "cores": None if self.cores is None else list(self.cores)}

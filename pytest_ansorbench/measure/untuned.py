@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from pytest_ansorbench.measure.arguments import Shapes, shapes_of
+from pytest_ansorbench.measure.arguments import Shapes
+from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.workloads.case import Check, NetworkCase, Task
 from pytest_ansorbench.workloads.tolerance import tolerance, typical_size
 
@@ -36,36 +37,37 @@ def task_check(engine: Engine, task: Task) -> Check | None:
 
     Raises:
         UntunedError: The program cannot be compiled or run.
-        WorkerError: The engine is broken.
+        EngineError: The engine is broken.
     """
     from tvm.s_tir.meta_schedule.arg_info import ArgInfo
 
     args_info = list(ArgInfo.from_entry_func(task.mod, remove_preproc=True))
+    program = Program.kernel(task.mod, args_info)
     for low in (-1.0, 0.0):
-        inputs = _draw(shapes_of(args_info[:-1]), low)
+        inputs = _draw(program.shapes[:-1], low)
         asked = Check(inputs, np.empty(0, np.float32), 0.0, 0.0)
-        expected = engine.output_of_kernel(task.mod, args_info, asked)
+        expected = engine.output(program, asked)
         if np.isfinite(expected).all():
             length = max(1, task.flops // (2 * max(1, expected.size)))
             return Check(inputs, expected, *tolerance(expected, length))
     return None
 
 
-def network_check(engine: Engine, case: NetworkCase, program: IRModule) -> Check:
+def network_check(engine: Engine, case: NetworkCase, mod: IRModule) -> Check:
     """Have a network's untuned program say what it computes.
 
     Args:
         engine: Compiles and runs it.
         case: Has the arguments.
-        program: Its program.
+        mod: Its program, a fused Relax module.
 
     Raises:
         UntunedError: The program cannot be compiled or run.
-        WorkerError: The engine is broken.
+        EngineError: The engine is broken.
     """
     arguments = case.arguments()
     asked = Check(arguments, np.empty(0, np.float32), 0.0, 0.0)
-    expected = engine.output_of_network(program, asked)
+    expected = engine.output(Program.network(mod), asked)
     absolute = _NETWORK_TOLERANCE * typical_size(expected)
     return Check(arguments, expected, _NETWORK_TOLERANCE, absolute)
 

@@ -9,16 +9,18 @@ from typing import Any, Final, Protocol
 import pytest
 
 from pytest_ansorbench.bench import (
+    FixedRepeats,
     MissingRunsError,
     Plan,
     Progress,
     Replay,
+    RunPlan,
     Session,
     UnsupportedCaseError,
 )
 from pytest_ansorbench.environment import ToolchainError
-from pytest_ansorbench.measure.engine import UntunedError
-from pytest_ansorbench.measure.fork_server import WorkerError
+from pytest_ansorbench.measure.engine import EngineError, UntunedError
+from pytest_ansorbench.measure.local_engine import local_engine
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.options import Settings
 from pytest_ansorbench.plugin.usage import usage
@@ -124,17 +126,18 @@ class _Live:
                 f"{past.path}: a last line that was cut short ({past.dropped} bytes) was dropped; "
                 "its round is run again"
             )
+        engine = EngineSettings(
+            build_workers=settings.build_workers,
+            build_timeout_s=settings.build_timeout_s,
+            run_timeout_s=settings.run_timeout_s,
+            memory_limit_mb=settings.memory_limit_mb,
+            check=settings.check,
+            flush_cache_mb=settings.flush_cache_mb,
+            cores=settings.cores,
+        )
         self._session = Session(
-            target=settings.target,
-            engine=EngineSettings(
-                build_workers=settings.build_workers,
-                build_timeout_s=settings.build_timeout_s,
-                run_timeout_s=settings.run_timeout_s,
-                memory_limit_mb=settings.memory_limit_mb,
-                check=settings.check,
-                flush_cache_mb=settings.flush_cache_mb,
-                cores=settings.cores,
-            ),
+            new_engine=lambda: local_engine(settings.target, engine),
+            conditions=engine.conditions(),
             root=config.rootpath,
             storage=storage,
             settings=settings.to_json(),
@@ -178,7 +181,7 @@ class _Live:
             return self._session.run(
                 case, strategies, plan_of(settings, family), progress, control=control
             )
-        except WorkerError as error:
+        except EngineError as error:
             pytest.fail(f"the measurement engine gave up: {error}", pytrace=False)
         except UntunedError as error:
             pytest.fail(f"{case.id} does not work even untuned: {error}", pytrace=False)
@@ -260,12 +263,13 @@ class _Replayed:
 def plan_of(settings: Settings, family: int) -> Plan:
     """The settings of one test as the bench takes them."""
     return Plan(
-        budget=settings.budget,
-        repeats=settings.repeats,
-        seed=settings.seed,
-        order=settings.order,
-        scheduler=settings.scheduler,
-        final_samples=settings.final_samples,
+        runs=RunPlan(
+            budget=settings.budget,
+            order=settings.order,
+            scheduler=settings.scheduler,
+            final_samples=settings.final_samples,
+        ),
+        repeats=FixedRepeats(settings.seed, settings.repeats),
         criteria=Criteria.from_settings(settings.to_json()),
         limits=Limits(settings.max_search_ratio, settings.min_throughput_ratio),
         family=family,

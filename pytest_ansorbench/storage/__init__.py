@@ -5,7 +5,7 @@ from pytest_ansorbench.storage.commit import describe_commit
 from pytest_ansorbench.storage.errors import StorageError
 from pytest_ansorbench.storage.files import read_result, write_result
 from pytest_ansorbench.storage.journal import Journal, Past, list_journals, read_journal
-from pytest_ansorbench.storage.machine import describe_machine, fingerprint, machine_difference
+from pytest_ansorbench.storage.machine import fingerprint, machine_difference
 from pytest_ansorbench.storage.merge import merge_results
 from pytest_ansorbench.storage.numbered import find_saved, list_saved, save_numbered, slugify
 
@@ -15,7 +15,6 @@ __all__ = [
     "StorageError",
     "changes_since",
     "describe_commit",
-    "describe_machine",
     "find_saved",
     "fingerprint",
     "list_journals",

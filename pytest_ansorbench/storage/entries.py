@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from pytest_ansorbench.records import MachineState, Remeasurement, Round, TaskRecord, Trial
 
-JOURNAL_VERSION: Final = 2
+JOURNAL_VERSION: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class SessionEntry:
     Attributes:
         journal_version: Version of this layout.
         created: UTC time of the session's start, ISO 8601.
-        machine: As in a result.
+        machine: What it began on, as in a result.
         commit: As in a result.
         settings: As in a result.
     """
@@ -43,7 +43,7 @@ class CaseEntry:
         control: The arm that is the reference over again; None if there is none.
         flops: Floating-point operations of one execution.
         tasks: What is tuned, without sketches, which may depend on the strategy.
-        measured: Whatever else decides what is measured, by setting.
+        conditions: All else that decides what is measured, by setting.
     """
 
     label: str
@@ -53,7 +53,7 @@ class CaseEntry:
     control: str | None
     flops: int
     tasks: tuple[TaskRecord, ...]
-    measured: Mapping[str, Any]
+    conditions: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +63,13 @@ class RepeatEntry:
     Attributes:
         label: The case's label.
         seed: The repeat's seed.
-        before: The machine at that moment.
+        machine: What it is measured on, as in a result.
+        before: What else the machine did at that moment.
     """
 
     label: str
     seed: int
+    machine: Mapping[str, Any]
     before: MachineState
 
 
@@ -122,7 +124,7 @@ class FinalEntry:
         label: The case's label.
         seed: The repeat's seed.
         finals: One per arm, in the case's order.
-        after: The machine at that moment.
+        after: What else the machine did at that moment.
     """
 
     label: str

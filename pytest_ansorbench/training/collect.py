@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from pytest_ansorbench.measure.policy import FixedMeasurement
+from pytest_ansorbench.measure.program import Program as Kernel
 from pytest_ansorbench.search import Search
 from pytest_ansorbench.strategies import Evolution, Strategy, XGBoostModel
 from pytest_ansorbench.strategies.features import POOLED, extract, extractor_of, pool
@@ -129,11 +130,11 @@ class Collector:
         there = [(index, program) for index, program in enumerate(programs) if program is not None]
         for start in range(0, len(there), self._engine.capacity):
             batch = there[start : start + self._engine.capacity]
-            built = self._engine.build([program.schedule.mod for _, program in batch], task.check)
-            for (index, program), each in zip(batch, built, strict=True):
-                outcome = self._engine.run(
-                    each, as_candidate(program.schedule).args_info, FixedMeasurement(), best_s=None
-                )
+            candidates = [as_candidate(program.schedule) for _, program in batch]
+            kernels = [Kernel.kernel(each.sch.mod, each.args_info) for each in candidates]
+            built = self._engine.build(kernels, task.check)
+            for (index, _), each in zip(batch, built, strict=True):
+                outcome = self._engine.run(each, FixedMeasurement())
                 if outcome.status == "ok":
                     latencies[index] = float(np.median(outcome.latencies_s))
         return latencies

@@ -138,13 +138,13 @@ def _collect(
     say: Callable[[str], None],
 ) -> None:
     from pytest_ansorbench.environment import check_toolchain, resolve_target
-    from pytest_ansorbench.measure.engine import Engine
     from pytest_ansorbench.measure.intrinsics import register_intrinsics
+    from pytest_ansorbench.measure.local_engine import LocalEngine
 
     check_toolchain()
     target = resolve_target(plan.target, "--target")
     register_intrinsics(target)
-    with Engine(target) as engine:
+    with LocalEngine(target) as engine:
         collector = Collector(engine, plan.effort, seed=plan.seed)
         for found in data.values():
             if found.settings != collector.settings:

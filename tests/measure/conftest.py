@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 
 from pytest_ansorbench.environment import resolve_target
-from pytest_ansorbench.measure.engine import Engine
+from pytest_ansorbench.measure.local_engine import LocalEngine
 from pytest_ansorbench.measure.settings import EngineSettings
+
+pytest.register_assert_rewrite("tests.measure.engine_contract")
 
 
 @pytest.fixture(scope="package")
 def engine():
     settings = EngineSettings(build_timeout_s=3, run_timeout_s=3)
-    with Engine(resolve_target(None), settings) as warm:
+    with LocalEngine(resolve_target(None), settings) as warm:
         yield warm

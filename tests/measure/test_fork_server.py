@@ -11,9 +11,9 @@ import pytest
 
 from pytest_ansorbench.measure.channel import ChannelClosed
 from pytest_ansorbench.measure.fork_server import (
+    EngineError,
     ForkServer,
     ServerDied,
-    WorkerError,
     anonymous_file,
     cause_of_death,
     last_words,
@@ -104,7 +104,7 @@ def test_a_server_that_cannot_start_says_why(monkeypatch, tmp_path):
     (tmp_path / "tvm.py").write_text("raise ImportError('no TVM today')\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     server = ForkServer(threads=1, memory_limit_mb=1000)
-    with pytest.raises(WorkerError, match="ImportError: no TVM today"):
+    with pytest.raises(EngineError, match="ImportError: no TVM today"):
         server.wait_until_warm()
     server.close()
 
@@ -113,14 +113,14 @@ def test_a_server_that_dies_while_it_starts_says_how(monkeypatch, tmp_path):
     (tmp_path / "tvm.py").write_text("import os, sys; print('farewell', flush=True); os.abort()\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     server = ForkServer(threads=1, memory_limit_mb=1000)
-    with pytest.raises(WorkerError, match="SIGABRT: farewell"):
+    with pytest.raises(EngineError, match="SIGABRT: farewell"):
         server.wait_until_warm()
     server.close()
 
 
 def test_without_fork_nothing_is_measured(monkeypatch):
     monkeypatch.delattr(os, "fork")
-    with pytest.raises(WorkerError, match="WSL"):
+    with pytest.raises(EngineError, match="WSL"):
         ForkServer(threads=1, memory_limit_mb=1000)
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from pytest_ansorbench.measure.check import mismatch
 from pytest_ansorbench.measure.engine import UntunedError
+from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.untuned import network_check, task_check
 from pytest_ansorbench.workloads import BatchMatmul, Mlp
 from pytest_ansorbench.workloads.networks.apply import with_schedules
@@ -52,9 +53,10 @@ def test_networks_are_measured_in_turn_and_held_to_their_check(engine):
     program = MLP.program()
     check = network_check(engine, MLP, program)
     wrong = dataclasses.replace(check, expected=1.1 * check.expected)
-    fine, again = engine.remeasure_networks([program, program], check, samples=2)
+    network = Program.network(program)
+    fine, again = engine.measure_side_by_side([network, network], check, samples=2)
     assert (fine.status, len(fine.latencies_s)) == (again.status, 2) == ("ok", 2)
-    [off] = engine.remeasure_networks([program], wrong, samples=1)
+    [off] = engine.measure_side_by_side([network], wrong, samples=1)
     assert off.status == "wrong-result"
     assert "differ from the reference" in off.error
 

@@ -1,4 +1,4 @@
-"""A forked child at work: compiles one candidate, times it, checks what it wrote.
+"""A worker process from the inside: compiles one program, times it, checks what it wrote.
 
 A request is a message on the child's channel; each gets one message in reply. A fault that
 leaves the process alive is a reply with `error`; one that does not is seen by the parent. The
@@ -25,8 +25,8 @@ _KINDS: Final[Mapping[str, Callable[..., Compiled]]] = MappingProxyType(
 )
 
 
-class Candidate:
-    """Answers the requests to one candidate, in order: build, arguments, call or time, check."""
+class WorkerMain:
+    """Answers the requests about one program, in order: build, arguments, call or time, check."""
 
     def __init__(self, channel: Channel, check: Check | None, cores: Sequence[int]) -> None:
         """Prepare to serve.
@@ -62,7 +62,7 @@ class Candidate:
                 message["payload"] = payload
             try:
                 reply = handler(**message)
-            except Exception as error:  # whatever a candidate provokes is a failed trial
+            except Exception as error:  # whatever a program provokes is a failed trial
                 reply = {"error": f"{type(error).__name__}: {first_line(error)}"}
             self._channel.send(reply, reply.pop("payload", b""))
 

@@ -1,12 +1,11 @@
-"""A compiled candidate that waits in its process to be run, seen from the parent's side."""
+"""A program in a process of its own, which compiles, runs and checks it, seen from the parent."""
 
 from __future__ import annotations
 
 import contextlib
 import time
-from dataclasses import dataclass
 from multiprocessing.connection import wait
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,44 +14,29 @@ from pytest_ansorbench.measure.channel import ChannelClosed
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pytest_ansorbench.measure.arguments import Shapes
     from pytest_ansorbench.measure.fork_server import Child, Ended
+    from pytest_ansorbench.measure.program import Program
     from pytest_ansorbench.workloads.case import Check
 
 
-class KernelError(Exception):
-    """The candidate failed, but its process lives; the message is the error's first line."""
+class ProgramError(Exception):
+    """The program failed, but its process lives; the message is the error's first line."""
 
 
-class KernelDied(Exception):
-    """The candidate's process ended; `Kernel.end` tells how."""
+class WorkerDied(Exception):
+    """The program's process ended; `Worker.end` tells how."""
 
 
-class KernelTimeout(Exception):
-    """The candidate took longer than allowed, and was killed; the message says how long."""
+class WorkerTimeout(Exception):
+    """The program took longer than allowed, and was killed; the message says how long."""
 
 
 class WrongOutput(Exception):
-    """The candidate's output is not what it should be; the message is one sentence on that."""
+    """The program's output is not what it should be; the message is one sentence on that."""
 
 
-@dataclass(frozen=True)
-class Program:
-    """What a process compiles.
-
-    Attributes:
-        text: The module as TVM's JSON.
-        kind: Whether it is a kernel or a network.
-        functions: How many functions it has; so many times as long may it take.
-    """
-
-    text: bytes
-    kind: Literal["kernel", "network"] = "kernel"
-    functions: int = 1
-
-
-class Kernel:
-    """One candidate in its process, which ends with `end`.
+class Worker:
+    """One program in its process, which ends with `end`; a `Stopwatch` for measurement policies.
 
     Attributes:
         child: The process.
@@ -63,7 +47,7 @@ class Kernel:
     def __init__(
         self, child: Child, program: Program, check: Check | None, *, flush_cache_mb: int
     ) -> None:
-        """Take charge of a process that has been forked for this candidate.
+        """Take charge of a process that has been forked for this program.
 
         Args:
             child: The process.
@@ -77,12 +61,18 @@ class Kernel:
         self._flush_cache_mb = flush_cache_mb
         self.allow(0.0)
 
-    def begin_build(self, target: str, timeout_s: float) -> None:
-        """Ask for the compilation; `receive` gives the reply."""
+    def begin_build(self, target: str, timeout_s: float, text: bytes) -> None:
+        """Ask for the compilation; `receive` gives the reply.
+
+        Args:
+            target: TVM target as JSON.
+            timeout_s: Seconds it may take for each of the program's functions.
+            text: The program as TVM's JSON.
+        """
         self.allow(timeout_s)
         request = {"op": "build", "kind": self.program.kind, "target": target}
-        with contextlib.suppress(KernelDied):  # `receive` will find that out
-            self._send(request, self.program.text)
+        with contextlib.suppress(WorkerDied):  # `receive` will find that out
+            self._send(request, text)
 
     def allow(self, timeout_s: float) -> None:
         """Give it this many seconds from now for each of its functions."""
@@ -94,9 +84,9 @@ class Kernel:
         """Seconds left of what it was allowed."""
         return max(0.0, self._deadline_s - time.monotonic())
 
-    def make_arguments(self, shapes: Shapes) -> None:
+    def make_arguments(self) -> None:
         """Make the arrays it is called with; a network has those of its check."""
-        self._request({"op": "arguments", "shapes": shapes})
+        self._request({"op": "arguments", "shapes": self.program.shapes})
 
     def first_call(self) -> float:
         """See `Stopwatch.first_call`."""
@@ -127,9 +117,9 @@ class Kernel:
         """Wait for the reply to the last request.
 
         Raises:
-            KernelError: It failed.
-            KernelDied: Its process ended instead.
-            KernelTimeout: Its time was up; it was killed.
+            ProgramError: It failed.
+            WorkerDied: Its process ended instead.
+            WorkerTimeout: Its time was up; it was killed.
         """
         return self._receive()[0]
 
@@ -144,13 +134,13 @@ class Kernel:
     def _receive(self) -> tuple[dict[str, Any], bytes]:
         if not wait([self.child.channel.fileno()], self.patience_s):
             self.child.kill()
-            raise KernelTimeout(f"no result after {self._timeout_s:g} s")
+            raise WorkerTimeout(f"no result after {self._timeout_s:g} s")
         try:
             reply, payload = self.child.channel.receive()
         except ChannelClosed:
-            raise KernelDied from None
+            raise WorkerDied from None
         if "error" in reply:
-            raise KernelError(reply["error"])
+            raise ProgramError(reply["error"])
         return reply, payload
 
     def _request(self, message: dict[str, Any]) -> dict[str, Any]:
@@ -161,4 +151,4 @@ class Kernel:
         try:
             self.child.channel.send(message, payload)
         except ChannelClosed:
-            raise KernelDied from None
+            raise WorkerDied from None

@@ -1,0 +1,103 @@
+"""One repeat of one case: all arms in turn, then their winners side by side."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from pytest_ansorbench.bench.finals import measure_winners
+from pytest_ansorbench.bench.plan import RunPlan
+from pytest_ansorbench.bench.prepared import PreparedCase
+from pytest_ansorbench.search.loop import Search
+from pytest_ansorbench.search.scheduling import SCHEDULERS
+from pytest_ansorbench.storage.entries import FinalEntry, RepeatEntry, RoundEntry
+
+if TYPE_CHECKING:
+    from pytest_ansorbench.measure.engine import Engine
+    from pytest_ansorbench.strategies.strategy import Strategy
+
+
+def run_repeat(
+    prepared: PreparedCase,
+    seed: int,
+    strategies: Sequence[Strategy],
+    plan: RunPlan,
+    engine: Engine,
+    *,
+    label: str,
+    lead: int = 0,
+    rounds: Mapping[str, Sequence[RoundEntry]] | None = None,
+    on_trial: Callable[[Search], None] = lambda search: None,
+    on_finals: Callable[[], None] = lambda: None,
+) -> Iterator[RepeatEntry | RoundEntry | FinalEntry]:
+    """Run one repeat, all of it on one engine and so on one machine.
+
+    It depends on nothing but its arguments, and leaves nothing behind but what it yields: the
+    beginning, each round as soon as it is over, the end.
+
+    Args:
+        prepared: The case.
+        seed: Seed of every run.
+        strategies: The arms, the reference first.
+        plan: How runs are made.
+        engine: Builds and measures for all arms.
+        label: What the entries call the case.
+        lead: The arm that takes the first turn, counted round and round.
+        rounds: Rounds by strategy that an interrupted repeat has behind it; None for a repeat
+            that has not begun. What they say is not yielded again.
+        on_trial: Called after every trial, outside the clock.
+        on_finals: Called before the winners are measured.
+
+    Yields:
+        The repeat's journal entries, in order.
+
+    Raises:
+        EngineError: The engine is broken.
+        ResumeError: `rounds` are not of this case.
+    """
+    if rounds is None:
+        yield RepeatEntry(label, seed, engine.machine, engine.observe())
+    tasks = len(prepared.tasks)
+    searches = [
+        Search(
+            prepared.case,
+            prepared.tasks,
+            strategy,
+            engine,
+            seed=seed,
+            budget_trials=plan.budget.in_all(tasks),
+            round_trials=plan.budget.a_round(tasks),
+            scheduler=SCHEDULERS[plan.scheduler],
+            on_trial=on_trial,
+            resumed=tuple((rounds or {}).get(strategy.name, ())),
+        )
+        for strategy in strategies
+    ]
+    if plan.order == "interleaved":
+        yield from _take_turns(searches, lead, label)
+    else:
+        for search in _rotated(searches, lead):
+            yield from _take_turns([search], 0, label)
+    on_finals()
+    finals = measure_winners(prepared, searches, engine, samples=plan.final_samples)
+    yield FinalEntry(label, seed, finals, engine.observe())
+
+
+def _take_turns(searches: Sequence[Search], lead: int, label: str) -> Iterator[RoundEntry]:
+    """Step the searches round by round until all are finished, each leading in turn.
+
+    Searches that go on from a journal may be a round apart: those ahead wait for their turn.
+    """
+    for turn in itertools.count():
+        if all(search.finished for search in searches):
+            return
+        for search in _rotated(searches, lead + turn):
+            if len(search.rounds) == turn and not search.finished:
+                search.step()
+                yield search.last_round(label)
+
+
+def _rotated(searches: Sequence[Search], by: int) -> list[Search]:
+    start = by % len(searches)
+    return [*searches[start:], *searches[:start]]

@@ -1,0 +1,53 @@
+"""What an engine compiles: a kernel, or a whole network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from pytest_ansorbench.measure.arguments import Shapes, shapes_of
+
+if TYPE_CHECKING:
+    from tvm import IRModule
+    from tvm.s_tir.meta_schedule.arg_info import ArgInfo
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """Something to compile and call. Use `kernel` or `network` to make one.
+
+    Attributes:
+        mod: The module.
+        kind: How it is compiled and called.
+        shapes: Data type and shape of each argument of a kernel, the inputs first, then the
+            output; empty for a network, which is called with the inputs of its check.
+        functions: Number of functions to compile, at least 1. Time limits are for one of them.
+    """
+
+    mod: IRModule
+    kind: Literal["kernel", "network"]
+    shapes: Shapes
+    functions: int
+
+    @classmethod
+    def kernel(cls, mod: IRModule, args_info: Sequence[ArgInfo]) -> Program:
+        """A TensorIR module with one function `main`.
+
+        Args:
+            mod: The module, scheduled or not.
+            args_info: Its arguments as TVM describes them, inputs then output.
+        """
+        return cls(mod, "kernel", shapes_of(args_info), 1)
+
+    @classmethod
+    def network(cls, mod: IRModule) -> Program:
+        """A fused Relax module with a function `main`, whose functions may be scheduled."""
+        return cls(mod, "network", (), len(mod.get_global_vars()))
+
+    def serialized(self) -> bytes:
+        """The module as TVM's JSON. Takes milliseconds."""
+        from tvm.ir import save_json
+
+        text: str = save_json(self.mod)
+        return text.encode()

@@ -1,0 +1,118 @@
+"""Measures programs that wait in their workers: one alone, or several in turn."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Final
+
+from pytest_ansorbench.measure.builder import Builder
+from pytest_ansorbench.measure.fork_server import ServerDied
+from pytest_ansorbench.measure.outcomes import Built, Measured
+from pytest_ansorbench.measure.policy import ColdMeasurement, Measurement
+from pytest_ansorbench.measure.settings import EngineSettings
+from pytest_ansorbench.measure.supervisor import Supervisor
+from pytest_ansorbench.measure.worker import (
+    ProgramError,
+    Worker,
+    WorkerDied,
+    WorkerTimeout,
+    WrongOutput,
+)
+from pytest_ansorbench.records import TrialStatus
+
+#: Failures of a run that have a status of their own.
+_RUN_STATUS: Final[Mapping[type[Exception], TrialStatus]] = {
+    WorkerTimeout: "run-timeout",
+    WrongOutput: "wrong-result",
+}
+
+
+class Runner:
+    """Runs one program at a time."""
+
+    def __init__(self, supervisor: Supervisor, builder: Builder, settings: EngineSettings) -> None:
+        """Prepare to run.
+
+        Args:
+            supervisor: Replaces a fork server that dies.
+            builder: Compiles again what was lost with the server.
+            settings: How long a program may take, and which outputs are checked.
+        """
+        self._supervisor = supervisor
+        self._builder = builder
+        self._settings = settings
+
+    def run(self, built: Built, measurement: Measurement, best_s: float | None) -> Measured:
+        """See `Engine.run`."""
+        if built.handle is None:
+            return Measured.not_run(built)
+        started_s = time.monotonic()
+        outcome = self._run(built.handle, measurement, best_s)
+        return replace(outcome, build_s=built.build_s, run_s=time.monotonic() - started_s)
+
+    def attempt(self, worker: Worker, work: Callable[[], tuple[float, ...]]) -> Measured:
+        """Do something with a program; if that fails, its worker has ended.
+
+        Args:
+            worker: Where the program is.
+            work: Returns seconds per call, one entry a sample.
+
+        Raises:
+            ServerDied: The fork server died, and the worker with it.
+        """
+        worker.allow(self._settings.run_timeout_s)
+        try:
+            return Measured("ok", work())
+        except (ProgramError, WorkerTimeout, WorkerDied, WrongOutput) as failure:
+            ended = worker.end()
+            return Measured(
+                _RUN_STATUS.get(type(failure), "run-error"),
+                error=str(failure) or ended.cause,
+                peak_memory_mb=ended.peak_memory_mb,
+            )
+
+    def _run(self, worker: Worker, measurement: Measurement, best_s: float | None) -> Measured:
+        """Measure a program; if the fork server has died, compile it again first."""
+        while True:
+            try:
+                outcome = self._measured(worker, measurement, best_s)
+            except ServerDied:
+                self._supervisor.replace(worker.child.server)
+                [built] = self._builder.build([worker.program], worker.check)
+                if built.handle is None:
+                    return Measured.not_run(built)
+                worker = built.handle
+            else:
+                self._supervisor.note_success()
+                return outcome
+
+    def _measured(self, worker: Worker, measurement: Measurement, best_s: float | None) -> Measured:
+        def work() -> tuple[float, ...]:
+            worker.make_arguments()
+            policy = ColdMeasurement() if self._settings.flush_cache_mb else measurement
+            samples = policy.measure(worker, best_s)
+            require_samples(samples, policy)
+            wins = best_s is None or statistics.median(samples) < best_s
+            if wins or self._settings.check == "all":
+                worker.verify()
+            return samples
+
+        outcome = self.attempt(worker, work)
+        if outcome.status != "ok":
+            return outcome
+        return replace(outcome, peak_memory_mb=worker.end().peak_memory_mb)
+
+
+def require_samples(samples: tuple[float, ...], policy: Measurement) -> None:
+    """Refuse what no measurement can come to.
+
+    Raises:
+        ValueError: There are no samples, or one is not above 0 s; the message names the policy.
+    """
+    if not samples or min(samples) <= 0.0:
+        raise ValueError(
+            f"bad measurement policy {policy!r}: expected samples above 0 s, got {samples}"
+        )

@@ -1,0 +1,90 @@
+"""Watches over the fork server: one that dies is replaced, but not for ever."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from pytest_ansorbench.measure.check import dump_check
+from pytest_ansorbench.measure.engine import EngineError
+from pytest_ansorbench.measure.fork_server import Child, ForkServer
+
+if TYPE_CHECKING:
+    from pytest_ansorbench.workloads.case import Check
+
+_MOST_RESTARTS_IN_A_ROW: Final = 3
+
+
+class Supervisor:
+    """Keeps a warm fork server at hand, which has the inputs of the current task in memory.
+
+    Attributes:
+        restarts: How often a server was found dead and replaced.
+    """
+
+    def __init__(self, new_server: Callable[[], ForkServer]) -> None:
+        """Prepare; nothing is started.
+
+        Args:
+            new_server: Starts a server and waits until it is warm. Raises EngineError.
+        """
+        self.restarts = 0
+        self._new_server = new_server
+        self._server: ForkServer | None = None
+        self._loaded: Check | None = None
+        self._restarts_in_a_row = 0
+
+    @property
+    def server(self) -> ForkServer:
+        """The server, started if there is none.
+
+        Raises:
+            EngineError: It does not start.
+        """
+        if self._server is None:
+            self._server = self._new_server()
+            self._loaded = None
+            self._restarts_in_a_row = 0
+        return self._server
+
+    def fork(self, check: Check | None) -> Child:
+        """Fork a child that has a check's inputs and expected output in its memory.
+
+        Raises:
+            ServerDied: The server is gone; `replace` it.
+            EngineError: There was none, and none can be started.
+        """
+        server = self.server
+        if check is not self._loaded:
+            server.load(b"" if check is None else dump_check(check))
+            self._loaded = check
+        return server.fork()
+
+    def replace(self, dead: ForkServer) -> None:
+        """Start another server in place of one that died, unless that has been done.
+
+        Raises:
+            EngineError: Servers died several times in a row, or a new one does not start.
+        """
+        if dead is not self._server:
+            return
+        self.restarts += 1
+        self._restarts_in_a_row += 1
+        dead.close()
+        if self._restarts_in_a_row > _MOST_RESTARTS_IN_A_ROW:
+            raise EngineError(
+                f"the fork server died {self._restarts_in_a_row} times in a row: is something "
+                "killing it, or is the machine out of memory?"
+            )
+        self._server = self._new_server()
+        self._loaded = None
+
+    def note_success(self) -> None:
+        """A program was measured: deaths before it do not count as in a row with later ones."""
+        self._restarts_in_a_row = 0
+
+    def close(self) -> None:
+        """End the server and its children."""
+        if self._server is not None:
+            self._server.close()
+            self._server = None

@@ -1,0 +1,121 @@
+"""A run's rounds as a journal keeps them, and a run rebuilt from such rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pytest_ansorbench.measure.outcomes import Measured
+from pytest_ansorbench.records import Trial
+from pytest_ansorbench.search.candidates import CandidateError, pack, unpack
+from pytest_ansorbench.search.run_state import RunState
+from pytest_ansorbench.storage.entries import RoundEntry, SearchState
+
+if TYPE_CHECKING:
+    from tvm.s_tir.meta_schedule.search_strategy import MeasureCandidate
+
+
+class ResumeError(ValueError):
+    """A journal that a run cannot go on from."""
+
+
+def last_round(state: RunState, *, label: str, strategy: str) -> RoundEntry:
+    """The last round of a run, with all it takes to go on from there.
+
+    Args:
+        state: The run, at least one round old.
+        label: What the journal calls the case.
+        strategy: Name of the run's strategy.
+    """
+    last = state.rounds[-1]
+    task = state.tasks[last.task]
+    text, position = state.random_state.dump()
+    return RoundEntry(
+        label=label,
+        seed=state.seed,
+        strategy=strategy,
+        sketches=task.sketches.fingerprints,
+        round=last,
+        trials=tuple(trial for trial in state.trials if trial.round == last.index),
+        stopped=task.stopped,
+        state=SearchState(pack(state.candidates), text, position, task.rng_state),
+    )
+
+
+def restore(state: RunState, entries: Sequence[RoundEntry]) -> None:
+    """Bring a new run to where an earlier one was.
+
+    The run then has the database, cost model, measured set, policies and random states of NumPy
+    that the earlier one had. TVM's own random state cannot be read; it goes on from a number
+    that the seed and the number of rounds decide.
+
+    Args:
+        state: A run that has just begun.
+        entries: The earlier one's rounds, at least one, in order.
+
+    Raises:
+        ResumeError: The rounds are not of this run's tasks.
+    """
+    for entry in entries:
+        if entry.sketches != state.tasks[entry.round.task].sketches.fingerprints:
+            raise ResumeError("its design space is another one than in the journal")
+    last = entries[-1].state
+    try:
+        batches = [
+            unpack(entry.state.candidates, state.tasks[entry.round.task].task.mod)
+            for entry in entries
+        ]
+        state.random_state.load(last.numpy_state, last.numpy_position)
+        _set_generators(state, entries)
+    except (CandidateError, ValueError, KeyError, TypeError) as error:
+        raise ResumeError(f"a round cannot be rebuilt: {error}") from None
+    with state.random_state.installed():
+        _recall(state, entries, batches)
+        for entry, batch in zip(entries, batches, strict=True):
+            _relive(state, entry, batch)
+    # Learning anew may have drawn numbers that were drawn before.
+    state.random_state.load(last.numpy_state, last.numpy_position)
+    _set_generators(state, entries)
+
+
+def _set_generators(state: RunState, entries: Sequence[RoundEntry]) -> None:
+    for entry in entries:
+        state.tasks[entry.round.task].rng_state = entry.state.rng
+
+
+def _recall(
+    state: RunState,
+    entries: Sequence[RoundEntry],
+    batches: Sequence[Sequence[MeasureCandidate]],
+) -> None:
+    """Tell each task's proposer what it had proposed."""
+    for index, task in enumerate(state.tasks):
+        proposed = [
+            candidate
+            for entry, batch in zip(entries, batches, strict=True)
+            if entry.round.task == index
+            for candidate in batch
+        ]
+        task.recall(proposed)
+
+
+def _relive(state: RunState, entry: RoundEntry, batch: Sequence[MeasureCandidate]) -> None:
+    """Go through a round of the journal once more, with the outcomes that it had."""
+    task = state.tasks[entry.round.task]
+    if len(batch) != len(entry.trials):
+        raise ResumeError(
+            f"round {entry.round.index} has {len(batch)} candidates, expected one for "
+            f"each of its {len(entry.trials)} trials"
+        )
+    for candidate, trial in zip(batch, entry.trials, strict=True):
+        state.trials.append(trial)
+        task.keep(trial, candidate)
+    task.learn(batch, [_outcome(trial) for trial in entry.trials], entry.trials)
+    task.finish_round(len(batch))
+    task.stopped = entry.stopped
+    state.rounds.append(entry.round)
+
+
+def _outcome(trial: Trial) -> Measured:
+    """What the engine said of a trial that is on record."""
+    return Measured(trial.status, trial.latencies_s, trial.error)

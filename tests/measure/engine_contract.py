@@ -1,0 +1,189 @@
+"""What every engine has to do: a test suite to be inherited.
+
+    @pytest.fixture(scope="module")
+    def engine():
+        with MyEngine(...) as started:
+            yield started
+
+    class TestMyEngine(EngineContract): ...
+
+Faults that only some engines survive, such as a kernel that crashes, are in those engines' own
+tests. Kernels are those of `tests.faults`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+from pytest_ansorbench.measure.engine import UntunedError
+from pytest_ansorbench.measure.outcomes import Built
+from pytest_ansorbench.measure.policy import FixedMeasurement
+from pytest_ansorbench.measure.program import Program
+from pytest_ansorbench.measure.untuned import network_check
+from pytest_ansorbench.storage import fingerprint
+from pytest_ansorbench.workloads import Mlp
+from tests.faults import Doubling, kernel
+
+QUICK = FixedMeasurement(number=1, repeat=3, min_repeat_ms=1)
+NEVER_BEATEN_S = 1e-12
+MLP = Mlp(features=24, hidden=(16, 16), classes=5)
+
+
+class Recording:
+    """A measurement policy that notes what it was asked."""
+
+    def __init__(self):
+        self.asked = []
+
+    def measure(self, kernel, best_s):
+        self.asked.append(best_s)
+        first_s = kernel.first_call()
+        samples = kernel.time(3, 4)
+        assert first_s > 0
+        assert len(samples) == 4
+        return samples
+
+
+class Idle:
+    """A measurement policy that measures nothing."""
+
+    def measure(self, kernel, best_s):
+        return ()
+
+    def __repr__(self):
+        return "Idle()"
+
+
+class EngineContract:
+    """Inherit it beside a fixture `engine` that is started."""
+
+    @pytest.fixture
+    def check(self):
+        return Doubling().check()
+
+    @staticmethod
+    def measured(engine, kinds, check, best_s=None, policy=QUICK):
+        built = engine.build([kernel(kind) for kind in kinds], check)
+        return [engine.run(program, policy, best_s=best_s) for program in built]
+
+    def test_it_says_what_it_measures_for_and_on(self, engine):
+        assert int(engine.target.attrs["num-cores"]) >= 1
+        assert engine.capacity >= 1
+        assert engine.restarts >= 0
+        described = engine.machine
+        assert json.loads(json.dumps(described, allow_nan=False)) == described
+        assert described["target"] == str(engine.target)
+        assert fingerprint(engine.machine) == fingerprint(described)
+
+    def test_it_looks_at_its_machine(self, engine):
+        seen = engine.observe()
+        assert seen.busy_cores >= 0
+        assert seen.stolen_cores >= 0
+
+    def test_starting_twice_is_starting_once(self, engine, check):
+        [built] = engine.build([kernel("fine")], check)
+        engine.start()
+        assert engine.run(built, QUICK).status == "ok"
+
+    def test_closed_it_can_be_started_again(self, engine, check):
+        engine.close()
+        engine.close()
+        engine.start()
+        assert self.measured(engine, ["fine"], check)[0].status == "ok"
+
+    def test_outcomes_are_in_order(self, engine, check):
+        built = engine.build([kernel(kind) for kind in ("fine", "unbuildable", "fine")], check)
+        assert [program.status for program in built] == ["ok", "build-error", "ok"]
+        assert [bool(program.error) for program in built] == [False, True, False]
+        assert all(program.build_s > 0 for program in built)
+        outcomes = [engine.run(program, QUICK) for program in built]
+        assert [outcome.status for outcome in outcomes] == ["ok", "build-error", "ok"]
+        assert outcomes[1].error == built[1].error
+        assert outcomes[1].latencies_s == ()
+        assert outcomes[1].run_s == 0
+
+    def test_nothing_is_built_of_nothing(self, engine, check):
+        assert engine.build([], check) == []
+        assert engine.measure_side_by_side([], check, samples=1) == []
+
+    def test_a_program_gets_as_many_samples_as_its_policy_takes(self, engine, check):
+        [outcome] = self.measured(engine, ["fine"], check)
+        assert outcome.status == "ok"
+        assert len(outcome.latencies_s) == QUICK.repeat
+        assert all(latency_s > 0 for latency_s in outcome.latencies_s)
+        assert outcome.build_s > 0
+        assert outcome.run_s > 0
+        assert outcome.peak_memory_mb >= 0
+
+    def test_any_policy_measures_and_is_told_the_best_so_far(self, engine, check):
+        policy = Recording()
+        [first] = self.measured(engine, ["fine"], check, policy=policy)
+        [second] = self.measured(engine, ["fine"], check, best_s=0.5, policy=policy)
+        assert policy.asked == [None, 0.5]
+        assert len(first.latencies_s) == len(second.latencies_s) == 4
+
+    def test_a_policy_that_takes_no_sample_is_named(self, engine, check):
+        [built] = engine.build([kernel("fine")], check)
+        with pytest.raises(ValueError, match=r"bad measurement policy Idle\(\)"):
+            engine.run(built, Idle())
+        engine.discard(built)
+
+    def test_a_wrong_output_is_a_failed_trial(self, engine, check):
+        [outcome] = self.measured(engine, ["wrong"], check)
+        assert outcome.status == "wrong-result"
+        assert "64 of 64 elements differ" in outcome.error
+        assert outcome.latencies_s == ()
+
+    def test_without_a_check_nothing_is_wrong(self, engine):
+        assert self.measured(engine, ["wrong"], None)[0].status == "ok"
+
+    def test_a_would_be_winner_is_checked(self, engine, check):
+        [winner] = self.measured(engine, ["wrong"], check, best_s=1.0)
+        assert winner.status == "wrong-result"
+
+    def test_the_check_is_that_of_the_build(self, engine, check):
+        other = dataclasses.replace(check, expected=check.expected * 2)
+        statuses = [
+            self.measured(engine, ["fine"], each)[0].status for each in (check, other, check)
+        ]
+        assert statuses == ["ok", "wrong-result", "ok"]
+
+    def test_what_is_discarded_can_be_discarded_again(self, engine, check):
+        fine, broken = engine.build([kernel("fine"), kernel("unbuildable")], check)
+        for built in (fine, fine, broken, Built("build-error", 0.1, "planted")):
+            engine.discard(built)
+        assert self.measured(engine, ["fine"], check)[0].status == "ok"
+
+    def test_side_by_side_each_has_its_place(self, engine, check):
+        kinds = ("fine", "wrong", "unbuildable", "fine")
+        programs = [kernel(kind) for kind in kinds]
+        outcomes = engine.measure_side_by_side(programs, check, samples=2)
+        statuses = [outcome.status for outcome in outcomes]
+        assert statuses == ["ok", "wrong-result", "build-error", "ok"]
+        assert [len(outcome.latencies_s) for outcome in outcomes] == [2, 0, 0, 2]
+
+    def test_the_output_of_a_program_is_what_it_computes(self, engine, check):
+        np.testing.assert_allclose(engine.output(kernel("fine"), check), check.expected, rtol=1e-6)
+        np.testing.assert_allclose(
+            engine.output(kernel("wrong"), check), 1.5 * check.expected, rtol=1e-6
+        )
+
+    def test_a_program_without_an_output_says_why(self, engine, check):
+        with pytest.raises(UntunedError, match="build-error"):
+            engine.output(kernel("unbuildable"), check)
+
+    def test_a_network_goes_the_same_way(self, engine):
+        network = Program.network(MLP.program())
+        check = network_check(engine, MLP, MLP.program())
+        wrong = dataclasses.replace(check, expected=1.1 * check.expected)
+        fine, again = engine.measure_side_by_side([network, network], check, samples=2)
+        assert (fine.status, len(fine.latencies_s)) == (again.status, 2) == ("ok", 2)
+        [built] = engine.build([network], check)
+        assert engine.run(built, QUICK).status == "ok"
+        [off] = engine.measure_side_by_side([network], wrong, samples=1)
+        assert off.status == "wrong-result"
+        assert "differ from the reference" in off.error

@@ -1,0 +1,238 @@
+"""The engine on this machine: what a program may do to it, and what that costs: this one trial."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from pytest_ansorbench.environment import resolve_target
+from pytest_ansorbench.measure.local_engine import LocalEngine
+from pytest_ansorbench.measure.policy import FixedMeasurement
+from pytest_ansorbench.measure.settings import EngineSettings
+from tests.faults import Doubling, kernel
+from tests.measure.engine_contract import EngineContract
+
+QUICK = FixedMeasurement(number=1, repeat=3, min_repeat_ms=1)
+NEVER_BEATEN_S = 1e-12
+
+
+@pytest.fixture(scope="module")
+def task():
+    return Doubling().tasks()[0]
+
+
+class TestContract(EngineContract):
+    """What every engine has to do."""
+
+
+def measure(engine, kinds, check, best_s=None):
+    built = engine.build([kernel(kind) for kind in kinds], check)
+    return [engine.run(program, QUICK, best_s=best_s) for program in built]
+
+
+def server(engine):
+    return psutil.Process(engine.server_pid)
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "reason"),
+    [
+        ("unbuildable", "build-error", "not implemented"),
+        ("endless-build", "build-timeout", "3 s"),
+        ("crash", "run-error", "SIGABRT"),
+        ("trash", "run-error", "worker died of SIG"),
+        ("overrun", "wrong-result", "outside of its output"),
+        ("greedy", "run-error", "bad_alloc"),
+        ("hang", "run-timeout", "3 s"),
+        ("wrong", "wrong-result", "64 of 64 elements differ"),
+    ],
+)
+def test_a_faulty_kernel_fails_alone(engine, task, kind, status, reason):
+    restarts, pid = engine.restarts, engine.server_pid
+    before, faulty, after = measure(engine, ["fine", kind, "fine"], task.check)
+    assert (before.status, after.status) == ("ok", "ok")
+    assert faulty.status == status
+    assert reason in faulty.error
+    assert faulty.latencies_s == ()
+    assert (engine.restarts, engine.server_pid) == (restarts, pid)
+
+
+def test_candidates_that_stall_together_cost_one_patience(engine, task):
+    kinds = ["endless-build", "endless-build", "fine"]
+    started = time.monotonic()
+    statuses = [outcome.status for outcome in measure(engine, kinds, task.check)]
+    assert statuses == ["build-timeout", "build-timeout", "ok"]
+    assert time.monotonic() - started < 3 + 2
+
+
+def test_a_compilation_that_devours_memory_is_an_error_before_it_is_a_timeout(task):
+    settings = EngineSettings(memory_limit_mb=200, build_timeout_s=60)
+    with LocalEngine(resolve_target(None), settings) as engine:
+        devouring, fine = measure(engine, ["endless-build", "fine"], task.check)
+        assert devouring.status == "build-error"
+        assert devouring.error
+        assert fine.status == "ok"
+
+
+def test_by_default_only_a_would_be_winner_is_checked(engine, task):
+    [loser] = measure(engine, ["wrong"], task.check, best_s=NEVER_BEATEN_S)
+    [winner] = measure(engine, ["wrong"], task.check, best_s=1.0)
+    assert (loser.status, winner.status) == ("ok", "wrong-result")
+
+
+def test_on_request_every_candidate_is_checked(task):
+    with LocalEngine(resolve_target(None), EngineSettings(check="all")) as engine:
+        [loser] = measure(engine, ["wrong"], task.check, best_s=NEVER_BEATEN_S)
+    assert loser.status == "wrong-result"
+
+
+def test_processes_end_with_their_trial(engine, task):
+    built = engine.build([kernel("fine"), kernel("fine")], task.check)
+    assert len(server(engine).children()) == 2
+    engine.run(built[0], QUICK)
+    assert len(server(engine).children()) == 1
+    engine.discard(built[1])
+    assert not server(engine).children()
+
+
+def test_the_server_keeps_to_one_thread(engine, task):
+    measure(engine, ["fine"], task.check)
+    assert server(engine).num_threads() == 1
+
+
+def test_a_candidate_killed_from_outside_fails_alone(engine, task):
+    built = engine.build([kernel("fine")] * 3, task.check)
+    os.kill(built[1].handle.child.pid, signal.SIGKILL)
+    outcomes = [engine.run(program, QUICK) for program in built]
+    assert [outcome.status for outcome in outcomes] == ["ok", "run-error", "ok"]
+    assert "SIGKILL" in outcomes[1].error
+
+
+@pytest.mark.parametrize("moment", ["before the build", "before the run"])
+def test_a_server_killed_from_outside_costs_no_candidate(engine, task, moment):
+    restarts = engine.restarts
+    if moment == "before the build":
+        server(engine).kill()
+    built = engine.build([kernel(kind) for kind in ("fine", "wrong", "fine")], task.check)
+    if moment == "before the run":
+        server(engine).kill()
+    statuses = [engine.run(program, QUICK).status for program in built]
+    assert statuses == ["ok", "wrong-result", "ok"]
+    assert engine.restarts == restarts + 1
+    assert len(server(engine).children()) == 0
+
+
+def test_side_by_side_a_crash_costs_its_own_place(engine, task):
+    programs = [kernel(kind) for kind in ("fine", "crash", "fine")]
+    outcomes = engine.measure_side_by_side(programs, task.check, samples=2)
+    assert [outcome.status for outcome in outcomes] == ["ok", "run-error", "ok"]
+    assert not server(engine).children()
+
+
+def test_a_server_killed_side_by_side_costs_no_sample(engine, task, monkeypatch):
+    from pytest_ansorbench.measure import side_by_side
+
+    kills = [server(engine)]
+    monkeypatch.setattr(side_by_side.time, "sleep", lambda s: kills and kills.pop().kill())
+    [outcome] = engine.measure_side_by_side([kernel("fine")], task.check, samples=2)
+    assert (outcome.status, len(outcome.latencies_s)) == ("ok", 2)
+
+
+def test_kernels_can_be_pinned_and_find_cold_caches(task):
+    cores = tuple(sorted(os.sched_getaffinity(0))[:2])
+    settings = EngineSettings(cores=cores, flush_cache_mb=8)
+    with LocalEngine(resolve_target(None), settings) as engine:
+        assert set(server(engine).cpu_affinity()) == set(cores)
+        [outcome] = measure(engine, ["fine"], task.check)
+    assert outcome.status == "ok"
+    # A copy of 8 MB precedes each call, and is not part of it.
+    assert outcome.run_s > 100 * outcome.latencies_s[0]
+
+
+def test_closing_ends_all_processes(task):
+    with LocalEngine(resolve_target(None)) as engine:
+        built = engine.build([kernel("fine")], task.check)
+        pids = [engine.server_pid, built[0].handle.child.pid]
+        assert all(psutil.pid_exists(pid) for pid in pids)
+    gone(pids)
+
+
+@pytest.mark.parametrize("victim", ["parent", "server"])
+def test_a_kernel_that_hangs_does_not_outlive_parent_or_server(victim):
+    script = """
+        import threading
+        from pytest_ansorbench.environment import resolve_target
+        from pytest_ansorbench.measure.local_engine import LocalEngine
+        from pytest_ansorbench.measure.policy import FixedMeasurement
+        from tests.faults import Doubling, kernel
+        task = Doubling().tasks()[0]
+        engine = LocalEngine(resolve_target(None))
+        engine.start()
+        [built] = engine.build([kernel("hang")], task.check)
+        print(engine.server_pid, built.handle.child.pid, flush=True)
+        engine.run(built, FixedMeasurement())
+        """
+    with subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        cwd=Path(__file__).parents[2],
+    ) as parent:
+        pids = [int(pid) for pid in parent.stdout.readline().split()]
+        time.sleep(0.5)  # the kernel sleeps by now
+        os.kill(parent.pid if victim == "parent" else pids[0], signal.SIGKILL)
+        gone(pids)
+        parent.kill()
+
+
+def test_where_no_file_can_be_written_a_search_finishes_all_the_same():
+    script = """
+        import resource
+        from pytest_ansorbench.environment import resolve_target
+        from pytest_ansorbench.measure.local_engine import LocalEngine
+        from pytest_ansorbench.measure.intrinsics import register_intrinsics
+        from pytest_ansorbench.search import Search
+        from tests.faults import Doubling
+        from tests.proposers import scripted
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # as on a full disk
+        target = resolve_target(None)
+        register_intrinsics(target)
+        strategy = scripted(("fine", "crash"), ("fine",))
+        with LocalEngine(target) as engine:
+            search = Search(
+                Doubling(), Doubling().tasks(), strategy, engine,
+                seed=0, budget_trials=3, round_trials=2,
+            )
+            while not search.finished:
+                search.step()
+            print(*(trial.status for trial in search.trials))
+        """
+    completed = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, "TMPDIR": "/nonexistent"},
+    )
+    assert completed.stdout.split() == ["ok", "run-error", "ok"], completed.stderr
+
+
+def gone(pids):
+    """Wait until processes have ended; a zombie, whose parent is still to look, has."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        alive = [pid for pid in pids if psutil.pid_exists(pid)]
+        if all(psutil.Process(pid).status() == psutil.STATUS_ZOMBIE for pid in alive):
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"still alive: {alive}")
