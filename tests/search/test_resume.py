@@ -22,6 +22,7 @@ from pytest_ansorbench.workloads import BatchMatmul
 from tests.faults import Doubling
 from tests.proposers import scripted
 from tests.search.rounds import stepped
+from tests.watching import Watched
 
 MATMUL = BatchMatmul(batch=1, m=16, n=16, k=16)
 
@@ -49,33 +50,32 @@ STRATEGIES = {
 
 @pytest.mark.parametrize("name", ["default", "etc"])
 def test_cost_model_measured_set_and_policies_are_rebuilt(engine, name):
-    strategy = STRATEGIES[name]
+    watched = Watched(STRATEGIES[name].proposer)
+    strategy = dataclasses.replace(STRATEGIES[name], proposer=watched)
     first = search(MATMUL, strategy, engine, trials=24, round_trials=6)
     entries = stepped(first, 3)
     again = search(MATMUL, strategy, engine, trials=24, round_trials=6, resumed=entries)
-    assert again.record() == first.record()
+    assert list(again.rounds) == list(first.rounds)
+    assert list(again.trials) == list(first.trials)
     assert again.best_gflops == first.best_gflops
     assert again.search_s == pytest.approx(first.search_s)
-    if name != "default":
-        choosers = [each.tasks[0]._proposer._sketch_chooser for each in (first, again)]
-        assert choosers[1].decisions() == choosers[0].decisions()
+    one, other = (proposer.decisions() for proposer in watched.proposers)
+    of_sketches = STRATEGIES["etc"].proposer.sketches.start(1).decisions() if one else {}
+    assert {key: other[key] for key in of_sketches} == {key: one[key] for key in of_sketches}
     # The same questions have the same answers: the cost model is the same.
     mod = again.tasks[0].task.mod
     asked = [c for entry in entries for c in unpack(entry.state.candidates, mod)]
-    answers = [
-        each.tasks[0]._shared.cost_model.predict(each.tasks[0]._context, asked)
-        for each in (first, again)
-    ]
+    answers = [setup.cost_model.predict(setup.context, asked) for setup in watched.setups]
     np.testing.assert_array_equal(*answers)
     assert len(set(answers[0])) > 1
     # Nothing is measured twice, though the best so far are the likeliest to be proposed.
     from tvm_ffi import structural_hash
 
-    known = {structural_hash(each.sch.mod) for each in asked}
+    known = {structural_hash(candidate.sch.mod) for candidate in asked}
     [entry] = stepped(again, 1)
     fresh = unpack(entry.state.candidates, mod)
     assert len(fresh) == 6
-    assert not known & {structural_hash(each.sch.mod) for each in fresh}
+    assert not known & {structural_hash(candidate.sch.mod) for candidate in fresh}
     assert again.finished
 
 
@@ -94,12 +94,13 @@ def test_without_a_journal_measured_programs_would_be_proposed_again(engine):
     again = search(MATMUL, strategy, engine, trials=48, round_trials=16, resumed=entries)
     mod = again.tasks[0].task.mod
     known = {
-        structural_hash(each.sch.mod)
+        structural_hash(candidate.sch.mod)
         for entry in entries
-        for each in unpack(entry.state.candidates, mod)
+        for candidate in unpack(entry.state.candidates, mod)
     }
     [entry] = stepped(again, 1)
-    proposed = {structural_hash(each.sch.mod) for each in unpack(entry.state.candidates, mod)}
+    fresh = unpack(entry.state.candidates, mod)
+    proposed = {structural_hash(candidate.sch.mod) for candidate in fresh}
     assert known & proposed
 
 
@@ -107,8 +108,9 @@ def test_random_numbers_go_on_where_they_were(engine):
     first = search(MATMUL, STRATEGIES["etc"], engine, trials=8, round_trials=4)
     entries = stepped(first, 1)
     again = search(MATMUL, STRATEGIES["etc"], engine, trials=8, round_trials=4, resumed=entries)
-    assert again._random_state.dump() == first._random_state.dump()
-    assert again.tasks[0]._rng.bit_generator.state == first.tasks[0]._rng.bit_generator.state
+    one, other = (made.last_round("label").state for made in (first, again))
+    assert (other.numpy_state, other.numpy_position) == (one.numpy_state, one.numpy_position)
+    assert other.rng == one.rng
 
 
 def test_programs_without_a_trace_are_rebuilt_too(engine):
@@ -116,7 +118,8 @@ def test_programs_without_a_trace_are_rebuilt_too(engine):
     first = search(Doubling(), strategy, engine, trials=5, round_trials=2)
     entries = stepped(first, 2)
     again = search(Doubling(), strategy, engine, trials=5, round_trials=2, resumed=entries)
-    assert again.record() == first.record()
+    assert list(again.rounds) == list(first.rounds)
+    assert list(again.trials) == list(first.trials)
     assert again.tasks[0].best is not None
 
 
@@ -126,14 +129,14 @@ def test_a_run_that_had_stopped_stays_stopped(engine):
     entries = stepped(first, 2)
     again = search(Doubling(), strategy, engine, trials=5, round_trials=1, resumed=entries)
     assert again.finished
-    assert again.record().stopped == "the strategy proposes nothing more"
+    assert again.tasks[0].stopped == "the strategy proposes nothing more"
 
 
 def test_candidates_are_packed_small_and_rebuilt_equal(engine):
     from tvm_ffi import structural_equal
 
     first = search(MATMUL, Registry().get("random"), engine, trials=16, round_trials=16)
-    candidates = list(first.tasks[0]._proposer.propose(16))
+    candidates = first.tasks[0].propose(16)
     text = pack(candidates)
     assert len(text) < 1000 * len(candidates)
     for before, after in zip(candidates, unpack(text, first.tasks[0].task.mod), strict=True):

@@ -17,7 +17,8 @@ from pytest_ansorbench.strategies import (
     XGBoostModel,
 )
 from pytest_ansorbench.workloads import Mlp
-from tests.search.rounds import stepped
+from tests.search.rounds import finished, run_of, stepped
+from tests.watching import Watched
 
 CASE = Mlp(features=32, hidden=(16, 16), classes=8)  # its two 16-wide layers differ in input
 RANDOM = Registry().get("random")
@@ -37,43 +38,38 @@ def search(engine, strategy=RANDOM, *, trials=12, round_trials=2, **options):
 
 
 def test_every_task_has_a_round_before_any_has_two(engine):
-    each = search(engine)
-    tasks = len(each.tasks)
-    stepped(each, tasks)
-    assert [entry.task for entry in each.record().rounds] == list(range(tasks))
-    assert each.estimated_s is not None
+    made = search(engine)
+    tasks = len(made.tasks)
+    stepped(made, tasks)
+    assert [one.task for one in made.rounds] == list(range(tasks))
+    assert made.estimated_s is not None
 
 
 def test_the_budget_is_that_of_all_tasks_together(engine):
-    each = search(engine, trials=9, round_trials=2)
-    while not each.finished:
-        each.step()
-    run = each.record()
+    made = search(engine, trials=9, round_trials=2)
+    run = run_of(CASE, made, finished(made))
     assert len(run.trials) == 9
     assert run.stopped == ""
-    assert sum(task.trials_done for task in each.tasks) == 9
+    assert sum(task.trials_done for task in made.tasks) == 9
 
 
 def test_a_record_says_which_trial_is_of_which_task(engine):
-    each = search(engine, trials=8, scheduler=RoundRobin())
-    while not each.finished:
-        each.step()
-    run = each.record()
+    made = search(engine, trials=8, scheduler=RoundRobin())
+    run = run_of(CASE, made, finished(made))
     assert [task.name for task in run.tasks] == [t.name for t in CASE.tasks()]
-    for task, best in zip(each.tasks, run.best_trials, strict=True):
+    for task, best in zip(made.tasks, run.best_trials, strict=True):
         assert task.best.index == best.index
         assert run.tasks[run.task_of(best)].name == task.task.name
-    assert run.estimated_s == pytest.approx(each.estimated_s)
-    assert each.best_gflops == pytest.approx(CASE.flops / run.estimated_s / 1e9)
+    assert run.estimated_s == pytest.approx(made.estimated_s)
+    assert made.best_gflops == pytest.approx(CASE.flops / run.estimated_s / 1e9)
 
 
 def test_the_trajectory_is_that_of_the_estimate(engine):
-    each = search(engine, trials=12)
     estimates = []
-    each._on_trial = lambda at: estimates.append(at.estimated_s or math.inf)
-    while not each.finished:
-        each.step()
-    trajectory = Trajectory.of(each.record())
+    made = search(
+        engine, trials=12, on_trial=lambda at: estimates.append(at.estimated_s or math.inf)
+    )
+    trajectory = Trajectory.of(run_of(CASE, made, finished(made)))
     assert trajectory.best_s == pytest.approx(min(estimates))
     improvements = sorted({x for x in estimates if x < math.inf}, reverse=True)
     assert trajectory.latency_s.tolist() == pytest.approx(improvements)
@@ -85,32 +81,33 @@ def test_the_trajectory_is_that_of_the_estimate(engine):
 
 def test_tasks_share_the_cost_model_and_keep_their_own_policies(engine):
     small = {"population": 32, "min_unmeasured": 4, "generations": 1}
-    strategy = Strategy(
-        "shared",
-        proposer=Evolution(ExploreThenCommit(0, 1), **small),
-        cost_model=XGBoostModel(warmup_samples=4),
-    )
-    each = search(engine, strategy, trials=12)
-    stepped(each, 4)
-    models = {id(task._shared.cost_model) for task in each.tasks}
-    assert len(models) == 1
-    assert each.tasks[0]._shared.cost_model.data_size == each.trials_done
-    choosers = [task._proposer._sketch_chooser for task in each.tasks]
-    assert len(set(map(id, choosers))) == len(choosers)
+    watched = Watched(Evolution(ExploreThenCommit(0, 1), **small))
+    strategy = Strategy("shared", proposer=watched, cost_model=XGBoostModel(warmup_samples=4))
+    made = search(engine, strategy, trials=12)
+    stepped(made, 4)
+    setups = watched.setups
+    assert len(setups) == len(made.tasks)
+    assert len({id(setup.cost_model) for setup in setups}) == 1
+    assert setups[0].cost_model.data_size == len(made.trials)
+    assert len({id(setup.context) for setup in setups}) == len(setups)
+    # A task's policy has seen that task's rounds alone.
+    phases = {one.task: one.decisions["phase"] for one in made.rounds}
+    assert set(phases.values()) == {"explore"}
 
 
 def test_a_search_goes_on_from_a_journal(engine):
     first = search(engine, trials=16)
     entries = stepped(first, 6)
     again = search(engine, trials=16, resumed=entries)
-    assert again.record() == first.record()
+    assert list(again.rounds) == list(first.rounds)
+    assert list(again.trials) == list(first.trials)
     assert again.estimated_s == pytest.approx(first.estimated_s)
     for one, other in zip(first.tasks, again.tasks, strict=True):
         assert other.best_s == one.best_s
         assert other.rng_state == one.rng_state
     first.step()
     again.step()
-    assert first.record().rounds[-1].task == again.record().rounds[-1].task
+    assert first.rounds[-1].task == again.rounds[-1].task
 
 
 def test_rounds_of_another_task_are_refused(engine):
