@@ -1,0 +1,68 @@
+"""Cases, strategies and plans that a repeat takes a tenth of a second for."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from pytest_ansorbench.bench import FixedRepeats, Plan, RunPlan, Session
+from pytest_ansorbench.bench.prepared import PreparedCase
+from pytest_ansorbench.budget import Budget, Trials
+from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.gate import Limits
+from tests.fast_engine import FastEngine
+from tests.faults import Doubling
+from tests.proposers import scripted
+
+FINE = ("fine", "fine")
+ONE = scripted(FINE, FINE, name="one")
+TWO = scripted(FINE, FINE, name="two")
+RUNS = RunPlan(
+    budget=Budget(Trials(4), 2), order="interleaved", scheduler="gradient", final_samples=3
+)
+PLAN = Plan(runs=RUNS, repeats=FixedRepeats(0, 2), criteria=Criteria(), limits=Limits())
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Another(Doubling):
+    """The same under another name."""
+
+    id = "another"
+
+
+@pytest.fixture(scope="session")
+def prepared():
+    """An operator, ready to be run."""
+    return PreparedCase(Doubling(), Doubling().tasks())
+
+
+@pytest.fixture
+def engine(target):
+    with FastEngine(target) as started:
+        yield started
+
+
+@pytest.fixture
+def make_session(target, tmp_path):
+    """Makes sessions on a fast engine, all in one storage folder."""
+    made = []
+
+    def make(engine=None, **changes):
+        engine = engine or FastEngine(target)
+        session = Session(
+            **{
+                "new_engine": lambda: engine,
+                "conditions": {"check": "winners"},
+                "root": tmp_path,
+                "storage": tmp_path / "storage",
+                "settings": {"trials": 4},
+                **changes,
+            }
+        )
+        made.append(session)
+        return session
+
+    yield make
+    for session in made:
+        session.close()

@@ -1,0 +1,127 @@
+"""From a journal's lines to runs."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from pytest_ansorbench.bench import case_histories
+from pytest_ansorbench.bench.repeat import run_repeat
+from pytest_ansorbench.records import TaskRecord
+from pytest_ansorbench.storage import Past, StorageError, fingerprint
+from pytest_ansorbench.storage.entries import CaseEntry, EndEntry, SessionEntry
+from tests.bench.conftest import FINE, ONE, RUNS, TWO
+from tests.fast_engine import FastEngine
+from tests.proposers import scripted
+
+SESSION = SessionEntry(3, "2024-01-02T03:04:05+00:00", {}, {}, {})
+
+
+def past_of(tmp_path, entries):
+    return Past(tmp_path / "0001.jsonl", SESSION, tuple(entries), 0, 0)
+
+
+def begun(prepared, strategies=(ONE, TWO)):
+    case = prepared.case
+    return CaseEntry(
+        label="case",
+        case=case.id,
+        version="1",
+        strategies=tuple(strategy.name for strategy in strategies),
+        control=None,
+        flops=case.flops,
+        tasks=tuple(TaskRecord(t.name, t.weight, t.flops, ()) for t in prepared.tasks),
+        conditions=RUNS.conditions(1),
+    )
+
+
+@pytest.fixture
+def lines(prepared, engine):
+    """A case with one repeat of two arms."""
+    return [
+        begun(prepared),
+        *run_repeat(prepared, 3, [ONE, TWO], RUNS, engine, label="case"),
+    ]
+
+
+def test_a_complete_repeat_is_assembled_to_runs(lines, prepared, engine, tmp_path):
+    [history] = case_histories(past_of(tmp_path, [*lines, EndEntry(1)])).values()
+    assert history.complete(3)
+    one, two = history.runs(3)
+    assert (one.strategy, two.strategy) == ("one", "two")
+    assert (one.case, one.seed, one.flops) == (prepared.case.id, 3, prepared.case.flops)
+    assert (one.budget_trials, one.round_trials) == (4, 2)
+    assert [trial.index for trial in one.trials] == [0, 1, 2, 3]
+    assert [r.index for r in one.rounds] == [1, 2]
+    assert one.stopped == ""
+    assert one.final == lines[-1].finals[0]
+    assert one.machine == two.machine == fingerprint(engine.machine)
+    assert history.machines == {one.machine: engine.machine}
+    [task] = one.tasks
+    assert task.sketches == lines[2].sketches
+
+
+def test_repeats_may_be_of_different_machines(lines, prepared, target, tmp_path):
+    with FastEngine(target, cpu="another") as elsewhere:
+        lines += run_repeat(prepared, 4, [ONE, TWO], RUNS, elsewhere, label="case")
+    [history] = case_histories(past_of(tmp_path, lines)).values()
+    assert sorted(machine["cpu"] for machine in history.machines.values()) == [
+        "another",
+        "made up",
+    ]
+    assert {run.machine for run in history.runs(4)} == {fingerprint(elsewhere.machine)}
+
+
+def test_a_repeat_without_its_end_is_not_complete(lines, tmp_path):
+    [history] = case_histories(past_of(tmp_path, lines[:-1])).values()
+    assert not history.complete(3)
+    assert history.repeats[3].trials == 8
+
+
+@pytest.mark.parametrize(
+    ("rounds", "stopped"),
+    [
+        ((FINE, None), "the strategy proposes nothing more"),
+        ((FINE, FINE, None), ""),  # the budget is spent before
+    ],
+)
+def test_a_run_that_ended_early_says_why(prepared, engine, tmp_path, rounds, stopped):
+    arm = scripted(*rounds, name="one")
+    entries = run_repeat(prepared, 0, [arm], RUNS, engine, label="case")
+    [history] = case_histories(past_of(tmp_path, [begun(prepared, [arm]), *entries])).values()
+    assert history.runs(0)[0].stopped == stopped
+
+
+def changed(line, **changes):
+    return lambda lines: [
+        dataclasses.replace(entry, **changes) if place == line else entry
+        for place, entry in enumerate(lines)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "what"),
+    [
+        (lambda lines: [SESSION, *lines], "line 2: a session begins a second time"),
+        (lambda lines: [*lines, lines[0]], "the case 'case' begins a second time"),
+        (lambda lines: lines[1:], "line 2: the case 'case' has not begun"),
+        (lambda lines: [*lines, lines[1]], "the repeat with seed 3 begins a second time"),
+        (lambda lines: [lines[0], *lines[2:]], "line 3: the repeat with seed 3 has not begun"),
+        (lambda lines: [*lines, lines[2]], "the repeat with seed 3 is over already"),
+        (lambda lines: [*lines[:2], lines[4], *lines[5:]], "expected round 1, got 2"),
+        (changed(0, conditions={"trials": 4}), "the case's budget is missing"),
+        (changed(2, strategy="three"), "the case has no strategy 'three'"),
+        (changed(-1 % 7, finals=()), "expected 2 winners, got 0"),
+    ],
+)
+def test_lines_that_do_not_follow_are_refused(lines, tmp_path, spoil, what):
+    assert len(lines) == 7
+    with pytest.raises(StorageError, match=f"bad journal .*{what}"):
+        case_histories(past_of(tmp_path, spoil(lines)))
+
+
+def test_a_round_of_no_task_is_refused(lines, tmp_path):
+    elsewhere = dataclasses.replace(lines[2].round, task=1)
+    with pytest.raises(StorageError, match="the case has no task 1"):
+        case_histories(past_of(tmp_path, changed(2, round=elsewhere)(lines)))

@@ -1,0 +1,153 @@
+"""One repeat of one case, as a function of plain values."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from pytest_ansorbench.bench.prepared import prepare
+from pytest_ansorbench.bench.repeat import run_repeat
+from pytest_ansorbench.budget import Budget, Trials
+from pytest_ansorbench.measure.engine import EngineError
+from pytest_ansorbench.search import ResumeError
+from pytest_ansorbench.storage.entries import FinalEntry, RepeatEntry, RoundEntry
+from pytest_ansorbench.strategies import Registry
+from pytest_ansorbench.workloads import Mlp
+from tests.bench.conftest import FINE, ONE, RUNS, TWO
+from tests.fast_engine import FastEngine
+from tests.proposers import scripted
+
+THREE = scripted(FINE, FINE, name="three")
+SEQUENTIAL = dataclasses.replace(RUNS, order="sequential")
+
+
+def repeat(prepared, engine, strategies=(ONE, TWO), plan=RUNS, seed=5, **options):
+    return list(run_repeat(prepared, seed, strategies, plan, engine, label="case", **options))
+
+
+def turns(entries):
+    """Strategy and number of each round, in order."""
+    return [(e.strategy, e.round.index) for e in entries if isinstance(e, RoundEntry)]
+
+
+def test_it_yields_its_beginning_its_rounds_and_its_end(prepared, engine):
+    begun, *rounds, ended = repeat(prepared, engine)
+    assert isinstance(begun, RepeatEntry)
+    assert begun.machine == engine.machine
+    assert all(isinstance(entry, RoundEntry) for entry in rounds)
+    assert isinstance(ended, FinalEntry)
+    assert {entry.seed for entry in (begun, *rounds, ended)} == {5}
+    assert {entry.label for entry in (begun, *rounds, ended)} == {"case"}
+    assert [len(entry.trials) for entry in rounds] == [2] * 4
+    assert [(final.status, len(final.latencies_s)) for final in ended.finals] == [("ok", 3)] * 2
+
+
+def test_arms_take_turns_and_each_leads_in_turn(prepared, engine):
+    strategies = (ONE, TWO, THREE)
+    assert turns(repeat(prepared, engine, strategies)) == [
+        *(("one", 1), ("two", 1), ("three", 1)),
+        *(("two", 2), ("three", 2), ("one", 2)),
+    ]
+    assert turns(repeat(prepared, engine, strategies, lead=2)) == [
+        *(("three", 1), ("one", 1), ("two", 1)),
+        *(("one", 2), ("two", 2), ("three", 2)),
+    ]
+
+
+def test_arms_may_run_one_after_the_other(prepared, engine):
+    entries = repeat(prepared, engine, plan=SEQUENTIAL, lead=1)
+    assert turns(entries) == [("two", 1), ("two", 2), ("one", 1), ("one", 2)]
+
+
+def test_what_lies_behind_is_not_done_again(prepared, engine):
+    _, *rounds, ended = repeat(prepared, engine)
+    behind = {"one": [rounds[0]], "two": [rounds[1]]}
+    rest = repeat(prepared, engine, rounds=behind)
+    assert turns(rest) == [("two", 2), ("one", 2)]
+    assert rest[-1].finals == ended.finals
+    all_rounds = {name: [e for e in rounds if e.strategy == name] for name in ("one", "two")}
+    [alone] = repeat(prepared, engine, rounds=all_rounds)
+    assert alone.finals == ended.finals
+
+
+def test_an_arm_that_is_a_round_ahead_waits(prepared, engine):
+    _, first, *_ = repeat(prepared, engine)
+    assert turns(repeat(prepared, engine, rounds={"one": [first]})) == [
+        *(("two", 1), ("two", 2), ("one", 2)),
+    ]
+
+
+def test_rounds_of_another_case_are_refused(prepared, engine):
+    _, first, *_ = repeat(prepared, engine)
+    other = dataclasses.replace(first, sketches=("other",))
+    with pytest.raises(ResumeError, match="design space"):
+        repeat(prepared, engine, rounds={"one": [other]})
+
+
+def test_a_round_is_yielded_before_the_next_begins(prepared, engine):
+    heard = []
+    entries = run_repeat(
+        prepared, 0, [ONE], RUNS, engine, label="case",
+        on_trial=lambda search: heard.append(len(search.trials)),
+        on_finals=lambda: heard.append("finals"),
+    )  # fmt: skip
+    assert isinstance(next(entries), RepeatEntry)
+    assert heard == []
+    next(entries)
+    assert heard == [1, 2]
+    next(entries)
+    assert heard == [1, 2, 3, 4]
+    next(entries)
+    assert heard == [1, 2, 3, 4, "finals"]
+
+
+def test_an_arm_without_a_winner_keeps_its_place(prepared, engine):
+    wrong = scripted(("wrong", "unbuildable"), None, name="wrong")
+    *_, ended = repeat(prepared, engine, (wrong, ONE))
+    assert [final.status for final in ended.finals] == ["run-error", "ok"]
+    assert ended.finals[0].trial is None
+    assert ended.finals[0].error == "no valid trial"
+
+
+def test_equal_arguments_give_equal_entries(prepared, target):
+    def timeless(entries):
+        return [
+            (e.strategy, e.round.index, [trial.latencies_s for trial in e.trials])
+            for e in entries
+            if isinstance(e, RoundEntry)
+        ]
+
+    one, other = (repeat(prepared, engine) for engine in started(target, 2))
+    assert timeless(one) == timeless(other)
+    assert one[-1].finals == other[-1].finals
+
+
+def started(target, count):
+    for _ in range(count):
+        with FastEngine(target) as engine:
+            yield engine
+
+
+def test_a_broken_engine_leaves_the_rounds_that_were_yielded(prepared, target):
+    with FastEngine(target, fails_at=3) as engine:
+        entries = run_repeat(prepared, 0, [ONE, TWO], RUNS, engine, label="case")
+        kept = [next(entries) for _ in range(3)]
+        with pytest.raises(EngineError, match="planted"):
+            next(entries)
+    assert turns(kept) == [("one", 1), ("two", 1)]
+
+
+def test_a_network_is_judged_as_a_whole(target, engine):
+    case = Mlp(features=16, hidden=(8, 8), classes=4)
+    told = []
+    prepared = prepare(case, case.tasks(), engine, told.append)
+    assert len(told) == len(prepared.tasks) + 1
+    assert all(task.check is not None for task in prepared.tasks)
+    plan = dataclasses.replace(RUNS, budget=Budget(Trials(2, per_task=True), 2))
+    entries = repeat(prepared, engine, [Registry().get("random")], plan)
+    [final] = entries[-1].finals
+    assert (final.status, final.trial) == ("ok", None)
+    assert {e.round.task for e in entries if isinstance(e, RoundEntry)} == set(
+        range(len(prepared.tasks))
+    )

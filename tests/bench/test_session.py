@@ -1,0 +1,257 @@
+"""Sessions: engine, journal, refusals, interrupts, and going on."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from pytest_ansorbench.bench import FixedRepeats, UnsupportedCaseError
+from pytest_ansorbench.budget import Budget, Trials
+from pytest_ansorbench.measure.engine import EngineError
+from pytest_ansorbench.search import ResumeError
+from pytest_ansorbench.storage import fingerprint, read_journal
+from pytest_ansorbench.storage.entries import CaseEntry, FinalEntry, RoundEntry
+from tests.bench.conftest import FINE, ONE, PLAN, RUNS, TWO, Another
+from tests.fast_engine import FastEngine
+from tests.faults import Doubling
+from tests.proposers import scripted
+
+CASE = Doubling()
+
+
+def repeats(number, first=0):
+    return dataclasses.replace(PLAN, repeats=FixedRepeats(first, number))
+
+
+class Recording:
+    """Progress that remembers."""
+
+    def __init__(self):
+        self.standings, self.notes, self.cleared = [], [], 0
+
+    def note(self, what):
+        self.notes.append(what)
+
+    def update(self, standing):
+        self.standings.append(standing)
+
+    def clear(self):
+        self.cleared += 1
+
+
+def test_a_case_is_run_and_judged(make_session):
+    session = make_session()
+    result = session.run(CASE, [ONE, TWO], PLAN)
+    assert result.strategies == ("one", "two")
+    assert [(run.strategy, run.seed) for run in result.runs] == [
+        *(("one", 0), ("two", 0), ("one", 1), ("two", 1)),
+    ]
+    assert all(len(run.trials) == 4 for run in result.runs)
+    assert [verdict.comparison.challenger.strategy for verdict in result.verdicts] == ["two"]
+    assert session.results == (result,)
+
+
+def test_the_result_names_machine_commit_and_settings(make_session):
+    session = make_session()
+    result = session.run(CASE, [ONE], PLAN)
+    whole = session.result()
+    assert {run.machine for run in result.runs} == set(whole.machines)
+    assert [machine["cpu"] for machine in whole.machines.values()] == ["made up"]
+    assert whole.settings == {"trials": 4}
+    assert set(whole.commit) >= {"id", "dirty"}
+    assert whole.cases == (result,)
+
+
+def test_nothing_is_started_before_it_is_needed(make_session, target):
+    engine = FastEngine(target)
+    session = make_session(engine)
+    session.prepare()
+    assert not engine.started
+    assert session.journal is None
+    session.run(CASE, [ONE], PLAN)
+    assert engine.started
+    session.close()
+    assert not engine.started
+
+
+def test_the_journal_has_every_step(make_session):
+    session = make_session()
+    session.run(CASE, [ONE, TWO], repeats(1))
+    session.finish()
+    past = read_journal(session.journal)
+    kinds = [type(entry).__name__ for entry in past.entries]
+    assert kinds == ["CaseEntry", "RepeatEntry", *["RoundEntry"] * 4, "FinalEntry", "EndEntry"]
+    assert past.finished
+
+
+def test_two_tests_of_one_case_are_two_cases(make_session):
+    session = make_session()
+    for _ in range(2):
+        session.run(CASE, [ONE], repeats(1))
+    labels = [e.label for e in read_journal(session.journal).entries if isinstance(e, CaseEntry)]
+    assert labels == ["doubling", "doubling#2"]
+
+
+def test_progress_counts_all_arms_and_repeats(make_session):
+    progress = Recording()
+    make_session().run(CASE, [ONE, TWO], PLAN, progress)
+    assert [standing.trials_done for standing in progress.standings] == list(range(1, 17))
+    assert {standing.trials_total for standing in progress.standings} == {16}
+    assert [standing.repeat for standing in progress.standings] == [1] * 8 + [2] * 8
+    assert progress.notes == ["doubling  measuring what was found, in turn"] * 2
+    assert progress.cleared >= 1
+
+
+class Interrupted(Recording):
+    """Progress that is interrupted at a trial."""
+
+    def __init__(self, at):
+        super().__init__()
+        self.at = at
+
+    def update(self, standing):
+        super().update(standing)
+        if standing.trials_done == self.at:
+            raise KeyboardInterrupt
+
+
+def interrupted_at(session, trial, plan=PLAN):
+    with pytest.raises(KeyboardInterrupt):
+        session.run(CASE, [ONE, TWO], plan, Interrupted(trial))
+    session.close()
+    return read_journal(session.journal)
+
+
+@pytest.mark.parametrize("trial", [1, 3, 7, 8, 9, 14, 16])
+def test_interrupted_anywhere_it_goes_on_to_the_same_end(make_session, trial):
+    whole = make_session().run(CASE, [ONE, TWO], PLAN)
+    past = interrupted_at(make_session(), trial)
+    session = make_session(past=past)
+    progress = Recording()
+    result = session.run(CASE, [ONE, TWO], PLAN, progress)
+    assert [run.trials[-1].latencies_s for run in result.runs] == [
+        run.trials[-1].latencies_s for run in whole.runs
+    ]
+    assert [run.final for run in result.runs] == [run.final for run in whole.runs]
+    # What had been measured is on record once, and nothing of it was measured again.
+    entries = read_journal(session.journal).entries
+    rounds = [(e.seed, e.strategy, e.round.index) for e in entries if isinstance(e, RoundEntry)]
+    assert len(rounds) == len(set(rounds)) == 8
+    behind = sum(len(e.trials) for e in past.entries if isinstance(e, RoundEntry))
+    assert len(progress.standings) == 16 - behind
+
+
+def test_an_interrupt_keeps_the_complete_repeats(make_session):
+    session = make_session()
+    interrupted_at(session, 9)
+    [result] = session.results
+    assert {run.seed for run in result.runs} == {0}
+
+
+def test_an_interrupt_before_a_repeat_is_complete_leaves_no_result(make_session):
+    session = make_session()
+    interrupted_at(session, 3)
+    assert session.results == ()
+
+
+def test_a_complete_case_is_judged_without_starting_anything(make_session, target):
+    first = make_session()
+    whole = first.run(CASE, [ONE, TWO], PLAN)
+    first.close()
+    engine = FastEngine(target)
+    again = make_session(engine, past=read_journal(first.journal))
+    assert again.run(CASE, [ONE, TWO], PLAN) == whole
+    assert not engine.started
+
+
+def test_repeats_are_added_to_a_finished_case(make_session):
+    first = make_session()
+    first.run(CASE, [ONE, TWO], repeats(1))
+    first.close()
+    session = make_session(past=read_journal(first.journal))
+    result = session.run(CASE, [ONE, TWO], repeats(3))
+    assert [run.seed for run in result.runs] == [0, 0, 1, 1, 2, 2]
+    leads = [
+        e.strategy
+        for e in read_journal(session.journal).entries
+        if isinstance(e, RoundEntry) and e.round.index == 1
+    ]
+    assert leads == ["one", "two", "two", "one", "one", "two"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"strategies": [ONE]}, "strategies"),
+        ({"plan": dataclasses.replace(RUNS, final_samples=9)}, "final_samples"),
+        ({"plan": dataclasses.replace(RUNS, budget=Budget(Trials(6), 2))}, "trials"),
+        ({"conditions": {"check": "all"}}, "check"),
+    ],
+)
+def test_what_was_measured_otherwise_is_not_gone_on_with(make_session, changes, what):
+    past = interrupted_at(make_session(), 3)
+    conditions = {"conditions": changes["conditions"]} if "conditions" in changes else {}
+    plan = dataclasses.replace(PLAN, runs=changes.get("plan", RUNS))
+    with pytest.raises(ResumeError, match=what):
+        make_session(past=past, **conditions).run(CASE, changes.get("strategies", [ONE, TWO]), plan)
+
+
+def test_another_machine_cannot_go_on(make_session, target):
+    past = interrupted_at(make_session(), 3)
+    elsewhere = make_session(FastEngine(target, cpu="another"), past=past)
+    with pytest.raises(ResumeError, match="cpu: made up is now another"):
+        elsewhere.prepare()
+
+
+def test_a_broken_engine_costs_one_case(make_session, target):
+    engine = FastEngine(target, fails_at=2)
+    session = make_session(engine)
+    with pytest.raises(EngineError, match="planted"):
+        session.run(CASE, [ONE], PLAN)
+    assert not engine.started
+    result = session.run(Another(), [ONE], PLAN)
+    assert len(result.runs) == 2
+    assert session.results == (result,)
+
+
+def test_the_machine_is_recorded_with_every_repeat(make_session, target):
+    session = make_session()
+    session.run(CASE, [ONE], PLAN)
+    entries = read_journal(session.journal).entries
+    begun = [entry.machine["cpu"] for entry in entries if type(entry).__name__ == "RepeatEntry"]
+    assert begun == ["made up", "made up"]
+    assert list(session.machines) == [fingerprint(FastEngine(target).machine)]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Pair(Doubling):
+    """Two tasks, but no program to judge them by."""
+
+    id = "pair"
+
+    def tasks(self):
+        return super().tasks() * 2
+
+
+def test_several_tasks_without_a_program_are_refused_before_anything_starts(make_session, target):
+    engine = FastEngine(target)
+    with pytest.raises(UnsupportedCaseError, match=r"it has 2 tasks, but no program\(\)"):
+        make_session(engine).run(Pair(), [ONE], PLAN)
+    assert not engine.started
+
+
+def test_a_winner_that_is_wrong_is_no_winner(make_session):
+    wrong = scripted(("wrong", "wrong"), None, name="wrong")
+    result = make_session().run(CASE, [ONE, wrong], repeats(1))
+    finals = {run.strategy: run.final for run in result.runs}
+    assert finals["one"].status == "ok"
+    assert (finals["wrong"].trial, finals["wrong"].status) == (None, "run-error")
+
+
+def test_the_last_entry_of_a_repeat_is_its_winners(make_session):
+    session = make_session()
+    session.run(CASE, [ONE, scripted(FINE, FINE, name="two")], repeats(1))
+    last = read_journal(session.journal).entries[-1]
+    assert isinstance(last, FinalEntry)
+    assert len(last.finals) == 2

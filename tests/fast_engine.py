@@ -1,0 +1,145 @@
+"""An engine without processes or pauses, for tests of what is built on engines.
+
+Programs are compiled and called for real, in this process; latencies are made up, equal for equal
+programs, so that whatever depends on them can be repeated. A kernel that crashes or hangs takes
+the tests with it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from pytest_ansorbench.measure.check import mismatch
+from pytest_ansorbench.measure.compiled import Compiled, CompiledKernel, CompiledNetwork
+from pytest_ansorbench.measure.engine import EngineError, UntunedError
+from pytest_ansorbench.measure.outcomes import Built, Measured
+from pytest_ansorbench.measure.policy import Measurement
+from pytest_ansorbench.measure.program import Program
+from pytest_ansorbench.measure.runner import require_samples
+from pytest_ansorbench.records import MachineState
+from pytest_ansorbench.workloads.case import Check
+
+KINDS = {"kernel": CompiledKernel, "network": CompiledNetwork}
+
+
+class FastEngine:
+    """Satisfies `Engine`.
+
+    Attributes:
+        target: TVM target.
+        machine: What it says of its machine.
+        restarts: What it says of its restarts.
+        started: Whether it is started.
+        fails_at: The build, counted from 1, in which it breaks; None for never.
+    """
+
+    capacity = 8
+
+    def __init__(self, target: Any, *, cpu: str = "made up", fails_at: int | None = None) -> None:
+        self.target = target
+        self.machine: Mapping[str, Any] = {"cpu": cpu, "target": str(target)}
+        self.restarts = 0
+        self.started = False
+        self.fails_at = fails_at
+        self._builds = itertools.count(1)
+
+    def __enter__(self) -> FastEngine:
+        self.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def start(self) -> None:
+        self.started = True
+
+    def close(self) -> None:
+        self.started = False
+
+    def observe(self) -> MachineState:
+        return MachineState(0.0, 0.0, None, None)
+
+    def build(self, programs: Sequence[Program], check: Check | None) -> list[Built]:
+        if not self.started:
+            raise EngineError("not started")
+        if next(self._builds) == self.fails_at:
+            raise EngineError("planted")
+        return [self._built(program, check) for program in programs]
+
+    def run(
+        self, built: Built, measurement: Measurement, *, best_s: float | None = None
+    ) -> Measured:
+        if built.handle is None:
+            return Measured.not_run(built)
+        kernel: InProcess = built.handle
+        samples = measurement.measure(kernel, best_s)
+        require_samples(samples, measurement)
+        measured = Measured("ok", samples, build_s=built.build_s, run_s=sum(samples))
+        if (best_s is None or median(samples) < best_s) and (wrong := kernel.wrong()):
+            return replace(measured, status="wrong-result", latencies_s=(), error=wrong)
+        return measured
+
+    def discard(self, built: Built) -> None:
+        """Nothing is held."""
+
+    def measure_side_by_side(
+        self, programs: Sequence[Program], check: Check | None, *, samples: int
+    ) -> list[Measured]:
+        outcomes = []
+        for built in self.build(programs, check):
+            if built.handle is None:
+                outcomes.append(Measured.not_run(built))
+            elif wrong := built.handle.wrong():
+                outcomes.append(Measured("wrong-result", error=wrong))
+            else:
+                outcomes.append(Measured("ok", built.handle.time(1, samples)))
+        return outcomes
+
+    def output(self, program: Program, check: Check) -> Any:
+        [built] = self.build([program], check)
+        if built.handle is None:
+            raise UntunedError(f"{built.status}: {built.error}")
+        return built.handle.output()
+
+    def _built(self, program: Program, check: Check | None) -> Built:
+        started_s = time.monotonic()
+        try:
+            compiled = KINDS[program.kind](program.mod, self.target)
+        except Exception as error:
+            return Built("build-error", time.monotonic() - started_s, str(error) or "no reason")
+        kernel = InProcess(compiled, program, check)
+        return Built("ok", time.monotonic() - started_s, handle=kernel)
+
+
+class InProcess:
+    """A `Stopwatch` that shows what its program's hash says."""
+
+    def __init__(self, compiled: Compiled, program: Program, check: Check | None) -> None:
+        from tvm_ffi import structural_hash
+
+        self._compiled = compiled
+        self._program = program
+        self._check = check
+        rng = np.random.default_rng(structural_hash(program.mod) % 2**63)
+        self._latency_s = float(rng.uniform(1e-4, 1e-3))
+
+    def first_call(self) -> float:
+        return self._latency_s
+
+    def time(self, calls: int, samples: int = 1) -> tuple[float, ...]:
+        return (self._latency_s,) * samples
+
+    def output(self) -> Any:
+        self._compiled.take(self._program.shapes, self._check)
+        self._compiled.call()
+        return self._compiled.output()
+
+    def wrong(self) -> str:
+        return "" if self._check is None else mismatch(self.output(), self._check)
