@@ -12,6 +12,8 @@ from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.storage import fingerprint, read_journal
 from pytest_ansorbench.storage.entries import CaseEntry, FinalEntry, RoundEntry
+from pytest_ansorbench.strategies import Registry
+from pytest_ansorbench.workloads import Mlp
 from tests.bench.conftest import FINE, ONE, PLAN, RUNS, TWO, Another
 from tests.fast_engine import FastEngine
 from tests.faults import Doubling
@@ -142,6 +144,26 @@ def test_interrupted_anywhere_it_goes_on_to_the_same_end(make_session, trial):
     assert len(progress.standings) == 16 - behind
 
 
+def test_an_interrupted_network_goes_on(make_session):
+    network = Mlp(features=16, hidden=(8, 8), classes=4)
+    random = Registry().get("random")
+    runs = dataclasses.replace(RUNS, budget=Budget(Trials(2, per_task=True), 1))
+    plan = dataclasses.replace(PLAN, runs=runs, repeats=FixedRepeats(0, 1))
+    first = make_session()
+    progress = Interrupted(6)
+    with pytest.raises(KeyboardInterrupt):
+        first.run(network, [random], plan, progress)
+    tasks = len(network.tasks())
+    assert progress.notes[0].endswith(f"running 1/{tasks} untuned: {network.tasks()[0].name}")
+    first.close()
+    past = read_journal(first.journal)
+    [run] = make_session(past=past).run(network, [random], plan).runs
+    assert len(run.trials) == 2 * tasks
+    behind = [entry.round for entry in past.entries if isinstance(entry, RoundEntry)]
+    assert list(run.rounds[: len(behind)]) == behind
+    assert run.final.status == "ok"
+
+
 def test_an_interrupt_keeps_the_complete_repeats(make_session):
     session = make_session()
     interrupted_at(session, 9)
@@ -189,12 +211,15 @@ def test_repeats_are_added_to_a_finished_case(make_session):
         ({"conditions": {"check": "all"}}, "check"),
     ],
 )
-def test_what_was_measured_otherwise_is_not_gone_on_with(make_session, changes, what):
+def test_what_was_measured_otherwise_is_not_gone_on_with(make_session, target, changes, what):
     past = interrupted_at(make_session(), 3)
     conditions = {"conditions": changes["conditions"]} if "conditions" in changes else {}
     plan = dataclasses.replace(PLAN, runs=changes.get("plan", RUNS))
+    engine = FastEngine(target)
+    session = make_session(engine, past=past, **conditions)
     with pytest.raises(ResumeError, match=what):
-        make_session(past=past, **conditions).run(CASE, changes.get("strategies", [ONE, TWO]), plan)
+        session.run(CASE, changes.get("strategies", [ONE, TWO]), plan)
+    assert not engine.started
 
 
 def test_another_machine_cannot_go_on(make_session, target):

@@ -44,7 +44,7 @@ def test_real_searches_of_two_strategies_end_in_a_table(project):
     outcome = project.bench(
         "--ansor-strategy=default,etc,random",
         "--ansor-trials=4",
-        "--ansor-round=2",
+        "--ansor-round=4",
         "--ansor-repeats=1",
         "--ansor-final-samples=2",
         "--ansor-json=result.json",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
@@ -117,21 +116,3 @@ def test_what_cannot_be_tuned_fails_its_test_in_a_sentence(project, cases, messa
     assert outcome.code == 1
     assert message in outcome.out
     assert "Traceback" not in outcome.text
-
-
-def test_a_network_that_was_interrupted_goes_on(network):
-    arguments = (*QUICK, "--ansor-trials=2/task", "--ansor-round=1")
-    assert network.bench(*arguments).code == 0
-    [path] = (network.root / ".ansor_bench" / "journals").glob("*.jsonl")
-    lines = path.read_text().splitlines(keepends=True)
-    kept = [line for line in lines if json.loads(line)["kind"] not in ("final", "end")][:8]
-    path.write_text("".join(kept))
-    outcome = network.bench(*arguments, "--ansor-resume", "--ansor-json=resumed.json")
-    assert outcome.code == 0, outcome.text
-    [case] = network.json("resumed.json")["cases"]
-    assert [len(run["trials"]["index"]) for run in case["runs"]] == [8, 8]
-    before = [json.loads(line) for line in kept if json.loads(line)["kind"] == "round"]
-    runs = {run["strategy"]: run for run in case["runs"]}
-    for entry in before:
-        round_ = runs[entry["strategy"]]["rounds"][entry["round"]["index"] - 1]
-        assert round_ == entry["round"]

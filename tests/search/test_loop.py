@@ -7,6 +7,7 @@ import psutil
 import pytest
 
 from pytest_ansorbench.measure.local_engine import LocalEngine
+from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.search import Search
 from pytest_ansorbench.strategies import BUILTIN, Registry
 from pytest_ansorbench.workloads import BatchMatmul
@@ -70,13 +71,14 @@ def test_search_time_is_the_sum_of_the_phases_and_never_runs_back(engine):
     assert times[0] > first.propose_s + first.build_s
 
 
-def test_faulty_candidates_are_counted_and_the_search_goes_on(engine):
+def test_faulty_candidates_are_counted_and_the_search_goes_on(target):
     strategy = scripted(
         ("overrun", "wrong", "crash", "unbuildable"),
         ("greedy", "hang", "fine"),
         ("fine", "endless-build"),
     )
-    run = run_of(Doubling(), strategy, engine, trials=9, round_trials=4)
+    with LocalEngine(target, EngineSettings(build_timeout_s=3, run_timeout_s=3)) as engine:
+        run = run_of(Doubling(), strategy, engine, trials=9, round_trials=4)
     assert [trial.status for trial in run.trials] == [
         "wrong-result",
         "wrong-result",
