@@ -1,8 +1,8 @@
 """What a benchmark leaves behind: frozen records, from one trial up to a whole result.
 
 Every later stage (statistics, reports, files, gates) reads these and nothing else, so a
-saved result holds exactly what reproduces its tables. Standard library only: whoever wants
-to analyse a result file needs neither TVM nor pytest. `codec` turns records into JSON and
+saved result holds exactly what reproduces its tables. Standard library only: analysing
+a result file takes neither TVM nor pytest. `codec` turns records into JSON and
 back.
 
 Units are in the names: `_s` seconds, `_gflops` 10^9 floating-point operations a second.

@@ -17,10 +17,10 @@ MAY_IMPORT_PYTEST = {"plugin", "options", "hookspecs.py"}
 
 #: Each layer imports from the ones before it, and from itself.
 LAYERS = [
-    {"records", "workloads", "budget"},
+    {"records", "workloads", "budget", "environment"},
     {"codec", "stats", "measure"},
     {"strategies", "storage"},
-    {"search", "environment"},
+    {"search"},
     {"bench", "metaschedule", "training"},
     {"report"},
     {"options", "hookspecs"},
@@ -97,6 +97,43 @@ def test_data_flows_one_way(path):
         if package == "pytest_ansorbench" and rest:
             other = rest.split(".")[0]
             assert other == parts[0] or layer(other) <= layer(parts[0]), name
+
+
+def ours(path: Path) -> set[str]:
+    """Modules of the package that a file imports, whenever it does."""
+    return {name for name in imports(path, at_import_time=False) if name.startswith(NAME)}
+
+
+NAME = "pytest_ansorbench."
+
+
+def test_only_who_makes_an_engine_names_the_local_one():
+    makers = {path for path in MODULES if f"{NAME}measure.local_engine" in ours(path)}
+    assert {str(path.relative_to(PACKAGE)) for path in makers} == {
+        "plugin/sources.py",
+        "training/train.py",
+    }
+
+
+def test_searches_and_experiments_know_the_protocol_of_an_engine_only():
+    known = {"engine", "outcomes", "policy", "program", "untuned", "arguments"}
+    for path in [*(PACKAGE / "search").glob("*.py"), *(PACKAGE / "bench").glob("*.py")]:
+        measure = {name.split(".")[2] for name in ours(path) if name.startswith(f"{NAME}measure.")}
+        assert measure <= known, path
+
+
+def test_a_repeat_knows_no_journal_no_progress_and_no_session():
+    seen: set[str] = set()
+    left = [PACKAGE / "bench" / "repeat.py"]
+    while left:
+        for name in ours(left.pop()):
+            path = PACKAGE.joinpath(*name.split(".")[1:]).with_suffix(".py")
+            if name.startswith((f"{NAME}bench.", f"{NAME}storage.")) and name not in seen:
+                seen.add(name)
+                left.append(path)
+    assert f"{NAME}storage.entries" in seen
+    forbidden = {"journal", "history", "progress", "session", "experiment"}
+    assert not {name.split(".")[-1] for name in seen} & forbidden
 
 
 def test_the_plugin_alone_imports_neither_numpy_nor_tvm():

@@ -1,4 +1,4 @@
-"""How a bench tells whoever watches where it stands."""
+"""How an experiment reports where it stands."""
 
 from __future__ import annotations
 

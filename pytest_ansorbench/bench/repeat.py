@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pytest_ansorbench.bench.finals import measure_winners
-from pytest_ansorbench.bench.plan import RunPlan
 from pytest_ansorbench.bench.prepared import PreparedCase
+from pytest_ansorbench.bench.run_plan import RunPlan
 from pytest_ansorbench.search.loop import Search
 from pytest_ansorbench.search.scheduling import SCHEDULERS
 from pytest_ansorbench.storage.entries import FinalEntry, RepeatEntry, RoundEntry

@@ -54,10 +54,10 @@ class Replay:
         Raises:
             MissingRunsError: There is no such case.
         """
-        for each in self._saved.cases:
-            if each.case == case:
-                return each
-        known = ", ".join(each.case for each in self._saved.cases[:3])
+        for result in self._saved.cases:
+            if result.case == case:
+                return result
+        known = ", ".join(result.case for result in self._saved.cases[:3])
         raise MissingRunsError(
             f"bad --ansor-replay: no saved runs of the case {case!r}; there are those of {known}"
             f"{' and others' if len(self._saved.cases) > 3 else ''}"
@@ -108,10 +108,10 @@ class Replay:
             judged: Results without their runs, which are filled in.
         """
         order = [saved.case for saved in self._saved.cases]
-        for each in judged:
-            saved = self.saved(each.case)
-            runs = tuple(run for run in saved.runs if run.strategy in each.strategies)
-            self._results.append(replace(each, runs=runs))
+        for result in judged:
+            saved = self.saved(result.case)
+            runs = tuple(run for run in saved.runs if run.strategy in result.strategies)
+            self._results.append(replace(result, runs=runs))
         self._results.sort(key=lambda result: order.index(result.case))
 
     @property

@@ -147,7 +147,7 @@ class _Server:
             os._exit(0)
         os.close(descriptor)
         self._logs[pid] = log
-        # Done on both sides: whoever comes first, the group is there when it is to be killed.
+        # Done on both sides: whichever comes first, the group is there when it is to be killed.
         with contextlib.suppress(OSError):
             os.setpgid(pid, pid)
         self._control.send({"pid": pid})

@@ -183,7 +183,10 @@ class TaskSearch:
         )
 
     def finish_round(self, trials: int) -> Mapping[str, Any]:
-        """End a round of so many trials.
+        """End a round.
+
+        Args:
+            trials: How many it had.
 
         Returns:
             What the policies decided in it.

@@ -77,7 +77,7 @@ def changes_since(
         family: How many gates are judged together.
         any_machine: Whether seconds and GFLOP/s of different machines are compared too.
     """
-    then = next((each for each in before.cases if each.case == case.case), None)
+    then = next((earlier for earlier in before.cases if earlier.case == case.case), None)
     if then is None:
         return CaseChanges(case.case, (), "the earlier result does not have it")
     difference = _machines_differ(then, before.machines, case, machines)

@@ -60,12 +60,12 @@ def _check_run(run: Run, where: str) -> None:
         if not 1 <= task.weight <= _MOST_CALLS:
             at = f"{where}.tasks[{index}].weight"
             raise CodecError(at, task.weight, f"from 1 to {_MOST_CALLS:.0e}")
-    for index, each in enumerate(run.rounds):
-        if not 0 <= each.task < len(run.tasks):
+    for index, round_ in enumerate(run.rounds):
+        if not 0 <= round_.task < len(run.tasks):
             at = f"{where}.rounds[{index}].task"
-            raise CodecError(at, each.task, f"one of the run's {len(run.tasks)} tasks, from 0")
+            raise CodecError(at, round_.task, f"one of the run's {len(run.tasks)} tasks, from 0")
         for phase in ("propose_s", "build_s", "run_s", "learn_s"):
-            _check_seconds(getattr(each, phase), f"{where}.rounds[{index}].{phase}")
+            _check_seconds(getattr(round_, phase), f"{where}.rounds[{index}].{phase}")
     if len(run.tasks) > 1:
         _check_rounds(run, where)
     for index, trial in enumerate(() if _all_fit(run.trials) else run.trials):

@@ -27,8 +27,8 @@ def upgrade(data: dict[str, Any]) -> None:
             run.update(before=None, after=None)
             for trial in _items(run, "trials"):
                 trial.update(build_s=None, run_s=None, peak_memory_mb=None)
-            for each in _items(run, "rounds"):
-                each["restarts"] = 0
+            for round_ in _items(run, "rounds"):
+                round_["restarts"] = 0
     if data["schema_version"] < 3:
         _keep_machines_apart(data)
         for run in _items(data, "cases", "runs"):
@@ -40,8 +40,8 @@ def upgrade(data: dict[str, Any]) -> None:
             if "sketches" in run:
                 task = {"name": run.get("case"), "weight": 1, "flops": run.get("flops")}
                 run["tasks"] = [{**task, "sketches": run.pop("sketches")}]
-            for each in _items(run, "rounds"):
-                each["task"] = 0
+            for round_ in _items(run, "rounds"):
+                round_["task"] = 0
     if data["schema_version"] < 5:
         for case in _items(data, "cases"):
             machine = case.pop("machine", "")
@@ -81,6 +81,6 @@ def _items(record: dict[str, Any], *path: str) -> list[dict[str, Any]]:
     """The objects in the lists at a path, lists within lists."""
     found = [record]
     for key in path:
-        lists = [each.get(key) for each in found]
+        lists = [holder.get(key) for holder in found]
         found = [x for one in lists if isinstance(one, list) for x in one if isinstance(x, dict)]
     return found
