@@ -33,15 +33,15 @@ from tabulate import tabulate
 from pytest_ansorbench import workloads
 from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.measure.arguments import Arguments
-from pytest_ansorbench.measure.compiled import (
+from pytest_ansorbench.measure.intrinsics import register_intrinsics
+from pytest_ansorbench.measure.local.compiled import (
     KERNEL_ENTRY,
     compile_module,
     evaluate,
     first_run,
 )
-from pytest_ansorbench.measure.intrinsics import register_intrinsics
-from pytest_ansorbench.measure.local_engine import LocalEngine
-from pytest_ansorbench.measure.machine import describe_machine
+from pytest_ansorbench.measure.local.engine import LocalEngine
+from pytest_ansorbench.measure.local.machine import describe_machine
 from pytest_ansorbench.measure.policy import FixedMeasurement
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.settings import EngineSettings

@@ -24,7 +24,7 @@ from typing import Any, Final
 from tabulate import tabulate
 
 from pytest_ansorbench import workloads
-from pytest_ansorbench.measure.machine import describe_machine
+from pytest_ansorbench.measure.local.machine import describe_machine
 from pytest_ansorbench.storage import describe_commit
 
 
@@ -56,8 +56,8 @@ def main() -> None:
 def measured(case_id: str) -> dict[str, Any]:
     """All stages of one network in this process."""
     from pytest_ansorbench.environment import resolve_target
-    from pytest_ansorbench.measure.compiled import compile_program
     from pytest_ansorbench.measure.intrinsics import register_intrinsics
+    from pytest_ansorbench.measure.local.compiled import compile_program
     from pytest_ansorbench.search import describe_tasks
     from pytest_ansorbench.workloads.networks.extract import extract_tasks
     from pytest_ansorbench.workloads.networks.to_relax import fuse, to_relax

@@ -20,7 +20,7 @@ from typing import Any
 from pytest_ansorbench import workloads
 from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
-from pytest_ansorbench.measure.machine import describe_machine
+from pytest_ansorbench.measure.local.machine import describe_machine
 from pytest_ansorbench.storage import describe_commit
 from pytest_ansorbench.strategies import load_rule_model
 from pytest_ansorbench.strategies.features import extract, pool

@@ -19,7 +19,7 @@ from pathlib import Path
 from pytest_ansorbench import workloads
 from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
-from pytest_ansorbench.measure.local_engine import LocalEngine
+from pytest_ansorbench.measure.local.engine import LocalEngine
 from pytest_ansorbench.search import Search
 from pytest_ansorbench.strategies import Evolution, StockEvolution, Strategy, XGBoostModel
 

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from pytest_ansorbench.measure.check import mismatch
-from pytest_ansorbench.measure.compiled import Compiled, CompiledKernel, CompiledNetwork
 from pytest_ansorbench.measure.engine import EngineError, UntunedError
+from pytest_ansorbench.measure.local.compiled import Compiled, CompiledKernel, CompiledNetwork
+from pytest_ansorbench.measure.local.runner import require_samples
 from pytest_ansorbench.measure.outcomes import Built, Measured
 from pytest_ansorbench.measure.policy import Measurement
 from pytest_ansorbench.measure.program import Program
-from pytest_ansorbench.measure.runner import require_samples
 from pytest_ansorbench.records import MachineState
 from pytest_ansorbench.workloads.case import Check
 

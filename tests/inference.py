@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_ansorbench.measure.compiled import compile_program
+from pytest_ansorbench.measure.local.compiled import compile_program
 
 
 def infer(program, arguments):

@@ -108,7 +108,7 @@ NAME = "pytest_ansorbench."
 
 
 def test_only_who_makes_an_engine_names_the_local_one():
-    makers = {path for path in MODULES if f"{NAME}measure.local_engine" in ours(path)}
+    makers = {path for path in MODULES if f"{NAME}measure.local.engine" in ours(path)}
     assert {str(path.relative_to(PACKAGE)) for path in makers} == {
         "plugin/sources.py",
         "training/train.py",

@@ -50,7 +50,7 @@ class Engine(Protocol):
         """Description of the machine that measures, `target` included: JSON values.
 
         It is the same at any time, known before `start`, and recorded with every repeat. See
-        `measure.machine.describe_machine` for its keys.
+        `measure.local.machine.describe_machine` for its keys.
         """
         ...
 

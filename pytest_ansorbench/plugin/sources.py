@@ -20,7 +20,7 @@ from pytest_ansorbench.bench import (
 )
 from pytest_ansorbench.environment import ToolchainError
 from pytest_ansorbench.measure.engine import EngineError, UntunedError
-from pytest_ansorbench.measure.local_engine import local_engine
+from pytest_ansorbench.measure.local.engine import local_engine
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.options import Settings
 from pytest_ansorbench.plugin.usage import usage

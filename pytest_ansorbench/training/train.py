@@ -139,7 +139,7 @@ def _collect(
 ) -> None:
     from pytest_ansorbench.environment import check_toolchain, resolve_target
     from pytest_ansorbench.measure.intrinsics import register_intrinsics
-    from pytest_ansorbench.measure.local_engine import LocalEngine
+    from pytest_ansorbench.measure.local.engine import LocalEngine
 
     check_toolchain()
     target = resolve_target(plan.target, "--target")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_ansorbench.environment import resolve_target
-from pytest_ansorbench.measure.local_engine import LocalEngine
+from pytest_ansorbench.measure.local.engine import LocalEngine
 from pytest_ansorbench.measure.settings import EngineSettings
 
 pytest.register_assert_rewrite("tests.measure.engine_contract")

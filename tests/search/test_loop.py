@@ -6,7 +6,7 @@ import numpy as np
 import psutil
 import pytest
 
-from pytest_ansorbench.measure.local_engine import LocalEngine
+from pytest_ansorbench.measure.local.engine import LocalEngine
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.search import Search
 from pytest_ansorbench.strategies import BUILTIN, Registry

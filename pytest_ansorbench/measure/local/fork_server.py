@@ -26,11 +26,14 @@ from multiprocessing.connection import wait
 from tempfile import TemporaryFile
 from typing import IO, Any, Final
 
-from pytest_ansorbench.measure.channel import Channel, ChannelClosed
 from pytest_ansorbench.measure.engine import EngineError
+from pytest_ansorbench.measure.local.channel import Channel, ChannelClosed
 
 #: Importing TVM and compiling a first kernel takes 2 s here; a cold disk takes longer.
 WARM_UP_TIMEOUT_S: Final = 180.0
+
+#: The module that is the server.
+_MAIN: Final = "pytest_ansorbench.measure.local.fork_server_main"
 
 #: A child that was killed, or whose channel was closed, is gone within milliseconds.
 _BURIAL_TIMEOUT_S: Final = 30.0
@@ -122,7 +125,12 @@ class ForkServer:
         self._log = anonymous_file()
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "pytest_ansorbench.measure.fork_server_main", *options],
+                [
+                    sys.executable,
+                    "-m",
+                    "pytest_ansorbench.measure.local.fork_server_main",
+                    *options,
+                ],
                 stdin=subprocess.DEVNULL,
                 stdout=self._log,
                 stderr=self._log,

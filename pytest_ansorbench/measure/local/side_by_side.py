@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
+from pytest_ansorbench.measure.local.runner import Runner
+from pytest_ansorbench.measure.local.worker import Worker
 from pytest_ansorbench.measure.outcomes import Built, Measured
 from pytest_ansorbench.measure.policy import ColdMeasurement, FixedMeasurement
-from pytest_ansorbench.measure.runner import Runner
 from pytest_ansorbench.measure.settings import EngineSettings
-from pytest_ansorbench.measure.worker import Worker
 
 #: After a kernel, TVM's pool of threads busy-waits for the next one: 300,000 turns, 0.15 s of
 #: CPU here. A kernel that another process starts meanwhile measured twice its latency.

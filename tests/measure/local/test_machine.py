@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ansorbench.measure import machine
-from pytest_ansorbench.measure.machine import describe_machine
+from pytest_ansorbench.measure.local import machine
+from pytest_ansorbench.measure.local.machine import describe_machine
 
 
 def test_it_is_json_and_says_what_decides_a_result() -> None:
@@ -67,7 +67,7 @@ def test_cpu_model_may_be_unknown(
 
 def test_it_imports_no_tvm() -> None:
     code = (
-        "import sys; from pytest_ansorbench.measure.machine import describe_machine;"
+        "import sys; from pytest_ansorbench.measure.local.machine import describe_machine;"
         "describe_machine();"
         "sys.exit('tvm' in sys.modules or 'pytest' in sys.modules)"
     )

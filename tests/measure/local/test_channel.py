@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ansorbench.measure.channel import Channel, ChannelClosed
+from pytest_ansorbench.measure.local.channel import Channel, ChannelClosed
 
 
 @pytest.fixture

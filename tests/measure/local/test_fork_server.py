@@ -9,8 +9,8 @@ import signal
 import psutil
 import pytest
 
-from pytest_ansorbench.measure.channel import ChannelClosed
-from pytest_ansorbench.measure.fork_server import (
+from pytest_ansorbench.measure.local.channel import ChannelClosed
+from pytest_ansorbench.measure.local.fork_server import (
     EngineError,
     ForkServer,
     ServerDied,

@@ -8,19 +8,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from pytest_ansorbench.measure.builder import Builder
-from pytest_ansorbench.measure.fork_server import ServerDied
-from pytest_ansorbench.measure.outcomes import Built, Measured
-from pytest_ansorbench.measure.policy import ColdMeasurement, Measurement
-from pytest_ansorbench.measure.settings import EngineSettings
-from pytest_ansorbench.measure.supervisor import Supervisor
-from pytest_ansorbench.measure.worker import (
+from pytest_ansorbench.measure.local.builder import Builder
+from pytest_ansorbench.measure.local.fork_server import ServerDied
+from pytest_ansorbench.measure.local.supervisor import Supervisor
+from pytest_ansorbench.measure.local.worker import (
     ProgramError,
     Worker,
     WorkerDied,
     WorkerTimeout,
     WrongOutput,
 )
+from pytest_ansorbench.measure.outcomes import Built, Measured
+from pytest_ansorbench.measure.policy import ColdMeasurement, Measurement
+from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.records import TrialStatus
 
 #: Failures of a run that have a status of their own.

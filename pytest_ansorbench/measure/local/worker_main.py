@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_ansorbench.measure.channel import Channel, ChannelClosed
 from pytest_ansorbench.measure.check import mismatch
-from pytest_ansorbench.measure.compiled import Compiled, CompiledKernel, CompiledNetwork
+from pytest_ansorbench.measure.local.channel import Channel, ChannelClosed
+from pytest_ansorbench.measure.local.compiled import Compiled, CompiledKernel, CompiledNetwork
 
 if TYPE_CHECKING:
     from pytest_ansorbench.workloads.case import Check

@@ -6,8 +6,8 @@ import psutil
 import pytest
 
 from pytest_ansorbench.measure.engine import EngineError
-from pytest_ansorbench.measure.fork_server import ForkServer
-from pytest_ansorbench.measure.supervisor import Supervisor
+from pytest_ansorbench.measure.local.fork_server import ForkServer
+from pytest_ansorbench.measure.local.supervisor import Supervisor
 
 
 class Stillborn(ForkServer):

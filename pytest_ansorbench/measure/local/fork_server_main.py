@@ -1,7 +1,7 @@
 """The fork server itself: imports and warms up once, then forks a child a request.
 
-Started as `python -m pytest_ansorbench.measure.fork_server_main FD MEMORY_MB [CORES]` with one
-end of a socket as file descriptor FD. It must stay a process of one thread, since only the
+Started as `python -m pytest_ansorbench.measure.local.fork_server_main FD MEMORY_MB [CORES]` with
+one end of a socket as file descriptor FD. It must stay a process of one thread, since only the
 thread that forks lives on in the child: it compiles kernels to warm up, and runs one without
 parallel loops, but never starts TVM's thread pool.
 """
@@ -22,16 +22,16 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from pytest_ansorbench.measure.arguments import aligned
-from pytest_ansorbench.measure.channel import Channel, ChannelClosed
 from pytest_ansorbench.measure.check import load_check
-from pytest_ansorbench.measure.compiled import (
+from pytest_ansorbench.measure.local.channel import Channel, ChannelClosed
+from pytest_ansorbench.measure.local.compiled import (
     KERNEL_ENTRY,
     compile_module,
     evaluate,
     first_run,
 )
-from pytest_ansorbench.measure.fork_server import anonymous_file, last_words
-from pytest_ansorbench.measure.worker_main import WorkerMain, first_line
+from pytest_ansorbench.measure.local.fork_server import anonymous_file, last_words
+from pytest_ansorbench.measure.local.worker_main import WorkerMain, first_line
 from pytest_ansorbench.workloads.case import Check
 
 _PR_SET_PDEATHSIG: Final = 1

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from pytest_ansorbench.measure.machine_state import observe_machine
+from pytest_ansorbench.measure.local.machine_state import observe_machine
 
 
 def test_a_stray_process_is_seen():

@@ -9,20 +9,20 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_ansorbench.environment import check_cores, check_toolchain, resolve_target
-from pytest_ansorbench.measure.builder import Builder
 from pytest_ansorbench.measure.engine import UntunedError
-from pytest_ansorbench.measure.fork_server import ForkServer, ServerDied
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
-from pytest_ansorbench.measure.machine import describe_machine
-from pytest_ansorbench.measure.machine_state import observe_machine
+from pytest_ansorbench.measure.local.builder import Builder
+from pytest_ansorbench.measure.local.fork_server import ForkServer, ServerDied
+from pytest_ansorbench.measure.local.machine import describe_machine
+from pytest_ansorbench.measure.local.machine_state import observe_machine
+from pytest_ansorbench.measure.local.runner import Runner
+from pytest_ansorbench.measure.local.side_by_side import take_turns
+from pytest_ansorbench.measure.local.supervisor import Supervisor
+from pytest_ansorbench.measure.local.worker import Worker
 from pytest_ansorbench.measure.outcomes import Built, Measured
 from pytest_ansorbench.measure.policy import Measurement
 from pytest_ansorbench.measure.program import Program
-from pytest_ansorbench.measure.runner import Runner
 from pytest_ansorbench.measure.settings import EngineSettings
-from pytest_ansorbench.measure.side_by_side import take_turns
-from pytest_ansorbench.measure.supervisor import Supervisor
-from pytest_ansorbench.measure.worker import Worker
 from pytest_ansorbench.records import MachineState
 
 if TYPE_CHECKING:

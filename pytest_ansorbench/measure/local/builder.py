@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING
 
-from pytest_ansorbench.measure.fork_server import ServerDied
+from pytest_ansorbench.measure.local.fork_server import ServerDied
+from pytest_ansorbench.measure.local.supervisor import Supervisor
+from pytest_ansorbench.measure.local.worker import ProgramError, Worker, WorkerDied, WorkerTimeout
 from pytest_ansorbench.measure.outcomes import Built
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.settings import EngineSettings
-from pytest_ansorbench.measure.supervisor import Supervisor
-from pytest_ansorbench.measure.worker import ProgramError, Worker, WorkerDied, WorkerTimeout
 
 if TYPE_CHECKING:
     from tvm.target import Target

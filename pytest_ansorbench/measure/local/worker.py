@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pytest_ansorbench.measure.channel import ChannelClosed
+from pytest_ansorbench.measure.local.channel import ChannelClosed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pytest_ansorbench.measure.fork_server import Child, Ended
+    from pytest_ansorbench.measure.local.fork_server import Child, Ended
     from pytest_ansorbench.measure.program import Program
     from pytest_ansorbench.workloads.case import Check
 

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from pytest_ansorbench.environment import resolve_target
-from pytest_ansorbench.measure.local_engine import LocalEngine
+from pytest_ansorbench.measure.local.engine import LocalEngine
 from pytest_ansorbench.measure.policy import FixedMeasurement
 from pytest_ansorbench.measure.settings import EngineSettings
 from tests.faults import Doubling, kernel
@@ -138,7 +138,7 @@ def test_side_by_side_a_crash_costs_its_own_place(engine, task):
 
 
 def test_a_server_killed_side_by_side_costs_no_sample(engine, task, monkeypatch):
-    from pytest_ansorbench.measure import side_by_side
+    from pytest_ansorbench.measure.local import side_by_side
 
     kills = [server(engine)]
     monkeypatch.setattr(side_by_side.time, "sleep", lambda s: kills and kills.pop().kill())
@@ -170,7 +170,7 @@ def test_a_kernel_that_hangs_does_not_outlive_parent_or_server(victim):
     script = """
         import threading
         from pytest_ansorbench.environment import resolve_target
-        from pytest_ansorbench.measure.local_engine import LocalEngine
+        from pytest_ansorbench.measure.local.engine import LocalEngine
         from pytest_ansorbench.measure.policy import FixedMeasurement
         from tests.faults import Doubling, kernel
         task = Doubling().tasks()[0]
@@ -185,7 +185,7 @@ def test_a_kernel_that_hangs_does_not_outlive_parent_or_server(victim):
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
-        cwd=Path(__file__).parents[2],
+        cwd=Path(__file__).parents[3],
     ) as parent:
         pids = [int(pid) for pid in parent.stdout.readline().split()]
         time.sleep(0.5)  # the kernel sleeps by now
@@ -198,7 +198,7 @@ def test_where_no_file_can_be_written_a_search_finishes_all_the_same():
     script = """
         import resource
         from pytest_ansorbench.environment import resolve_target
-        from pytest_ansorbench.measure.local_engine import LocalEngine
+        from pytest_ansorbench.measure.local.engine import LocalEngine
         from pytest_ansorbench.measure.intrinsics import register_intrinsics
         from pytest_ansorbench.search import Search
         from tests.faults import Doubling
@@ -221,7 +221,7 @@ def test_where_no_file_can_be_written_a_search_finishes_all_the_same():
         capture_output=True,
         text=True,
         timeout=60,
-        cwd=Path(__file__).parents[2],
+        cwd=Path(__file__).parents[3],
         env={**os.environ, "TMPDIR": "/nonexistent"},
     )
     assert completed.stdout.split() == ["ok", "run-error", "ok"], completed.stderr

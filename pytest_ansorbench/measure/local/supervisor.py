@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from pytest_ansorbench.measure.check import dump_check
 from pytest_ansorbench.measure.engine import EngineError
-from pytest_ansorbench.measure.fork_server import Child, ForkServer
+from pytest_ansorbench.measure.local.fork_server import Child, ForkServer
 
 if TYPE_CHECKING:
     from pytest_ansorbench.workloads.case import Check

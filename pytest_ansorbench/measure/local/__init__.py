@@ -1,0 +1,1 @@
+"""The engine that measures on this machine, each program in a process of its own."""
