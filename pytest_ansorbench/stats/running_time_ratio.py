@@ -10,8 +10,9 @@ import numpy as np
 
 from pytest_ansorbench.records import Bound, Estimate
 from pytest_ansorbench.stats.bootstrap import Draws, draw, percentile_interval
-from pytest_ansorbench.stats.goal import Goal, fixed_target_s, fixed_targets_s, own_targets_s
+from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.quotient import UNDEFINED, quotient, quotients
+from pytest_ansorbench.stats.targets import fixed_target_s, fixed_targets_s, own_targets_s
 from pytest_ansorbench.stats.trajectory import Floats, Spending, Trajectory
 
 
