@@ -17,8 +17,8 @@ from pytest_ansorbench.records import CaseResult
 from pytest_ansorbench.search.loop import Search
 from pytest_ansorbench.search.scheduling import SCHEDULERS
 from pytest_ansorbench.stats.criteria import Criteria
-from pytest_ansorbench.stats.gate import Limits
 from pytest_ansorbench.stats.judge_case import judge_arms
+from pytest_ansorbench.stats.limits import Limits
 from pytest_ansorbench.storage.entries import FinalEntry, RepeatEntry, RoundEntry
 
 if TYPE_CHECKING:

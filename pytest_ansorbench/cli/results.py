@@ -111,9 +111,9 @@ def _show(given: argparse.Namespace) -> int:
 
 def _compare(given: argparse.Namespace) -> int:
     from pytest_ansorbench.report import describe_changes, render_changes
-    from pytest_ansorbench.stats.changes import Allowance
     from pytest_ansorbench.stats.compare import PairingError
     from pytest_ansorbench.stats.criteria import Criteria
+    from pytest_ansorbench.stats.limits import Allowance
     from pytest_ansorbench.storage import result_changes
 
     allowances = []
@@ -135,7 +135,7 @@ def _compare(given: argparse.Namespace) -> int:
     except (PairingError, ValueError) as error:
         raise Refusal(f"bad result file {str(path)!r}: {error}") from None
     print(render_changes(changes, markdown=given.markdown))
-    if sentences := describe_changes(changes):
+    if sentences := describe_changes(changes, any_machine="--any-machine"):
         print("", *sentences, sep="\n")
     gates = [gate for case in changes for gate in case.gates]
     if allowances and not gates:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pytest_ansorbench.budget import Budget, Trials
+from pytest_ansorbench.stats.limits import Limits
 
 CheckScope = Literal["winners", "all"]
 
@@ -100,6 +101,15 @@ class Settings:
     def budget(self) -> Budget:
         """Trials of a run and of a round."""
         return Budget(self.trials, self.round_trials)
+
+    @property
+    def limits(self) -> Limits:
+        """Limits of figures."""
+        limits = {
+            "search_ratio": self.max_search_ratio,
+            "throughput_ratio": self.min_throughput_ratio,
+        }
+        return Limits({key: limit for key, limit in limits.items() if limit is not None})
 
     def to_json(self) -> dict[str, Any]:
         """The settings as JSON values, for the record."""

@@ -131,7 +131,7 @@ def goal(value: object) -> str:
 
 def allowances(value: object) -> tuple[str, ...]:
     """By how much figures may get worse: a list, or separated by commas or spaces."""
-    from pytest_ansorbench.stats.changes import Allowance
+    from pytest_ansorbench.stats.limits import Allowance
 
     texts = value if isinstance(value, list | tuple) else [value]
     parts = [part for text in texts for part in re.split(r"[,\s]+", str(text).strip())]

@@ -10,8 +10,9 @@ import pytest
 
 from pytest_ansorbench.options import Settings
 from pytest_ansorbench.records import CaseResult
-from pytest_ansorbench.stats.changes import Allowance, CaseChanges
+from pytest_ansorbench.stats.changes import CaseChanges
 from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.limits import Allowance
 from pytest_ansorbench.storage import StorageError, changes_since, find_saved, read_result
 
 

@@ -29,9 +29,9 @@ from pytest_ansorbench.report import (
     render_changes,
     render_table,
 )
-from pytest_ansorbench.stats.changes import CaseChanges, gates_per_case
+from pytest_ansorbench.stats.changes import CaseChanges
 from pytest_ansorbench.stats.criteria import Criteria
-from pytest_ansorbench.stats.gate import Limits
+from pytest_ansorbench.stats.figures import gates_per_case
 from pytest_ansorbench.storage import StorageError, save_numbered, slugify, write_result
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class Bench:
         if self.baseline is not None and self.changes:
             terminalreporter.section(f"ansor bench compared with {self.baseline.path.name}")
             terminalreporter.write_line(render_changes(self.changes))
-            for text in describe_changes(self.changes):
+            for text in describe_changes(self.changes, any_machine="--ansor-any-machine"):
                 terminalreporter.write_line(text)
         for note in self._notes:
             terminalreporter.write_line(note)
@@ -161,14 +161,14 @@ class Bench:
         """How many gates a test has."""
         settings = self.settings_of(item)
         arms = len(self._arms(item, settings, case_id(item)))
-        limits = Limits(settings.max_search_ratio, settings.min_throughput_ratio)
         allowed = allowances(settings)
         if allowed and self.baseline is None:
             raise pytest.UsageError(
                 f"bad --ansor-compare-fail {settings.compare_fail[0]!r}: expected --ansor-compare "
                 "with it, to say with what"
             )
-        return (arms - 1) * limits.count + gates_per_case(allowed, arms)
+        gated = [*settings.limits, *(allowance.metric for allowance in allowed)]
+        return gates_per_case(gated, arms)
 
     def _arms(self, item: pytest.Item, settings: Settings, case: str | None) -> tuple[str, ...]:
         given = is_given(self.config, self._keywords(item), "strategies")

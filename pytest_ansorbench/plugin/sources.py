@@ -25,7 +25,6 @@ from pytest_ansorbench.plugin.usage import usage
 from pytest_ansorbench.records import CaseResult, Result
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.stats.criteria import Criteria
-from pytest_ansorbench.stats.gate import Limits
 from pytest_ansorbench.storage import Past, StorageError, list_journals, read_journal
 from pytest_ansorbench.strategies import BadModel, Registry, StrategyError, control_of
 from pytest_ansorbench.workloads import Case, ImportFailed
@@ -267,7 +266,7 @@ def plan_of(settings: Settings, family: int) -> Plan:
         scheduler=settings.scheduler,
         final_samples=settings.final_samples,
         criteria=Criteria.from_settings(settings.to_json()),
-        limits=Limits(settings.max_search_ratio, settings.min_throughput_ratio),
+        limits=settings.limits,
         family=family,
     )
 

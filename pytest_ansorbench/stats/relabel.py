@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from pytest_ansorbench.stats.quotient import quotients
 from pytest_ansorbench.stats.running_time_ratio import Race, expected_times
 from pytest_ansorbench.stats.student import upper_tail
-from pytest_ansorbench.stats.trajectory import Floats, Trajectory
+from pytest_ansorbench.stats.trajectory import Floats, Spending, Trajectory
 
 _SEED: Final = 20_230_817
 _EXHAUSTIVE: Final = 20_000
@@ -46,21 +46,22 @@ Deals = NDArray[np.intp]
 """Runs in the order dealt: the first group's, then the second's; shape (deals, runs)."""
 
 
-def search_ratio_chance(race: Race, limit: float, level: float) -> float:
-    """Chance of an S at least as large as seen, if the true one were the limit.
+def search_ratio_chance(race: Race, spending: Spending, limit: float, level: float) -> float:
+    """Chance of a search ratio at least as large as seen, if the true one were the limit.
 
-    The statistic is S itself, with the target derived anew from whatever runs are dealt to
+    The statistic is the ratio itself, with the target derived anew from whatever runs are dealt to
     the reference.
 
     Args:
         race: The runs.
-        limit: The S that the challenger is supposed to have.
+        spending: What is counted: search time or trials.
+        limit: The ratio that the challenger is supposed to have.
         level: How small a chance matters; decides how many deals are tried.
 
     Returns:
         The probability, above 0.
     """
-    scaled = [replace(run, search_s=run.search_s / limit) for run in race.challenger]
+    scaled = [run.with_less(spending, limit) for run in race.challenger]
     runs = [*race.reference, *scaled]
     pooled = replace(race, reference=runs, challenger=runs)
     n = len(race.reference)
@@ -68,11 +69,11 @@ def search_ratio_chance(race: Race, limit: float, level: float) -> float:
     def ratios(deals: Deals) -> Floats:
         targets_s = pooled.targets_s(deals[:, :n])
         return quotients(
-            expected_times(runs, deals[:, n:], targets_s, "search_s"),
-            expected_times(runs, deals[:, :n], targets_s, "search_s"),
+            expected_times(runs, deals[:, n:], targets_s, spending),
+            expected_times(runs, deals[:, :n], targets_s, spending),
         )
 
-    return chance(ratios, n, n, level)
+    return permutation_chance(ratios, n, n, level)
 
 
 def throughput_chance(
@@ -107,7 +108,8 @@ def throughput_chance(
         means: Floats = logs[deals[:, n:]].mean(axis=1) - logs[deals[:, :n]].mean(axis=1)
         return means
 
-    dealt, swapped = chance(slowdowns, n, n, level), _count(slowdowns, n, n, _swaps(n, level), 2**n)
+    dealt = permutation_chance(slowdowns, n, n, level)
+    swapped = _count(slowdowns, n, n, _swaps(n, level), 2**n)
     return min(1.0, 2.0 * min(dealt, swapped))
 
 
@@ -142,7 +144,9 @@ def sharpened(
     return min(counted, upper_tail(t, fewest - 1))
 
 
-def chance(badness: Callable[[Deals], Floats], first: int, second: int, level: float) -> float:
+def permutation_chance(
+    badness: Callable[[Deals], Floats], first: int, second: int, level: float
+) -> float:
     """Share of the deals that are at least as bad as the one that was seen.
 
     Args:

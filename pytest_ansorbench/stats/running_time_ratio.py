@@ -44,8 +44,8 @@ class Race:
 
     def targets_s(self, drawn: Draws) -> Floats:
         """The fixed target of each draw of reference runs, shape (draws,)."""
-        best_s = np.array([each.best_s for each in self.reference])
-        first_s = np.array([each.first_s for each in self.reference])
+        best_s = np.array([run.best_s for run in self.reference])
+        first_s = np.array([run.first_s for run in self.reference])
         return fixed_targets_s(
             self.goal, best_s[drawn], first_s[drawn], tolerance=self.tolerance, flops=self.flops
         )
@@ -151,6 +151,38 @@ def expected_times(
         Shape (draws,); infinity where no run got there.
     """
     return _drawn(runs, drawn, targets_s, spending).expected
+
+
+def search_ratios(race: Race, drawn: Draws, spending: Spending) -> Floats:
+    """S or S_trials in each draw of the seeds.
+
+    Args:
+        race: The runs.
+        drawn: Indices of seeds, shape (draws, n).
+        spending: What is counted.
+
+    Returns:
+        Shape (draws,); NaN where neither arm got there.
+    """
+    targets_s = race.targets_s(drawn)
+    return quotients(
+        expected_times(race.challenger, drawn, targets_s, spending),
+        expected_times(race.reference, drawn, targets_s, spending),
+    )
+
+
+def mean_search_times(runs: Sequence[Trajectory], drawn: Draws) -> Floats:
+    """Mean search time of whole runs in each draw, in seconds.
+
+    Args:
+        runs: The runs that are drawn from.
+        drawn: Their indices, shape (draws, n).
+
+    Returns:
+        Shape (draws,).
+    """
+    means: Floats = np.array([run.search_s[-1] for run in runs])[drawn].mean(axis=1)
+    return means
 
 
 def _drawn(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -100,6 +100,12 @@ class Trajectory:
         counted = self.search_s if spending == "search_s" else self.trials
         return counted[at], (at < len(self.latency_s)).astype(float)
 
+    def with_less(self, spending: Spending, factor: float) -> Trajectory:
+        """The same run, had it spent less by a factor."""
+        if spending == "search_s":
+            return replace(self, search_s=self.search_s / factor)
+        return replace(self, trials=self.trials / factor)
+
     def _first_at_most(self, targets_s: Floats) -> NDArray[np.intp]:
         """Index of the first improvement that reaches each target; k if none does."""
         fast_enough = np.searchsorted(self.latency_s[::-1], targets_s, side="right")
@@ -120,12 +126,12 @@ def _latencies(run: Run) -> Sequence[float]:
     if len(run.tasks) > 1:
         return _estimates(run, latencies)
     weight = run.tasks[0].weight
-    return latencies if weight == 1 else [weight * each for each in latencies]
+    return latencies if weight == 1 else [weight * latency_s for latency_s in latencies]
 
 
 def _estimates(run: Run, latencies: Sequence[float]) -> Sequence[float]:
     """Sum over the tasks of weight times best latency, after each trial."""
-    task_of_round = [each.task for each in run.rounds]
+    task_of_round = [round.task for round in run.rounds]
     weights = [task.weight for task in run.tasks]
     best = [math.inf] * len(weights)
     estimates = []

@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_ansorbench.records import CaseResult, Result
-from pytest_ansorbench.stats.changes import Allowance, CaseChanges, case_changes, gates_per_case
+from pytest_ansorbench.stats.changes import CaseChanges, case_changes
 from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.figures import gates_per_case
+from pytest_ansorbench.stats.limits import Allowance
 from pytest_ansorbench.storage.machine import machine_difference
 
 
@@ -34,7 +36,8 @@ def result_changes(
     Raises:
         PairingError: The runs of a result do not pair up.
     """
-    family = max(1, sum(gates_per_case(allowances, len(case.strategies)) for case in after.cases))
+    gated = [allowance.metric for allowance in allowances]
+    family = max(1, sum(gates_per_case(gated, len(case.strategies)) for case in after.cases))
     changes = [
         changes_since(
             before,
@@ -77,7 +80,7 @@ def changes_since(
         family: How many gates are judged together.
         any_machine: Whether seconds and GFLOP/s of different machines are compared too.
     """
-    then = next((each for each in before.cases if each.case == case.case), None)
+    then = next((known for known in before.cases if known.case == case.case), None)
     if then is None:
         return CaseChanges(case.case, (), "the earlier result does not have it")
     difference = _machines_differ(then, before.machines, case, machines)
