@@ -120,8 +120,8 @@ class Session:
             difference = machine_difference(self._past.session.machine, self._machine)
             if difference:
                 raise ResumeError(
-                    f"bad --ansor-resume: the run was begun on another machine ({difference}); "
-                    "its runs cannot be mixed with this one's"
+                    f"the run was begun on another machine ({difference}); its runs cannot be "
+                    "mixed with this one's"
                 )
 
     def run(
@@ -149,8 +149,8 @@ class Session:
             The result, which is also kept.
 
         Raises:
-            UnsupportedCaseError: The case has several tasks but no program to judge them by, or
-                its budget does not give each of them a round.
+            UnsupportedCaseError: The case has several tasks but no program to judge them by.
+            BudgetError: Its budget does not give each task a round.
             UntunedError: A network does not work even untuned.
             WorkerError: Worker processes cannot be started.
             ResumeError: The journal has the case under other circumstances.
@@ -281,10 +281,7 @@ def _check_supported(case: Case, tasks: Sequence[Task], plan: Plan) -> None:
             f"bad case {case.id!r}: it has {len(tasks)} tasks, but no program() and arguments() "
             "to be judged by; expected an operator with one task, or a network"
         )
-    try:
-        plan.budget.check(len(tasks))
-    except ValueError as error:
-        raise UnsupportedCaseError(f"{case.id}: {error}") from None
+    plan.budget.check(len(tasks))
 
 
 def _prepared(

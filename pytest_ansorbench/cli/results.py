@@ -12,6 +12,7 @@ from pytest_ansorbench.cli.exits import BROKEN, HOLDS, Refusal, exit_code
 if TYPE_CHECKING:
     from pytest_ansorbench.records import CaseResult, Result
     from pytest_ansorbench.stats.criteria import Criteria
+    from pytest_ansorbench.storage import StorageError
 
 
 def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
@@ -75,7 +76,7 @@ def _add_storage(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default=Path(".ansor_bench"),
         metavar="DIR",
-        help="folder of stored results (default: .ansor_bench)",
+        help="folder of stored results (default: %(default)s)",
     )
 
 
@@ -170,7 +171,18 @@ def _read(storage: Path, wanted: str) -> tuple[Path, Result]:
         path = find_saved(storage, wanted)
         return path, read_result(path)
     except StorageError as error:
-        raise Refusal(str(error)) from None
+        raise _refusal(error) from None
+
+
+def _refusal(error: StorageError) -> Refusal:
+    """What is wrong with a stored result, and how to mend it."""
+    from pytest_ansorbench.storage import MissingResultError, UnwritableError
+
+    if isinstance(error, MissingResultError):
+        return Refusal(f"{error}; pytest --ansor-bench --ansor-save NAME saves one")
+    if isinstance(error, UnwritableError):
+        return Refusal(f"{error}; see --storage")
+    return Refusal(str(error))
 
 
 def _judged_again(result: Result, source: str | Path) -> tuple[list[CaseResult], Criteria]:
@@ -203,7 +215,7 @@ def _list(given: argparse.Namespace) -> int:
             rows.append([str(path), result.created, len(result.cases), ", ".join(strategies)])
         journals = [read_journal(path) for path in list_journals(given.storage)]
     except StorageError as error:
-        raise Refusal(str(error)) from None
+        raise _refusal(error) from None
     if rows:
         print(tabulate(rows, headers=["file", "created", "cases", "strategies"]))
     else:

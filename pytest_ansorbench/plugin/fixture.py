@@ -85,7 +85,7 @@ class OneTest:
             outcome: [*_complaints(result, outcome), *_complaints_of_change(changes, outcome)]
             for outcome in ("broken", "undecided")
         }
-        if changes is not None and changes.incomparable and settings.compare_fail:
+        if changes is not None and changes.incomparable and settings.baseline.allowances:
             complaints["undecided"].append(
                 f"{result.case}: not compared with the earlier result: {changes.incomparable}"
             )
@@ -118,18 +118,19 @@ def _complaints(result: CaseResult, outcome: str) -> list[str]:
 
 def _complaints_of_change(changes: CaseChanges | None, outcome: str) -> list[str]:
     """A sentence for each change of this outcome."""
+    from pytest_ansorbench.plugin.baseline import ANY_MACHINE
     from pytest_ansorbench.report import change_sentence
 
     return [
         f"{change.case}, {change.strategy} against the earlier result: "
-        f"{change_sentence(change, any_machine='--ansor-any-machine')}"
+        f"{change_sentence(change, ANY_MACHINE)}"
         for change in (changes.changes if changes is not None else ())
         if change.gate is not None and change.gate.outcome == outcome
     ]
 
 
 def _properties(verdict: Verdict) -> list[tuple[str, object]]:
-    """Figures for JUnit XML and whoever else reads a test report's properties."""
+    """Figures for JUnit XML and other readers of a test report's properties."""
     comparison = verdict.comparison
     prefix = f"ansor_{comparison.challenger.strategy}"
     return [

@@ -86,7 +86,7 @@ class _Clock:
 
 def _figures(runs: Sequence[Run]) -> dict[str, Any]:
     finals = [run.final.latency_s for run in runs if run.final is not None]
-    latencies = [each for each in finals if each is not None]
+    latencies = [latency_s for latency_s in finals if latency_s is not None]
     latency_s = statistics.geometric_mean(latencies) if latencies else None
     return {
         "trials": sum(len(run.trials) for run in runs),

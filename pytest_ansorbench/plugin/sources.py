@@ -16,15 +16,15 @@ from pytest_ansorbench.bench import (
     Session,
     UnsupportedCaseError,
 )
+from pytest_ansorbench.budget import BudgetError
 from pytest_ansorbench.environment import ToolchainError
 from pytest_ansorbench.measure.engine import UntunedError
 from pytest_ansorbench.measure.fork_server import WorkerError
-from pytest_ansorbench.measure.settings import EngineSettings
-from pytest_ansorbench.options import Settings
+from pytest_ansorbench.options import Settings, flag_of
+from pytest_ansorbench.plugin.refusals import in_options
 from pytest_ansorbench.plugin.usage import usage
 from pytest_ansorbench.records import CaseResult, Result
 from pytest_ansorbench.search import ResumeError
-from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.storage import Past, StorageError, list_journals, read_journal
 from pytest_ansorbench.strategies import BadModel, Registry, StrategyError, control_of
 from pytest_ansorbench.workloads import Case, ImportFailed
@@ -106,7 +106,7 @@ def source_of(config: pytest.Config, settings: Settings) -> Source:
     try:
         return _Replayed(settings) if settings.replay else _Live(config, settings)
     except StorageError as error:
-        raise pytest.UsageError(str(error)) from None
+        raise pytest.UsageError(in_options(error)) from None
 
 
 class _Live:
@@ -116,7 +116,7 @@ class _Live:
         """Prepare; nothing is started."""
         self._registry = Registry()
         self._notes: list[str] = []
-        storage = config.rootpath / settings.storage
+        storage = config.rootpath / settings.files.storage
         past = _past(storage, settings.resume) if settings.resume is not None else None
         if past is not None and past.dropped:
             self._notes.append(
@@ -125,15 +125,7 @@ class _Live:
             )
         self._session = Session(
             target=settings.target,
-            engine=EngineSettings(
-                build_workers=settings.build_workers,
-                build_timeout_s=settings.build_timeout_s,
-                run_timeout_s=settings.run_timeout_s,
-                memory_limit_mb=settings.memory_limit_mb,
-                check=settings.check,
-                flush_cache_mb=settings.flush_cache_mb,
-                cores=settings.cores,
-            ),
+            engine=settings.engine,
             root=config.rootpath,
             storage=storage,
             settings=settings.to_json(),
@@ -161,8 +153,11 @@ class _Live:
     def prepare(self) -> None:
         try:
             self._session.prepare()
-        except (ToolchainError, ResumeError) as error:
-            raise pytest.UsageError(str(error)) from None
+        except ToolchainError as error:
+            raise pytest.UsageError(in_options(error)) from None
+        except ResumeError as error:
+            flag = flag_of("resume")
+            raise pytest.UsageError(f"bad {flag}: {error}; start anew without {flag}") from None
 
     def run(
         self, settings: Settings, arms: Sequence[str], case: Case, family: int, progress: Progress
@@ -181,8 +176,10 @@ class _Live:
             pytest.fail(f"the measurement engine gave up: {error}", pytrace=False)
         except UntunedError as error:
             pytest.fail(f"{case.id} does not work even untuned: {error}", pytrace=False)
+        except BudgetError as error:
+            pytest.fail(f"{case.id}: {in_options(error)}", pytrace=False)
         except _REFUSALS as error:
-            pytest.fail(str(error), pytrace=False)
+            pytest.fail(in_options(error), pytrace=False)
 
     def adopt(self, results: Sequence[CaseResult]) -> None:
         """No other process runs anything."""
@@ -200,9 +197,10 @@ class _Live:
             try:
                 self._session.finish()
             except StorageError as error:
-                self._notes.append(str(error))
+                self._notes.append(in_options(error))
         elif journal is not None:
-            self._notes.append(f"to go on where this stopped: --ansor-resume={journal.stem}")
+            flag = flag_of("resume")
+            self._notes.append(f"to go on where this stopped: {flag}={journal.stem}")
         self._session.close()
         notes, self._notes = self._notes, []
         return "\n".join(notes)
@@ -240,7 +238,7 @@ class _Replayed:
         try:
             return self._replay.run(case.id, arms, plan_of(settings, family))
         except MissingRunsError as error:
-            pytest.fail(str(error), pytrace=False)
+            pytest.fail(in_options(error), pytrace=False)
 
     def adopt(self, results: Sequence[CaseResult]) -> None:
         self._replay.adopt(results)
@@ -260,12 +258,12 @@ def plan_of(settings: Settings, family: int) -> Plan:
     """The settings of one test as the bench takes them."""
     return Plan(
         budget=settings.budget,
-        repeats=settings.repeats,
-        seed=settings.seed,
-        order=settings.order,
-        scheduler=settings.scheduler,
-        final_samples=settings.final_samples,
-        criteria=Criteria.from_settings(settings.to_json()),
+        repeats=settings.experiment.repeats,
+        seed=settings.experiment.seed,
+        order=settings.experiment.order,
+        scheduler=settings.experiment.scheduler,
+        final_samples=settings.experiment.final_samples,
+        criteria=settings.criteria,
         limits=settings.limits,
         family=family,
     )

@@ -29,7 +29,7 @@ def send(
     output[_KEY] = json.dumps(
         {
             "results": [to_json(replace(result, runs=())) for result in results],
-            "changes": [to_json(each) for each in changes],
+            "changes": [to_json(change) for change in changes],
         }
     )
 
@@ -41,6 +41,6 @@ def received(node: Any) -> tuple[list[CaseResult], list[CaseChanges]]:
         return [], []
     data = json.loads(text)
     return (
-        [from_json(CaseResult, each) for each in data["results"]],
-        [from_json(CaseChanges, each) for each in data["changes"]],
+        [from_json(CaseResult, result) for result in data["results"]],
+        [from_json(CaseChanges, change) for change in data["changes"]],
     )
