@@ -33,7 +33,7 @@ class MisfitError(ToolchainError):
     Attributes:
         setting: Which one.
         value: The value that was given.
-        problem: What is wrong with it, and what was expected.
+        problem: The misfit, and what was expected instead.
     """
 
     def __init__(self, setting: Literal["target", "cores"], value: str | None, problem: str):

@@ -1,9 +1,8 @@
 """What a benchmark leaves behind: frozen records, from one trial up to a whole result.
 
 Every later stage (statistics, reports, files, gates) reads these and nothing else, so a
-saved result holds exactly what reproduces its tables. Standard library only: whoever wants
-to analyse a result file needs neither TVM nor pytest. `codec` turns records into JSON and
-back.
+saved result holds exactly what reproduces its tables. Standard library only: analysing a
+result file takes neither TVM nor pytest. `codec` turns records into JSON and back.
 
 Units are in the names: `_s` seconds, `_gflops` 10^9 floating-point operations a second.
 """
@@ -347,10 +346,10 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What the repeats of an undecided gate could show, and how many would settle it.
+    """The effect that an undecided gate's repeats could show, and how many would settle it.
 
     Attributes:
-        prospect: What more repeats would do. `no-interval`: there are fewer than three, and no
+        prospect: The use of more repeats. `no-interval`: there are fewer than three, and no
             interval to speak of. `unknown`: they narrow the interval, by how much cannot be
             told. `too-close`: no number settles a figure between limit and noise threshold.
             `too-many`: it would take more than anybody runs. `settles`: `repeats_needed` do.
@@ -384,7 +383,7 @@ class Gate:
         family: How many gates were judged together, over which false alarms are shared out.
         p_value: Probability to see a figure this bad by chance if it were exactly good
             enough; None where the interval made the question idle.
-        advice: What more repeats would do; None unless undecided.
+        advice: The use of more repeats; None unless undecided.
     """
 
     metric: str

@@ -175,7 +175,7 @@ def _read(storage: Path, wanted: str) -> tuple[Path, Result]:
 
 
 def _refusal(error: StorageError) -> Refusal:
-    """What is wrong with a stored result, and how to mend it."""
+    """A refusal that says how to mend what is wrong with a stored result."""
     from pytest_ansorbench.storage import MissingResultError, UnwritableError
 
     if isinstance(error, MissingResultError):
@@ -186,7 +186,7 @@ def _refusal(error: StorageError) -> Refusal:
 
 
 def _judged_again(result: Result, source: str | Path) -> tuple[list[CaseResult], Criteria]:
-    """The cases, with verdicts from their runs: what a file says of itself is not believed."""
+    """The cases, with verdicts from their runs: those in the file are not believed."""
     from pytest_ansorbench.stats.compare import PairingError
     from pytest_ansorbench.stats.judge_case import judge_result
 

@@ -14,7 +14,7 @@ from pytest_ansorbench.options import values
 from pytest_ansorbench.stats.figures import FIGURES, Figure
 
 NEWEST: Final = "newest"
-"""What `--ansor-compare` and `--ansor-resume` mean without a value."""
+"""Meaning of `--ansor-compare` and `--ansor-resume` without a value."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Option:
         word: Name without prefix, with dashes: `--ansor-WORD`.
         parse: Turns what the user gave into the field's value, or raises ValueError with a
             message that says what was expected.
-        help: What it does, without the default.
+        help: Its effect, without the default.
         metavar: Placeholder in the help text; None for a flag without a value.
         default: The default in words, with `{}` for the field's own; empty if there is nothing
             to say of it.

@@ -1,4 +1,4 @@
-"""What an option's help says, its default filled in from the record that has it."""
+"""Help texts of options, with defaults filled in from the records that have them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def default_text(option: Option) -> str:
 
 
 def help_text(option: Option) -> str:
-    """What the option does, with its default."""
+    """The help text of an option, with its default."""
     default = default_text(option)
     return f"{option.help} (default: {default})" if default else option.help
 

@@ -85,7 +85,7 @@ def resolve(config: pytest.Config, marker: Mapping[str, Any] | None = None) -> S
 
 
 def budget_refusal(error: BudgetError) -> str:
-    """What is wrong with a budget, and which options mend it."""
+    """The message on a budget that is too small, with the options that mend it."""
     return (
         f"bad {flag_of('budget.trials')} {error.trials}: expected {error.expected}; or make rounds "
         f"smaller with {flag_of('budget.round_trials')}"
@@ -93,12 +93,12 @@ def budget_refusal(error: BudgetError) -> str:
 
 
 def is_given(config: pytest.Config, marker: Mapping[str, Any], field: str) -> bool:
-    """Whether anybody set a field, on the command line, in the marker or in the ini file."""
+    """Whether a field is set on the command line, in the marker or in the ini file."""
     return _given(config, marker, option_of(field))[1] is not None
 
 
 def _given(config: pytest.Config, marker: Mapping[str, Any], option: Option) -> tuple[str, object]:
-    """Where the value in force comes from, and that value; None if nobody set it."""
+    """Where the value in force comes from, and that value; None if it is not set."""
     value = config.getoption(option.ini)
     if value is not None:
         return option.flag, value

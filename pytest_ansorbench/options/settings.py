@@ -43,7 +43,7 @@ class TableSettings:
 
     Attributes:
         columns: Keys of its columns; None for the usual ones.
-        sort: What its cases are sorted by; None for the order of execution.
+        sort: Key that its cases are sorted by; None for the order of execution.
     """
 
     columns: tuple[str, ...] | None = None
@@ -83,7 +83,7 @@ class BaselineSettings:
 
     @property
     def allowances(self) -> tuple[Allowance, ...]:
-        """What may get worse by how much; of two allowances of a figure, the last counts."""
+        """The allowances in force: of two on the same figure, the last counts."""
         return tuple({allowance.metric: allowance for allowance in self.compare_fail}.values())
 
 

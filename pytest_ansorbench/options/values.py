@@ -124,7 +124,7 @@ def paths(value: object) -> tuple[Path, ...]:
 
 
 def goal(value: object) -> Goal:
-    """What S counts the time to."""
+    """The goal of S."""
     return Goal.parse(str(value))
 
 

@@ -1,4 +1,4 @@
-"""What `--ansor-bench` adds to a session: cases are run, judged, shown and stored."""
+"""The plugin behind `--ansor-bench`: cases are run, judged, shown and stored."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Bench:
         storage, baseline = config.rootpath / settings.files.storage, settings.baseline.compare
         _check_options(settings)
         self.source = source_of(config, settings)
-        # Read now: what this session stores is not what it is compared with.
+        # Read before this session stores a result of its own.
         self.baseline = Baseline(storage, baseline) if baseline else None
         self.changes: list[CaseChanges] = []
         self.family = 1
@@ -149,7 +149,7 @@ class Bench:
         return result
 
     def changes_of(self, item: pytest.Item, result: CaseResult) -> CaseChanges | None:
-        """What changed in a case since the earlier result; None if there is none to compare."""
+        """Changes of a case since the earlier result; None if there is none to compare."""
         if self.baseline is None:
             return None
         changes = self.baseline.changes(
@@ -179,14 +179,14 @@ class Bench:
         return self.source.arms(settings, case, given=given)
 
     def _keywords(self, item: pytest.Item) -> dict[str, Any]:
-        """What a test's markers say."""
+        """The keywords of a test's markers."""
         marker = item.get_closest_marker(MARKER)
         if marker is not None and marker.args:
             raise pytest.UsageError(
                 f"bad marker argument {marker.args[0]!r}: expected keywords, "
                 "e.g. ansor_bench(trials=1000)"
             )
-        # Markers add up from module to class to function, the closest one winning.
+        # Markers add up from module to class to function; the closest one wins.
         keywords: dict[str, Any] = {}
         for marker in reversed(list(item.iter_markers(MARKER))):
             keywords.update(marker.kwargs)

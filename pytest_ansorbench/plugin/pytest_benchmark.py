@@ -2,7 +2,7 @@
 
 pytest-benchmark times functions; here the runs have been timed already. So its own fixture is
 given a clock that stands still, and a function that turns the clock on by a run's search time:
-what lands in its files is made by nobody but pytest-benchmark.
+pytest-benchmark alone makes the entries of its files.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def _figures(runs: Sequence[Run]) -> dict[str, Any]:
 
 
 def _ratios(verdict: Verdict | None) -> dict[str, Any]:
-    """What only a challenger has, as result files have it."""
+    """Figures that only a challenger has, as result files have them."""
     if verdict is None:
         return {}
     return {

@@ -1,6 +1,6 @@
 """Errors of the layers below, said with the options that they are about.
 
-Those layers know no options: they raise what is wrong with a value, and the cure is ours to name.
+Those layers know no options: they raise the facts, and the plugin names the cure.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ from pytest_ansorbench.strategies import BadModel, Registry, StrategyError, cont
 from pytest_ansorbench.workloads import Case, ImportFailed
 
 _REFUSALS: Final = (BadModel, ImportFailed, ResumeError, StorageError, UnsupportedCaseError)
-"""What cannot be run as it is; each says so in one sentence."""
+"""Errors that say in one sentence why a case cannot be run."""
 
 
 class Source(Protocol):
@@ -51,7 +51,7 @@ class Source(Protocol):
         Args:
             settings: The test's settings.
             case: Id of the test's case, if it can be told before it runs.
-            given: Whether anybody chose strategies for the test.
+            given: Whether strategies were chosen for the test.
 
         Raises:
             pytest.UsageError: A strategy is not there.
@@ -218,7 +218,7 @@ class _Replayed:
         return self._replay.results
 
     def gather(self, config: pytest.Config) -> None:
-        """Strategies are names here; nobody has to offer them."""
+        """Strategies are names here; none has to be offered."""
 
     def arms(self, settings: Settings, case: str | None, *, given: bool) -> tuple[str, ...]:
         if given or case is None:

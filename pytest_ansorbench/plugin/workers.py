@@ -1,4 +1,4 @@
-"""pytest-xdist: what its processes made of a replay comes together in the one that reports."""
+"""pytest-xdist: results of its processes come together in the one that reports."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def send(
 
 
 def received(node: Any) -> tuple[list[CaseResult], list[CaseChanges]]:
-    """What a process left; nothing if it died before it could."""
+    """The results that a process left; none if it died before it could."""
     text = getattr(node, "workeroutput", {}).get(_KEY)
     if text is None:
         return [], []

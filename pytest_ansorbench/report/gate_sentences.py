@@ -1,4 +1,4 @@
-"""The sentence on a gate: the figure, its limit, the outcome, and what more repeats would do."""
+"""The sentence on a gate: the figure, its limit, the outcome, and the use of more repeats."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _advice(gate: Gate, advice: Advice) -> str:
 
 
 def _prospect(gate: Gate, advice: Advice) -> str:
-    """What more repeats would do."""
+    """The use of more repeats."""
     if advice.prospect == "no-interval":
         return f"below {FEWEST_REPEATS} there is no interval to speak of"
     if advice.prospect == "unknown":

@@ -1,4 +1,4 @@
-"""What changed since an earlier result: the same figures of the same cases, then and now."""
+"""Changes since an earlier result: the same figures of the same cases, then and now."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class CaseChanges:
-    """What changed in one case.
+    """Changes of one case.
 
     Attributes:
         case: The case's id.
@@ -92,10 +92,10 @@ def case_changes(
     Args:
         before: The case in the earlier result.
         after: The case now.
-        allowances: What may get worse by how much.
+        allowances: How much worse figures may get.
         criteria: How to compare and judge.
         family: How many gates the session has.
-        other_machine: How the machines differ; empty if they do not, or if nobody minds.
+        other_machine: How the machines differ; empty if they do not, or if it does not matter.
 
     Returns:
         Figures of every arm that both have, or why there are none.

@@ -17,7 +17,7 @@ class Criteria:
     """How comparisons are made and judged.
 
     Attributes:
-        goal: What S counts the time to.
+        goal: How the target of S is chosen.
         tolerance: Share of throughput that targets stay below what they are derived from.
         confidence: Confidence level of intervals, and so of the word *holds*.
         noise: Share by which a figure may miss its limit without being called broken.
@@ -45,7 +45,7 @@ class Criteria:
     def from_settings(cls, settings: Mapping[str, Any]) -> Criteria:
         """The criteria that a result was judged by, from its recorded settings.
 
-        What a result of an older version did not record is taken from today's defaults.
+        Criteria that an older result did not record are today's defaults.
 
         Raises:
             ValueError: A recorded value does not fit.

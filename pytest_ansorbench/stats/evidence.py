@@ -1,4 +1,4 @@
-"""What runs say about one figure: all that a gate asks of them.
+"""The evidence of runs on one figure: all that a gate asks for.
 
 A figure of one result is held against a limit, its change since an earlier result against an
 allowance. Both give the same kind of evidence, so one function judges both (`gate`).
@@ -25,7 +25,7 @@ from pytest_ansorbench.stats.trajectory import Floats
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What the runs say about one figure.
+    """The evidence of runs on one figure.
 
     Attributes:
         estimate: The figure with its interval.
@@ -64,7 +64,7 @@ class Evidence:
 
 
 def limit_evidence(figure: Figure, race: Race, estimate: Estimate) -> Evidence:
-    """What the runs of one result say about a figure that has a limit.
+    """Evidence on a figure that has a limit.
 
     Args:
         figure: The figure.
@@ -83,7 +83,7 @@ def limit_evidence(figure: Figure, race: Race, estimate: Estimate) -> Evidence:
 
 
 def change_evidence(figure: Figure, before: Race, after: Race, confidence: float) -> Evidence:
-    """What the runs of two results say about the change of a figure, after over before.
+    """Evidence on the change of a figure between two results, after over before.
 
     The two results are independent samples, so each side's seeds are drawn by themselves.
 
@@ -123,7 +123,7 @@ def _estimate(value: float, ratios: Floats, repeats: int, confidence: float) -> 
 
 
 _MOSTLY: Final = 0.95
-"""Share of draws with a figure, from which on the others do not matter."""
+"""Share of draws with a figure from which on the others do not matter."""
 
 
 def _spread(ratios: Floats, repeats: int) -> float | None:

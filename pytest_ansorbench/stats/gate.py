@@ -9,8 +9,8 @@ A gate *holds* if the whole interval is on the good side of its limit. It is *br
 Everything in between is *undecided*. The first rule says how large the loss is, the second how
 sure it is: with few seeds an interval leaves out more than it says, and with many gates some
 interval is off by chance. The share is the rate of false alarms divided by the number of gates
-(Bonferroni), which bounds the chance of any false alarm in the session whatever the gates have
-in common. A test's outcome stands before the next test runs, so a stepwise correction (Holm)
+(Bonferroni), which bounds the chance of any false alarm in the session, however the gates depend
+on each other. A test's outcome stands before the next test runs, so a stepwise correction (Holm)
 is out of reach.
 """
 
@@ -49,7 +49,7 @@ class Judge:
 
         Args:
             figure: The figure.
-            evidence: What the runs say about it.
+            evidence: The evidence on it.
             limit: The worst value that is good enough.
         """
         estimate, edge = evidence.estimate, self._edge(figure, limit)
@@ -112,7 +112,7 @@ class Judge:
         return limit * (1.0 + noise) if figure.sense == "smaller" else limit * (1.0 - noise)
 
     def _advice(self, figure: Figure, evidence: Evidence, limit: float) -> Advice:
-        """What the repeats could show, and how many would settle it."""
+        """The effect that the repeats could show, and how many would settle it."""
         repeats, confidence = evidence.repeats, self.criteria.confidence
         if repeats < FEWEST_REPEATS:
             return Advice("no-interval")

@@ -1,4 +1,4 @@
-"""What a challenger has to keep: limits of figures, and how much worse they may get.
+"""Limits of figures, and allowances for how much worse they may get.
 
 Standard library only: options are parsed with it before anything is run.
 """

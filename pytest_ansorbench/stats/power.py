@@ -74,7 +74,7 @@ def search_spread(race: Race, spending: Spending) -> float | None:
 
     Args:
         race: The runs.
-        spending: What is counted: search time or trials.
+        spending: Cost to count: search time or trials.
 
     Returns:
         The spread; None below three pairs or if an arm never reached the target.

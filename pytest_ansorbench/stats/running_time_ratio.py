@@ -63,7 +63,7 @@ def search_ratio(race: Race, spending: Spending, confidence: float) -> Estimate:
 
     Args:
         race: The runs.
-        spending: What is counted: search time or trials.
+        spending: Cost to count: search time or trials.
         confidence: Confidence of the interval, in (0, 1).
 
     Returns:
@@ -111,7 +111,7 @@ class _Drawn:
     """An arm's runs in each draw.
 
     Attributes:
-        spent: What each run spent, shape (draws, repeats).
+        spent: Cost of each run, shape (draws, repeats).
         reached: 1 where it reached the target, else 0; same shape.
     """
 
@@ -120,7 +120,7 @@ class _Drawn:
 
     @property
     def total(self) -> Floats:
-        """What all runs of a draw spent together, shape (draws,)."""
+        """Cost of all runs of a draw together, shape (draws,)."""
         total: Floats = self.spent.sum(axis=1)
         return total
 
@@ -145,7 +145,7 @@ def expected_times(
         runs: The runs that are drawn from.
         drawn: Their indices, shape (draws, n).
         targets_s: A latency per draw, shape (draws,).
-        spending: What is counted.
+        spending: Cost to count: search time or trials.
 
     Returns:
         Shape (draws,); infinity where no run got there.
@@ -159,7 +159,7 @@ def search_ratios(race: Race, drawn: Draws, spending: Spending) -> Floats:
     Args:
         race: The runs.
         drawn: Indices of seeds, shape (draws, n).
-        spending: What is counted.
+        spending: Cost to count: search time or trials.
 
     Returns:
         Shape (draws,); NaN where neither arm got there.
@@ -219,7 +219,7 @@ def _ratio(
     bound = bounds.get((bool(challenger.reached.any()), bool(reference.reached.any())))
     if bound is None:
         return UNDEFINED
-    # What never got there is cut at its end: it spent all that in vain.
+    # A run that never got there is censored at its end: all that it spent was in vain.
     top = challenger.total if bound == "at-least" else challenger.expected
     bottom = reference.total if bound == "at-most" else reference.expected
     value = quotient(float(top[0]), float(bottom[0]))

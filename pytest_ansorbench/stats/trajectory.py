@@ -15,12 +15,12 @@ from pytest_ansorbench.records import Run
 Floats = NDArray[np.float64]
 
 Spending = Literal["search_s", "trials"]
-"""What is counted until a target is reached: search time in seconds, or trials."""
+"""The cost that is counted until a target is reached: search time in seconds, or trials."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """What a run spent until it reached a target, or in all if it never did (censored).
+    """The cost of a run until it reached a target, or in all if it never did (censored).
 
     Attributes:
         reached: Whether it reached the target.
@@ -91,10 +91,10 @@ class Trajectory:
 
         Args:
             targets_s: Latencies to reach, shape (m,).
-            spending: What to count.
+            spending: Cost to count: search time or trials.
 
         Returns:
-            What was spent, and 1 where the target was reached or else 0; both of shape (m,).
+            The cost, and 1 where the target was reached or else 0; both of shape (m,).
         """
         at = self._first_at_most(targets_s)
         counted = self.search_s if spending == "search_s" else self.trials
@@ -113,9 +113,9 @@ class Trajectory:
 
 
 def _latencies(run: Run) -> Sequence[float]:
-    """What each trial says of the case: its latency, or what it makes of the network's estimate.
+    """Latency of the case after each trial: the trial's own, or the network's estimate.
 
-    Infinity where it says nothing: for a failed trial, and while a task has no valid trial.
+    Infinity where it is not known: for a failed trial, and while a task has no valid trial.
     """
     # The median of one sample is that sample, and almost all have one; a report of a million
     # trials spends half of its time here.

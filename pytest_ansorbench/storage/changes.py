@@ -26,7 +26,7 @@ def result_changes(
     Args:
         before: The earlier result.
         after: The later one.
-        allowances: What may get worse by how much.
+        allowances: How much worse figures may get.
         criteria: How to compare and judge.
         any_machine: Whether seconds and GFLOP/s of different machines are compared too.
 
@@ -75,7 +75,7 @@ def changes_since(
         before: The earlier result.
         case: The case now.
         machines: By fingerprint, the machines that it was measured on.
-        allowances: What may get worse by how much.
+        allowances: How much worse figures may get.
         criteria: How to compare and judge.
         family: How many gates are judged together.
         any_machine: Whether seconds and GFLOP/s of different machines are compared too.

@@ -17,8 +17,8 @@ def upgrade(data: dict[str, Any]) -> None:
     `version`, `machine` and `control`, keeps machines by fingerprint and trials by column.
     Version 4 has networks: a run's `sketches` became those of its only task, a round has `task`.
     Version 5 calls the arm under test `challenger`, has the machine per run, not per case, and of
-    a gate the facts in place of a sentence. What was not recorded becomes None or neutral; what
-    does not look like a result is left for the codec to refuse.
+    a gate the facts in place of a sentence. Values that were not recorded become None or neutral;
+    anything that does not look like a result is left for the codec to refuse.
 
     Args:
         data: The result, of a version from 1 to `SCHEMA_VERSION`.

@@ -109,6 +109,7 @@ def test_show_refuses_runs_that_do_not_pair_up(tmp_path, capsys):
     ("arguments", "message"),
     [
         (["show", "missing.json"], "bad result file 'missing.json'"),
+        (["show", "main", "--storage", "nowhere"], "'nowhere' has none; pytest --ansor-bench"),
         (["show", "RESULT", "--columns", "foo"], "bad column 'foo'"),
         (["show", "RESULT", "--sort", "foo"], "bad sort key 'foo'"),
         (["show", "BROKEN"], "broken.json"),
@@ -227,7 +228,9 @@ def test_compare_takes_seconds_of_one_machine_only(storage, tmp_path, capsys):
     moved.write_text(text)
     arguments = ["compare", "main", str(moved), "--storage", str(storage)]
     assert main([*arguments, "--fail", "search_time:10%"]) == 1
-    assert "from another machine (cpu: made up is now another)" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "from another machine (cpu: made up is now another)" in out
+    assert "or give --any-machine: broken" in out
     assert main([*arguments, "--fail", "search_time:10%", "--any-machine"]) == 0
 
 

@@ -15,7 +15,7 @@ from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.limits import Allowance, Limits
 
-#: What result files record, in this order; readers of older results rely on the names.
+#: As result files record them, in this order; readers of older results rely on the names.
 RECORDED = {
     "strategies": ["default", "optimized"],
     "cases": [],

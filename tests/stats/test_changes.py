@@ -1,4 +1,4 @@
-"""What changed since an earlier result, and what cannot be compared."""
+"""Changes since an earlier result, and cases that cannot be compared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a challenger has to keep: limits and allowances."""
+"""Limits of figures, and allowances for their changes."""
 
 from __future__ import annotations
 
