@@ -23,9 +23,10 @@ import numpy as np
 
 from pytest_ansorbench.records import Remeasurement, Run
 from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.evidence import limit_evidence
+from pytest_ansorbench.stats.figures import FIGURES
 from pytest_ansorbench.stats.gate import Judge
 from pytest_ansorbench.stats.goal import Goal
-from pytest_ansorbench.stats.judge_case import search_gate, throughput_gate
 from pytest_ansorbench.stats.power import detectable_effect, search_spread, throughput_spread
 from pytest_ansorbench.stats.running_time_ratio import Race, search_ratio
 from pytest_ansorbench.stats.throughput_ratio import throughput_ratio
@@ -79,7 +80,7 @@ def spread(pool: Sequence[Trajectory]) -> dict[str, float | None]:
     race = _race(pool, pool[1:] + pool[:1])
     rng = np.random.default_rng(0)
     found = {
-        "log S": search_spread(race),
+        "log S": search_spread(race, "search_s"),
         "log throughput ratio": throughput_spread(race),
         "log throughput ratio of the same kernel": _noise(pool, rng, faster_half),
         "the same by medians": _noise(pool, rng, statistics.median),
@@ -116,10 +117,8 @@ def false_alarms(
     found = {}
     for repeats in (5, 10):
         races = [drawn(pool, repeats, rng) for _ in range(comparisons)]
-        found[f"search_ratio, {repeats} repeats"] = _share(map(search_outcome_at(1.0), races))
-        found[f"throughput_ratio, {repeats} repeats"] = _share(
-            map(throughput_outcome_at(1.0), races)
-        )
+        for key in ("search_ratio", "throughput_ratio"):
+            found[f"{key}, {repeats} repeats"] = _share(map(outcome_at(key, 1.0), races))
     for name, share in found.items():
         print(f"  against itself, limit 1, {name}: broken in {share:.1%} (asked for: 1% at most)")
     return found
@@ -132,7 +131,7 @@ def kept_promises(
     found = {}
     for goal in GOALS:
         races = (drawn(pool, 10, rng, true_s=0.5, goal=goal) for _ in range(comparisons))
-        found[str(goal)] = _share(map(search_outcome_at(0.9), races), "holds")
+        found[str(goal)] = _share(map(outcome_at("search_ratio", 0.9), races), "holds")
         print(
             f"  true S 0.5, limit 0.9, 10 repeats, goal {goal}: holds in {found[str(goal)]:.1%} "
             "(asked for: 80% at least)"
@@ -148,7 +147,7 @@ def planted_losses(
     With the noise of measuring alone, both arms find the same kernels; with that of searching,
     each arm has its own.
     """
-    judged = throughput_outcome_at(0.98)
+    judged = outcome_at("throughput_ratio", 0.98)
     found = {
         "noise of measuring": _share(
             judged(remeasured(pool, 10, rng, loss=0.1)) for _ in range(comparisons)
@@ -193,7 +192,7 @@ def power(
     print("  true S   " + "".join(f"{repeats:>5} rep." for repeats in REPEATS))
     table: dict[str, dict[str, dict[str, float]]] = {}
     spreads: dict[int, list[float]] = {repeats: [] for repeats in REPEATS}
-    judged = search_outcome_at(POWER_LIMIT)
+    judged = outcome_at("search_ratio", POWER_LIMIT)
     for true_s in TRUE_S:
         table[str(true_s)] = {}
         for repeats in REPEATS:
@@ -203,7 +202,8 @@ def power(
             counts = Counter(map(judged, races))
             shares = {outcome: counts[outcome] / comparisons for outcome in OUTCOMES}
             table[str(true_s)][str(repeats)] = shares
-            spreads[repeats] += [each for each in map(search_spread, races) if each]
+            found = (search_spread(race, "search_s") for race in races)
+            spreads[repeats] += [value for value in found if value]
         cells = (table[str(true_s)][str(repeats)] for repeats in REPEATS)
         print(
             f"  {true_s:<9}"
@@ -247,22 +247,14 @@ def altered(run: Trajectory, true_s: float, loss: float) -> Trajectory:
     return replace(run, search_s=run.search_s * true_s, final_s=run.final_s / (1.0 - loss))
 
 
-def search_outcome_at(limit: float):  # type: ignore[no-untyped-def]
-    """What a gate on S says of a race."""
+def outcome_at(key: str, limit: float) -> Callable[[Race], str]:
+    """What a gate on a figure says of a race."""
+    figure = FIGURES[key]
 
     def outcome(race: Race) -> str:
-        estimate = search_ratio(race, "search_s", CRITERIA.confidence)
-        return search_gate(race, estimate, limit, JUDGE).outcome
-
-    return outcome
-
-
-def throughput_outcome_at(limit: float):  # type: ignore[no-untyped-def]
-    """What a gate on the throughput ratio says of a race."""
-
-    def outcome(race: Race) -> str:
-        estimate = throughput_ratio(race.reference, race.challenger, CRITERIA.confidence)
-        return throughput_gate(race, estimate, limit, JUDGE).outcome
+        assert figure.limit is not None
+        estimate = figure.limit.estimate(race, CRITERIA.confidence)
+        return JUDGE.gate(figure, limit_evidence(figure, race, estimate), limit).outcome
 
     return outcome
 

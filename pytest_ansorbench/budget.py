@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 #: MetaSchedule's own `num_trials_per_iter`.
@@ -57,11 +57,11 @@ class Budget:
             single task, half of a task's share for several.
     """
 
-    trials: Trials
+    trials: Trials = field(default=Trials(128))
     round_trials: int | None = None
 
     def in_all(self, tasks: int) -> int:
-        """Trials of a run over so many tasks."""
+        """Trials of a run over a number of tasks."""
         return self.trials.number * (tasks if self.trials.per_task else 1)
 
     def a_round(self, tasks: int) -> int:
@@ -75,19 +75,34 @@ class Budget:
         """Refuse a budget that does not give every task a round.
 
         Raises:
-            ValueError: It is too small; the message says what would do.
+            BudgetError: It is too small.
         """
-        least = self.a_round(tasks) * tasks
-        if self.in_all(tasks) >= least:
-            return
-        what = f"a round of {self.a_round(tasks)}"
-        if tasks == 1:
-            raise ValueError(
-                f"bad --ansor-trials {self.trials}: expected at least {what}, e.g. {least}; "
-                "or make rounds smaller with --ansor-round"
-            )
-        raise ValueError(
-            f"bad --ansor-trials {self.trials}: expected at least {what} for each of {tasks} "
-            f"tasks, e.g. {least} or {self.a_round(tasks)}/task; or make rounds smaller with "
-            "--ansor-round"
+        if self.in_all(tasks) < self.a_round(tasks) * tasks:
+            raise BudgetError(self.trials, self.a_round(tasks), tasks)
+
+
+class BudgetError(ValueError):
+    """A budget that does not give every task a round.
+
+    Attributes:
+        trials: The trials that were given.
+        expected: How many would do.
+    """
+
+    def __init__(self, trials: Trials, round_trials: int, tasks: int) -> None:
+        """Say what would do.
+
+        Args:
+            trials: The trials that were given.
+            round_trials: Trials of a round.
+            tasks: Tasks of the case.
+        """
+        least = round_trials * tasks
+        self.trials = trials
+        self.expected = (
+            f"at least a round of {round_trials}, e.g. {least}"
+            if tasks == 1
+            else f"at least a round of {round_trials} for each of {tasks} tasks, e.g. {least} or "
+            f"{Trials(round_trials, per_task=True)}"
         )
+        super().__init__(f"bad trials {trials}: expected {self.expected}")

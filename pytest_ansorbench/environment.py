@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Sequence
 from importlib import metadata
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from packaging.requirements import Requirement
 
@@ -25,6 +25,22 @@ _TARGET_EXAMPLE: Final = '{"kind": "llvm", "mcpu": "x86-64-v3", "num-cores": 2}'
 
 class ToolchainError(RuntimeError):
     """Something a bench needs is missing or does not fit; the message says how to mend it."""
+
+
+class MisfitError(ToolchainError):
+    """A setting that does not fit this machine or its toolchain.
+
+    Attributes:
+        setting: Which one.
+        value: The value that was given.
+        problem: The misfit, and what was expected instead.
+    """
+
+    def __init__(self, setting: Literal["target", "cores"], value: str | None, problem: str):
+        super().__init__(f"bad {setting} {value!r}: {problem}")
+        self.setting = setting
+        self.value = value
+        self.problem = problem
 
 
 def check_toolchain() -> None:
@@ -41,19 +57,18 @@ def check_toolchain() -> None:
     _check_llvm()
 
 
-def resolve_target(text: str | None, option: str = "--ansor-target") -> Target:
-    """The target to tune for, complete with its number of cores.
+def resolve_target(text: str | None) -> Target:
+    """The TVM target to tune for, complete with its number of cores.
 
     Args:
         text: A target as JSON or as the name of a kind; None for this machine's CPU.
-        option: Where it was given, for the message if it is bad.
 
     Returns:
         An LLVM target with `mcpu` and `num-cores`.
 
     Raises:
-        ToolchainError: TVM rejects the target, or it is no CPU target, or LLVM does not know
-            its CPU.
+        MisfitError: TVM rejects the target, or it is no CPU target, or LLVM does not know its
+            CPU.
     """
     from tvm.s_tir.meta_schedule.utils import cpu_count
     from tvm.target import Target
@@ -65,14 +80,14 @@ def resolve_target(text: str | None, option: str = "--ansor-target") -> Target:
             attributes = dict(Target(json.loads(text) if text.startswith("{") else text).export())
         except Exception as error:  # TVM raises many kinds, its own among them
             reason = str(error).strip().splitlines()[-1].strip().rstrip(".")
-            raise ToolchainError(
-                f"bad {option} {text!r}: expected an LLVM target, e.g. "
-                f"'{_TARGET_EXAMPLE}' ({reason})"
+            raise MisfitError(
+                "target", text, f"expected an LLVM target, e.g. '{_TARGET_EXAMPLE}' ({reason})"
             ) from None
     if attributes["kind"] != "llvm":
-        raise ToolchainError(
-            f"bad {option} {text!r}: only CPUs can be measured so far, expected an LLVM "
-            f"target, e.g. '{_TARGET_EXAMPLE}'"
+        raise MisfitError(
+            "target",
+            text,
+            f"only CPUs can be measured so far, expected an LLVM target, e.g. '{_TARGET_EXAMPLE}'",
         )
     host = Target.from_device("cpu").export()
     attributes.setdefault("mcpu", host["mcpu"])
@@ -80,7 +95,7 @@ def resolve_target(text: str | None, option: str = "--ansor-target") -> Target:
     attributes.pop("tag", None)
     attributes.pop("keys", None)
     target = Target({key: _plain(value) for key, value in attributes.items()})
-    _check_cpu(target, text, option)
+    _check_cpu(target, text)
     return target
 
 
@@ -92,28 +107,33 @@ def check_cores(cores: Sequence[int] | None, threads: int) -> None:
         threads: Threads of a kernel.
 
     Raises:
-        ToolchainError: The operating system cannot pin, a core is not there or not ours, or
-            they are fewer than the threads.
+        MisfitError: The operating system cannot pin, a core is not there or not ours, or they
+            are fewer than the threads.
     """
     if cores is None:
         return
     text = ",".join(map(str, cores))
     if not hasattr(os, "sched_setaffinity"):
-        raise ToolchainError(
-            f"bad --ansor-cores {text!r}: this operating system does not let a process choose "
-            "its cores; leave the option out"
+        raise MisfitError(
+            "cores",
+            text,
+            "this operating system does not let a process choose its cores; leave the setting out",
         )
     usable = sorted(os.sched_getaffinity(0))
     good = ",".join(map(str, usable[:threads]))
     if not set(cores) <= set(usable):
-        raise ToolchainError(
-            f"bad --ansor-cores {text!r}: expected some of the cores this process may use, "
-            f"{', '.join(map(str, usable))}, e.g. {good}"
+        raise MisfitError(
+            "cores",
+            text,
+            "expected some of the cores this process may use, "
+            f"{', '.join(map(str, usable))}, e.g. {good}",
         )
     if len(cores) < threads:
-        raise ToolchainError(
-            f"bad --ansor-cores {text!r}: a kernel runs on {threads} threads, the target's "
-            f"num-cores, expected at least as many cores, e.g. {good}"
+        raise MisfitError(
+            "cores",
+            text,
+            f"a kernel runs on {threads} threads, the TVM target's num-cores, expected at least as "
+            f"many cores, e.g. {good}",
         )
 
 
@@ -153,13 +173,13 @@ def _check_llvm() -> None:
         )
 
 
-def _check_cpu(target: Target, text: str | None, option: str) -> None:
+def _check_cpu(target: Target, text: str | None) -> None:
     from tvm.target.codegen import llvm_get_cpu_archlist
 
     cpu = str(target.attrs["mcpu"])
     if cpu not in {str(known) for known in llvm_get_cpu_archlist(target)}:
-        raise ToolchainError(
-            f"bad {option} {text!r}: LLVM knows no CPU {cpu!r}, expected e.g. '{_TARGET_EXAMPLE}'"
+        raise MisfitError(
+            "target", text, f"LLVM knows no CPU {cpu!r}, expected e.g. '{_TARGET_EXAMPLE}'"
         )
 
 

@@ -1,9 +1,8 @@
 """What a benchmark leaves behind: frozen records, from one trial up to a whole result.
 
 Every later stage (statistics, reports, files, gates) reads these and nothing else, so a
-saved result holds exactly what reproduces its tables. Standard library only: analysing
-a result file takes neither TVM nor pytest. `codec` turns records into JSON and
-back.
+saved result holds exactly what reproduces its tables. Standard library only: analysing a
+result file takes neither TVM nor pytest. `codec` turns records into JSON and back.
 
 Units are in the names: `_s` seconds, `_gflops` 10^9 floating-point operations a second.
 """
@@ -23,6 +22,16 @@ TrialStatus = Literal[
 TRIAL_STATUSES: Final[tuple[str, ...]] = get_args(TrialStatus)
 
 Outcome = Literal["holds", "broken", "undecided"]
+Reason = Literal[
+    "within",
+    "beyond",
+    "nothing-to-compare",
+    "other-machine",
+    "straddles",
+    "within-noise",
+    "chance",
+]
+Prospect = Literal["no-interval", "unknown", "too-close", "too-many", "settles"]
 Bound = Literal["value", "at-least", "at-most", "undefined"]
 
 
@@ -336,25 +345,57 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
-    """One limit and how the comparison stands to it.
+class Advice:
+    """The effect that an undecided gate's repeats could show, and how many would settle it.
 
     Attributes:
-        metric: `search_ratio` or `throughput_ratio`.
-        limit: The largest allowed search ratio, or the smallest allowed throughput ratio.
-        outcome: `holds`, `broken`, or `undecided` if the interval straddles the limit.
-        message: One sentence with the figure, its interval and the limit.
+        prospect: The use of more repeats. `no-interval`: there are fewer than three, and no
+            interval to speak of. `unknown`: they narrow the interval, by how much cannot be
+            told. `too-close`: no number settles a figure between limit and noise threshold.
+            `too-many`: it would take more than anybody runs. `settles`: `repeats_needed` do.
+        detectable: The true figure that these repeats show to hold with a chance of 80%; None
+            if too little is known.
+        repeats_needed: Repeats that settle the gate with a chance of 80%, if the true figure
+            is the one that was seen; None unless `settles`.
+    """
+
+    prospect: Prospect
+    detectable: float | None = None
+    repeats_needed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """One limit and how a figure stands to it.
+
+    Attributes:
+        metric: The figure, e.g. `search_ratio` or `throughput_ratio`.
+        limit: The worst value that is good enough: the largest search ratio, the smallest
+            throughput ratio.
+        outcome: `holds`, `broken` or `undecided`.
+        reason: Why. It holds `within` the limit. It is broken `beyond` limit, noise and chance,
+            or because there was `nothing-to-compare`, or nothing but figures of an
+            `other-machine`. It is undecided if its interval `straddles` the limit or is beyond
+            it `within-noise`, or if `chance` may have done it.
+        estimate: The figure with its interval.
+        repeats: Seeds that it stands on.
+        noise: Share by which the figure may miss its limit without being called broken.
         family: How many gates were judged together, over which false alarms are shared out.
         p_value: Probability to see a figure this bad by chance if it were exactly good
             enough; None where the interval made the question idle.
+        advice: The use of more repeats; None unless undecided.
     """
 
     metric: str
     limit: float
     outcome: Outcome
-    message: str
+    reason: Reason
+    estimate: Estimate
+    repeats: int
+    noise: float
     family: int = 1
     p_value: float | None = None
+    advice: Advice | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from pytest_ansorbench.records import (
     Trial,
 )
 from pytest_ansorbench.stats.criteria import Criteria
-from pytest_ansorbench.stats.gate import Limits
 from pytest_ansorbench.stats.judge_case import judge_arms
+from pytest_ansorbench.stats.limits import Limits
 from pytest_ansorbench.storage import fingerprint
 
 FLOPS = 10**9
@@ -104,7 +104,8 @@ def make_case_result(
         challengers = {"fast": half}
     strategies = (reference[0].strategy, *challengers)
     runs = (*reference, *(run for runs in challengers.values() for run in runs))
-    limits = limits or Limits(max_search_ratio=0.75, min_throughput_ratio=0.98)
+    if limits is None:
+        limits = Limits({"search_ratio": 0.75, "throughput_ratio": 0.98})
     return CaseResult(
         case=case,
         strategies=strategies,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pytest_ansorbench.budget import Budget, Trials
+from pytest_ansorbench.budget import Budget, BudgetError, Trials
 
 
 @pytest.mark.parametrize(
@@ -48,17 +48,19 @@ def test_a_small_round_is_an_eighth_of_all_or_half_of_a_task_s_share(
 @pytest.mark.parametrize(
     ("budget", "tasks", "message"),
     [
-        (Budget(Trials(4), 8), 1, "bad --ansor-trials 4: expected at least a round of 8, e.g. 8;"),
+        (Budget(Trials(4), 8), 1, "bad trials 4: expected at least a round of 8, e.g. 8"),
         (
             Budget(Trials(100), 8),
             23,
-            "bad --ansor-trials 100: expected at least a round of 8 for each of 23 tasks, e.g. 184 "
-            "or 8/task;",
+            "bad trials 100: expected at least a round of 8 for each of 23 tasks, e.g. 184 or "
+            "8/task",
         ),
         (Budget(Trials(10)), 23, "a round of 1 for each of 23 tasks, e.g. 23 or 1/task"),
     ],
 )
 def test_a_budget_too_small_for_a_round_is_refused(budget, tasks, message):
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(BudgetError) as caught:
         budget.check(tasks)
     assert message in str(caught.value)
+    assert caught.value.trials == budget.trials
+    assert str(caught.value).endswith(caught.value.expected)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from pytest_ansorbench.codec import MAX_DEPTH, CodecError, from_json, to_json
 from pytest_ansorbench.records import (
+    Advice,
     ArmSummary,
     CaseResult,
     Comparison,
@@ -80,7 +81,8 @@ COMPARISONS = build(
     search_ratio_trials=ESTIMATES,
     throughput_ratio=ESTIMATES,
 )
-VERDICTS = build(Verdict, comparison=COMPARISONS, gates=tuples(build(Gate)))
+GATES = build(Gate, estimate=ESTIMATES, advice=st.none() | build(Advice))
+VERDICTS = build(Verdict, comparison=COMPARISONS, gates=tuples(GATES))
 CASES = build(
     CaseResult, strategies=tuples(st.text()), runs=tuples(RUNS), verdicts=tuples(VERDICTS)
 )

@@ -7,6 +7,7 @@ import os
 import pytest
 
 from pytest_ansorbench.environment import (
+    MisfitError,
     ToolchainError,
     check_cores,
     check_toolchain,
@@ -27,6 +28,21 @@ def test_what_is_given_is_kept():
     assert (str(target.attrs["mcpu"]), int(target.attrs["num-cores"])) == ("haswell", 1)
 
 
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("cuda-foo", "expected an LLVM target"),
+        ("cuda", "only CPUs can be measured so far"),
+        ('{"kind": "llvm", "mcpu": "8086"}', "LLVM knows no CPU '8086'"),
+    ],
+)
+def test_a_target_that_does_not_fit_is_told_with_a_good_one(text, problem):
+    with pytest.raises(MisfitError, match=r"^bad target .*e\.g\. ") as caught:
+        resolve_target(text)
+    assert (caught.value.setting, caught.value.value) == ("target", text)
+    assert caught.value.problem.startswith(problem)
+
+
 def test_a_complete_toolchain_passes():
     check_toolchain()
 
@@ -42,13 +58,15 @@ def test_cores_that_are_there_and_enough_pass():
 )
 def test_cores_that_do_not_do_are_refused_with_an_example(cores, threads, reason, monkeypatch):
     monkeypatch.setattr("os.sched_getaffinity", lambda pid: {0, 1})
-    with pytest.raises(ToolchainError, match=rf"^bad --ansor-cores '\d+': .*{reason}.*e\.g\. 0"):
+    with pytest.raises(MisfitError, match=rf"^bad cores '\d+': .*{reason}.*e\.g\. 0") as caught:
         check_cores(cores, threads)
+    assert (caught.value.setting, caught.value.value) == ("cores", str(cores[0]))
+    assert reason in caught.value.problem
 
 
-def test_where_cores_cannot_be_chosen_the_option_is_refused(monkeypatch):
+def test_where_cores_cannot_be_chosen_they_are_refused(monkeypatch):
     monkeypatch.delattr("os.sched_setaffinity")
-    with pytest.raises(ToolchainError, match="leave the option out"):
+    with pytest.raises(MisfitError, match="leave the setting out"):
         check_cores((0,), 1)
 
 

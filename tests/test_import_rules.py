@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -84,6 +86,30 @@ def test_statistics_need_numpy_and_records_only(path):
     assert all(name.split(".")[1] in {"records", "stats"} for name in ours)
 
 
+#: Git has options as well, and this module is where it is called.
+CALLS_GIT = PACKAGE / "storage" / "commit.py"
+
+
+def docstrings(tree: ast.AST) -> Iterator[ast.expr]:
+    """Strings that stand alone: docstrings of modules, classes, functions and attributes."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            yield node.value
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_options_are_named_where_they_belong_only(path):
+    """Layers below the plugin and the command raise facts, never advice to give a flag."""
+    if path.relative_to(PACKAGE).parts[0] in ("plugin", "cli", "options") or path == CALLS_GIT:
+        return
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    free = set(map(id, docstrings(tree)))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in free:
+            named = re.search(r"--ansor|(^|[\s('\"`])--[a-z]", node.value)
+            assert not named, f"{path}:{node.lineno}: {node.value!r}"
+
+
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_data_flows_one_way(path):
     def layer(module: str) -> int:
@@ -136,9 +162,13 @@ def test_a_repeat_knows_no_journal_no_progress_and_no_session():
     assert not {name.split(".")[-1] for name in seen} & forbidden
 
 
-def test_the_plugin_alone_imports_neither_numpy_nor_tvm():
+@pytest.mark.parametrize(
+    "module",
+    ["plugin", "options", "budget", "measure.settings", "stats.criteria", "stats.limits"],
+)
+def test_options_and_plugin_import_neither_numpy_nor_tvm(module):
     code = (
-        "import sys, pytest_ansorbench.plugin; "
+        f"import sys, pytest_ansorbench.{module}; "
         "print(sorted({'numpy', 'tvm', 'tabulate', 'xgboost'} & set(sys.modules)))"
     )
     completed = subprocess.run(

@@ -58,7 +58,10 @@ def test_outcome_of_a_verdict_is_the_worst_of_its_gates(
     outcomes: list[Outcome], worst: Outcome | None
 ) -> None:
     comparison = make_case_result().verdicts[0].comparison
-    gates = tuple(Gate("search_ratio", 1.0, outcome, "") for outcome in outcomes)
+    gates = tuple(
+        Gate("search_ratio", 1.0, outcome, "within", Estimate(1.0, 0.9, 1.1), 5, 0.01)
+        for outcome in outcomes
+    )
     assert Verdict(comparison, gates).outcome == worst
 
 

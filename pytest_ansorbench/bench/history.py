@@ -205,10 +205,7 @@ def _check_same(past: CaseEntry, now: CaseEntry) -> None:
 
 def _check_equal(label: str, name: str, past: object, now: object) -> None:
     if past != now:
-        raise ResumeError(
-            f"bad --ansor-resume: {label} was measured with {name} {past!r} so far, and now has "
-            f"{now!r}; give the same settings, or start anew without --ansor-resume"
-        )
+        raise ResumeError(f"{label} was measured with {name} {past!r} so far, and now has {now!r}")
 
 
 def _damaged(past: Past, line: int, what: str) -> NoReturn:

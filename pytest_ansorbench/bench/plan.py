@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pytest_ansorbench.bench.repeats import RepeatPolicy
 from pytest_ansorbench.bench.run_plan import RunPlan
 from pytest_ansorbench.stats.criteria import Criteria
-from pytest_ansorbench.stats.gate import Limits
+from pytest_ansorbench.stats.limits import Limits
 
 
 @dataclass(frozen=True)

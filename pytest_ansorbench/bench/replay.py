@@ -59,7 +59,7 @@ class Replay:
                 return result
         known = ", ".join(result.case for result in self._saved.cases[:3])
         raise MissingRunsError(
-            f"bad --ansor-replay: no saved runs of the case {case!r}; there are those of {known}"
+            f"no saved runs of the case {case!r}; there are those of {known}"
             f"{' and others' if len(self._saved.cases) > 3 else ''}"
         )
 
@@ -83,7 +83,7 @@ class Replay:
         for name in strategies:
             if name not in saved.strategies:
                 raise MissingRunsError(
-                    f"bad --ansor-replay: no saved runs of the strategy {name!r} on {case}; there "
+                    f"no saved runs of the strategy {name!r} on {case}; there "
                     f"are those of {', '.join(saved.strategies)}"
                 )
         control = saved.control if strategies[0] == saved.strategies[0] else None

@@ -111,8 +111,8 @@ class Session:
             difference = machine_difference(self._past.session.machine, machine)
             if difference:
                 raise ResumeError(
-                    f"bad --ansor-resume: the run was begun on another machine ({difference}); "
-                    "its runs cannot be mixed with this one's"
+                    f"the run was begun on another machine ({difference}); its runs cannot be "
+                    "mixed with this one's"
                 )
 
     def run(
@@ -140,8 +140,8 @@ class Session:
             The result, which is also kept.
 
         Raises:
-            UnsupportedCaseError: The case has several tasks but no program to judge them by, or
-                its budget does not give each of them a round.
+            UnsupportedCaseError: The case has several tasks but no program to judge them by.
+            BudgetError: Its budget does not give each task a round.
             UntunedError: A network does not work even untuned.
             EngineError: The engine is broken.
             ResumeError: The journal has the case under other circumstances.
@@ -261,7 +261,4 @@ def _check_supported(case: Case, tasks: Sequence[Task], plan: Plan) -> None:
             f"bad case {case.id!r}: it has {len(tasks)} tasks, but no program() and arguments() "
             "to be judged by; expected an operator with one task, or a network"
         )
-    try:
-        plan.runs.budget.check(len(tasks))
-    except ValueError as error:
-        raise UnsupportedCaseError(f"{case.id}: {error}") from None
+    plan.runs.budget.check(len(tasks))

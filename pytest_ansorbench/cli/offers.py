@@ -46,7 +46,12 @@ def _cases(given: argparse.Namespace) -> int:
 
 
 def _tasks(given: argparse.Namespace) -> int:
-    from pytest_ansorbench.environment import ToolchainError, check_toolchain, resolve_target
+    from pytest_ansorbench.environment import (
+        MisfitError,
+        ToolchainError,
+        check_toolchain,
+        resolve_target,
+    )
     from pytest_ansorbench.measure.intrinsics import register_intrinsics
     from pytest_ansorbench.report import render_tasks
     from pytest_ansorbench.search import describe_tasks
@@ -55,8 +60,10 @@ def _tasks(given: argparse.Namespace) -> int:
     try:
         case = _case(given.case)
         check_toolchain()
-        target = resolve_target(given.target, "--target")
+        target = resolve_target(given.target)
         tasks = case.tasks()
+    except MisfitError as error:
+        raise Refusal(f"bad --target {error.value!r}: {error.problem}") from None
     except (UnknownCase, ToolchainError, ImportFailed) as error:
         raise Refusal(str(error)) from None
     register_intrinsics(target)

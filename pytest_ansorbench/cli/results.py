@@ -12,6 +12,7 @@ from pytest_ansorbench.cli.exits import BROKEN, HOLDS, Refusal, exit_code
 if TYPE_CHECKING:
     from pytest_ansorbench.records import CaseResult, Result
     from pytest_ansorbench.stats.criteria import Criteria
+    from pytest_ansorbench.storage import StorageError
 
 
 def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
@@ -75,7 +76,7 @@ def _add_storage(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default=Path(".ansor_bench"),
         metavar="DIR",
-        help="folder of stored results (default: .ansor_bench)",
+        help="folder of stored results (default: %(default)s)",
     )
 
 
@@ -111,9 +112,9 @@ def _show(given: argparse.Namespace) -> int:
 
 def _compare(given: argparse.Namespace) -> int:
     from pytest_ansorbench.report import describe_changes, render_changes
-    from pytest_ansorbench.stats.changes import Allowance
     from pytest_ansorbench.stats.compare import PairingError
     from pytest_ansorbench.stats.criteria import Criteria
+    from pytest_ansorbench.stats.limits import Allowance
     from pytest_ansorbench.storage import result_changes
 
     allowances = []
@@ -135,7 +136,7 @@ def _compare(given: argparse.Namespace) -> int:
     except (PairingError, ValueError) as error:
         raise Refusal(f"bad result file {str(path)!r}: {error}") from None
     print(render_changes(changes, markdown=given.markdown))
-    if sentences := describe_changes(changes):
+    if sentences := describe_changes(changes, any_machine="--any-machine"):
         print("", *sentences, sep="\n")
     gates = [gate for case in changes for gate in case.gates]
     if allowances and not gates:
@@ -170,11 +171,22 @@ def _read(storage: Path, wanted: str) -> tuple[Path, Result]:
         path = find_saved(storage, wanted)
         return path, read_result(path)
     except StorageError as error:
-        raise Refusal(str(error)) from None
+        raise _refusal(error) from None
+
+
+def _refusal(error: StorageError) -> Refusal:
+    """A refusal that says how to mend what is wrong with a stored result."""
+    from pytest_ansorbench.storage import MissingResultError, UnwritableError
+
+    if isinstance(error, MissingResultError):
+        return Refusal(f"{error}; pytest --ansor-bench --ansor-save NAME saves one")
+    if isinstance(error, UnwritableError):
+        return Refusal(f"{error}; see --storage")
+    return Refusal(str(error))
 
 
 def _judged_again(result: Result, source: str | Path) -> tuple[list[CaseResult], Criteria]:
-    """The cases, with verdicts from their runs: what a file says of itself is not believed."""
+    """The cases, with verdicts from their runs: those in the file are not believed."""
     from pytest_ansorbench.stats.compare import PairingError
     from pytest_ansorbench.stats.judge_case import judge_result
 
@@ -203,7 +215,7 @@ def _list(given: argparse.Namespace) -> int:
             rows.append([str(path), result.created, len(result.cases), ", ".join(strategies)])
         journals = [read_journal(path) for path in list_journals(given.storage)]
     except StorageError as error:
-        raise Refusal(str(error)) from None
+        raise _refusal(error) from None
     if rows:
         print(tabulate(rows, headers=["file", "created", "cases", "strategies"]))
     else:

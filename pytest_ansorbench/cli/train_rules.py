@@ -60,7 +60,7 @@ def add_command(commands: argparse._SubParsersAction[Any]) -> None:
 
 
 def _train_rules(given: argparse.Namespace) -> int:
-    from pytest_ansorbench.environment import ToolchainError
+    from pytest_ansorbench.environment import MisfitError, ToolchainError
     from pytest_ansorbench.training import BadSamples, Effort, TrainingPlan, train_rules
 
     if given.output.suffix not in (".ubj", ".json"):
@@ -84,6 +84,8 @@ def _train_rules(given: argparse.Namespace) -> int:
         )
         gc.enable()  # this is long, and makes garbage
         train_rules(plan, lambda line: print(line, flush=True))
+    except MisfitError as error:
+        raise Refusal(f"bad --target {error.value!r}: {error.problem}") from None
     except (BadSamples, ToolchainError, ValueError, OSError) as error:
         raise Refusal(str(error)) from None
     except KeyboardInterrupt:

@@ -1,7 +1,23 @@
-"""What users type: options, their ini twins and marker keywords, as one frozen `Settings`."""
+"""Options, their ini twins and marker keywords, resolved into one frozen `Settings`."""
 
-from pytest_ansorbench.options.declarations import OPTIONS
-from pytest_ansorbench.options.resolve import SettingError, add_options, is_given, resolve
+from pytest_ansorbench.options.declarations import LIMIT_OPTIONS, OPTIONS, flag_of
+from pytest_ansorbench.options.resolve import (
+    SettingError,
+    add_options,
+    budget_refusal,
+    is_given,
+    resolve,
+)
 from pytest_ansorbench.options.settings import Settings
 
-__all__ = ["OPTIONS", "SettingError", "Settings", "add_options", "is_given", "resolve"]
+__all__ = [
+    "LIMIT_OPTIONS",
+    "OPTIONS",
+    "SettingError",
+    "Settings",
+    "add_options",
+    "budget_refusal",
+    "flag_of",
+    "is_given",
+    "resolve",
+]

@@ -1,15 +1,20 @@
-"""Every option, declared once: flag, ini twin, marker keyword, parser and help."""
+"""Every option, declared once: flag, ini twin, marker keyword, parser, field and help.
+
+Defaults stand in the records whose fields the options set (`settings`). Options of limits come
+from the table of figures.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
 from pytest_ansorbench.options import values
+from pytest_ansorbench.stats.figures import FIGURES, Figure
 
 NEWEST: Final = "newest"
-"""What `--ansor-compare` and `--ansor-resume` mean without a value."""
+"""Meaning of `--ansor-compare` and `--ansor-resume` without a value."""
 
 
 @dataclass(frozen=True)
@@ -17,25 +22,30 @@ class Option:
     """One setting as users give it.
 
     Attributes:
-        setting: Its field in `Settings`.
+        field: The field of `Settings` that it sets, by its path, e.g. `engine.check`.
         word: Name without prefix, with dashes: `--ansor-WORD`.
         parse: Turns what the user gave into the field's value, or raises ValueError with a
             message that says what was expected.
-        help: Help text.
+        help: Its effect, without the default.
         metavar: Placeholder in the help text; None for a flag without a value.
+        default: The default in words, with `{}` for the field's own; empty if there is nothing
+            to say of it.
         per_test: Whether the marker takes it.
         bare: Value of the flag without a value; None if it needs one.
         repeatable: Whether the flag may be given several times.
+        record_as: Its key in recorded settings, if that is not the field's name.
     """
 
-    setting: str
+    field: str
     word: str
     parse: Callable[[object], Any]
     help: str
     metavar: str | None
+    default: str = "{}"
     per_test: bool = False
     bare: str | None = None
     repeatable: bool = False
+    record_as: str = ""
 
     @property
     def flag(self) -> str:
@@ -52,183 +62,208 @@ class Option:
         """In the marker."""
         return self.word.replace("-", "_")
 
+    @property
+    def recorded(self) -> str:
+        """In the settings that a result records."""
+        return self.record_as or self.field.rpartition(".")[2]
+
+
+def limit_options(figures: Iterable[Figure]) -> tuple[Option, ...]:
+    """The options of the limits that figures can have."""
+    options = []
+    for figure in figures:
+        if figure.limit is not None:
+            side = "above" if figure.sense == "smaller" else "below"
+            options.append(
+                Option(
+                    field=f"limits.{figure.key}",
+                    word=figure.limit.word,
+                    parse=values.ratio,
+                    help=f"gate: fail if the {figure.name} is {side} this",
+                    metavar="RATIO",
+                    default="no gate",
+                    per_test=True,
+                    record_as=figure.limit.word.replace("-", "_"),
+                )
+            )
+    return tuple(options)
+
+
+LIMIT_OPTIONS: Final = limit_options(FIGURES.values())
 
 OPTIONS: Final = (
     Option(
         "strategies",
         "strategy",
         values.words,
-        "strategies to run, the reference first (default: default,optimized)",
+        "strategies to run, the reference first",
         "NAME,NAME",
         per_test=True,
     ),
     Option(
-        "cases", "case", values.words, "run only the cases with these ids (default: all)", "ID,ID"
+        "cases",
+        "case",
+        values.words,
+        "run only the cases with these ids",
+        "ID,ID",
+        default="all",
     ),
     Option(
-        "trials",
+        "budget.trials",
         "trials",
         values.trials,
-        "trials of one run, or e.g. 16/task for so many times the number of a network's tasks "
-        "(default: 128)",
+        "trials of one run, or e.g. 16/task for 16 times the number of a network's tasks",
         "N[/task]",
         per_test=True,
     ),
     Option(
-        "round_trials",
+        "budget.round_trials",
         "round",
         values.whole_number(1, 16),
-        "trials of one round (default: 64, or if that is less an eighth of the budget; for a "
-        "network half of a task's share)",
+        "trials of one round",
         "N",
+        default="64, or if that is less an eighth of the budget; for a network half of a task's "
+        "share",
         per_test=True,
     ),
     Option(
-        "scheduler",
+        "experiment.scheduler",
         "scheduler",
         values.choice("gradient", "round-robin"),
-        "which task of a network comes next: that from which most is expected, or each in turn "
-        "(default: gradient)",
-        "NAME",
+        "which task of a network comes next: that from which most is expected, or each in turn",
+        "gradient|round-robin",
         per_test=True,
     ),
     Option(
-        "repeats",
+        "experiment.repeats",
         "repeats",
         values.whole_number(1, 5),
-        "runs of each strategy, each with its own seed (default: 5)",
+        "runs of each strategy, each with its own seed",
         "N",
         per_test=True,
     ),
-    Option("seed", "seed", values.whole_number(0, 0), "seed of the first repeat (default: 0)", "N"),
     Option(
-        "order",
+        "experiment.seed",
+        "seed",
+        values.whole_number(0, 0),
+        "seed of the first repeat",
+        "N",
+    ),
+    Option(
+        "experiment.order",
         "order",
         values.choice("interleaved", "sequential"),
-        "let strategies take turns round by round, or run one after the other "
-        "(default: interleaved)",
-        "ORDER",
+        "let strategies take turns round by round, or run one after the other",
+        "interleaved|sequential",
         per_test=True,
     ),
     Option(
         "target",
         "target",
         values.text('\'{"kind": "llvm", "mcpu": "znver4", "num-cores": 2}\''),
-        "TVM target, an LLVM one, as JSON (default: this machine's CPU)",
+        "TVM target, an LLVM one, as JSON",
         "TARGET",
+        default="this machine's CPU",
     ),
     Option(
-        "build_workers",
+        "engine.build_workers",
         "build-workers",
         values.whole_number(1, 2),
-        "candidates that compile at a time (default: one per core)",
+        "candidates that compile at a time",
         "N",
+        default="one per core",
     ),
     Option(
-        "build_timeout_s",
+        "engine.build_timeout_s",
         "build-timeout",
         values.positive,
-        "seconds a candidate may take to compile (default: 30)",
+        "seconds a candidate may take to compile",
         "SECONDS",
     ),
     Option(
-        "run_timeout_s",
+        "engine.run_timeout_s",
         "run-timeout",
         values.positive,
-        "seconds a candidate may take to be measured (default: 30)",
+        "seconds a candidate may take to be measured",
         "SECONDS",
     ),
     Option(
-        "memory_limit_mb",
+        "engine.memory_limit_mb",
         "memory-limit",
         values.whole_number(1, 4096),
-        "megabytes a candidate may allocate, compiling and running (default: 4096)",
+        "megabytes a candidate may allocate, compiling and running",
         "MB",
     ),
     Option(
-        "check",
+        "engine.check",
         "check",
         values.choice("winners", "all"),
         "compare with the reference the output of each candidate that would be the best so "
-        "far, or of every one that is measured (default: winners)",
-        "WHICH",
+        "far, or of every one that is measured",
+        "winners|all",
     ),
     Option(
-        "flush_cache_mb",
+        "engine.flush_cache_mb",
         "flush-cache",
         values.whole_number(0, 64),
-        "megabytes to copy before each timed call, to empty the caches (default: 0, warm caches)",
+        "megabytes to copy before each timed call, to empty the caches",
         "MB",
+        default="{}, warm caches",
     ),
     Option(
-        "cores",
+        "engine.cores",
         "cores",
         values.cores,
-        "cores to build and run on, each kernel thread pinned to one of its own (default: "
-        "TVM's own placement)",
+        "cores to build and run on, each kernel thread pinned to one of its own",
         "N,N",
+        default="TVM's own placement",
     ),
     Option(
-        "final_samples",
+        "experiment.final_samples",
         "final-samples",
         values.whole_number(1, 10),
-        "samples of each winner's final measurement (default: 10)",
+        "samples of each winner's final measurement",
         "N",
         per_test=True,
     ),
     Option(
-        "goal",
+        "criteria.goal",
         "goal",
         values.goal,
         "what S counts the time to: the median of the reference's final throughput, a share of "
-        "its gain such as 90%%, or GFLOP/s such as 200 (default: median)",
+        "its gain such as 90%, or GFLOP/s such as 200",
         "GOAL",
         per_test=True,
     ),
     Option(
-        "tolerance",
+        "criteria.tolerance",
         "tolerance",
         values.share,
-        "share of throughput that still counts as the same (default: 0.01)",
+        "share of throughput that still counts as the same",
         "SHARE",
     ),
     Option(
-        "confidence",
+        "criteria.confidence",
         "confidence",
         values.level,
-        "confidence level of intervals (default: 0.95)",
+        "confidence level of intervals",
         "LEVEL",
     ),
     Option(
-        "noise",
+        "criteria.noise",
         "noise",
         values.share,
-        "share by which a figure may miss its limit without failing a test (default: 0.01)",
+        "share by which a figure may miss its limit without failing a test",
         "SHARE",
     ),
     Option(
-        "false_alarms",
+        "criteria.false_alarms",
         "false-alarms",
         values.level,
-        "chance that a session fails in which everything is as good as its limit (default: 0.01)",
+        "chance that a session fails in which everything is as good as its limit",
         "CHANCE",
     ),
-    Option(
-        "max_search_ratio",
-        "max-search-ratio",
-        values.ratio,
-        "gate: fail if the search ratio S is above this (default: no gate)",
-        "RATIO",
-        per_test=True,
-    ),
-    Option(
-        "min_throughput_ratio",
-        "min-throughput-ratio",
-        values.ratio,
-        "gate: fail if the throughput ratio is below this (default: no gate)",
-        "RATIO",
-        per_test=True,
-    ),
+    *LIMIT_OPTIONS,
     Option(
         "control",
         "control",
@@ -236,6 +271,7 @@ OPTIONS: Final = (
         "run the reference a second time as a control, as if it were a challenger: what it shows "
         "is noise",
         None,
+        default="",
     ),
     Option(
         "strict",
@@ -243,67 +279,93 @@ OPTIONS: Final = (
         values.yes_or_no,
         "fail a test whose gate is undecided",
         None,
+        default="",
         per_test=True,
     ),
     Option(
-        "columns",
+        "table.columns",
         "columns",
         values.columns,
-        "columns of the table; an unknown name makes it list all (default: the usual ten)",
+        "columns of the table; an unknown name makes it list all",
         "NAME,NAME",
+        default="the usual ten",
     ),
     Option(
-        "sort", "sort", values.sort, "what to sort cases by (default: order of execution)", "NAME"
+        "table.sort",
+        "sort",
+        values.sort,
+        "what to sort cases by",
+        "NAME",
+        default="order of execution",
     ),
-    Option("json", "json", values.path, "write the whole result to this file", "PATH"),
-    Option("save", "save", values.text("main"), "store the result under this name", "NAME"),
     Option(
-        "autosave",
+        "files.json",
+        "json",
+        values.path,
+        "write the whole result to this file",
+        "PATH",
+        default="",
+    ),
+    Option(
+        "files.save",
+        "save",
+        values.text("main"),
+        "store the result under this name",
+        "NAME",
+        default="",
+    ),
+    Option(
+        "files.autosave",
         "autosave",
         values.yes_or_no,
         "store the result under the commit's id and the time",
         None,
+        default="",
     ),
     Option(
-        "storage",
+        "files.storage",
         "storage",
         values.path,
-        "folder for stored results and journals (default: .ansor_bench)",
+        "folder for stored results and journals",
         "DIR",
     ),
     Option(
-        "compare",
+        "baseline.compare",
         "compare",
         values.text("main"),
-        "compare with a stored result, by its name or number, or with a result file (default: "
-        "the newest stored one)",
+        "compare with a stored result, by its name or number, or with a result file; without a "
+        "value with the newest stored one",
         "NAME|NUM|PATH",
+        default="",
         bare=NEWEST,
     ),
     Option(
-        "compare_fail",
+        "baseline.compare_fail",
         "compare-fail",
         values.allowances,
         "fail a test whose figure got worse since --ansor-compare by more than this, e.g. "
-        "search_ratio:5%%; may be given several times",
+        "search_ratio:5%; may be given several times",
         "METRIC:LIMIT",
+        default="",
         per_test=True,
         repeatable=True,
     ),
     Option(
-        "any_machine",
+        "baseline.any_machine",
         "any-machine",
         values.yes_or_no,
         "compare seconds and GFLOP/s with results of other machines too",
         None,
+        default="",
     ),
     Option(
         "resume",
         "resume",
         values.text("0007"),
-        "go on with an interrupted run, by the number or path of its journal (default: the "
-        "newest that is not finished)",
+        "go on with an interrupted run, by the number or path of its journal; without a value "
+        "with the newest that is not finished",
         "RUN",
+        default="",
         bare=NEWEST,
     ),
     Option(
@@ -313,6 +375,17 @@ OPTIONS: Final = (
         "run no search, but take the runs from this result file, again by today's settings; may "
         "be given several times",
         "PATH",
+        default="",
         repeatable=True,
     ),
 )
+
+
+def option_of(field: str) -> Option:
+    """The option that sets a field of `Settings`, by the field's path."""
+    return next(option for option in OPTIONS if option.field == field)
+
+
+def flag_of(field: str) -> str:
+    """The flag of the option that sets a field of `Settings`."""
+    return option_of(field).flag

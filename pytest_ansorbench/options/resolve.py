@@ -10,7 +10,9 @@ from typing import Any, Final
 
 import pytest
 
-from pytest_ansorbench.options.declarations import OPTIONS, Option
+from pytest_ansorbench.budget import BudgetError
+from pytest_ansorbench.options.declarations import OPTIONS, Option, flag_of, option_of
+from pytest_ansorbench.options.help import help_text
 from pytest_ansorbench.options.settings import Settings
 
 _BY_KEYWORD: Final = {option.keyword: option for option in OPTIONS if option.per_test}
@@ -30,9 +32,10 @@ def add_options(parser: pytest.Parser) -> None:
         help="run tuning cases; without it they are skipped",
     )
     for option in OPTIONS:
-        group.addoption(option.flag, dest=option.ini, help=option.help, **_argparse(option))
+        words = help_text(option)
         # argparse reads a doubled percent sign as a single one, ini files' help does not.
-        words = option.help.replace("%%", "%")
+        doubled = words.replace("%", "%%")
+        group.addoption(option.flag, dest=option.ini, help=doubled, **_argparse(option))
         parser.addini(option.ini, f"ini twin of {option.flag}: {words}", default=None)
 
 
@@ -72,23 +75,30 @@ def resolve(config: pytest.Config, marker: Mapping[str, Any] | None = None) -> S
     for option in OPTIONS:
         source, value = _given(config, marker, option)
         if value is not None:
-            values[option.setting] = _parsed(option, source, value)
-    settings = Settings(**values)
+            values[option.field] = _parsed(option, source, value)
+    settings = Settings.of(values)
     try:
         settings.budget.check(tasks=1)
-    except ValueError as error:
-        raise SettingError(str(error)) from None
+    except BudgetError as error:
+        raise SettingError(budget_refusal(error)) from None
     return settings
 
 
-def is_given(config: pytest.Config, marker: Mapping[str, Any], setting: str) -> bool:
-    """Whether anybody set a setting, on the command line, in the marker or in the ini file."""
-    option = next(option for option in OPTIONS if option.setting == setting)
-    return _given(config, marker, option)[1] is not None
+def budget_refusal(error: BudgetError) -> str:
+    """The message on a budget that is too small, with the options that mend it."""
+    return (
+        f"bad {flag_of('budget.trials')} {error.trials}: expected {error.expected}; or make rounds "
+        f"smaller with {flag_of('budget.round_trials')}"
+    )
+
+
+def is_given(config: pytest.Config, marker: Mapping[str, Any], field: str) -> bool:
+    """Whether a field is set on the command line, in the marker or in the ini file."""
+    return _given(config, marker, option_of(field))[1] is not None
 
 
 def _given(config: pytest.Config, marker: Mapping[str, Any], option: Option) -> tuple[str, object]:
-    """Where the value in force comes from, and that value; None if nobody set it."""
+    """Where the value in force comes from, and that value; None if it is not set."""
     value = config.getoption(option.ini)
     if value is not None:
         return option.flag, value

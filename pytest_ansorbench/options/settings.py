@@ -2,16 +2,89 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from pytest_ansorbench.budget import Budget, Trials
-
-CheckScope = Literal["winners", "all"]
+from pytest_ansorbench.measure.settings import EngineSettings
+from pytest_ansorbench.options.declarations import OPTIONS
+from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.goal import Goal
+from pytest_ansorbench.stats.limits import Allowance, Limits
 
 Order = Literal["interleaved", "sequential"]
 Scheduler = Literal["gradient", "round-robin"]
+
+
+@dataclass(frozen=True)
+class ExperimentSettings:
+    """How often, in which order and with which seeds strategies are run.
+
+    Attributes:
+        scheduler: How rounds are shared out among the tasks of a network.
+        repeats: Runs of each strategy, each with a seed of its own.
+        seed: Seed of the first repeat; the others count up from it.
+        order: Whether arms take turns by rounds or by whole runs.
+        final_samples: Samples of each winner's final measurement.
+    """
+
+    scheduler: Scheduler = "gradient"
+    repeats: int = 5
+    seed: int = 0
+    order: Order = "interleaved"
+    final_samples: int = 10
+
+
+@dataclass(frozen=True)
+class TableSettings:
+    """How the table looks.
+
+    Attributes:
+        columns: Keys of its columns; None for the usual ones.
+        sort: Key that its cases are sorted by; None for the order of execution.
+    """
+
+    columns: tuple[str, ...] | None = None
+    sort: str | None = None
+
+
+@dataclass(frozen=True)
+class FileSettings:
+    """Where results are written.
+
+    Attributes:
+        json: File to write the result to; None for none.
+        save: Name to store the result under; None for not at all.
+        autosave: Whether to store the result under commit and time.
+        storage: Folder for stored results and journals.
+    """
+
+    json: Path | None = None
+    save: str | None = None
+    autosave: bool = False
+    storage: Path = field(default=Path(".ansor_bench"))
+
+
+@dataclass(frozen=True)
+class BaselineSettings:
+    """The earlier result to compare with, and what may get worse.
+
+    Attributes:
+        compare: Name, number or path of the result; None for none.
+        compare_fail: By how much figures may get worse, as they were given.
+        any_machine: Whether seconds are compared with those of other machines too.
+    """
+
+    compare: str | None = None
+    compare_fail: tuple[Allowance, ...] = ()
+    any_machine: bool = False
+
+    @property
+    def allowances(self) -> tuple[Allowance, ...]:
+        """The allowances in force: of two on the same figure, the last counts."""
+        return tuple({allowance.metric: allowance for allowance in self.compare_fail}.values())
 
 
 @dataclass(frozen=True)
@@ -21,89 +94,68 @@ class Settings:
     Attributes:
         strategies: Names of the arms; the first is the reference.
         cases: Ids of the cases to run; empty for all that were collected.
-        trials: Trials of one run.
-        round_trials: Trials of one round; None for what `Budget` makes of it.
-        scheduler: How rounds are shared out among the tasks of a network.
-        repeats: Runs of each strategy, each with a seed of its own.
-        seed: Seed of the first repeat; the others count up from it.
-        order: Whether arms take turns by rounds or by whole runs.
+        budget: Trials of a run and of a round.
+        experiment: How often, in which order and with which seeds strategies are run.
         target: TVM target as JSON or kind, None for this machine's CPU.
-        build_workers: Candidates that compile at a time; None for one per core.
-        build_timeout_s: Seconds a candidate may take to compile.
-        run_timeout_s: Seconds a candidate may take to be measured.
-        memory_limit_mb: Megabytes a candidate may allocate, compiling and running.
-        check: Which candidates' outputs are compared with the reference.
-        flush_cache_mb: Megabytes to copy before each call, timed alone; 0 for warm caches.
-        cores: Cores to build and run on; None for no pinning.
-        final_samples: Samples of each winner's final measurement.
-        goal: What S counts the time to, as `stats.Goal` parses it.
-        tolerance: Share of throughput that a target stays below what it is derived from.
-        confidence: Confidence level of intervals.
-        noise: Share by which a figure may miss its limit without being broken.
-        false_alarms: Chance that a session fails though everything is as good as its limit.
-        max_search_ratio: Gate: largest allowed S; None for no gate.
-        min_throughput_ratio: Gate: smallest allowed throughput ratio; None for no gate.
+        engine: How candidates are built and run.
+        criteria: How runs are compared and judged.
+        limits: Limits of figures.
         control: Whether the reference is run a second time, as a control.
         strict: Whether an undecided gate fails its test.
-        columns: Columns of the table; None for the usual ones.
-        sort: What the table's cases are sorted by; None for the order of execution.
-        json: File to write the result to; None for none.
-        save: Name to store the result under; None for not at all.
-        autosave: Whether to store the result under commit and time.
-        storage: Folder for stored results and journals.
-        compare: Stored result to compare with; None for none.
-        compare_fail: By how much figures may get worse, as `stats.Allowance` parses them.
-        any_machine: Whether seconds are compared with those of other machines too.
+        table: How the table looks.
+        files: Where results are written.
+        baseline: The earlier result to compare with.
         resume: Journal to go on from; None for a new one.
         replay: Result files to take the runs from; empty for live searches.
     """
 
     strategies: tuple[str, ...] = ("default", "optimized")
     cases: tuple[str, ...] = ()
-    trials: Trials = field(default=Trials(128))
-    round_trials: int | None = None
-    scheduler: Scheduler = "gradient"
-    repeats: int = 5
-    seed: int = 0
-    order: Order = "interleaved"
+    budget: Budget = field(default_factory=Budget)
+    experiment: ExperimentSettings = field(default_factory=ExperimentSettings)
     target: str | None = None
-    build_workers: int | None = None
-    build_timeout_s: float = 30.0
-    run_timeout_s: float = 30.0
-    memory_limit_mb: int = 4096
-    check: CheckScope = "winners"
-    flush_cache_mb: int = 0
-    cores: tuple[int, ...] | None = None
-    final_samples: int = 10
-    goal: str = "median"
-    tolerance: float = 0.01
-    confidence: float = 0.95
-    noise: float = 0.01
-    false_alarms: float = 0.01
-    max_search_ratio: float | None = None
-    min_throughput_ratio: float | None = None
+    engine: EngineSettings = field(default_factory=EngineSettings)
+    criteria: Criteria = field(default_factory=Criteria)
+    limits: Limits = field(default_factory=Limits)
     control: bool = False
     strict: bool = False
-    columns: tuple[str, ...] | None = None
-    sort: str | None = None
-    json: Path | None = None
-    save: str | None = None
-    autosave: bool = False
-    storage: Path = field(default=Path(".ansor_bench"))
-    compare: str | None = None
-    compare_fail: tuple[str, ...] = ()
-    any_machine: bool = False
+    table: TableSettings = field(default_factory=TableSettings)
+    files: FileSettings = field(default_factory=FileSettings)
+    baseline: BaselineSettings = field(default_factory=BaselineSettings)
     resume: str | None = None
     replay: tuple[Path, ...] = ()
 
-    @property
-    def budget(self) -> Budget:
-        """Trials of a run and of a round."""
-        return Budget(self.trials, self.round_trials)
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Settings:
+        """The defaults, except for some fields.
+
+        Args:
+            values: By path of the field, e.g. `engine.build_timeout_s`.
+        """
+        settings = cls()
+        for path, value in values.items():
+            settings = _with(settings, path, value)
+        return settings
 
     def to_json(self) -> dict[str, Any]:
-        """The settings as JSON values, for the record."""
-        return {each.name: _json_value(getattr(self, each.name)) for each in fields(self)}
+        """The settings as flat JSON values, for the record."""
+        return {option.recorded: _json_value(value_at(self, option.field)) for option in OPTIONS}
+
+
+def value_at(record: Any, path: str) -> Any:
+    """The value of a field by its path, e.g. `engine.build_timeout_s`; None for no limit."""
+    name, _, rest = path.partition(".")
+    value = record.get(name) if isinstance(record, Limits) else getattr(record, name)
+    return value_at(value, rest) if rest else value
+
+
+def _with(record: Any, path: str, value: Any) -> Any:
+    """The record with another value of a field."""
+    if isinstance(record, Limits):
+        return Limits({**record, path: value})
+    name, _, rest = path.partition(".")
+    changed = _with(getattr(record, name), rest, value) if rest else value
+    return replace(record, **{name: changed})
 
 
 def _json_value(value: Any) -> Any:
@@ -111,4 +163,6 @@ def _json_value(value: Any) -> Any:
         return value.as_posix()
     if isinstance(value, Trials):
         return str(value) if value.per_task else value.number
-    return [_json_value(each) for each in value] if isinstance(value, tuple) else value
+    if isinstance(value, Goal | Allowance):
+        return str(value)
+    return [_json_value(item) for item in value] if isinstance(value, tuple) else value

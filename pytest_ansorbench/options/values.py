@@ -12,6 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pytest_ansorbench.budget import Trials
+from pytest_ansorbench.stats.goal import Goal
+from pytest_ansorbench.stats.limits import Allowance
 
 
 def words(value: object) -> tuple[str, ...]:
@@ -118,24 +120,19 @@ def path(value: object) -> Path:
 
 def paths(value: object) -> tuple[Path, ...]:
     """One path or a list of them."""
-    return tuple(path(each) for each in (value if isinstance(value, list | tuple) else [value]))
+    return tuple(map(path, value if isinstance(value, list | tuple) else [value]))
 
 
-def goal(value: object) -> str:
-    """What S counts the time to."""
-    # The statistics bring NumPy with them, which a session without a bench does not need.
-    from pytest_ansorbench.stats.goal import Goal
-
-    return str(Goal.parse(str(value)))
+def goal(value: object) -> Goal:
+    """The goal of S."""
+    return Goal.parse(str(value))
 
 
-def allowances(value: object) -> tuple[str, ...]:
+def allowances(value: object) -> tuple[Allowance, ...]:
     """By how much figures may get worse: a list, or separated by commas or spaces."""
-    from pytest_ansorbench.stats.changes import Allowance
-
     texts = value if isinstance(value, list | tuple) else [value]
     parts = [part for text in texts for part in re.split(r"[,\s]+", str(text).strip())]
-    return tuple(str(Allowance.parse(part)) for part in parts)
+    return tuple(Allowance.parse(part) for part in parts)
 
 
 def columns(value: object) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from pytest_ansorbench import hookspecs
-from pytest_ansorbench.options import add_options
+from pytest_ansorbench.options import LIMIT_OPTIONS, add_options
 from pytest_ansorbench.plugin.fixture import AnsorBench, OneTest, UndecidedWarning
 from pytest_ansorbench.plugin.selection import MARKER, bench_items
 
@@ -36,10 +36,11 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker and, with `--ansor-bench`, the part that does the work."""
+    limits = ", ".join(f"{option.keyword}=..." for option in LIMIT_OPTIONS)
     config.addinivalue_line(
         "markers",
-        f"{MARKER}(trials=..., repeats=..., max_search_ratio=..., min_throughput_ratio=..., ...): "
-        "budget and gates of a tuning case; any --ansor option that makes sense for one test",
+        f"{MARKER}(trials=..., repeats=..., {limits}, ...): budget and gates of a tuning case; any "
+        "--ansor option that makes sense for one test",
     )
     if not config.getoption("ansor_bench"):
         config.pluginmanager.register(_Skipper(), "ansorbench-skipper")

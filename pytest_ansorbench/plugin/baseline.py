@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
-from pytest_ansorbench.options import Settings
+from pytest_ansorbench.options import Settings, flag_of
+from pytest_ansorbench.plugin.refusals import in_options
 from pytest_ansorbench.records import CaseResult
-from pytest_ansorbench.stats.changes import Allowance, CaseChanges
-from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.changes import CaseChanges
 from pytest_ansorbench.storage import StorageError, changes_since, find_saved, read_result
+
+ANY_MACHINE: Final = flag_of("baseline.any_machine")
+"""The option that compares figures of other machines all the same."""
 
 
 class Baseline:
@@ -28,7 +31,8 @@ class Baseline:
             self.path = find_saved(storage, wanted)
             self._result = read_result(self.path)
         except StorageError as error:
-            raise pytest.UsageError(f"bad --ansor-compare: {error}") from None
+            flag = flag_of("baseline.compare")
+            raise pytest.UsageError(f"bad {flag}: {in_options(error)}") from None
 
     def changes(
         self, after: CaseResult, machines: Mapping[str, Any], settings: Settings, family: int
@@ -45,15 +49,8 @@ class Baseline:
             self._result,
             after,
             machines,
-            allowances(settings),
-            criteria=Criteria.from_settings(settings.to_json()),
+            settings.baseline.allowances,
+            criteria=settings.criteria,
             family=family,
-            any_machine=settings.any_machine,
+            any_machine=settings.baseline.any_machine,
         )
-
-
-def allowances(settings: Settings) -> Sequence[Allowance]:
-    """What may get worse by how much; of two words on the same figure, the last counts."""
-    return tuple(
-        {each.metric: each for each in map(Allowance.parse, settings.compare_fail)}.values()
-    )

@@ -1,4 +1,4 @@
-"""What `--ansor-bench` adds to a session: cases are run, judged, shown and stored."""
+"""The plugin behind `--ansor-bench`: cases are run, judged, shown and stored."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ansorbench.bench import Progress, Silent
-from pytest_ansorbench.options import Settings, is_given, resolve
+from pytest_ansorbench.options import Settings, flag_of, is_given, resolve
 from pytest_ansorbench.plugin import workers
-from pytest_ansorbench.plugin.baseline import Baseline, allowances
+from pytest_ansorbench.plugin.baseline import ANY_MACHINE, Baseline
+from pytest_ansorbench.plugin.refusals import in_options
 from pytest_ansorbench.plugin.selection import MARKER, bench_items, case_id, select
 from pytest_ansorbench.plugin.sources import source_of
 from pytest_ansorbench.plugin.usage import usage
@@ -29,9 +30,8 @@ from pytest_ansorbench.report import (
     render_changes,
     render_table,
 )
-from pytest_ansorbench.stats.changes import CaseChanges, gates_per_case
-from pytest_ansorbench.stats.criteria import Criteria
-from pytest_ansorbench.stats.gate import Limits
+from pytest_ansorbench.stats.changes import CaseChanges
+from pytest_ansorbench.stats.figures import gates_per_case
 from pytest_ansorbench.storage import StorageError, save_numbered, slugify, write_result
 
 if TYPE_CHECKING:
@@ -46,11 +46,11 @@ class Bench:
         self.config = config
         self.settings = usage(resolve, config)
         settings = self.settings
-        storage = config.rootpath / settings.storage
+        storage, baseline = config.rootpath / settings.files.storage, settings.baseline.compare
         _check_options(settings)
         self.source = source_of(config, settings)
-        # Read now: what this session stores is not what it is compared with.
-        self.baseline = Baseline(storage, settings.compare) if settings.compare else None
+        # Read before this session stores a result of its own.
+        self.baseline = Baseline(storage, baseline) if baseline else None
         self.changes: list[CaseChanges] = []
         self.family = 1
         self._notes: list[str] = []
@@ -95,14 +95,15 @@ class Bench:
         self._note(self.source.close(finished=ran_all and not stopped))
         if not self.source.results:
             return
-        name = self.settings.save or (self._autosave_name() if self.settings.autosave else None)
+        files = self.settings.files
+        name = files.save or (self._autosave_name() if files.autosave else None)
         if name is None:
             return
-        storage = self.config.rootpath / self.settings.storage
+        storage = self.config.rootpath / files.storage
         try:
             path = save_numbered(self.source.result(), storage, name)
         except StorageError as error:
-            self._note(f"not saved: {error}")
+            self._note(f"not saved: {in_options(error)}")
             session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
         else:
             self._note(f"saved: {path}")
@@ -119,7 +120,7 @@ class Bench:
         if self.baseline is not None and self.changes:
             terminalreporter.section(f"ansor bench compared with {self.baseline.path.name}")
             terminalreporter.write_line(render_changes(self.changes))
-            for text in describe_changes(self.changes):
+            for text in describe_changes(self.changes, ANY_MACHINE):
                 terminalreporter.write_line(text)
         for note in self._notes:
             terminalreporter.write_line(note)
@@ -148,7 +149,7 @@ class Bench:
         return result
 
     def changes_of(self, item: pytest.Item, result: CaseResult) -> CaseChanges | None:
-        """What changed in a case since the earlier result; None if there is none to compare."""
+        """Changes of a case since the earlier result; None if there is none to compare."""
         if self.baseline is None:
             return None
         changes = self.baseline.changes(
@@ -161,43 +162,43 @@ class Bench:
         """How many gates a test has."""
         settings = self.settings_of(item)
         arms = len(self._arms(item, settings, case_id(item)))
-        limits = Limits(settings.max_search_ratio, settings.min_throughput_ratio)
-        allowed = allowances(settings)
-        if allowed and self.baseline is None:
-            raise pytest.UsageError(
-                f"bad --ansor-compare-fail {settings.compare_fail[0]!r}: expected --ansor-compare "
-                "with it, to say with what"
+        allowances = settings.baseline.allowances
+        if allowances and self.baseline is None:
+            flag, needed = (
+                flag_of("baseline.compare_fail"),
+                flag_of("baseline.compare"),
             )
-        return (arms - 1) * limits.count + gates_per_case(allowed, arms)
+            raise pytest.UsageError(
+                f"bad {flag} {str(allowances[0])!r}: expected {needed} with it, to say with what"
+            )
+        gated = [*settings.limits, *(allowance.metric for allowance in allowances)]
+        return gates_per_case(gated, arms)
 
     def _arms(self, item: pytest.Item, settings: Settings, case: str | None) -> tuple[str, ...]:
         given = is_given(self.config, self._keywords(item), "strategies")
         return self.source.arms(settings, case, given=given)
 
     def _keywords(self, item: pytest.Item) -> dict[str, Any]:
-        """What a test's markers say."""
+        """The keywords of a test's markers."""
         marker = item.get_closest_marker(MARKER)
         if marker is not None and marker.args:
             raise pytest.UsageError(
                 f"bad marker argument {marker.args[0]!r}: expected keywords, "
                 "e.g. ansor_bench(trials=1000)"
             )
-        # Markers add up from module to class to function, the closest one winning.
+        # Markers add up from module to class to function; the closest one wins.
         keywords: dict[str, Any] = {}
-        for each in reversed(list(item.iter_markers(MARKER))):
-            keywords.update(each.kwargs)
+        for marker in reversed(list(item.iter_markers(MARKER))):
+            keywords.update(marker.kwargs)
         return keywords
 
     def _print_table(
         self, reporter: pytest.TerminalReporter, results: tuple[CaseResult, ...]
     ) -> None:
-        settings = self.settings
-        columns = settings.columns or DEFAULT_COLUMNS
-        criteria = Criteria.from_settings(settings.to_json())
+        table, criteria = self.settings.table, self.settings.criteria
+        columns = table.columns or DEFAULT_COLUMNS
         reporter.section("ansor bench")
-        reporter.write_line(
-            render_table(results, columns=columns, sort=settings.sort or DEFAULT_SORT)
-        )
+        reporter.write_line(render_table(results, columns=columns, sort=table.sort or DEFAULT_SORT))
         reporter.write_line("")
         for text in legend(columns, criteria=criteria, repeats=min(map(_repeats, results))):
             reporter.write_line(text)
@@ -216,8 +217,9 @@ class Bench:
             self._notes += text.splitlines()
 
     def _write_json(self) -> None:
-        if self.settings.json is not None and self.source.results:
-            write_result(self.source.result(), self.settings.json)
+        path = self.settings.files.json
+        if path is not None and self.source.results:
+            write_result(self.source.result(), path)
 
     def _autosave_name(self) -> str:
         """As pytest-benchmark calls its own: commit, time, and whether files were changed."""
@@ -245,11 +247,11 @@ def _check_options(settings: Settings) -> None:
         raise pytest.UsageError(
             "bad --ansor-resume: a replay runs nothing that could go on; leave one of the two out"
         )
-    if settings.json is not None:
-        _check_writable(settings.json)
-    if settings.save is not None:
+    if settings.files.json is not None:
+        _check_writable(settings.files.json)
+    if settings.files.save is not None:
         try:
-            slugify(settings.save)
+            slugify(settings.files.save)
         except StorageError as error:
             raise pytest.UsageError(f"bad --ansor-save: {error}") from None
 

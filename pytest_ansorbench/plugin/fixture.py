@@ -73,8 +73,7 @@ class OneTest:
         settings = self._bench.settings_of(self._item)
         for verdict in result.verdicts:
             self._item.user_properties += _properties(verdict)
-        gated = settings.max_search_ratio is not None or settings.min_throughput_ratio is not None
-        if gated and all(
+        if settings.limits and all(
             v.comparison.challenger.strategy == result.control for v in result.verdicts
         ):
             pytest.fail(
@@ -86,7 +85,7 @@ class OneTest:
             outcome: [*_complaints(result, outcome), *_complaints_of_change(changes, outcome)]
             for outcome in ("broken", "undecided")
         }
-        if changes is not None and changes.incomparable and settings.compare_fail:
+        if changes is not None and changes.incomparable and settings.baseline.allowances:
             complaints["undecided"].append(
                 f"{result.case}: not compared with the earlier result: {changes.incomparable}"
             )
@@ -106,9 +105,11 @@ class OneTest:
 
 def _complaints(result: CaseResult, outcome: str) -> list[str]:
     """A sentence for each gate of this outcome."""
+    from pytest_ansorbench.report import gate_sentence
+
     return [
         f"{result.case}, {verdict.comparison.challenger.strategy} against "
-        f"{verdict.comparison.reference.strategy}: {gate.message}"
+        f"{verdict.comparison.reference.strategy}: {gate_sentence(gate)}"
         for verdict in result.verdicts
         for gate in verdict.gates
         if gate.outcome == outcome
@@ -117,15 +118,19 @@ def _complaints(result: CaseResult, outcome: str) -> list[str]:
 
 def _complaints_of_change(changes: CaseChanges | None, outcome: str) -> list[str]:
     """A sentence for each change of this outcome."""
+    from pytest_ansorbench.plugin.baseline import ANY_MACHINE
+    from pytest_ansorbench.report import change_sentence
+
     return [
-        f"{change.case}, {change.strategy} against the earlier result: {change.gate.message}"
+        f"{change.case}, {change.strategy} against the earlier result: "
+        f"{change_sentence(change, ANY_MACHINE)}"
         for change in (changes.changes if changes is not None else ())
         if change.gate is not None and change.gate.outcome == outcome
     ]
 
 
 def _properties(verdict: Verdict) -> list[tuple[str, object]]:
-    """Figures for JUnit XML and whoever else reads a test report's properties."""
+    """Figures for JUnit XML and other readers of a test report's properties."""
     comparison = verdict.comparison
     prefix = f"ansor_{comparison.challenger.strategy}"
     return [

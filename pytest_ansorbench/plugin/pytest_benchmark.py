@@ -2,7 +2,7 @@
 
 pytest-benchmark times functions; here the runs have been timed already. So its own fixture is
 given a clock that stands still, and a function that turns the clock on by a run's search time:
-what lands in its files is made by nobody but pytest-benchmark.
+pytest-benchmark alone makes the entries of its files.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class _Clock:
 
 def _figures(runs: Sequence[Run]) -> dict[str, Any]:
     finals = [run.final.latency_s for run in runs if run.final is not None]
-    latencies = [each for each in finals if each is not None]
+    latencies = [latency_s for latency_s in finals if latency_s is not None]
     latency_s = statistics.geometric_mean(latencies) if latencies else None
     return {
         "trials": sum(len(run.trials) for run in runs),
@@ -97,7 +97,7 @@ def _figures(runs: Sequence[Run]) -> dict[str, Any]:
 
 
 def _ratios(verdict: Verdict | None) -> dict[str, Any]:
-    """What only a challenger has, as result files have it."""
+    """Figures that only a challenger has, as result files have them."""
     if verdict is None:
         return {}
     return {

@@ -34,12 +34,12 @@ def select(items: Sequence[pytest.Item], wanted: Sequence[str]) -> list[pytest.I
     Raises:
         pytest.UsageError: No collected test has one of the ids.
     """
-    known = [each for each in map(case_id, bench_items(items)) if each is not None]
-    for each in wanted:
-        if each not in known:
-            close = difflib.get_close_matches(each, known, n=1) or known[:1]
+    known = [case for case in map(case_id, bench_items(items)) if case is not None]
+    for case in wanted:
+        if case not in known:
+            close = difflib.get_close_matches(case, known, n=1) or known[:1]
             hint = f", e.g. {close[0]!r}" if close else "; no case was collected"
             raise pytest.UsageError(
-                f"bad --ansor-case {each!r}: expected the id of a collected case{hint}"
+                f"bad --ansor-case {case!r}: expected the id of a collected case{hint}"
             )
     return [item for item in items if case_id(item) in wanted]

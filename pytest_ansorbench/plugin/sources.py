@@ -18,22 +18,21 @@ from pytest_ansorbench.bench import (
     Session,
     UnsupportedCaseError,
 )
+from pytest_ansorbench.budget import BudgetError
 from pytest_ansorbench.environment import ToolchainError
 from pytest_ansorbench.measure.engine import EngineError, UntunedError
 from pytest_ansorbench.measure.local.engine import local_engine
-from pytest_ansorbench.measure.settings import EngineSettings
-from pytest_ansorbench.options import Settings
+from pytest_ansorbench.options import Settings, flag_of
+from pytest_ansorbench.plugin.refusals import in_options
 from pytest_ansorbench.plugin.usage import usage
 from pytest_ansorbench.records import CaseResult, Result
 from pytest_ansorbench.search import ResumeError
-from pytest_ansorbench.stats.criteria import Criteria
-from pytest_ansorbench.stats.gate import Limits
 from pytest_ansorbench.storage import Past, StorageError, list_journals, read_journal
 from pytest_ansorbench.strategies import BadModel, Registry, StrategyError, control_of
 from pytest_ansorbench.workloads import Case, ImportFailed
 
 _REFUSALS: Final = (BadModel, ImportFailed, ResumeError, StorageError, UnsupportedCaseError)
-"""What cannot be run as it is; each says so in one sentence."""
+"""Errors that say in one sentence why a case cannot be run."""
 
 
 class Source(Protocol):
@@ -54,7 +53,7 @@ class Source(Protocol):
         Args:
             settings: The test's settings.
             case: Id of the test's case, if it can be told before it runs.
-            given: Whether anybody chose strategies for the test.
+            given: Whether strategies were chosen for the test.
 
         Raises:
             pytest.UsageError: A strategy is not there.
@@ -109,7 +108,7 @@ def source_of(config: pytest.Config, settings: Settings) -> Source:
     try:
         return _Replayed(settings) if settings.replay else _Live(config, settings)
     except StorageError as error:
-        raise pytest.UsageError(str(error)) from None
+        raise pytest.UsageError(in_options(error)) from None
 
 
 class _Live:
@@ -119,25 +118,16 @@ class _Live:
         """Prepare; nothing is started."""
         self._registry = Registry()
         self._notes: list[str] = []
-        storage = config.rootpath / settings.storage
+        storage = config.rootpath / settings.files.storage
         past = _past(storage, settings.resume) if settings.resume is not None else None
         if past is not None and past.dropped:
             self._notes.append(
                 f"{past.path}: a last line that was cut short ({past.dropped} bytes) was dropped; "
                 "its round is run again"
             )
-        engine = EngineSettings(
-            build_workers=settings.build_workers,
-            build_timeout_s=settings.build_timeout_s,
-            run_timeout_s=settings.run_timeout_s,
-            memory_limit_mb=settings.memory_limit_mb,
-            check=settings.check,
-            flush_cache_mb=settings.flush_cache_mb,
-            cores=settings.cores,
-        )
         self._session = Session(
-            new_engine=lambda: local_engine(settings.target, engine),
-            conditions=engine.conditions(),
+            new_engine=lambda: local_engine(settings.target, settings.engine),
+            conditions=settings.engine.conditions(),
             root=config.rootpath,
             storage=storage,
             settings=settings.to_json(),
@@ -165,8 +155,11 @@ class _Live:
     def prepare(self) -> None:
         try:
             self._session.prepare()
-        except (ToolchainError, ResumeError) as error:
-            raise pytest.UsageError(str(error)) from None
+        except ToolchainError as error:
+            raise pytest.UsageError(in_options(error)) from None
+        except ResumeError as error:
+            flag = flag_of("resume")
+            raise pytest.UsageError(f"bad {flag}: {error}; start anew without {flag}") from None
 
     def run(
         self, settings: Settings, arms: Sequence[str], case: Case, family: int, progress: Progress
@@ -185,8 +178,10 @@ class _Live:
             pytest.fail(f"the measurement engine gave up: {error}", pytrace=False)
         except UntunedError as error:
             pytest.fail(f"{case.id} does not work even untuned: {error}", pytrace=False)
+        except BudgetError as error:
+            pytest.fail(f"{case.id}: {in_options(error)}", pytrace=False)
         except _REFUSALS as error:
-            pytest.fail(str(error), pytrace=False)
+            pytest.fail(in_options(error), pytrace=False)
 
     def adopt(self, results: Sequence[CaseResult]) -> None:
         """No other process runs anything."""
@@ -204,9 +199,10 @@ class _Live:
             try:
                 self._session.finish()
             except StorageError as error:
-                self._notes.append(str(error))
+                self._notes.append(in_options(error))
         elif journal is not None:
-            self._notes.append(f"to go on where this stopped: --ansor-resume={journal.stem}")
+            flag = flag_of("resume")
+            self._notes.append(f"to go on where this stopped: {flag}={journal.stem}")
         self._session.close()
         notes, self._notes = self._notes, []
         return "\n".join(notes)
@@ -224,7 +220,7 @@ class _Replayed:
         return self._replay.results
 
     def gather(self, config: pytest.Config) -> None:
-        """Strategies are names here; nobody has to offer them."""
+        """Strategies are names here; none has to be offered."""
 
     def arms(self, settings: Settings, case: str | None, *, given: bool) -> tuple[str, ...]:
         if given or case is None:
@@ -244,7 +240,7 @@ class _Replayed:
         try:
             return self._replay.run(case.id, arms, plan_of(settings, family))
         except MissingRunsError as error:
-            pytest.fail(str(error), pytrace=False)
+            pytest.fail(in_options(error), pytrace=False)
 
     def adopt(self, results: Sequence[CaseResult]) -> None:
         self._replay.adopt(results)
@@ -265,13 +261,13 @@ def plan_of(settings: Settings, family: int) -> Plan:
     return Plan(
         runs=RunPlan(
             budget=settings.budget,
-            order=settings.order,
-            scheduler=settings.scheduler,
-            final_samples=settings.final_samples,
+            order=settings.experiment.order,
+            scheduler=settings.experiment.scheduler,
+            final_samples=settings.experiment.final_samples,
         ),
-        repeats=FixedRepeats(settings.seed, settings.repeats),
-        criteria=Criteria.from_settings(settings.to_json()),
-        limits=Limits(settings.max_search_ratio, settings.min_throughput_ratio),
+        repeats=FixedRepeats(settings.experiment.seed, settings.experiment.repeats),
+        criteria=settings.criteria,
+        limits=settings.limits,
         family=family,
     )
 

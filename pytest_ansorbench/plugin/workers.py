@@ -1,4 +1,4 @@
-"""pytest-xdist: what its processes made of a replay comes together in the one that reports."""
+"""pytest-xdist: results of its processes come together in the one that reports."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ def send(
     output[_KEY] = json.dumps(
         {
             "results": [to_json(replace(result, runs=())) for result in results],
-            "changes": [to_json(each) for each in changes],
+            "changes": [to_json(change) for change in changes],
         }
     )
 
 
 def received(node: Any) -> tuple[list[CaseResult], list[CaseChanges]]:
-    """What a process left; nothing if it died before it could."""
+    """The results that a process left; none if it died before it could."""
     text = getattr(node, "workeroutput", {}).get(_KEY)
     if text is None:
         return [], []
     data = json.loads(text)
     return (
-        [from_json(CaseResult, each) for each in data["results"]],
-        [from_json(CaseChanges, each) for each in data["changes"]],
+        [from_json(CaseResult, result) for result in data["results"]],
+        [from_json(CaseChanges, change) for change in data["changes"]],
     )

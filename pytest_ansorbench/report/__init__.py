@@ -6,6 +6,7 @@ from pytest_ansorbench.report.conditions import machine_warnings
 from pytest_ansorbench.report.controls import control_sentences
 from pytest_ansorbench.report.details import describe_case
 from pytest_ansorbench.report.explain import legend
+from pytest_ansorbench.report.gate_sentences import change_sentence, gate_sentence
 from pytest_ansorbench.report.mutations import RuleTotals, describe_mutations, rule_totals
 from pytest_ansorbench.report.progress import LiveLine
 from pytest_ansorbench.report.sorting import DEFAULT_SORT, SORT_KEYS, parse_sort, sort_cases
@@ -20,10 +21,12 @@ __all__ = [
     "ColumnError",
     "LiveLine",
     "RuleTotals",
+    "change_sentence",
     "control_sentences",
     "describe_case",
     "describe_changes",
     "describe_mutations",
+    "gate_sentence",
     "legend",
     "machine_warnings",
     "parse_columns",

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from tabulate import tabulate
 
 from pytest_ansorbench.report.columns import BLANK, NOTHING
+from pytest_ansorbench.report.gate_sentences import change_sentence
 from pytest_ansorbench.report.text import markdown_cell, printable
+from pytest_ansorbench.report.wording import estimate_text
 from pytest_ansorbench.stats.changes import CaseChanges, Change
-from pytest_ansorbench.stats.wording import estimate_text
 
 _HEADINGS = ("case", "strategy", "figure", "before", "now", "now / before", "verdict")
 
@@ -39,10 +40,15 @@ def render_changes(changes: Sequence[CaseChanges], *, markdown: bool = False) ->
     return rendered
 
 
-def describe_changes(changes: Sequence[CaseChanges]) -> tuple[str, ...]:
-    """Say what the table cannot: gates that are not kept, and cases that were not compared."""
+def describe_changes(changes: Sequence[CaseChanges], any_machine: str) -> tuple[str, ...]:
+    """Say what the table cannot: gates that are not kept, and cases that were not compared.
+
+    Args:
+        changes: Of each case.
+        any_machine: The option that compares figures of other machines all the same.
+    """
     lines = [
-        f"{change.case}, {change.strategy}: {change.gate.message}"
+        f"{change.case}, {change.strategy}: {change_sentence(change, any_machine)}"
         for case in changes
         for change in case.changes
         if change.gate is not None and change.gate.outcome != "holds"

@@ -10,8 +10,8 @@ from typing import Final
 
 from pytest_ansorbench.records import ArmSummary, Comparison, Estimate
 from pytest_ansorbench.report.rows import ArmRow, MeanRow
+from pytest_ansorbench.report.wording import estimate_text, ratio_text
 from pytest_ansorbench.stats.summary import MeanRatio
-from pytest_ansorbench.stats.wording import estimate_text, ratio_text
 
 NOTHING: Final = "n/a"
 """Shown where a figure could be expected and there is none."""

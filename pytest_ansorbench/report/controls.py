@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from pytest_ansorbench.records import CaseResult, Comparison
 from pytest_ansorbench.report.text import printable
+from pytest_ansorbench.report.wording import estimate_text, percent
 from pytest_ansorbench.stats.compare import case_race
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.truncation import truncate_reference
-from pytest_ansorbench.stats.wording import estimate_text, percent
 
 
 def control_sentences(results: Sequence[CaseResult], criteria: Criteria) -> tuple[str, ...]:

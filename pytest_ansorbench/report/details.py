@@ -10,14 +10,15 @@ from statistics import median
 from typing import Any, Final
 
 from pytest_ansorbench.records import TRIAL_STATUSES, ArmSummary, CaseResult, Run
+from pytest_ansorbench.report.gate_sentences import gate_sentence
 from pytest_ansorbench.report.mutations import describe_mutations
 from pytest_ansorbench.report.network import describe_network
 from pytest_ansorbench.report.rows import case_rows
 from pytest_ansorbench.report.text import printable
+from pytest_ansorbench.report.wording import estimate_text
 from pytest_ansorbench.stats.compare import case_race
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.distribution import milestones
-from pytest_ansorbench.stats.wording import estimate_text
 
 _LONGEST_VALUE: Final = 60
 
@@ -57,7 +58,7 @@ def _lines(result: CaseResult, criteria: Criteria) -> Iterator[str]:
         yield from (f"    {line}" for line in describe_network(runs))
         yield from (f"    {line}" for line in describe_mutations(runs))
         for gate in row.verdict.gates if row.verdict else ():
-            yield f"    {gate.message}"
+            yield f"    {gate_sentence(gate)}"
         if row.verdict is not None:
             yield from (f"    {line}" for line in _milestones(result, row.strategy, criteria))
         for run in sorted(runs, key=lambda run: run.seed):

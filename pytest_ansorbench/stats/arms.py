@@ -26,11 +26,11 @@ def summarize_arm(arm: Sequence[Trajectory], target_s: float | None) -> ArmSumma
     Raises:
         ValueError: There are no runs, or of more than one strategy.
     """
-    runs = [each.run for each in arm]
+    runs = [trajectory.run for trajectory in arm]
     strategies = sorted({run.strategy for run in runs})
     if len(strategies) != 1:
         raise ValueError(f"bad arm of {strategies!r}: expected runs of exactly one strategy")
-    hits = [] if target_s is None else [each.hit(target_s) for each in arm]
+    hits = [] if target_s is None else [trajectory.hit(target_s) for trajectory in arm]
     reached = [hit.reached for hit in hits]
     rounds = [r for run in runs for r in run.rounds]
     return ArmSummary(
@@ -52,7 +52,7 @@ def summarize_arm(arm: Sequence[Trajectory], target_s: float | None) -> ArmSumma
 
 def _final_gflops(arm: Sequence[Trajectory]) -> float:
     """Geometric mean of the winners' re-measured throughput; 0 if one has none."""
-    gflops = [each.run.flops / each.final_s / 1e9 for each in arm]
+    gflops = [run.run.flops / run.final_s / 1e9 for run in arm]
     # statistics.geometric_mean refuses zeros before Python 3.12, and a sum in another order
     # gives another last digit.
     return statistics.geometric_mean(sorted(gflops)) if min(gflops) > 0.0 else 0.0

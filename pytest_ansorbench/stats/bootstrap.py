@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_ansorbench.stats.criteria import check_confidence
 from pytest_ansorbench.stats.student import t_quantile
 from pytest_ansorbench.stats.trajectory import Floats
 
@@ -85,13 +86,3 @@ def percentile_interval(
     low = np.sort(np.where(unknown, 0.0, ratios))[below]
     high = np.sort(np.where(unknown, math.inf, ratios))[len(ratios) - 1 - below]
     return float(low), float(high)
-
-
-def check_confidence(confidence: float) -> None:
-    """Refuse a level of confidence that is no fraction.
-
-    Raises:
-        ValueError: `confidence` is not in (0, 1).
-    """
-    if not 0.0 < confidence < 1.0:
-        raise ValueError(f"bad confidence {confidence!r}: expected a fraction, e.g. 0.95")

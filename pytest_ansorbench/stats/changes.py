@@ -1,25 +1,21 @@
-"""What changed since an earlier result: the same figures of the same cases, then and now."""
+"""Changes since an earlier result: the same figures of the same cases, then and now."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
-
 from pytest_ansorbench.records import CaseResult, Estimate, Gate
-from pytest_ansorbench.stats.bootstrap import draw, percentile_interval
 from pytest_ansorbench.stats.compare import case_race
 from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.evidence import change_evidence, observed
 from pytest_ansorbench.stats.figures import FIGURES, Figure
-from pytest_ansorbench.stats.gate import Evidence, Judge
-from pytest_ansorbench.stats.quotient import UNDEFINED, quotient, quotients
-from pytest_ansorbench.stats.relabel import Deals, sharpened, smallest_chance
-from pytest_ansorbench.stats.relabel import chance as count_deals
+from pytest_ansorbench.stats.gate import Judge
+from pytest_ansorbench.stats.limits import Allowance
+from pytest_ansorbench.stats.quotient import UNDEFINED
 from pytest_ansorbench.stats.running_time_ratio import Race
-from pytest_ansorbench.stats.trajectory import Floats
 
 SHOWN: Final = ("search_ratio", "throughput_ratio", "throughput", "search_time")
 """Figures that a comparison shows without being asked."""
@@ -29,43 +25,7 @@ _SAME: Final = (
     ("budget_trials", "trials a run"),
     ("round_trials", "trials a round"),
 )
-"""What runs must have in common to be compared, and how to call it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Allowance:
-    """By how much a figure may get worse, e.g. `search_ratio:5%`.
-
-    Attributes:
-        metric: A key of `FIGURES`.
-        share: The fraction, e.g. 0.05.
-    """
-
-    metric: str
-    share: float
-
-    @classmethod
-    def parse(cls, text: str) -> Allowance:
-        """Parse `METRIC:N%`.
-
-        Raises:
-            ValueError: It is nothing of the kind.
-        """
-        metric, _, share = text.strip().partition(":")
-        try:
-            value = float(share.removesuffix("%")) / 100.0 if share.endswith("%") else math.nan
-        except ValueError:
-            value = math.nan
-        if metric not in FIGURES or not 0.0 <= value < 1.0:
-            raise ValueError(
-                f"expected METRIC:N% with N from 0 to below 100 and one of {', '.join(FIGURES)}, "
-                "e.g. search_ratio:5%"
-            )
-        return cls(metric, value)
-
-    def __str__(self) -> str:
-        """As `parse` reads it."""
-        return f"{self.metric}:{100.0 * self.share:.12g}%"
+"""Fields that runs must have in common to be compared, and their names in sentences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +40,8 @@ class Change:
         after: The figure now; None if it was not compared.
         ratio: `after` over `before`, with its interval.
         gate: How that stands to what was allowed; None if nothing was said about it.
+        other_machine: How the machines differ, if that kept the figure from being compared;
+            else empty.
     """
 
     case: str
@@ -89,11 +51,12 @@ class Change:
     after: float | None
     ratio: Estimate
     gate: Gate | None
+    other_machine: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class CaseChanges:
-    """What changed in one case.
+    """Changes of one case.
 
     Attributes:
         case: The case's id.
@@ -122,51 +85,46 @@ def case_changes(
 ) -> CaseChanges:
     """Hold one case against the same case in an earlier result.
 
-    Both sides are computed afresh from their runs, by the same criteria. The two results are
-    independent samples, so each side's seeds are drawn by themselves. Figures of seconds and
+    Both sides are computed afresh from their runs, by the same criteria. Figures of seconds and
     of GFLOP/s are compared only on the same machine; to hold one to an allowance on another
     has nothing to compare, which is broken.
 
     Args:
         before: The case in the earlier result.
         after: The case now.
-        allowances: What may get worse by how much.
+        allowances: How much worse figures may get.
         criteria: How to compare and judge.
         family: How many gates the session has.
-        other_machine: How the machines differ; empty if they do not, or if nobody minds.
+        other_machine: How the machines differ; empty if they do not, or if it does not matter.
 
     Returns:
         Figures of every arm that both have, or why there are none.
+
+    Raises:
+        PairingError: The runs of a result do not pair up.
     """
     reason = _incomparable(before, after)
     if reason:
         return CaseChanges(after.case, (), reason)
     judge = Judge(criteria, family)
-    allowed = {each.metric: each for each in allowances}
+    allowed = {allowance.metric: allowance for allowance in allowances}
     changes = []
     for figure in FIGURES.values():
+        elsewhere = other_machine if figure.per_machine else ""
         allowance = allowed.get(figure.key)
-        if allowance is None and (
-            figure.key not in SHOWN or (figure.per_machine and other_machine)
-        ):
+        if allowance is None and (elsewhere or figure.key not in SHOWN):
             continue
         for strategy, then, now in _arms(before, after, figure, criteria):
-            if allowance is not None and figure.per_machine and other_machine:
-                change = _on_another_machine(
-                    after.case, figure, strategy, allowance, judge, other_machine
+            if allowance is not None and elsewhere:
+                repeats = min(len(then.reference), len(now.reference))
+                gate = judge.other_machine(figure, allowance.limit, repeats)
+                change = Change(
+                    after.case, strategy, figure.key, None, None, UNDEFINED, gate, elsewhere
                 )
             else:
-                change = _change(after.case, figure, strategy, then, now, allowance, judge)
+                change = _change(after.case, strategy, figure, then, now, allowance, judge)
             changes.append(change)
     return CaseChanges(after.case, tuple(changes))
-
-
-def gates_per_case(allowances: Sequence[Allowance], strategies: int) -> int:
-    """How many gates a case with so many strategies is held to."""
-    return sum(
-        strategies if FIGURES[each.metric].subject == "arm" else strategies - 1
-        for each in allowances
-    )
 
 
 def _incomparable(before: CaseResult, after: CaseResult) -> str:
@@ -174,11 +132,13 @@ def _incomparable(before: CaseResult, after: CaseResult) -> str:
         return f"its program changed, version {before.version} is now {after.version}"
     if not before.runs or not after.runs:
         return "one of the results has no run of it"
-    for name, what in _SAME:
-        then, now = (sorted({getattr(run, name) for run in each.runs}) for each in (before, after))
+    for name, words in _SAME:
+        then, now = (
+            sorted({getattr(run, name) for run in result.runs}) for result in (before, after)
+        )
         if then != now:
             shown = [" and ".join(map(str, values)) for values in (then, now)]
-            return f"it had {shown[0]} {what} and now has {shown[1]}"
+            return f"it had {shown[0]} {words} and now has {shown[1]}"
     if not set(_own(before)) & set(_own(after)):
         return "the results have no strategy in common"
     return ""
@@ -206,118 +166,17 @@ def _arms(
 
 def _change(
     case: str,
-    figure: Figure,
     strategy: str,
+    figure: Figure,
     then: Race,
     now: Race,
     allowance: Allowance | None,
     judge: Judge,
 ) -> Change:
-    before, after = (_as_it_was(figure, race) for race in (then, now))
-    ratios = _resampled(figure, then, now)
-    repeats = min(len(then.reference), len(now.reference))
-    ratio = _estimate(quotient(after, before), ratios, repeats, judge.criteria.confidence)
-    gate = None
-    if allowance is not None:
-        gate = judge.gate(
-            figure.key,
-            f"{figure.key} now over before",
-            ratio,
-            _limit(figure, allowance),
-            figure.sense,
-            _evidence(figure, then, now, ratio.value, _log_error(ratios, repeats)),
-            repeats,
-        )
-    shown = [None if math.isnan(value) else value for value in (before, after)]
-    return Change(case, strategy, figure.key, shown[0], shown[1], ratio, gate)
-
-
-def _limit(figure: Figure, allowance: Allowance) -> float:
-    """The ratio of now over before that is just good enough."""
-    return 1.0 + allowance.share if figure.sense == "smaller" else 1.0 - allowance.share
-
-
-def _on_another_machine(
-    case: str,
-    figure: Figure,
-    strategy: str,
-    allowance: Allowance,
-    judge: Judge,
-    difference: str,
-) -> Change:
-    message = (
-        f"{figure.key}: nothing could be compared, for the earlier result is from another machine "
-        f"({difference}); gate a ratio such as search_ratio or throughput_ratio, or give "
-        "--ansor-any-machine: broken"
+    evidence = change_evidence(figure, then, now, judge.criteria.confidence)
+    gate = None if allowance is None else judge.gate(figure, evidence, allowance.limit)
+    before, after = (
+        None if math.isnan(value) else value
+        for value in (observed(figure, then), observed(figure, now))
     )
-    gate = Gate(figure.key, _limit(figure, allowance), "broken", message, judge.family, None)
-    return Change(case, strategy, figure.key, None, None, UNDEFINED, gate)
-
-
-def _as_it_was(figure: Figure, race: Race) -> float:
-    return float(figure.values(race, np.arange(len(race.reference))[np.newaxis, :])[0])
-
-
-def _resampled(figure: Figure, then: Race, now: Race) -> Floats:
-    """The change in each draw of both results' seeds."""
-    before = figure.values(then, draw(len(then.reference), stream=0))
-    after = figure.values(now, draw(len(now.reference), stream=1))
-    return quotients(after, before)
-
-
-def _estimate(value: float, ratios: Floats, repeats: int, confidence: float) -> Estimate:
-    if math.isnan(value):
-        return UNDEFINED
-    low, high = percentile_interval(ratios, repeats, confidence, samples=2)
-    return Estimate(value, min(low, value), max(high, value))
-
-
-def _log_error(ratios: Floats, repeats: int) -> float | None:
-    """Standard error of the log change; None if too many draws have none."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.log(ratios)
-    known = logs[np.isfinite(logs)]
-    if repeats < 3 or len(known) < _MOSTLY * len(logs):
-        return None
-    return float(known.std()) * math.sqrt(repeats / (repeats - 1))
-
-
-_MOSTLY: Final = 0.95
-"""Share of draws with a figure, from which on the others do not matter."""
-
-
-def _evidence(figure: Figure, then: Race, now: Race, value: float, error: float | None) -> Evidence:
-    first, second = len(then.reference), len(now.reference)
-
-    def chance(at: float, level: float) -> float:
-        counted = _chance(figure, then, now, at, level)
-        if not 0.0 < value < math.inf:
-            return counted  # never to have reached a target can well be an accident
-        away = math.log(value / at)
-        excess = away if figure.sense == "smaller" else -away
-        smallest = smallest_chance(first, second)
-        return sharpened(counted, smallest, min(first, second), level, excess, error)
-
-    def spread() -> float | None:
-        return None if error is None else error * math.sqrt(min(first, second))
-
-    return Evidence(chance, spread)
-
-
-def _chance(figure: Figure, then: Race, now: Race, limit: float, level: float) -> float:
-    """Chance to see a change this bad, if the true one were the limit."""
-    factor = limit if figure.sense == "smaller" else 1.0 / limit
-    improved = [figure.improved(run, factor) for run in now.challenger]
-    both = replace(
-        then,
-        reference=[*then.reference, *now.reference],
-        challenger=[*then.challenger, *improved],
-    )
-    first = len(then.reference)
-
-    def badness(deals: Deals) -> Floats:
-        return figure.worsening(
-            figure.values(both, deals[:, :first]), figure.values(both, deals[:, first:])
-        )
-
-    return count_deals(badness, first, len(now.reference), level)
+    return Change(case, strategy, figure.key, before, after, evidence.estimate, gate)

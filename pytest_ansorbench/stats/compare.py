@@ -26,7 +26,7 @@ def race_of(reference: Sequence[Run], challenger: Sequence[Run], criteria: Crite
         criteria: Say how the target is chosen.
 
     Returns:
-        What the statistics of a comparison work on.
+        The pairs, which all statistics of a comparison work on.
 
     Raises:
         PairingError: The arms differ in case, seeds or flops, an arm is empty, mixes

@@ -1,4 +1,7 @@
-"""How comparisons are made and judged: the figures that one may want to set."""
+"""How runs are compared and judged: the figures that users may set.
+
+Standard library only: the options take their defaults from here before anything is run.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_ansorbench.stats.bootstrap import check_confidence
-from pytest_ansorbench.stats.goal import Goal, check_tolerance
+from pytest_ansorbench.stats.goal import Goal
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +17,7 @@ class Criteria:
     """How comparisons are made and judged.
 
     Attributes:
-        goal: What S counts the time to.
+        goal: How the target of S is chosen.
         tolerance: Share of throughput that targets stay below what they are derived from.
         confidence: Confidence level of intervals, and so of the word *holds*.
         noise: Share by which a figure may miss its limit without being called broken.
@@ -43,7 +45,7 @@ class Criteria:
     def from_settings(cls, settings: Mapping[str, Any]) -> Criteria:
         """The criteria that a result was judged by, from its recorded settings.
 
-        What a result of an older version did not record is taken from today's defaults.
+        Criteria that an older result did not record are today's defaults.
 
         Raises:
             ValueError: A recorded value does not fit.
@@ -58,3 +60,25 @@ class Criteria:
         if "goal" in settings:
             given["goal"] = Goal.parse(str(settings["goal"]))
         return cls(**given)
+
+
+def check_tolerance(tolerance: float) -> None:
+    """Refuse a tolerance that is no fraction.
+
+    Raises:
+        ValueError: `tolerance` is not in [0, 1).
+    """
+    if not 0.0 <= tolerance < 1.0:
+        raise ValueError(
+            f"bad tolerance {tolerance!r}: expected a fraction from 0 to below 1, e.g. 0.01"
+        )
+
+
+def check_confidence(confidence: float) -> None:
+    """Refuse a level of confidence that is no fraction.
+
+    Raises:
+        ValueError: `confidence` is not in (0, 1).
+    """
+    if not 0.0 < confidence < 1.0:
+        raise ValueError(f"bad confidence {confidence!r}: expected a fraction, e.g. 0.95")

@@ -1,20 +1,46 @@
-"""The figures that can be held against those of an earlier result."""
+"""The figures that can be gated, one entry each.
+
+An entry has all that a gate needs: against a limit of its own, and against the same figure of an
+earlier result. Options of limits are made from this table before pytest reads its command line,
+so importing it must not import NumPy: what computes is imported when it is called.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
-import numpy as np
+if TYPE_CHECKING:
+    from pytest_ansorbench.records import Estimate
+    from pytest_ansorbench.stats.bootstrap import Draws
+    from pytest_ansorbench.stats.running_time_ratio import Race
+    from pytest_ansorbench.stats.trajectory import Floats, Spending, Trajectory
 
-from pytest_ansorbench.stats.bootstrap import Draws
-from pytest_ansorbench.stats.gate import Sense
-from pytest_ansorbench.stats.quotient import quotients
-from pytest_ansorbench.stats.running_time_ratio import Race, expected_times
-from pytest_ansorbench.stats.throughput_ratio import geometric_means
-from pytest_ansorbench.stats.trajectory import Floats, Spending, Trajectory
+Sense = Literal["smaller", "larger"]
+"""Which side of a limit is the good one."""
+
+
+@dataclass(frozen=True, slots=True)
+class LimitTest:
+    """How a figure is held against a limit that users set.
+
+    Attributes:
+        word: The limit's option, without prefix and with dashes.
+        estimate: The figure with its interval of the given confidence.
+        chance: Probability by a permutation test to see a figure this bad, if the true one were
+            the given limit; last, how small a probability matters.
+        tests: How many tests `chance` takes the smallest probability of, and multiplies by.
+        spread: Standard deviation of the log figure of a single pair of runs; None if too
+            little is known.
+    """
+
+    word: str
+    estimate: Callable[[Race, float], Estimate]
+    chance: Callable[[Race, float, float], float]
+    spread: Callable[[Race], float | None]
+    tests: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,74 +48,120 @@ class Figure:
     """One figure of an arm, or of a challenger against its reference.
 
     Attributes:
-        key: How the command line calls it.
+        key: Its name in options, records and tables.
+        name: Its name in sentences.
         sense: Whether a smaller or a larger one is better.
         subject: `challenger` for a ratio between arms, from which the machine's speed cancels;
             `arm` for a figure of its own.
-        per_machine: Whether it means anything on the same machine only.
-        what: What it is, in a few words.
+        per_machine: Whether it can be compared on one machine only.
         values: The figure in each draw of a race's seeds, shape (draws,).
         improved: A run whose figure is better by a factor, all else the same: smaller figures
             are divided by it, larger ones multiplied.
+        limit: How it is held against a limit; None if only its change can be gated.
     """
 
     key: str
+    name: str
     sense: Sense
     subject: Literal["challenger", "arm"]
     per_machine: bool
-    what: str
     values: Callable[[Race, Draws], Floats]
     improved: Callable[[Trajectory, float], Trajectory]
-
-    def worsening(self, before: Floats, after: Floats) -> Floats:
-        """By what factor the figure got worse; above 1 it did."""
-        return quotients(after, before) if self.sense == "smaller" else quotients(before, after)
+    limit: LimitTest | None = None
 
 
-def _search_ratio(spending: Spending) -> Callable[[Race, Draws], Floats]:
+def gates_per_case(keys: Iterable[str], strategies: int) -> int:
+    """How many gates a case has.
+
+    Args:
+        keys: Keys of the figures that are gated, one for each limit and allowance.
+        strategies: How many arms the case has, the reference among them.
+    """
+    return sum(
+        strategies if FIGURES[key].subject == "arm" else max(0, strategies - 1) for key in keys
+    )
+
+
+def _search_ratios(spending: Spending) -> Callable[[Race, Draws], Floats]:
     def values(race: Race, drawn: Draws) -> Floats:
-        targets_s = race.targets_s(drawn)
-        return quotients(
-            expected_times(race.challenger, drawn, targets_s, spending),
-            expected_times(race.reference, drawn, targets_s, spending),
-        )
+        from pytest_ansorbench.stats.running_time_ratio import search_ratios
+
+        return search_ratios(race, drawn, spending)
 
     return values
 
 
 def _to_target(spending: Spending) -> Callable[[Race, Draws], Floats]:
-    return lambda race, drawn: expected_times(
-        race.challenger, drawn, race.targets_s(drawn), spending
-    )
+    def values(race: Race, drawn: Draws) -> Floats:
+        from pytest_ansorbench.stats.running_time_ratio import expected_times
+
+        return expected_times(race.challenger, drawn, race.targets_s(drawn), spending)
+
+    return values
 
 
-def _throughput_ratio(race: Race, drawn: Draws) -> Floats:
-    reference = np.array([run.final_s for run in race.reference])
-    challenger = np.array([run.final_s for run in race.challenger])
-    return geometric_means(quotients(reference, challenger)[drawn])
+def _search_times(race: Race, drawn: Draws) -> Floats:
+    from pytest_ansorbench.stats.running_time_ratio import mean_search_times
+
+    return mean_search_times(race.challenger, drawn)
 
 
-def _throughput(race: Race, drawn: Draws) -> Floats:
-    return geometric_means(
-        np.array([run.run.flops / run.final_s / 1e9 for run in race.challenger])[drawn]
-    )
+def _throughput_ratios(race: Race, drawn: Draws) -> Floats:
+    from pytest_ansorbench.stats.throughput_ratio import throughput_ratios
+
+    return throughput_ratios(race.reference, race.challenger, drawn)
 
 
-def _search_time(race: Race, drawn: Draws) -> Floats:
-    means: Floats = np.array([run.search_s[-1] for run in race.challenger])[drawn].mean(axis=1)
-    return means
+def _throughputs(race: Race, drawn: Draws) -> Floats:
+    from pytest_ansorbench.stats.throughput_ratio import throughputs_gflops
+
+    return throughputs_gflops(race.challenger, drawn)
 
 
-def _in_seconds(run: Trajectory, factor: float) -> Trajectory:
-    return replace(run, search_s=run.search_s / factor)
+def _less(spending: Spending) -> Callable[[Trajectory, float], Trajectory]:
+    return lambda run, factor: run.with_less(spending, factor)
 
 
-def _in_trials(run: Trajectory, factor: float) -> Trajectory:
-    return replace(run, trials=run.trials / factor)
-
-
-def _in_speed(run: Trajectory, factor: float) -> Trajectory:
+def _faster(run: Trajectory, factor: float) -> Trajectory:
     return replace(run, final_s=run.final_s / factor)
+
+
+def _search_limit(word: str, spending: Spending) -> LimitTest:
+    def estimate(race: Race, confidence: float) -> Estimate:
+        from pytest_ansorbench.stats.running_time_ratio import search_ratio
+
+        return search_ratio(race, spending, confidence)
+
+    def chance(race: Race, limit: float, level: float) -> float:
+        from pytest_ansorbench.stats.relabel import search_ratio_chance
+
+        return search_ratio_chance(race, spending, limit, level)
+
+    def spread(race: Race) -> float | None:
+        from pytest_ansorbench.stats.power import search_spread
+
+        return search_spread(race, spending)
+
+    return LimitTest(word, estimate, chance, spread)
+
+
+def _throughput_limit(word: str) -> LimitTest:
+    def estimate(race: Race, confidence: float) -> Estimate:
+        from pytest_ansorbench.stats.throughput_ratio import throughput_ratio
+
+        return throughput_ratio(race.reference, race.challenger, confidence)
+
+    def chance(race: Race, limit: float, level: float) -> float:
+        from pytest_ansorbench.stats.relabel import throughput_chance
+
+        return throughput_chance(race.reference, race.challenger, limit, level)
+
+    def spread(race: Race) -> float | None:
+        from pytest_ansorbench.stats.power import throughput_spread
+
+        return throughput_spread(race)
+
+    return LimitTest(word, estimate, chance, spread, tests=2)
 
 
 FIGURES: Final[Mapping[str, Figure]] = MappingProxyType(
@@ -97,69 +169,71 @@ FIGURES: Final[Mapping[str, Figure]] = MappingProxyType(
         figure.key: figure
         for figure in (
             Figure(
-                "search_ratio",
-                "smaller",
-                "challenger",
-                False,
-                "S, search time to the target, challenger over reference",
-                _search_ratio("search_s"),
-                _in_seconds,
+                key="search_ratio",
+                name="search ratio S",
+                sense="smaller",
+                subject="challenger",
+                per_machine=False,
+                values=_search_ratios("search_s"),
+                improved=_less("search_s"),
+                limit=_search_limit("max-search-ratio", "search_s"),
             ),
             Figure(
-                "search_ratio_trials",
-                "smaller",
-                "challenger",
-                False,
-                "S_trials, the same in trials",
-                _search_ratio("trials"),
-                _in_trials,
+                key="search_ratio_trials",
+                name="search ratio S_trials",
+                sense="smaller",
+                subject="challenger",
+                per_machine=False,
+                values=_search_ratios("trials"),
+                improved=_less("trials"),
             ),
             Figure(
-                "throughput_ratio",
-                "larger",
-                "challenger",
-                False,
-                "final throughput, challenger over reference",
-                _throughput_ratio,
-                _in_speed,
+                key="throughput_ratio",
+                name="throughput ratio",
+                sense="larger",
+                subject="challenger",
+                per_machine=False,
+                values=_throughput_ratios,
+                improved=_faster,
+                limit=_throughput_limit("min-throughput-ratio"),
             ),
             Figure(
-                "trials_to_target",
-                "smaller",
-                "arm",
-                False,
-                "expected trials to the target",
-                _to_target("trials"),
-                _in_trials,
+                key="trials_to_target",
+                name="expected trials to the target",
+                sense="smaller",
+                subject="arm",
+                per_machine=False,
+                values=_to_target("trials"),
+                improved=_less("trials"),
             ),
             Figure(
-                "throughput",
-                "larger",
-                "arm",
-                True,
-                "GFLOP/s of the final kernels",
-                _throughput,
-                _in_speed,
+                key="throughput",
+                name="final throughput in GFLOP/s",
+                sense="larger",
+                subject="arm",
+                per_machine=True,
+                values=_throughputs,
+                improved=_faster,
             ),
             Figure(
-                "time_to_target",
-                "smaller",
-                "arm",
-                True,
-                "expected seconds of search to the target",
-                _to_target("search_s"),
-                _in_seconds,
+                key="time_to_target",
+                name="expected search time to the target",
+                sense="smaller",
+                subject="arm",
+                per_machine=True,
+                values=_to_target("search_s"),
+                improved=_less("search_s"),
             ),
             Figure(
-                "search_time",
-                "smaller",
-                "arm",
-                True,
-                "seconds of search of a whole run",
-                _search_time,
-                _in_seconds,
+                key="search_time",
+                name="search time of a run",
+                sense="smaller",
+                subject="arm",
+                per_machine=True,
+                values=_search_times,
+                improved=_less("search_s"),
             ),
         )
     }
 )
-"""Ratios between arms first: they hold on any machine."""
+"""By key. Ratios between arms come first: they hold on any machine."""

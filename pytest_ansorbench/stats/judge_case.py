@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 
 from pytest_ansorbench.records import CaseResult, Comparison, Estimate, Gate, Result, Run, Verdict
 from pytest_ansorbench.stats.compare import compare, race_of
 from pytest_ansorbench.stats.criteria import Criteria
-from pytest_ansorbench.stats.gate import Evidence, Judge, Limits
-from pytest_ansorbench.stats.power import search_spread, throughput_spread
-from pytest_ansorbench.stats.relabel import (
-    search_ratio_chance,
-    sharpened,
-    smallest_chance,
-    throughput_chance,
-)
+from pytest_ansorbench.stats.evidence import limit_evidence
+from pytest_ansorbench.stats.figures import FIGURES, Figure
+from pytest_ansorbench.stats.gate import Judge
+from pytest_ansorbench.stats.limits import Limits
 from pytest_ansorbench.stats.running_time_ratio import Race
 
 
@@ -57,67 +52,23 @@ def judge_arms(
     return tuple(verdicts)
 
 
-def search_gate(race: Race, estimate: Estimate, limit: float, judge: Judge) -> Gate:
-    """Hold S against its largest allowed value.
-
-    Args:
-        race: The runs.
-        estimate: S, as `search_ratio` gives it.
-        limit: The largest S that is good enough.
-        judge: How to judge.
-    """
-    n = len(race.reference)
-
-    def chance(at: float, level: float) -> float:
-        counted = search_ratio_chance(race, at, level)
-        excess = _log(estimate.value) - math.log(at)
-        smallest, error = smallest_chance(n, n), _error(search_spread(race), n)
-        return sharpened(counted, smallest, n, level, excess, error)
-
-    evidence = Evidence(chance, spread=lambda: search_spread(race))
-    name = "search ratio S"
-    return judge.gate("search_ratio", name, estimate, limit, "smaller", evidence, n)
-
-
-def throughput_gate(race: Race, estimate: Estimate, limit: float, judge: Judge) -> Gate:
-    """Hold the throughput ratio against its smallest allowed value.
-
-    Args:
-        race: The runs.
-        estimate: The ratio, as `throughput_ratio` gives it.
-        limit: The smallest ratio that is good enough.
-        judge: How to judge.
-    """
-    n = len(race.reference)
-
-    def chance(at: float, level: float) -> float:
-        counted = throughput_chance(race.reference, race.challenger, at, level)
-        excess = math.log(at) - _log(estimate.value)
-        smallest, error = 2.0 * smallest_chance(n, n), _error(throughput_spread(race), n)
-        return sharpened(counted, smallest, n, level, excess, error)
-
-    evidence = Evidence(chance, spread=lambda: throughput_spread(race))
-    name = "throughput ratio"
-    return judge.gate("throughput_ratio", name, estimate, limit, "larger", evidence, n)
-
-
-def _log(value: float) -> float:
-    return math.log(value) if value > 0.0 else -math.inf
-
-
-def _error(spread: float | None, repeats: int) -> float | None:
-    """Standard error of a mean over so many pairs."""
-    return None if spread is None else spread / math.sqrt(repeats)
-
-
 def _gates(race: Race, comparison: Comparison, limits: Limits, judge: Judge) -> tuple[Gate, ...]:
     """One gate per limit that is set; one that had nothing to compare is broken."""
     gates = []
-    if (limit := limits.max_search_ratio) is not None:
-        gates.append(search_gate(race, comparison.search_ratio, limit, judge))
-    if (limit := limits.min_throughput_ratio) is not None:
-        gates.append(throughput_gate(race, comparison.throughput_ratio, limit, judge))
+    for key, limit in limits.items():
+        figure = FIGURES[key]
+        estimate = _estimate(figure, race, comparison, judge)
+        gates.append(judge.gate(figure, limit_evidence(figure, race, estimate), limit))
     return tuple(gates)
+
+
+def _estimate(figure: Figure, race: Race, comparison: Comparison, judge: Judge) -> Estimate:
+    """The figure, from the comparison if it has it: no estimate is computed twice."""
+    found: Estimate | None = getattr(comparison, figure.key, None)
+    if found is not None:
+        return found
+    assert figure.limit is not None, figure.key
+    return figure.limit.estimate(race, judge.criteria.confidence)
 
 
 def judge_result(result: Result) -> tuple[list[CaseResult], Criteria]:
@@ -133,7 +84,7 @@ def judge_result(result: Result) -> tuple[list[CaseResult], Criteria]:
 
     Raises:
         PairingError: The arms' runs of a case do not pair up.
-        ValueError: A recorded limit or rule is none.
+        ValueError: A recorded limit or criterion is none.
     """
     criteria = Criteria.from_settings(result.settings)
     family = sum(len(verdict.gates) for case in result.cases for verdict in case.verdicts)
@@ -160,5 +111,6 @@ def recorded_limits(result: CaseResult) -> Limits:
     Raises:
         ValueError: A recorded limit is none.
     """
-    limit = {gate.metric: gate.limit for verdict in result.verdicts for gate in verdict.gates}
-    return Limits(limit.get("search_ratio"), limit.get("throughput_ratio"))
+    return Limits(
+        {gate.metric: gate.limit for verdict in result.verdicts for gate in verdict.gates}
+    )

@@ -20,17 +20,20 @@ import numpy as np
 from pytest_ansorbench.stats.running_time_ratio import Race
 from pytest_ansorbench.stats.student import t_quantile
 from pytest_ansorbench.stats.throughput_ratio import seed_ratios
-from pytest_ansorbench.stats.trajectory import Floats
+from pytest_ansorbench.stats.trajectory import Floats, Spending
 
 POWER: Final = 0.8
 """The chance that is asked for, as is the custom."""
+
+FEWEST_REPEATS: Final = 3
+"""Fewer leave no interval to speak of."""
 
 MOST_REPEATS: Final = 100
 """More than anybody runs."""
 
 
 def detectable_effect(spread: float, repeats: int, confidence: float) -> float:
-    """The smallest effect that so many repeats show with a chance of `POWER`.
+    """The smallest effect that a number of repeats shows with a chance of `POWER`.
 
     Args:
         spread: Standard deviation of the log ratio of a single pair of runs.
@@ -53,17 +56,16 @@ def repeats_needed(effect: float, spread: float, confidence: float) -> int | Non
         confidence: As for `detectable_effect`.
 
     Returns:
-        At least 3, since fewer have no interval to speak of; None if it takes more than
-        `MOST_REPEATS`.
+        From `FEWEST_REPEATS` to `MOST_REPEATS`; None if it takes more.
     """
-    for repeats in range(3, MOST_REPEATS + 1):
+    for repeats in range(FEWEST_REPEATS, MOST_REPEATS + 1):
         if detectable_effect(spread, repeats, confidence) <= effect:
             return repeats
     return None
 
 
-def search_spread(race: Race) -> float | None:
-    """Spread of log S per pair of runs, by the infinitesimal jackknife.
+def search_spread(race: Race, spending: Spending) -> float | None:
+    """Spread of the log search ratio per pair of runs, by the infinitesimal jackknife.
 
         u_i = spent_i / mean(spent) - reached_i / mean(reached)    per arm and run
         spread = standard deviation of u_i(challenger) - u_i(reference) over the pairs
@@ -72,6 +74,7 @@ def search_spread(race: Race) -> float | None:
 
     Args:
         race: The runs.
+        spending: Cost to count: search time or trials.
 
     Returns:
         The spread; None below three pairs or if an arm never reached the target.
@@ -81,9 +84,9 @@ def search_spread(race: Race) -> float | None:
     for arm in (race.challenger, race.reference):
         spent, reached = (
             np.concatenate(parts)
-            for parts in zip(*(run.spent(target_s, "search_s") for run in arm), strict=True)
+            for parts in zip(*(run.spent(target_s, spending) for run in arm), strict=True)
         )
-        if len(arm) < 3 or not reached.any() or not spent.any():
+        if len(arm) < FEWEST_REPEATS or not reached.any() or not spent.any():
             return None
         influences.append(spent / spent.mean() - reached / reached.mean())
     return _deviation(influences[0] - influences[1])
@@ -99,7 +102,7 @@ def throughput_spread(race: Race) -> float | None:
         The spread; None below three pairs or if a winner could not be measured again.
     """
     ratios = seed_ratios(race.reference, race.challenger)
-    if len(ratios) < 3 or not np.isfinite(ratios).all() or not ratios.all():
+    if len(ratios) < FEWEST_REPEATS or not np.isfinite(ratios).all() or not ratios.all():
         return None
     return _deviation(np.log(ratios))
 

@@ -8,7 +8,7 @@ looks at least as bad. The count is exact for any number of seeds and any distri
 Fisher 1935; Ernst 2004, Permutation Methods, https://doi.org/10.1214/088342304000000396
 
 Runs are dealt out across seeds: five pairs can be swapped in 32 ways only, and 3% would be the
-smallest probability. What the runs of a seed share makes the arms more alike than the dealt-out
+smallest probability. Common causes within a seed make the arms more alike than the dealt-out
 ones, so that the test then alarms less often than stated, never more. Where seeds differ much and
 the arms of a seed little, as final kernels may, swapping pairs sees what dealing out does not: for
 throughput both are counted, and the smaller share is doubled for having had two chances.
@@ -32,11 +32,11 @@ from numpy.typing import NDArray
 from pytest_ansorbench.stats.quotient import quotients
 from pytest_ansorbench.stats.running_time_ratio import Race, expected_times
 from pytest_ansorbench.stats.student import upper_tail
-from pytest_ansorbench.stats.trajectory import Floats, Trajectory
+from pytest_ansorbench.stats.trajectory import Floats, Spending, Trajectory
 
 _SEED: Final = 20_230_817
 _EXHAUSTIVE: Final = 20_000
-"""Up to so many ways of dealing out, all of them are tried; up to eight seeds."""
+"""Up to this number of ways of dealing out, all of them are tried: up to eight seeds."""
 _CHUNK: Final = 20_000
 _MOST: Final = 1_000_000
 _LOST: Final = 1e6
@@ -46,21 +46,22 @@ Deals = NDArray[np.intp]
 """Runs in the order dealt: the first group's, then the second's; shape (deals, runs)."""
 
 
-def search_ratio_chance(race: Race, limit: float, level: float) -> float:
-    """Chance of an S at least as large as seen, if the true one were the limit.
+def search_ratio_chance(race: Race, spending: Spending, limit: float, level: float) -> float:
+    """Chance of a search ratio at least as large as seen, if the true one were the limit.
 
-    The statistic is S itself, with the target derived anew from whatever runs are dealt to
+    The statistic is the ratio itself, with the target derived anew from the runs that are dealt to
     the reference.
 
     Args:
         race: The runs.
-        limit: The S that the challenger is supposed to have.
+        spending: Cost to count: search time or trials.
+        limit: The ratio that the challenger is supposed to have.
         level: How small a chance matters; decides how many deals are tried.
 
     Returns:
         The probability, above 0.
     """
-    scaled = [replace(run, search_s=run.search_s / limit) for run in race.challenger]
+    scaled = [run.with_less(spending, limit) for run in race.challenger]
     runs = [*race.reference, *scaled]
     pooled = replace(race, reference=runs, challenger=runs)
     n = len(race.reference)
@@ -68,11 +69,11 @@ def search_ratio_chance(race: Race, limit: float, level: float) -> float:
     def ratios(deals: Deals) -> Floats:
         targets_s = pooled.targets_s(deals[:, :n])
         return quotients(
-            expected_times(runs, deals[:, n:], targets_s, "search_s"),
-            expected_times(runs, deals[:, :n], targets_s, "search_s"),
+            expected_times(runs, deals[:, n:], targets_s, spending),
+            expected_times(runs, deals[:, :n], targets_s, spending),
         )
 
-    return chance(ratios, n, n, level)
+    return permutation_chance(ratios, n, n, level)
 
 
 def throughput_chance(
@@ -107,7 +108,8 @@ def throughput_chance(
         means: Floats = logs[deals[:, n:]].mean(axis=1) - logs[deals[:, :n]].mean(axis=1)
         return means
 
-    dealt, swapped = chance(slowdowns, n, n, level), _count(slowdowns, n, n, _swaps(n, level), 2**n)
+    dealt = permutation_chance(slowdowns, n, n, level)
+    swapped = _count(slowdowns, n, n, _swaps(n, level), 2**n)
     return min(1.0, 2.0 * min(dealt, swapped))
 
 
@@ -131,8 +133,9 @@ def sharpened(
 
     Returns:
         `counted`, unless it is the smallest there is and still not small enough: then the tail
-        of Student's t with the smaller group's degrees of freedom, if that is smaller. What is
-        infinitely bad, like a challenger without any kernel, is no matter of chance: 0.
+        of Student's t with the smaller group's degrees of freedom, if that is smaller. An
+        infinitely bad figure, such as that of a challenger without a kernel, is no matter of
+        chance: 0.
     """
     if excess == math.inf:
         return 0.0
@@ -142,7 +145,9 @@ def sharpened(
     return min(counted, upper_tail(t, fewest - 1))
 
 
-def chance(badness: Callable[[Deals], Floats], first: int, second: int, level: float) -> float:
+def permutation_chance(
+    badness: Callable[[Deals], Floats], first: int, second: int, level: float
+) -> float:
     """Share of the deals that are at least as bad as the one that was seen.
 
     Args:
@@ -170,7 +175,7 @@ def _count(
     threshold = seen - 1e-9 * abs(seen) if np.isfinite(seen) else seen
     worse = total = 0
     for some in deals:
-        # What cannot be compared (NaN) counts against an alarm.
+        # Deals that cannot be compared (NaN) count against an alarm.
         worse += int(np.sum(~(badness(some) < threshold)))
         total += len(some)
     return worse / total if total == ways else (1 + worse) / (1 + total)

@@ -10,8 +10,9 @@ import numpy as np
 
 from pytest_ansorbench.records import Bound, Estimate
 from pytest_ansorbench.stats.bootstrap import Draws, draw, percentile_interval
-from pytest_ansorbench.stats.goal import Goal, fixed_target_s, fixed_targets_s, own_targets_s
+from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.quotient import UNDEFINED, quotient, quotients
+from pytest_ansorbench.stats.targets import fixed_target_s, fixed_targets_s, own_targets_s
 from pytest_ansorbench.stats.trajectory import Floats, Spending, Trajectory
 
 
@@ -43,8 +44,8 @@ class Race:
 
     def targets_s(self, drawn: Draws) -> Floats:
         """The fixed target of each draw of reference runs, shape (draws,)."""
-        best_s = np.array([each.best_s for each in self.reference])
-        first_s = np.array([each.first_s for each in self.reference])
+        best_s = np.array([run.best_s for run in self.reference])
+        first_s = np.array([run.first_s for run in self.reference])
         return fixed_targets_s(
             self.goal, best_s[drawn], first_s[drawn], tolerance=self.tolerance, flops=self.flops
         )
@@ -62,7 +63,7 @@ def search_ratio(race: Race, spending: Spending, confidence: float) -> Estimate:
 
     Args:
         race: The runs.
-        spending: What is counted: search time or trials.
+        spending: Cost to count: search time or trials.
         confidence: Confidence of the interval, in (0, 1).
 
     Returns:
@@ -110,7 +111,7 @@ class _Drawn:
     """An arm's runs in each draw.
 
     Attributes:
-        spent: What each run spent, shape (draws, repeats).
+        spent: Cost of each run, shape (draws, repeats).
         reached: 1 where it reached the target, else 0; same shape.
     """
 
@@ -119,7 +120,7 @@ class _Drawn:
 
     @property
     def total(self) -> Floats:
-        """What all runs of a draw spent together, shape (draws,)."""
+        """Cost of all runs of a draw together, shape (draws,)."""
         total: Floats = self.spent.sum(axis=1)
         return total
 
@@ -144,12 +145,44 @@ def expected_times(
         runs: The runs that are drawn from.
         drawn: Their indices, shape (draws, n).
         targets_s: A latency per draw, shape (draws,).
-        spending: What is counted.
+        spending: Cost to count: search time or trials.
 
     Returns:
         Shape (draws,); infinity where no run got there.
     """
     return _drawn(runs, drawn, targets_s, spending).expected
+
+
+def search_ratios(race: Race, drawn: Draws, spending: Spending) -> Floats:
+    """S or S_trials in each draw of the seeds.
+
+    Args:
+        race: The runs.
+        drawn: Indices of seeds, shape (draws, n).
+        spending: Cost to count: search time or trials.
+
+    Returns:
+        Shape (draws,); NaN where neither arm got there.
+    """
+    targets_s = race.targets_s(drawn)
+    return quotients(
+        expected_times(race.challenger, drawn, targets_s, spending),
+        expected_times(race.reference, drawn, targets_s, spending),
+    )
+
+
+def mean_search_times(runs: Sequence[Trajectory], drawn: Draws) -> Floats:
+    """Mean search time of whole runs in each draw, in seconds.
+
+    Args:
+        runs: The runs that are drawn from.
+        drawn: Their indices, shape (draws, n).
+
+    Returns:
+        Shape (draws,).
+    """
+    means: Floats = np.array([run.search_s[-1] for run in runs])[drawn].mean(axis=1)
+    return means
 
 
 def _drawn(
@@ -186,7 +219,7 @@ def _ratio(
     bound = bounds.get((bool(challenger.reached.any()), bool(reference.reached.any())))
     if bound is None:
         return UNDEFINED
-    # What never got there is cut at its end: it spent all that in vain.
+    # A run that never got there is censored at its end: all that it spent was in vain.
     top = challenger.total if bound == "at-least" else challenger.expected
     bottom = reference.total if bound == "at-most" else reference.expected
     value = quotient(float(top[0]), float(bottom[0]))

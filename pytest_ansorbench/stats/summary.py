@@ -29,9 +29,9 @@ def geometric_mean(estimates: Sequence[Estimate]) -> MeanRatio:
     """Geometric mean of one ratio across cases.
 
     Bounds, undefined ratios, 0 and infinity have no place in a geometric mean. They are left
-    out and counted, never silently dropped: whoever prints `value` must print `included` of
-    `total` beside it if they differ, since the cases left out are often the worst ones. There
-    is no interval: the cases are a choice, not a sample.
+    out and counted, never silently dropped: `included` of `total` must be printed beside
+    `value` if they differ, since the cases left out are often the worst ones. There is no
+    interval: the cases are a choice, not a sample.
     Fleming and Wallace 1986, https://doi.org/10.1145/5666.5673
 
     Args:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pytest_ansorbench.records import Estimate
-from pytest_ansorbench.stats.bootstrap import draw, percentile_interval
+from pytest_ansorbench.stats.bootstrap import Draws, draw, percentile_interval
 from pytest_ansorbench.stats.quotient import UNDEFINED, quotients
 from pytest_ansorbench.stats.trajectory import Floats, Trajectory
 
@@ -60,3 +60,34 @@ def geometric_means(ratios: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         means: Floats = np.exp(np.log(ratios).mean(axis=1))
     return means
+
+
+def throughput_ratios(
+    reference: Sequence[Trajectory], challenger: Sequence[Trajectory], drawn: Draws
+) -> Floats:
+    """The throughput ratio in each draw of the seeds.
+
+    Args:
+        reference: One run per seed.
+        challenger: One run per seed, in the same order.
+        drawn: Indices of seeds, shape (draws, n).
+
+    Returns:
+        Shape (draws,); NaN where it is undefined.
+    """
+    reference_s = np.array([run.final_s for run in reference])
+    challenger_s = np.array([run.final_s for run in challenger])
+    return geometric_means(quotients(reference_s, challenger_s)[drawn])
+
+
+def throughputs_gflops(runs: Sequence[Trajectory], drawn: Draws) -> Floats:
+    """Geometric mean of the final throughput in each draw, in GFLOP/s.
+
+    Args:
+        runs: The runs that are drawn from.
+        drawn: Their indices, shape (draws, n).
+
+    Returns:
+        Shape (draws,); 0 where a drawn run has no kernel.
+    """
+    return geometric_means(np.array([run.run.flops / run.final_s / 1e9 for run in runs])[drawn])

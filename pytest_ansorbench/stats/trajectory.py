@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -15,12 +15,12 @@ from pytest_ansorbench.records import Run
 Floats = NDArray[np.float64]
 
 Spending = Literal["search_s", "trials"]
-"""What is counted until a target is reached: search time in seconds, or trials."""
+"""The cost that is counted until a target is reached: search time in seconds, or trials."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """What a run spent until it reached a target, or in all if it never did (censored).
+    """The cost of a run until it reached a target, or in all if it never did (censored).
 
     Attributes:
         reached: Whether it reached the target.
@@ -91,14 +91,20 @@ class Trajectory:
 
         Args:
             targets_s: Latencies to reach, shape (m,).
-            spending: What to count.
+            spending: Cost to count: search time or trials.
 
         Returns:
-            What was spent, and 1 where the target was reached or else 0; both of shape (m,).
+            The cost, and 1 where the target was reached or else 0; both of shape (m,).
         """
         at = self._first_at_most(targets_s)
         counted = self.search_s if spending == "search_s" else self.trials
         return counted[at], (at < len(self.latency_s)).astype(float)
+
+    def with_less(self, spending: Spending, factor: float) -> Trajectory:
+        """The same run, had it spent less by a factor."""
+        if spending == "search_s":
+            return replace(self, search_s=self.search_s / factor)
+        return replace(self, trials=self.trials / factor)
 
     def _first_at_most(self, targets_s: Floats) -> NDArray[np.intp]:
         """Index of the first improvement that reaches each target; k if none does."""
@@ -107,9 +113,9 @@ class Trajectory:
 
 
 def _latencies(run: Run) -> Sequence[float]:
-    """What each trial says of the case: its latency, or what it makes of the network's estimate.
+    """Latency of the case after each trial: the trial's own, or the network's estimate.
 
-    Infinity where it says nothing: for a failed trial, and while a task has no valid trial.
+    Infinity where it is not known: for a failed trial, and while a task has no valid trial.
     """
     # The median of one sample is that sample, and almost all have one; a report of a million
     # trials spends half of its time here.
@@ -120,12 +126,12 @@ def _latencies(run: Run) -> Sequence[float]:
     if len(run.tasks) > 1:
         return _estimates(run, latencies)
     weight = run.tasks[0].weight
-    return latencies if weight == 1 else [weight * each for each in latencies]
+    return latencies if weight == 1 else [weight * latency_s for latency_s in latencies]
 
 
 def _estimates(run: Run, latencies: Sequence[float]) -> Sequence[float]:
     """Sum over the tasks of weight times best latency, after each trial."""
-    task_of_round = [each.task for each in run.rounds]
+    task_of_round = [round.task for round in run.rounds]
     weights = [task.weight for task in run.tasks]
     best = [math.inf] * len(weights)
     estimates = []

@@ -1,4 +1,4 @@
-"""What the reference would have come to, had it been stopped early: the cheapest rival."""
+"""The reference, had it been stopped early: the cheapest rival."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def truncate_reference(race: Race) -> Truncation | None:
         race: The pairs of runs.
 
     Returns:
-        What it comes to; None if the challenger never reached the target.
+        The reference as cut off; None if the challenger never reached the target.
     """
     target_s = race.target_s
     hits = [run.hit(target_s) for run in race.challenger]

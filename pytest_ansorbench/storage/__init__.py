@@ -2,7 +2,7 @@
 
 from pytest_ansorbench.storage.changes import changes_since, result_changes
 from pytest_ansorbench.storage.commit import describe_commit
-from pytest_ansorbench.storage.errors import StorageError
+from pytest_ansorbench.storage.errors import MissingResultError, StorageError, UnwritableError
 from pytest_ansorbench.storage.files import read_result, write_result
 from pytest_ansorbench.storage.journal import Journal, Past, list_journals, read_journal
 from pytest_ansorbench.storage.machine import fingerprint, machine_difference
@@ -11,8 +11,10 @@ from pytest_ansorbench.storage.numbered import find_saved, list_saved, save_numb
 
 __all__ = [
     "Journal",
+    "MissingResultError",
     "Past",
     "StorageError",
+    "UnwritableError",
     "changes_since",
     "describe_commit",
     "find_saved",

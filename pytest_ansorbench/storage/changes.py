@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_ansorbench.records import CaseResult, Result
-from pytest_ansorbench.stats.changes import Allowance, CaseChanges, case_changes, gates_per_case
+from pytest_ansorbench.stats.changes import CaseChanges, case_changes
 from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.figures import gates_per_case
+from pytest_ansorbench.stats.limits import Allowance
 from pytest_ansorbench.storage.machine import machine_difference
 
 
@@ -24,7 +26,7 @@ def result_changes(
     Args:
         before: The earlier result.
         after: The later one.
-        allowances: What may get worse by how much.
+        allowances: How much worse figures may get.
         criteria: How to compare and judge.
         any_machine: Whether seconds and GFLOP/s of different machines are compared too.
 
@@ -34,7 +36,8 @@ def result_changes(
     Raises:
         PairingError: The runs of a result do not pair up.
     """
-    family = max(1, sum(gates_per_case(allowances, len(case.strategies)) for case in after.cases))
+    gated = [allowance.metric for allowance in allowances]
+    family = max(1, sum(gates_per_case(gated, len(case.strategies)) for case in after.cases))
     changes = [
         changes_since(
             before,
@@ -72,7 +75,7 @@ def changes_since(
         before: The earlier result.
         case: The case now.
         machines: By fingerprint, the machines that it was measured on.
-        allowances: What may get worse by how much.
+        allowances: How much worse figures may get.
         criteria: How to compare and judge.
         family: How many gates are judged together.
         any_machine: Whether seconds and GFLOP/s of different machines are compared too.

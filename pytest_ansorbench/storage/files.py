@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 from pytest_ansorbench.codec import CodecError, from_json, to_json
 from pytest_ansorbench.records import SCHEMA_VERSION, Result
 from pytest_ansorbench.storage.checks import check_result
-from pytest_ansorbench.storage.errors import StorageError
+from pytest_ansorbench.storage.errors import MissingResultError, StorageError
 from pytest_ansorbench.storage.strict_json import parse_json
 from pytest_ansorbench.storage.upgrade import upgrade
 
@@ -72,10 +72,7 @@ def _load(path: Path) -> Any:
     try:
         # Neither a folder nor a pipe, on which reading would wait forever.
         if not path.is_file():
-            raise StorageError(
-                f"bad result file {str(path)!r}: expected an existing file, e.g. one written by "
-                "--ansor-json or --ansor-save"
-            )
+            raise MissingResultError(f"bad result file {str(path)!r}: expected an existing file")
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise StorageError(

@@ -18,7 +18,7 @@ from typing import IO, Final, NoReturn
 
 from pytest_ansorbench.codec import CodecError, from_json, to_json
 from pytest_ansorbench.storage.entries import JOURNAL_VERSION, KINDS, EndEntry, Entry, SessionEntry
-from pytest_ansorbench.storage.errors import StorageError
+from pytest_ansorbench.storage.errors import StorageError, UnwritableError
 from pytest_ansorbench.storage.strict_json import parse_json
 
 try:
@@ -229,7 +229,7 @@ def _damaged(path: Path, line: int, what: str) -> NoReturn:
 
 
 def _cannot_write(path: Path, error: OSError) -> NoReturn:
-    raise StorageError(
+    raise UnwritableError(
         f"bad journal {str(path)!r}: expected a place to write to, got {error.strerror!r}; check "
-        "the folder's permissions and the space on its disk, see --ansor-storage"
+        "the folder's permissions and the space on its disk"
     ) from error

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 from pytest_ansorbench.records import Result
-from pytest_ansorbench.storage.errors import StorageError
+from pytest_ansorbench.storage.errors import MissingResultError, StorageError, UnwritableError
 from pytest_ansorbench.storage.files import write_result
 
 _NUMBERED: Final = re.compile(r"(\d{4,})_.+\.json")
@@ -86,11 +86,11 @@ def find_saved(storage_dir: Path, wanted: str) -> Path:
         return found[-1]
     if Path(wanted).is_file() or Path(wanted).suffix == ".json":
         return Path(wanted)  # reading it will say what is wrong with it
+    expected = f"bad result {wanted!r}: expected a name, a number or a file"
     if not saved:
-        hint = f"{str(storage_dir)!r} has none; --ansor-save NAME saves one"
-    else:
-        hint = f"e.g. one of {', '.join(path.stem for path in saved[-3:])} in {str(storage_dir)!r}"
-    raise StorageError(f"bad result {wanted!r}: expected a name, a number or a file, {hint}")
+        raise MissingResultError(f"{expected}, but {str(storage_dir)!r} has none")
+    some = ", ".join(path.stem for path in saved[-3:])
+    raise StorageError(f"{expected}, e.g. one of {some} in {str(storage_dir)!r}")
 
 
 def slugify(name: str) -> str:
@@ -140,7 +140,7 @@ def _number(path: Path) -> int:
 
 
 def _cannot_store(storage_dir: Path, error: OSError) -> NoReturn:
-    raise StorageError(
+    raise UnwritableError(
         f"bad storage folder {str(storage_dir)!r}: expected a folder to write to, got "
-        f"{error.strerror!r}; see --ansor-storage"
+        f"{error.strerror!r}"
     ) from error

@@ -1,9 +1,9 @@
-"""Results of older schema versions, brought up to the newest: what they lack is `None`."""
+"""Results of older schema versions, brought up to the newest."""
 
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any
+from typing import Any, Final
 
 from pytest_ansorbench.records import SCHEMA_VERSION, Trial
 from pytest_ansorbench.storage.machine import fingerprint
@@ -16,8 +16,9 @@ def upgrade(data: dict[str, Any]) -> None:
     per run `before` and `after`. Version 3 added per gate `family` and `p_value`, per case
     `version`, `machine` and `control`, keeps machines by fingerprint and trials by column.
     Version 4 has networks: a run's `sketches` became those of its only task, a round has `task`.
-    Version 5 calls the arm under test `challenger`, and has the machine per run, not per case.
-    Whatever does not look like a result is left for the codec to refuse.
+    Version 5 calls the arm under test `challenger`, has the machine per run, not per case, and of
+    a gate the facts in place of a sentence. Values that were not recorded become None or neutral;
+    anything that does not look like a result is left for the codec to refuse.
 
     Args:
         data: The result, of a version from 1 to `SCHEMA_VERSION`.
@@ -51,6 +52,8 @@ def upgrade(data: dict[str, Any]) -> None:
             comparison = verdict.get("comparison")
             if isinstance(comparison, dict) and "candidate" in comparison:
                 comparison["challenger"] = comparison.pop("candidate")
+            for gate in _items(verdict, "gates"):
+                _tell_facts(gate, comparison)
     data["schema_version"] = SCHEMA_VERSION
 
 
@@ -66,6 +69,25 @@ def _keep_machines_apart(data: dict[str, Any]) -> None:
             strategies[-1] if controlled and isinstance(strategies, list) and strategies else None
         )
         case.update(version="", machine=fingerprint(machine), control=last)
+
+
+_REASONS: Final = {"holds": "within", "broken": "beyond", "undecided": "straddles"}
+"""The likeliest reason for each outcome; verdicts are judged anew from the runs anyway."""
+
+
+def _tell_facts(gate: dict[str, Any], comparison: Any) -> None:
+    """Put facts in place of a gate's sentence."""
+    gate.pop("message", None)
+    comparison = comparison if isinstance(comparison, dict) else {}
+    estimate, arm = comparison.get(str(gate.get("metric"))), comparison.get("challenger")
+    undefined = isinstance(estimate, dict) and estimate.get("bound") == "undefined"
+    gate.update(
+        reason="nothing-to-compare" if undefined else _REASONS.get(str(gate.get("outcome"))),
+        estimate=estimate,
+        repeats=arm.get("runs") if isinstance(arm, dict) else None,
+        noise=0.0,
+        advice=None,
+    )
 
 
 def _by_column(rows: Any) -> Any:

@@ -126,7 +126,7 @@ def collected(
     if len(settings) > 1:
         raise BadSamples(
             f"bad samples in {plan.samples}: they were collected in different ways "
-            f"({'; '.join(sorted(settings))}); choose another folder with --samples"
+            f"({'; '.join(sorted(settings))}); choose another folder"
         )
     return [data[case.id] for case in plan.training], [data[case.id] for case in plan.held_out]
 
@@ -142,7 +142,7 @@ def _collect(
     from pytest_ansorbench.measure.local.engine import LocalEngine
 
     check_toolchain()
-    target = resolve_target(plan.target, "--target")
+    target = resolve_target(plan.target)
     register_intrinsics(target)
     with LocalEngine(target) as engine:
         collector = Collector(engine, plan.effort, seed=plan.seed)
@@ -150,8 +150,8 @@ def _collect(
             if found.settings != collector.settings:
                 raise BadSamples(
                     f"bad samples in {plan.samples}: {found.case} was collected with "
-                    f"{found.settings}, expected {collector.settings}; choose another folder "
-                    "with --samples"
+                    f"{found.settings}, expected {collector.settings}; choose another "
+                    "folder"
                 )
         for index, case in enumerate(missing, start=1):
             started_s = time.monotonic()

@@ -10,7 +10,7 @@ from pytest_ansorbench.bench import FixedRepeats, Plan, RunPlan, Session
 from pytest_ansorbench.bench.prepared import PreparedCase
 from pytest_ansorbench.budget import Budget, Trials
 from pytest_ansorbench.stats.criteria import Criteria
-from pytest_ansorbench.stats.gate import Limits
+from pytest_ansorbench.stats.limits import Limits
 from tests.fast_engine import FastEngine
 from tests.faults import Doubling
 from tests.proposers import scripted

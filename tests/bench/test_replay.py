@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from pytest_ansorbench.bench import MissingRunsError, Replay
-from pytest_ansorbench.stats.gate import Limits
+from pytest_ansorbench.stats.limits import Limits
 from pytest_ansorbench.storage import StorageError, write_result
 from tests.bench.conftest import PLAN
 from tests.saved_cases import SAVED, result_of
@@ -28,7 +28,7 @@ def test_runs_are_those_of_the_file(replay):
 
 
 def test_todays_limits_count(replay):
-    limits = Limits(max_search_ratio=0.75)
+    limits = Limits({"search_ratio": 0.75})
     result = replay.run("a", ["default", "fast"], dataclasses.replace(PLAN, limits=limits))
     assert [verdict.outcome for verdict in result.verdicts] == ["holds"]
 

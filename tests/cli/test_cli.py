@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from pytest_ansorbench.cli import main
 from pytest_ansorbench.records import Estimate, MachineState
-from pytest_ansorbench.stats.gate import Limits
+from pytest_ansorbench.stats.limits import Limits
 from pytest_ansorbench.storage import Journal, read_result, save_numbered, write_result
 from pytest_ansorbench.storage.entries import EndEntry
 from tests.storage.test_journal import SESSION
@@ -40,7 +40,7 @@ def five_seeds(seconds: float = 0.5, final: float = 1.0, case: str = "conv2d", *
 def result_file(tmp_path):
     def write(**limits: float):
         path = tmp_path / "result.json"
-        write_result(make_result(five_seeds(limits=Limits(**limits))), path)
+        write_result(make_result(five_seeds(limits=Limits(limits))), path)
         return str(path)
 
     return write
@@ -50,9 +50,9 @@ def result_file(tmp_path):
     ("limits", "code"),
     [
         ({}, 0),
-        ({"max_search_ratio": 0.75}, 0),
-        ({"max_search_ratio": 0.25}, 1),
-        ({"min_throughput_ratio": 2.0}, 1),
+        ({"search_ratio": 0.75}, 0),
+        ({"search_ratio": 0.25}, 1),
+        ({"throughput_ratio": 2.0}, 1),
     ],
 )
 def test_show_prints_the_table_and_exits_by_the_verdicts(result_file, capsys, limits, code):
@@ -85,7 +85,7 @@ def test_show_warns_of_a_machine_that_was_busy(tmp_path, capsys):
 
 
 def test_show_believes_the_runs_and_not_the_verdicts_beside_them(tmp_path, capsys):
-    honest = make_case_result(limits=Limits(max_search_ratio=0.75))
+    honest = make_case_result(limits=Limits({"search_ratio": 0.75}))
     [verdict] = honest.verdicts
     lie = dataclasses.replace(
         verdict,
@@ -109,6 +109,7 @@ def test_show_refuses_runs_that_do_not_pair_up(tmp_path, capsys):
     ("arguments", "message"),
     [
         (["show", "missing.json"], "bad result file 'missing.json'"),
+        (["show", "main", "--storage", "nowhere"], "'nowhere' has none; pytest --ansor-bench"),
         (["show", "RESULT", "--columns", "foo"], "bad column 'foo'"),
         (["show", "RESULT", "--sort", "foo"], "bad sort key 'foo'"),
         (["show", "BROKEN"], "broken.json"),
@@ -227,7 +228,9 @@ def test_compare_takes_seconds_of_one_machine_only(storage, tmp_path, capsys):
     moved.write_text(text)
     arguments = ["compare", "main", str(moved), "--storage", str(storage)]
     assert main([*arguments, "--fail", "search_time:10%"]) == 1
-    assert "from another machine (cpu: made up is now another)" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "from another machine (cpu: made up is now another)" in out
+    assert "or give --any-machine: broken" in out
     assert main([*arguments, "--fail", "search_time:10%", "--any-machine"]) == 0
 
 

@@ -1,31 +1,126 @@
-"""Settings and their declarations fit together."""
+"""Settings are composed of the records that their parts need."""
 
 from __future__ import annotations
 
-import dataclasses
 import json
+from pathlib import Path
 
 import pytest
 
-from pytest_ansorbench.budget import Trials
-from pytest_ansorbench.options import OPTIONS, Settings
+from pytest_ansorbench.budget import Budget, Trials
+from pytest_ansorbench.measure.settings import EngineSettings
+from pytest_ansorbench.options import Settings
+from pytest_ansorbench.options.settings import value_at
+from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.goal import Goal
+from pytest_ansorbench.stats.limits import Allowance, Limits
 
-
-def test_every_setting_has_one_option_and_every_option_its_setting():
-    fields = [field.name for field in dataclasses.fields(Settings)]
-    assert sorted(option.setting for option in OPTIONS) == sorted(fields)
-    assert len({option.flag for option in OPTIONS}) == len(OPTIONS)
+#: As result files record them, in this order; readers of older results rely on the names.
+RECORDED = {
+    "strategies": ["default", "optimized"],
+    "cases": [],
+    "trials": 128,
+    "round_trials": None,
+    "scheduler": "gradient",
+    "repeats": 5,
+    "seed": 0,
+    "order": "interleaved",
+    "target": None,
+    "build_workers": None,
+    "build_timeout_s": 30.0,
+    "run_timeout_s": 30.0,
+    "memory_limit_mb": 4096,
+    "check": "winners",
+    "flush_cache_mb": 0,
+    "cores": None,
+    "final_samples": 10,
+    "goal": "median",
+    "tolerance": 0.01,
+    "confidence": 0.95,
+    "noise": 0.01,
+    "false_alarms": 0.01,
+    "max_search_ratio": None,
+    "min_throughput_ratio": None,
+    "control": False,
+    "strict": False,
+    "columns": None,
+    "sort": None,
+    "json": None,
+    "save": None,
+    "autosave": False,
+    "storage": ".ansor_bench",
+    "compare": None,
+    "compare_fail": [],
+    "any_machine": False,
+    "resume": None,
+    "replay": [],
+}
 
 
 @pytest.mark.parametrize(
     ("trials", "per_round"), [(1, 1), (7, 1), (16, 2), (128, 16), (512, 64), (1000, 64)]
 )
 def test_a_round_is_64_or_an_eighth_of_a_smaller_budget(trials, per_round):
-    assert Settings(trials=Trials(trials)).budget.a_round(1) == per_round
-    assert Settings(trials=Trials(trials), round_trials=5).budget.a_round(1) == 5
+    settings = Settings.of({"budget.trials": Trials(trials)})
+    assert settings.budget.a_round(1) == per_round
+    settings = Settings.of({"budget.trials": Trials(trials), "budget.round_trials": 5})
+    assert settings.budget.a_round(1) == 5
 
 
-def test_settings_are_json():
-    settings = json.loads(json.dumps(Settings().to_json()))
-    assert settings["storage"] == ".ansor_bench"
-    assert settings["strategies"] == ["default", "optimized"]
+def test_without_values_all_records_have_their_own_defaults():
+    settings = Settings.of({})
+    assert settings == Settings()
+    assert settings.budget == Budget()
+    assert settings.engine == EngineSettings()
+    assert settings.criteria == Criteria()
+    assert settings.limits == Limits()
+
+
+def test_values_reach_the_records_that_have_them():
+    settings = Settings.of(
+        {
+            "strategies": ("a", "b"),
+            "engine.build_timeout_s": 5.0,
+            "criteria.noise": 0.02,
+            "criteria.goal": Goal("gain", 0.5),
+            "limits.throughput_ratio": 0.98,
+            "limits.search_ratio": 0.75,
+        }
+    )
+    assert settings.strategies == ("a", "b")
+    assert settings.engine == EngineSettings(build_timeout_s=5.0)
+    assert settings.criteria == Criteria(goal=Goal("gain", 0.5), noise=0.02)
+    assert settings.limits == {"search_ratio": 0.75, "throughput_ratio": 0.98}
+    assert value_at(settings, "engine.build_timeout_s") == 5.0
+    assert value_at(settings, "limits.search_ratio") == 0.75
+    assert value_at(Settings(), "limits.search_ratio") is None
+
+
+def test_recorded_settings_are_flat_and_keep_their_names_and_order():
+    recorded = json.loads(json.dumps(Settings().to_json()))
+    assert list(recorded.items()) == list(RECORDED.items())
+
+
+def test_recorded_values_are_as_users_type_them():
+    recorded = Settings.of(
+        {
+            "budget.trials": Trials(16, per_task=True),
+            "criteria.goal": Goal("gain", 0.9),
+            "limits.search_ratio": 0.75,
+            "baseline.compare_fail": (Allowance("search_ratio", 0.05),),
+            "engine.cores": (0, 1),
+            "replay": (Path("a/b.json"),),
+        }
+    ).to_json()
+    assert recorded["trials"] == "16/task"
+    assert recorded["goal"] == "90%"
+    assert recorded["max_search_ratio"] == 0.75
+    assert recorded["compare_fail"] == ["search_ratio:5%"]
+    assert recorded["cores"] == [0, 1]
+    assert recorded["replay"] == ["a/b.json"]
+
+
+def test_of_two_allowances_of_a_figure_the_last_counts():
+    words = ("search_ratio:5%", "throughput:3%", "search_ratio:9%")
+    settings = Settings.of({"baseline.compare_fail": tuple(map(Allowance.parse, words))})
+    assert sorted(map(str, settings.baseline.allowances)) == ["search_ratio:9%", "throughput:3%"]

@@ -102,6 +102,47 @@ def test_false_alarms_are_shared_out_among_the_gates_of_the_session(everything):
     assert case["verdicts"][0]["gates"][0]["family"] == 1
 
 
+#: A limit on S_trials, which ships without one: what an entry of the table would have.
+ENTRY = """
+import dataclasses
+from pytest_ansorbench.stats import figures
+from pytest_ansorbench.stats.power import search_spread
+from pytest_ansorbench.stats.relabel import search_ratio_chance
+from pytest_ansorbench.stats.running_time_ratio import search_ratio
+
+limit = figures.LimitTest(
+    "max-search-ratio-trials",
+    estimate=lambda race, confidence: search_ratio(race, "trials", confidence),
+    chance=lambda race, limit, level: search_ratio_chance(race, "trials", limit, level),
+    spread=lambda race: search_spread(race, "trials"),
+)
+entry = dataclasses.replace(figures.FIGURES["search_ratio_trials"], limit=limit)
+figures.FIGURES = {**figures.FIGURES, entry.key: entry}
+"""
+
+
+@pytest.mark.parametrize("where", ["command line", "marker", "ini"])
+def test_a_gate_is_one_entry_in_the_table_of_figures(saved, where):
+    saved.write("added.py", ENTRY)
+    given = []
+    if where == "command line":
+        given = ["--ansor-max-search-ratio-trials=0.5"]
+    elif where == "marker":
+        cases = (saved.root / "test_cases.py").read_text()
+        saved.write("test_cases.py", cases.replace("bench()", "bench(max_search_ratio_trials=0.5)"))
+    else:
+        saved.write("pytest.ini", "[pytest]\nansor_max_search_ratio_trials = 0.5\n")
+    outcome = saved.bench(
+        "-p", "added", REPLAY, *given, "--ansor-json=out.json", PYTHONPATH=str(saved.root)
+    )
+    assert outcome.code == 1, outcome.text
+    assert "search ratio S_trials = 1.00 [1.00, 1.00] exceeds the limit 0.50: broken" in outcome.out
+    result = saved.json("out.json")
+    assert "max_search_ratio_trials" in result["settings"]
+    [gate] = result["cases"][0]["verdicts"][0]["gates"]
+    assert (gate["metric"], gate["reason"]) == ("search_ratio_trials", "beyond")
+
+
 @pytest.mark.parametrize(
     ("goal", "target"), [("50%", "50% of the way from the reference's first"), ("0.4", "0.4 GFL")]
 )

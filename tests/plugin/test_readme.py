@@ -69,15 +69,9 @@ def test_the_lines_without_pytest_tune_a_kernel_that_runs(tmp_path):
     np.testing.assert_allclose(output.numpy(), task.check.expected, rtol=1e-4, atol=1e-4)
 
 
-def test_every_option_is_listed_and_every_listed_option_exists():
-    listed = set(re.findall(r"--ansor-[a-z]+(?:-[a-z]+)*", README))
-    assert listed - {"--ansor-x-y"} == {option.flag for option in OPTIONS} | {"--ansor-bench"}
-
-
-def test_marker_keywords_are_marked():
-    for option in OPTIONS:
-        marked = re.search(rf"`{option.flag}(?:[ \[][^`]*)?` ?(•)?", README.split("## Options")[1])
-        assert bool(marked.group(1)) == option.per_test, option.flag
+def test_every_option_that_is_mentioned_exists():
+    mentioned = set(re.findall(r"--ansor-[a-z]+(?:-[a-z]+)*", README))
+    assert mentioned - {"--ansor-x-y"} <= {option.flag for option in OPTIONS} | {"--ansor-bench"}
 
 
 def test_the_commands_are_those_of_tox():

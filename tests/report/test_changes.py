@@ -8,11 +8,12 @@ from pytest_ansorbench.records import Estimate, Gate
 from pytest_ansorbench.report import describe_changes, render_changes
 from pytest_ansorbench.stats.changes import CaseChanges, Change
 
-BROKEN = Gate("search_ratio", 1.05, "broken", "search_ratio is worse: broken")
+WORSE = Estimate(1.5, 1.2, 1.9)
+BROKEN = Gate("search_ratio", 1.05, "broken", "beyond", WORSE, 5, 0.01)
 FOUND = CaseChanges(
     "conv2d|x",
     (
-        Change("conv2d|x", "fast", "search_ratio", 0.5, 0.75, Estimate(1.5, 1.2, 1.9), BROKEN),
+        Change("conv2d|x", "fast", "search_ratio", 0.5, 0.75, WORSE, BROKEN),
         Change("conv2d|x", "fast", "time_to_target", 12.3456, math.inf, Estimate(2, 1, 3), None),
     ),
 )
@@ -36,8 +37,9 @@ def test_markdown_keeps_its_columns() -> None:
 
 
 def test_sentences_name_what_is_not_kept_and_what_was_not_compared() -> None:
-    assert describe_changes([FOUND, NEW]) == (
-        "conv2d|x, fast: search_ratio is worse: broken",
+    assert describe_changes([FOUND, NEW], "--any-machine") == (
+        "conv2d|x, fast: search_ratio now over before = 1.50 [1.20, 1.90] exceeds the limit 1.05: "
+        "broken",
         "new?[31m: not compared: the earlier result does not have it",
     )
 

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_ansorbench.records import CaseResult
 from pytest_ansorbench.report import COLUMNS, SORT_KEYS, ColumnError, render_table, sort_cases
-from pytest_ansorbench.stats.gate import Limits
+from pytest_ansorbench.stats.limits import Limits
 from tests.report.tables import column, markdown_cells, simple_cells
 from tests.synthetic import make_case_result, make_run
 

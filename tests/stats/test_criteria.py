@@ -12,11 +12,9 @@ from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.goal import Goal
 
 
-def test_recorded_settings_give_the_rules_back() -> None:
-    settings = Settings(
-        goal="90%", tolerance=0.02, confidence=0.9, noise=0.03, false_alarms=0.05
-    ).to_json()
-    assert Criteria.from_settings(settings) == Criteria(Goal("gain", 0.9), 0.02, 0.9, 0.03, 0.05)
+def test_recorded_settings_give_the_criteria_back() -> None:
+    criteria = Criteria(Goal("gain", 0.9), 0.02, 0.9, 0.03, 0.05)
+    assert Criteria.from_settings(Settings(criteria=criteria).to_json()) == criteria
     assert Criteria.from_settings(Settings().to_json()) == Criteria()
 
 

@@ -1,92 +1,12 @@
-"""Targets: what the arms have to reach."""
+"""The goal as users write it."""
 
 from __future__ import annotations
-
-import math
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ansorbench.stats.goal import Goal, fixed_target_s, own_targets_s
-from pytest_ansorbench.stats.trajectory import Trajectory
-from tests.synthetic import FLOPS, make_run
-
-LATENCIES = st.floats(1e-6, 1e3)
-MEDIAN = Goal()
-
-
-def runs(*best: float | None) -> list[Trajectory]:
-    return [Trajectory.of(make_run(seed=s, latencies=[one])) for s, one in enumerate(best)]
-
-
-def target(arm: list[Trajectory], tolerance: float, goal: Goal = MEDIAN) -> float:
-    return fixed_target_s(arm, goal, tolerance=tolerance, flops=FLOPS)
-
-
-def test_target_is_the_median_final_latency() -> None:
-    assert target(runs(1.0, 9.0, 2.0), 0.0) == pytest.approx(2.0)
-
-
-def test_an_even_number_of_runs_averages_throughput_not_latency() -> None:
-    assert target(runs(1.0, 3.0), 0.0) == pytest.approx(1.5)
-
-
-def test_tolerance_is_a_share_of_throughput() -> None:
-    assert 1 / target(runs(2.0), 0.25) == pytest.approx(0.75 * (1 / 2.0))
-
-
-def test_a_run_without_a_valid_trial_counts_as_throughput_0() -> None:
-    assert target(runs(1.0, 2.0, None), 0.0) == pytest.approx(2.0)
-    assert target(runs(1.0, None), 0.0) == pytest.approx(2.0)
-    assert target(runs(None, None, 1.0), 0.0) == math.inf
-
-
-def test_a_share_of_the_gain_is_on_the_way_from_the_first_kernel() -> None:
-    arm = [Trajectory.of(make_run(seed=s, latencies=[4.0, None, 1.0])) for s in range(3)]
-    assert 1 / target(arm, 0.0, Goal("gain", 0.5)) == pytest.approx((1 / 4 + 1) / 2)
-    assert target(arm, 0.25, Goal("gain", 1.0)) == target(arm, 0.25)
-
-
-def test_a_search_without_gain_has_its_first_kernel_for_a_target() -> None:
-    assert target(runs(1.0, 1.0), 0.5, Goal("gain", 0.25)) == pytest.approx(2.0)
-
-
-def test_a_throughput_is_taken_as_it_is() -> None:
-    assert target(runs(None), 0.5, Goal("gflops", 4.0)) == FLOPS / 4e9
-
-
-@pytest.mark.parametrize("tolerance", [-0.01, 1.0, math.nan, math.inf])
-def test_a_bad_tolerance_is_refused(tolerance: float) -> None:
-    with pytest.raises(ValueError, match=r"bad tolerance .*: expected a fraction"):
-        target(runs(1.0), tolerance)
-
-
-@given(st.lists(LATENCIES, min_size=1, max_size=9), st.sampled_from([0.0, 0.01, 0.3]))
-def test_at_least_half_of_the_reference_runs_reach_the_target_of_an_odd_number(
-    best: list[float], tolerance: float
-) -> None:
-    if len(best) % 2 == 0:
-        best = best[1:] or best * 3
-    arm = runs(*best)
-    reached = sum(run.hit(target(arm, tolerance)).reached for run in arm)
-    assert 2 * reached > len(best)
-
-
-@given(LATENCIES, st.integers(1, 6))
-def test_equal_runs_all_reach_their_target_even_without_tolerance(best: float, n: int) -> None:
-    arm = runs(*[best] * n)
-    assert all(run.hit(target(arm, 0.0)).reached for run in arm)
-
-
-@given(st.lists(LATENCIES | st.none(), min_size=1), st.sampled_from([0.0, 0.01]))
-def test_a_reference_run_reaches_its_own_target_if_it_has_a_valid_trial(
-    best: list[float | None], tolerance: float
-) -> None:
-    arm = runs(*best)
-    own = own_targets_s(arm, tolerance)
-    reached = [run.hit(target).reached for run, target in zip(arm, own, strict=True)]
-    assert reached == [latency is not None for latency in best]
+from pytest_ansorbench.stats.goal import Goal
 
 
 @pytest.mark.parametrize(

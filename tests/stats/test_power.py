@@ -60,16 +60,22 @@ def test_spreads_are_those_of_log_ratios() -> None:
     rng = np.random.default_rng(0)
     times = [tuple(pair) for pair in rng.lognormal(0, 0.1, (200, 2))]
     race = pairs(times, times)
-    assert search_spread(race) == pytest.approx(0.1 * math.sqrt(2), rel=0.15)
+    assert search_spread(race, "search_s") == pytest.approx(0.1 * math.sqrt(2), rel=0.15)
     assert throughput_spread(race) == pytest.approx(0.1 * math.sqrt(2), rel=0.15)
 
 
 def test_nothing_is_said_where_too_little_is_known() -> None:
     two = pairs([(1, 2)] * 2, [(1, 2)] * 2)
-    assert search_spread(two) is None
+    assert search_spread(two, "search_s") is None
     assert throughput_spread(two) is None
     alike = pairs([(1, 2)] * 4, [(1, 2)] * 4)
-    assert search_spread(alike) == throughput_spread(alike) == 0.0
+    assert search_spread(alike, "search_s") == throughput_spread(alike) == 0.0
     never = [Trajectory.of(make_run(strategy="fast", seed=s, latencies=[9.0])) for s in range(4)]
-    assert search_spread(Race(alike.reference, never, Goal(), 0.0)) is None
+    assert search_spread(Race(alike.reference, never, Goal(), 0.0), "search_s") is None
     assert throughput_spread(Race(alike.reference, never, Goal(), 0.0)) is None
+
+
+def test_the_spread_in_trials_does_not_see_the_clock() -> None:
+    race = pairs([(1, 2), (2, 1), (4, 3), (1, 5)], [(1, 2)] * 4)
+    assert search_spread(race, "search_s") > 0.0
+    assert search_spread(race, "trials") == 0.0

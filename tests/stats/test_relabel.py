@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.relabel import (
-    chance,
+    permutation_chance,
     search_ratio_chance,
     sharpened,
     smallest_chance,
@@ -37,13 +37,19 @@ def race(reference: list[Trajectory], challenger: list[Trajectory]) -> Race:
 
 def test_apart_as_far_as_can_be_is_the_smallest_chance_there_is() -> None:
     slow = race(arm(1, 2, 3, 4, 5), arm(10, 20, 30, 40, 50))
-    assert search_ratio_chance(slow, 1.0, 0.01) == smallest_chance(5, 5) == 1 / 252
+    assert search_ratio_chance(slow, "search_s", 1.0, 0.01) == smallest_chance(5, 5) == 1 / 252
 
 
 def test_the_limit_is_what_the_challenger_is_held_to() -> None:
     twice = race(arm(1, 2, 3, 4, 5), arm(2, 4, 6, 8, 10))
-    assert search_ratio_chance(twice, 2.0, 0.01) > 0.4
-    assert search_ratio_chance(twice, 0.1, 0.01) == 1 / 252
+    assert search_ratio_chance(twice, "search_s", 2.0, 0.01) > 0.4
+    assert search_ratio_chance(twice, "search_s", 0.1, 0.01) == 1 / 252
+
+
+def test_a_ratio_of_trials_does_not_see_the_clock() -> None:
+    slow = race(arm(1, 2, 3, 4, 5), arm(10, 20, 30, 40, 50))
+    assert search_ratio_chance(slow, "trials", 1.0, 0.01) == 1.0
+    assert search_ratio_chance(slow, "trials", 0.5, 0.01) == 1 / 252
 
 
 def test_throughput_counts_losses_and_not_gains() -> None:
@@ -57,7 +63,7 @@ def test_a_challenger_that_never_arrives_is_compared_too() -> None:
     never = [
         Trajectory.of(make_run(strategy="fast", seed=s, latencies=[9.0, 9.0])) for s in range(5)
     ]
-    assert search_ratio_chance(race(arm(1, 1, 1, 1, 1), never), 1.0, 0.01) <= 2 / 252
+    assert search_ratio_chance(race(arm(1, 1, 1, 1, 1), never), "search_s", 1.0, 0.01) <= 2 / 252
 
 
 def test_pairs_that_differ_much_from_each_other_are_swapped_too() -> None:
@@ -74,12 +80,12 @@ def test_winners_that_could_not_be_measured_count_as_the_slowest() -> None:
 
 
 def test_what_cannot_be_compared_raises_no_alarm() -> None:
-    assert chance(lambda deals: np.full(len(deals), math.nan), 3, 3, 0.01) == 1.0
+    assert permutation_chance(lambda deals: np.full(len(deals), math.nan), 3, 3, 0.01) == 1.0
 
 
 def test_groups_may_differ_in_size() -> None:
     values = np.array([1.0, 2.0, 9.0])
-    seen = chance(lambda deals: values[deals[:, 2:]].mean(axis=1), 2, 1, 0.01)
+    seen = permutation_chance(lambda deals: values[deals[:, 2:]].mean(axis=1), 2, 1, 0.01)
     assert seen == 1 / 3
 
 
@@ -91,10 +97,10 @@ def test_many_seeds_are_sampled_and_a_small_level_takes_more_deals() -> None:
         dealt.append(len(deals))
         return values[deals[:, 12:]].sum(axis=1)
 
-    assert chance(badness, 12, 12, 0.01) < 1e-4
+    assert permutation_chance(badness, 12, 12, 0.01) < 1e-4
     few = sum(dealt)
     dealt.clear()
-    assert chance(badness, 12, 12, 1e-4) <= 1e-5
+    assert permutation_chance(badness, 12, 12, 1e-4) <= 1e-5
     assert sum(dealt) > 5 * few
 
 
@@ -102,9 +108,10 @@ def test_many_seeds_are_sampled_and_a_small_level_takes_more_deals() -> None:
 @given(st.lists(st.floats(0.1, 10.0), min_size=6, max_size=6, unique=True))
 def test_a_chance_is_a_probability_and_order_does_not_matter(seconds: list[float]) -> None:
     reference, challenger = arm(*seconds[:3]), arm(*seconds[3:], strategy="fast")
-    found = search_ratio_chance(race(reference, challenger), 1.0, 0.01)
+    found = search_ratio_chance(race(reference, challenger), "search_s", 1.0, 0.01)
     assert 1 / 20 <= found <= 1.0
-    assert search_ratio_chance(race(reference[::-1], challenger[::-1]), 1.0, 0.01) == found
+    turned = race(reference[::-1], challenger[::-1])
+    assert search_ratio_chance(turned, "search_s", 1.0, 0.01) == found
 
 
 def test_under_the_null_small_chances_are_as_rare_as_they_say() -> None:

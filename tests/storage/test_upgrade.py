@@ -21,6 +21,10 @@ def as_version_4(data: dict) -> None:  # type: ignore[type-arg]
         for verdict in case["verdicts"]:
             comparison = verdict["comparison"]
             comparison["candidate"] = comparison.pop("challenger")
+            for gate in verdict["gates"]:
+                for fact in ("reason", "estimate", "repeats", "noise", "advice"):
+                    del gate[fact]
+                gate["message"] = "it holds"
 
 
 def as_version_3(data: dict) -> None:  # type: ignore[type-arg]
@@ -85,7 +89,11 @@ def test_an_older_version_is_read_as_the_same_without_what_it_lacks(result, tmp_
     assert read.machines == result.machines
     assert read.cases[0].runs == result.cases[0].runs  # made-up runs record none of it either
     assert read.cases[0].machines == result.cases[0].machines
-    gates = [gate for verdict in read.cases[0].verdicts for gate in verdict.gates]
+    [verdict] = read.cases[0].verdicts
+    gates = verdict.gates
+    assert [gate.reason for gate in gates] == ["within", "within"]
+    assert gates[0].estimate == verdict.comparison.search_ratio
+    assert [gate.repeats for gate in gates] == [3, 3]
     assert [gate.family for gate in gates] == (
         [2, 2] if older in (as_version_1, as_version_2) else [1, 1]
     )
@@ -101,6 +109,42 @@ def test_the_control_of_version_2_is_told_by_its_setting(tmp_path):
     rewritten(path, as_version_2)
     rewritten(path, lambda data: data["settings"].update(control=True))
     assert read_result(path).cases[0].control == "default-again"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "bound", "reason"),
+    [
+        ("holds", "value", "within"),
+        ("broken", "value", "beyond"),
+        ("broken", "undefined", "nothing-to-compare"),
+        ("undecided", "value", "straddles"),
+    ],
+)
+def test_a_gate_of_version_4_gets_the_likeliest_reason(result, tmp_path, outcome, bound, reason):
+    path = tmp_path / "old.json"
+    write_result(result, path)
+
+    def alter(data):
+        as_version_4(data)
+        [verdict] = data["cases"][0]["verdicts"]
+        verdict["comparison"]["search_ratio"]["bound"] = bound
+        verdict["gates"][0]["outcome"] = outcome
+
+    rewritten(path, alter)
+    [verdict] = read_result(path).cases[0].verdicts
+    gate = verdict.gates[0]
+    assert (gate.outcome, gate.reason, gate.advice) == (outcome, reason, None)
+    assert gate.estimate == verdict.comparison.search_ratio
+
+
+@pytest.mark.parametrize("damage", [{"metric": ["x"]}, {"metric": "speed"}, {"outcome": 3}])
+def test_a_broken_gate_of_version_4_is_refused(result, tmp_path, damage):
+    path = tmp_path / "old.json"
+    write_result(result, path)
+    rewritten(path, as_version_4)
+    rewritten(path, lambda data: data["cases"][0]["verdicts"][0]["gates"][0].update(damage))
+    with pytest.raises(StorageError, match="bad result file"):
+        read_result(path)
 
 
 @pytest.mark.parametrize("cases", [None, 3, [3], [{"runs": 3}], [{"runs": [{"trials": [3]}]}]])

@@ -1,4 +1,4 @@
-"""How figures read, in messages and tables alike."""
+"""How figures read, in sentences and tables alike."""
 
 from __future__ import annotations
 

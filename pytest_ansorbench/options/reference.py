@@ -1,0 +1,48 @@
+"""The table of all options in Markdown, for docs/options.md.
+
+    python -m pytest_ansorbench.options.reference
+
+prints it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pytest_ansorbench.options.declarations import OPTIONS, Option
+from pytest_ansorbench.options.help import default_text
+
+_HEADINGS: Final = ("option", "ini file", "marker", "default", "what it does")
+
+
+def reference_table() -> str:
+    """All options in order of declaration; lines without a newline at the end."""
+    rows = [_HEADINGS, ("---", "---", ":-:", "---", "---"), *map(_row, OPTIONS)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _row(option: Option) -> tuple[str, ...]:
+    return (
+        f"`{_escaped(_usage(option))}`",
+        f"`{option.ini}`",
+        "•" if option.per_test else "",
+        _escaped(default_text(option)) or ("off" if option.metavar is None else "none"),
+        _escaped(option.help),
+    )
+
+
+def _usage(option: Option) -> str:
+    if option.metavar is None:
+        return option.flag
+    if option.bare is not None:
+        return f"{option.flag}[={option.metavar}]"
+    return f"{option.flag} {option.metavar}"
+
+
+def _escaped(text: str) -> str:
+    """Text of a cell, which a bar would split."""
+    return text.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    print(reference_table())

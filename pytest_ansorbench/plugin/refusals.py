@@ -1,0 +1,38 @@
+"""Errors of the layers below, said with the options that they are about.
+
+Those layers know no options: they raise the facts, and the plugin names the cure.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pytest_ansorbench.bench import MissingRunsError
+from pytest_ansorbench.budget import BudgetError
+from pytest_ansorbench.environment import MisfitError
+from pytest_ansorbench.options import budget_refusal, flag_of
+from pytest_ansorbench.search import ResumeError
+from pytest_ansorbench.storage import MissingResultError, UnwritableError
+
+_FIELDS: Final = {"target": "target", "cores": "engine.cores"}
+"""Fields of the settings that the environment may have to refuse."""
+
+
+def in_options(error: Exception) -> str:
+    """An error's message, with the options that cause and mend it."""
+    if isinstance(error, BudgetError):
+        return budget_refusal(error)
+    if isinstance(error, MisfitError):
+        flag = flag_of(_FIELDS[error.setting])
+        return f"bad {flag} {error.value!r}: {error.problem}"
+    if isinstance(error, MissingRunsError):
+        return f"bad {flag_of('replay')}: {error}"
+    if isinstance(error, ResumeError):
+        flag = flag_of("resume")
+        return f"bad {flag}: {error}; give the same settings, or start anew without {flag}"
+    if isinstance(error, MissingResultError):
+        json, save = flag_of("files.json"), flag_of("files.save")
+        return f"{error}; {json} and {save} write one"
+    if isinstance(error, UnwritableError):
+        return f"{error}; see {flag_of('files.storage')}"
+    return str(error)

@@ -1,0 +1,154 @@
+"""The evidence of runs on one figure: all that a gate asks for.
+
+A figure of one result is held against a limit, its change since an earlier result against an
+allowance. Both give the same kind of evidence, so one function judges both (`gate`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from pytest_ansorbench.records import Estimate
+from pytest_ansorbench.stats.bootstrap import draw, percentile_interval
+from pytest_ansorbench.stats.figures import Figure
+from pytest_ansorbench.stats.power import FEWEST_REPEATS
+from pytest_ansorbench.stats.quotient import UNDEFINED, quotient, quotients
+from pytest_ansorbench.stats.relabel import Deals, permutation_chance, sharpened, smallest_chance
+from pytest_ansorbench.stats.running_time_ratio import Race
+from pytest_ansorbench.stats.trajectory import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The evidence of runs on one figure.
+
+    Attributes:
+        estimate: The figure with its interval.
+        repeats: Seeds that it stands on; of two results, those of the smaller one.
+        counted: Probability by counting to see a figure this bad if the true one were the given
+            limit; second, how small a probability matters.
+        smallest: The smallest probability that counting can show.
+        spread: Standard deviation of the log figure of a single pair of runs; None if too
+            little is known.
+        endless_by_chance: Whether chance alone can make the figure 0 or infinite.
+    """
+
+    estimate: Estimate
+    repeats: int
+    counted: Callable[[float, float], float]
+    smallest: float
+    spread: Callable[[], float | None]
+    endless_by_chance: bool = False
+
+    def chance(self, figure: Figure, limit: float, level: float) -> float:
+        """Probability to see a figure this bad, if the true one were a limit.
+
+        Args:
+            figure: The figure, which says what is bad.
+            limit: The limit.
+            level: How small a probability matters.
+        """
+        value, counted = self.estimate.value, self.counted(limit, level)
+        if self.endless_by_chance and not 0.0 < value < math.inf:
+            return counted
+        above = (math.log(value) if value > 0.0 else -math.inf) - math.log(limit)
+        excess = above if figure.sense == "smaller" else -above
+        spread = self.spread()
+        error = None if spread is None else spread / math.sqrt(self.repeats)
+        return sharpened(counted, self.smallest, self.repeats, level, excess, error)
+
+
+def limit_evidence(figure: Figure, race: Race, estimate: Estimate) -> Evidence:
+    """Evidence on a figure that has a limit.
+
+    Args:
+        figure: The figure.
+        race: The runs.
+        estimate: The figure, as its entry's `estimate` gives it.
+    """
+    test, repeats = figure.limit, len(race.reference)
+    assert test is not None, figure.key
+    return Evidence(
+        estimate,
+        repeats,
+        counted=lambda limit, level: test.chance(race, limit, level),
+        smallest=test.tests * smallest_chance(repeats, repeats),
+        spread=lambda: test.spread(race),
+    )
+
+
+def change_evidence(figure: Figure, before: Race, after: Race, confidence: float) -> Evidence:
+    """Evidence on the change of a figure between two results, after over before.
+
+    The two results are independent samples, so each side's seeds are drawn by themselves.
+
+    Args:
+        figure: The figure.
+        before: The earlier runs.
+        after: The later runs.
+        confidence: Confidence of the interval, in (0, 1).
+    """
+    first, second = len(before.reference), len(after.reference)
+    repeats = min(first, second)
+    ratios = quotients(
+        figure.values(after, draw(second, stream=1)), figure.values(before, draw(first, stream=0))
+    )
+    value = quotient(observed(figure, after), observed(figure, before))
+    return Evidence(
+        _estimate(value, ratios, repeats, confidence),
+        repeats,
+        counted=lambda limit, level: _change_chance(figure, before, after, limit, level),
+        smallest=smallest_chance(first, second),
+        spread=lambda: _spread(ratios, repeats),
+        # Never to have reached a target can well be an accident.
+        endless_by_chance=True,
+    )
+
+
+def observed(figure: Figure, race: Race) -> float:
+    """The figure of the runs as they were, not resampled."""
+    return float(figure.values(race, np.arange(len(race.reference))[np.newaxis, :])[0])
+
+
+def _estimate(value: float, ratios: Floats, repeats: int, confidence: float) -> Estimate:
+    if math.isnan(value):
+        return UNDEFINED
+    low, high = percentile_interval(ratios, repeats, confidence, samples=2)
+    return Estimate(value, min(low, value), max(high, value))
+
+
+_MOSTLY: Final = 0.95
+"""Share of draws with a figure from which on the others do not matter."""
+
+
+def _spread(ratios: Floats, repeats: int) -> float | None:
+    """Spread of the log change per pair of seeds; None if too many draws have none."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(ratios)
+    known = logs[np.isfinite(logs)]
+    if repeats < FEWEST_REPEATS or len(known) < _MOSTLY * len(logs):
+        return None
+    return float(known.std()) * math.sqrt(repeats / (repeats - 1)) * math.sqrt(repeats)
+
+
+def _change_chance(figure: Figure, before: Race, after: Race, limit: float, level: float) -> float:
+    """Chance to see a change this bad, if the true one were the limit."""
+    factor = limit if figure.sense == "smaller" else 1.0 / limit
+    improved = [figure.improved(run, factor) for run in after.challenger]
+    both = replace(
+        before,
+        reference=[*before.reference, *after.reference],
+        challenger=[*before.challenger, *improved],
+    )
+    first = len(before.reference)
+
+    def worsening(deals: Deals) -> Floats:
+        then, now = figure.values(both, deals[:, :first]), figure.values(both, deals[:, first:])
+        return quotients(now, then) if figure.sense == "smaller" else quotients(then, now)
+
+    return permutation_chance(worsening, first, len(after.reference), level)

@@ -1,0 +1,92 @@
+"""Limits of figures, and allowances for how much worse they may get.
+
+Standard library only: options are parsed with it before anything is run.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from pytest_ansorbench.stats.figures import FIGURES
+
+
+class Limits(Mapping[str, float]):
+    """The limits that are set, by key of their figure: the worst value that is good enough."""
+
+    def __init__(self, limits: Mapping[str, float] | None = None) -> None:
+        """Take over limits.
+
+        Args:
+            limits: By figure, in any order.
+
+        Raises:
+            ValueError: A figure cannot have a limit, or no ratio can be held against it.
+        """
+        given = dict(limits or {})
+        for key, limit in given.items():
+            if key not in FIGURES or FIGURES[key].limit is None:
+                known = ", ".join(key for key, figure in FIGURES.items() if figure.limit)
+                raise ValueError(f"bad figure {key!r}: expected one that has limits, {known}")
+            if not 1e-6 <= limit <= 1e6:
+                raise ValueError(
+                    f"bad limit of {key} {limit!r}: expected a ratio from 1e-6 to 1e6, e.g. 0.75"
+                )
+        self._limits = {key: given[key] for key in FIGURES if key in given}
+
+    def __getitem__(self, key: str) -> float:
+        return self._limits[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._limits)
+
+    def __len__(self) -> int:
+        return len(self._limits)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._limits.items()))
+
+    def __repr__(self) -> str:
+        return f"Limits({self._limits!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """By how much a figure may get worse, e.g. `search_ratio:5%`.
+
+    Attributes:
+        metric: A key of `FIGURES`.
+        share: The fraction, e.g. 0.05.
+    """
+
+    metric: str
+    share: float
+
+    @classmethod
+    def parse(cls, text: str) -> Allowance:
+        """Parse `METRIC:N%`.
+
+        Raises:
+            ValueError: It is nothing of the kind.
+        """
+        metric, _, share = text.strip().partition(":")
+        try:
+            value = float(share.removesuffix("%")) / 100.0 if share.endswith("%") else math.nan
+        except ValueError:
+            value = math.nan
+        if metric not in FIGURES or not 0.0 <= value < 1.0:
+            raise ValueError(
+                f"expected METRIC:N% with N from 0 to below 100 and one of {', '.join(FIGURES)}, "
+                "e.g. search_ratio:5%"
+            )
+        return cls(metric, value)
+
+    def __str__(self) -> str:
+        """As `parse` reads it."""
+        return f"{self.metric}:{100.0 * self.share:.12g}%"
+
+    @property
+    def limit(self) -> float:
+        """The ratio of now over before that is just good enough."""
+        return 1.0 + self.share if FIGURES[self.metric].sense == "smaller" else 1.0 - self.share

@@ -1,0 +1,98 @@
+"""Evidence: the same questions asked of one result and of two."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import pytest
+
+from pytest_ansorbench.records import Estimate
+from pytest_ansorbench.stats.evidence import Evidence, change_evidence, limit_evidence, observed
+from pytest_ansorbench.stats.figures import FIGURES
+from pytest_ansorbench.stats.goal import Goal
+from pytest_ansorbench.stats.relabel import smallest_chance
+from pytest_ansorbench.stats.running_time_ratio import Race
+from pytest_ansorbench.stats.trajectory import Trajectory
+from tests.synthetic import make_run
+
+S, THROUGHPUT = FIGURES["search_ratio"], FIGURES["throughput_ratio"]
+JITTER = (0.9, 1.1, 1.0, 1.2, 0.8)
+
+
+def arm(strategy: str, seconds: float, final: float, jitter: Sequence[float]) -> list[Trajectory]:
+    return [
+        Trajectory.of(
+            make_run(
+                strategy=strategy,
+                seed=s,
+                seconds_per_trial=seconds * by,
+                final=final * by,
+            )
+        )
+        for s, by in enumerate(jitter)
+    ]
+
+
+def race(seconds: float = 1.0, final: float = 1.0, repeats: int = 5) -> Race:
+    """A challenger that takes `seconds` a trial, with kernels slower by `final`."""
+    jitter = JITTER[:repeats]
+    return Race(
+        arm("default", 1.0, 1.0, jitter), arm("fast", seconds, final, jitter[::-1]), Goal(), 0.01
+    )
+
+
+def evidence(value: float, **facts: object) -> Evidence:
+    given = {
+        "estimate": Estimate(value, value, value),
+        "repeats": 5,
+        "counted": lambda limit, level: 1 / 252,
+        "smallest": 1 / 252,
+        "spread": lambda: 0.1,
+        **facts,
+    }
+    return Evidence(**given)  # type: ignore[arg-type]
+
+
+def test_where_counting_ends_the_spread_says_more() -> None:
+    far = evidence(2.0)
+    assert far.chance(S, 1.0, level=0.01) == 1 / 252
+    assert far.chance(S, 1.0, level=1e-4) < 1e-4
+    assert evidence(2.0, spread=lambda: None).chance(S, 1.0, level=1e-4) == 1 / 252
+    assert evidence(0.5).chance(THROUGHPUT, 1.0, level=1e-4) < 1e-4
+
+
+def test_an_endless_figure_is_no_accident_between_arms_but_may_be_between_results() -> None:
+    assert evidence(math.inf).chance(S, 1.0, level=1e-4) == 0.0
+    assert evidence(0.0).chance(THROUGHPUT, 1.0, level=1e-4) == 0.0
+    assert evidence(math.inf, endless_by_chance=True).chance(S, 1.0, level=1e-4) == 1 / 252
+
+
+def test_a_figure_with_a_limit_is_asked_of_its_own_runs() -> None:
+    estimate = Estimate(2.0, 1.5, 2.5)
+    found = limit_evidence(S, race(seconds=2.0), estimate)
+    assert (found.estimate, found.repeats) == (estimate, 5)
+    assert found.smallest == smallest_chance(5, 5)
+    assert limit_evidence(THROUGHPUT, race(), estimate).smallest == 2 * smallest_chance(5, 5)
+    assert found.counted(1.0, 0.01) == 1 / 252
+    assert found.counted(4.0, 0.01) > 0.5
+
+
+@pytest.mark.parametrize("key", ["search_ratio", "search_time", "time_to_target"])
+def test_a_change_is_asked_of_both_results(key: str) -> None:
+    figure = FIGURES[key]
+    before, after = race(), race(seconds=2.0)
+    found = change_evidence(figure, before, after, 0.95)
+    assert found.estimate.value == pytest.approx(2.0)
+    assert observed(figure, after) == pytest.approx(2.0 * observed(figure, before))
+    assert found.estimate.low < 2.0 < found.estimate.high
+    assert found.smallest == smallest_chance(5, 5)
+    assert found.chance(figure, 1.0, 0.01) < 0.1
+    assert found.chance(figure, 3.0, 0.01) > 0.5
+
+
+def test_a_change_stands_on_the_repeats_of_the_smaller_result() -> None:
+    found = change_evidence(THROUGHPUT, race(repeats=3), race(final=2.0), 0.95)
+    assert found.estimate.value == pytest.approx(0.5, rel=0.3)
+    assert (found.repeats, found.smallest) == (3, smallest_chance(3, 5))
+    assert change_evidence(S, race(repeats=2), race(), 0.95).spread() is None

@@ -1,0 +1,88 @@
+"""The table of figures: what every entry has to satisfy."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from pytest_ansorbench.stats.evidence import observed
+from pytest_ansorbench.stats.figures import FIGURES, gates_per_case
+from pytest_ansorbench.stats.goal import Goal
+from pytest_ansorbench.stats.running_time_ratio import Race
+from pytest_ansorbench.stats.trajectory import Trajectory
+from tests.synthetic import make_run
+
+LIMITED = [key for key, figure in FIGURES.items() if figure.limit is not None]
+
+
+def race(factor: float = 1.0) -> Race:
+    """Five pairs of runs; the challenger takes a little more or less of everything."""
+    jitter = [0.9, 1.1, 1.0, 1.2, 0.8]
+    arms = [
+        [
+            Trajectory.of(
+                make_run(
+                    strategy=strategy, seed=s, seconds_per_trial=spread[s], final=spread[s] * by
+                )
+            )
+            for s in range(5)
+        ]
+        for strategy, spread, by in (
+            ("default", jitter, 1.0),
+            ("fast", jitter[::-1], factor),
+        )
+    ]
+    return Race(arms[0], arms[1], Goal(), 0.01)
+
+
+@pytest.mark.parametrize("key", FIGURES)
+def test_an_improved_run_has_the_figure_better_by_the_factor(key: str) -> None:
+    figure, before = FIGURES[key], race()
+    better = dataclasses.replace(
+        before, challenger=[figure.improved(run, 2.0) for run in before.challenger]
+    )
+    ratio = observed(figure, better) / observed(figure, before)
+    assert ratio == pytest.approx(0.5 if figure.sense == "smaller" else 2.0)
+
+
+@pytest.mark.parametrize("key", FIGURES)
+def test_values_are_the_figure_in_each_draw(key: str) -> None:
+    drawn = np.array([[0, 1, 2, 3, 4], [0, 0, 0, 0, 0], [4, 3, 2, 1, 0]])
+    values = FIGURES[key].values(race(), drawn)
+    assert values.shape == (3,)
+    assert values[2] == pytest.approx(values[0])
+
+
+@pytest.mark.parametrize("key", LIMITED)
+def test_a_limit_holds_the_figure_that_a_change_compares(key: str) -> None:
+    figure, runs = FIGURES[key], race(1.1)
+    assert figure.limit is not None
+    estimate = figure.limit.estimate(runs, 0.95)
+    assert estimate.value == pytest.approx(observed(figure, runs))
+    assert estimate.low < estimate.value < estimate.high
+    spread = figure.limit.spread(runs)
+    assert spread is not None
+    assert 0.0 < spread < math.inf
+
+
+@pytest.mark.parametrize("key", LIMITED)
+def test_the_chance_falls_as_the_limit_gets_stricter(key: str) -> None:
+    figure, runs = FIGURES[key], race(1.1)
+    assert figure.limit is not None
+    strict, loose = (0.1, 10.0) if figure.sense == "smaller" else (10.0, 0.1)
+    assert figure.limit.chance(runs, strict, 0.01) < 0.05
+    assert figure.limit.chance(runs, loose, 0.01) > 0.5
+
+
+def test_words_of_limits_are_unique() -> None:
+    words = [figure.limit.word for figure in FIGURES.values() if figure.limit is not None]
+    assert len(set(words)) == len(words)
+
+
+def test_gates_are_one_for_each_arm_that_has_the_figure() -> None:
+    assert gates_per_case(["search_ratio", "throughput"], 3) == 2 + 3
+    assert gates_per_case(["search_ratio", "throughput"], 1) == 0 + 1
+    assert gates_per_case(["search_ratio", "search_ratio"], 2) == 2
