@@ -93,13 +93,10 @@ class OneTest:
         if settings.strict:
             complaints["broken"] += complaints.pop("undecided")
         if complaints["broken"]:
-            from pytest_ansorbench.report import render_changes, render_table
+            from pytest_ansorbench.report import Terminal, failure_report
 
-            tables = [render_table([result])]
-            if changes is not None and changes.changes:
-                tables.append(render_changes([changes]))
-            message = "\n".join([*complaints["broken"], *(f"\n{table}" for table in tables)])
-            pytest.fail(message, pytrace=False)
+            tables = Terminal().render(failure_report(result, changes))
+            pytest.fail("\n".join([*complaints["broken"], "", tables]), pytrace=False)
         for complaint in complaints.get("undecided", ()):
             warnings.warn(UndecidedWarning(complaint), stacklevel=3)
 
