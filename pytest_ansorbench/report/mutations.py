@@ -68,7 +68,7 @@ def rule_totals(runs: Iterable[Run]) -> tuple[RuleTotals, ...]:
                 rules = round_.decisions.get(key)
                 for rule, entry in rules.items() if isinstance(rules, Mapping) else ():
                     if isinstance(entry, Mapping):
-                        found.setdefault((predicted, str(rule)), []).append(entry)
+                        found.setdefault((predicted, rule), []).append(entry)
     totals = [_totals(rule, predicted, entries) for (predicted, rule), entries in found.items()]
     return tuple(sorted(totals, key=lambda rule: (not rule.predicted, -rule.applied, rule.rule)))
 
