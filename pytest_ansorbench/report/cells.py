@@ -3,8 +3,6 @@
 Builders make cells and renderers write them. A cell holds a value in the unit that its field
 names, which is also the unit that a heading or the words around it give. A renderer writes a cell
 in the same way wherever it stands, without the unit.
-
-`UNIT` of a class is that unit, for the headings of columns: empty for words, counts and ratios.
 """
 
 from __future__ import annotations
@@ -43,44 +41,48 @@ class Gap(Enum):
     EMPTY = auto()  # a summary has nothing in this column
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
-    """Words that may come from a file: ids, names, messages. Renderers make them harmless."""
+class Value:
+    """A cell with a value.
 
-    UNIT: ClassVar = ""
+    Attributes:
+        UNIT: The unit of the value, for headings; empty for words, counts and ratios.
+    """
+
+    __slots__ = ()
+
+    UNIT: ClassVar[str] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Text(Value):
+    """Words that may come from a file: ids, names, messages. Renderers make them harmless."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """What a gate, or the worst of several, came to."""
-
-    UNIT: ClassVar = ""
+class Judged(Value):
+    """The outcome of a gate, or the worst outcome of several."""
 
     outcome: Outcome
 
 
 @dataclass(frozen=True, slots=True)
-class Index:
+class Index(Value):
     """A number that names something: a task, a seed, a round."""
-
-    UNIT: ClassVar = ""
 
     index: int
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
+class Count(Value):
     """How many there are."""
-
-    UNIT: ClassVar = ""
 
     count: int
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class Counted(Value):
     """How many there are, with the noun, e.g. `1 run`, `5 runs`; for sentences.
 
     Attributes:
@@ -88,24 +90,20 @@ class Counted:
         noun: Its singular; the plural takes an `s`.
     """
 
-    UNIT: ClassVar = ""
-
     count: int
     noun: str
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Part(Value):
     """Some of all, e.g. failed trials of all trials: `3/12`."""
-
-    UNIT: ClassVar = ""
 
     part: int
     whole: int
 
 
 @dataclass(frozen=True, slots=True)
-class Seconds:
+class Seconds(Value):
     """A duration; infinity for never."""
 
     UNIT: ClassVar = "s"
@@ -115,7 +113,7 @@ class Seconds:
 
 
 @dataclass(frozen=True, slots=True)
-class TimeToTarget:
+class TimeToTarget(Value):
     """Expected search time until a target is reached.
 
     Attributes:
@@ -132,7 +130,7 @@ class TimeToTarget:
 
 
 @dataclass(frozen=True, slots=True)
-class Latency:
+class Latency(Value):
     """Time of one execution of a kernel or a network."""
 
     UNIT: ClassVar = "ms"
@@ -142,7 +140,7 @@ class Latency:
 
 
 @dataclass(frozen=True, slots=True)
-class Throughput:
+class Throughput(Value):
     """10^9 floating-point operations a second."""
 
     UNIT: ClassVar = "GFLOP/s"
@@ -152,7 +150,7 @@ class Throughput:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class Work(Value):
     """10^6 floating-point operations."""
 
     UNIT: ClassVar = "MFLOP"
@@ -162,7 +160,7 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(Value):
     """Memory of a process."""
 
     UNIT: ClassVar = "MB"
@@ -171,7 +169,7 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
-class Cores:
+class Cores(Value):
     """Cores' worth of time."""
 
     UNIT: ClassVar = "cores"
@@ -180,61 +178,49 @@ class Cores:
 
 
 @dataclass(frozen=True, slots=True)
-class Percentage:
+class Percentage(Value):
     """A share, e.g. 0.25, told as a percentage. Without a precision it is told as it was given."""
-
-    UNIT: ClassVar = ""
 
     share: float
     precision: Precision | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Deviation:
+class Deviation(Value):
     """By what share one figure is off another, with its sign, e.g. -0.27; as a percentage."""
-
-    UNIT: ClassVar = ""
 
     share: float
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class Score(Value):
     """A cost model's score, or a throughput over the best: around 1."""
-
-    UNIT: ClassVar = ""
 
     score: float
     precision: Precision
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreChange:
+class ScoreChange(Value):
     """A difference of two scores, with its sign."""
-
-    UNIT: ClassVar = ""
 
     change: float
 
 
 @dataclass(frozen=True, slots=True)
-class Ratio:
+class Ratio(Value):
     """A ratio between arms or results, with its interval; or a bound, or undefined."""
-
-    UNIT: ClassVar = ""
 
     estimate: Estimate
 
 
 @dataclass(frozen=True, slots=True)
-class ReferenceRatio:
+class ReferenceRatio(Value):
     """The ratio of the reference to itself: 1, because it is what the others are held against."""
-
-    UNIT: ClassVar = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Mean:
+class Mean(Value):
     """The geometric mean of a ratio over the cases that have a plain figure.
 
     Attributes:
@@ -243,15 +229,13 @@ class Mean:
         total: All cases.
     """
 
-    UNIT: ClassVar = ""
-
     value: float | None
     included: int
     total: int
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(Value):
     """A figure that results are compared by, in the unit of its metric.
 
     Attributes:
@@ -259,27 +243,21 @@ class Figure:
         value: The figure; infinity for never.
     """
 
-    UNIT: ClassVar = ""
-
     metric: str
     value: float
 
 
 @dataclass(frozen=True, slots=True)
-class Shapes:
+class Shapes(Value):
     """Shapes of a program's arguments; that of a scalar is empty."""
-
-    UNIT: ClassVar = ""
 
     inputs: tuple[tuple[int, ...], ...]
     output: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Decisions:
-    """What a strategy's policies reported of a round: JSON values by name."""
-
-    UNIT: ClassVar = ""
+class Decisions(Value):
+    """Decisions that a strategy's policies reported of a round: JSON values by name."""
 
     values: Mapping[str, Any]
 

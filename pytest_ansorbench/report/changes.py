@@ -1,4 +1,4 @@
-"""What changed since an earlier result: a table of figures, and sentences on the rest."""
+"""Changes since an earlier result: a table of figures, and sentences on the rest."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _COLUMNS: Final = (
 
 
 def changes_table(changes: Sequence[CaseChanges]) -> Table | Lines:
-    """Tabulate what changed.
+    """Tabulate changes.
 
     Args:
-        changes: Of each case.
+        changes: The changes of each case.
 
     Returns:
         A table with a group for each case; a sentence if nothing could be compared.
@@ -39,7 +39,7 @@ def changes_table(changes: Sequence[CaseChanges]) -> Table | Lines:
 
 
 def changes_notes(changes: Sequence[CaseChanges]) -> Lines:
-    """Say what the table cannot: gates that do not hold, and cases that were not compared."""
+    """Name gates that do not hold, and cases that were not compared."""
     sentences: list[Sentence] = [
         (Text(change.case), ", ", Text(change.strategy), ": ", *gate_sentence(change.gate))
         for case in changes

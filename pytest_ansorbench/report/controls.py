@@ -1,4 +1,4 @@
-"""What the controls of a session show, in plain sentences."""
+"""Sentences on the controls of a session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How searches went: best throughput so far, over trials and over search time."""
+"""Curves of searches: best throughput so far, over trials and over search time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a report is made of: sections of sentences, tables and charts, with cells in them.
+"""The parts of a report: sections of sentences, tables and charts, with cells in them.
 
 All of it is data. A renderer (`render`) decides how it looks.
 """
@@ -14,7 +14,7 @@ from pytest_ansorbench.report.cells import Cell
 Sentence = tuple[str | Cell, ...]
 """Words and cells in order, with units and spaces in the words.
 
-A `str` is our own words, which a renderer passes on; whatever comes from a file is a `Text`.
+A `str` is our own words, harmless to a terminal; text from a file is always a `Text`.
 """
 
 
@@ -121,8 +121,8 @@ class Axis:
     """One axis of a chart.
 
     Attributes:
-        heading: What is counted along it.
-        unit: In what; empty if the heading says it.
+        heading: The quantity along it.
+        unit: Its unit; empty if the heading says it.
     """
 
     heading: str
@@ -134,9 +134,9 @@ class Series:
     """One curve of a chart: a step function, constant from each point to the next.
 
     Attributes:
-        label: What the curve is of.
-        x: Where it was looked at, ascending, at least one place.
-        y: Its values there, as many.
+        label: Name of the curve, e.g. a strategy.
+        x: Places along the axis, ascending.
+        y: The value at each place.
     """
 
     label: str
@@ -168,7 +168,7 @@ class Section:
 
     Attributes:
         key: Its name for programs.
-        blocks: What is in it, in order.
+        blocks: Its contents, in order.
         subject: Id of the case that it is about; empty if it is about all.
     """
 

@@ -28,7 +28,7 @@ def chart_blocks(chart: Chart) -> tuple[Block, ...]:
         chart: The chart.
 
     Returns:
-        What its curves show; then a table with a column for each, a gap where one has ended.
+        The heading of its curves; then a table with a column for each, a gap where one has ended.
     """
     end = max((series.x[-1] for series in chart.series if series.x), default=0.0)
     columns = (

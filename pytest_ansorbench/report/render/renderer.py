@@ -1,4 +1,4 @@
-"""What a renderer is: any object that turns a report into text."""
+"""The protocol of a renderer: any object that turns a report into text."""
 
 from __future__ import annotations
 

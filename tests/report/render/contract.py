@@ -1,4 +1,4 @@
-"""What any renderer has to do: subclass `RendererContract` in a test module, and its tests run.
+"""The contract of a renderer: subclass `RendererContract` in a test module, and its tests run.
 
 They hold for every format in which a report is text: no fact is lost, and nothing that a file
 says can end its cell, begin another line, or command a terminal.
