@@ -9,18 +9,18 @@ from its tasks' best so far, and 0 until each has a valid trial.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import matplotlib
-
-matplotlib.use("Agg")
-
-import numpy as np
-from matplotlib import pyplot as plt
-
-from pytest_ansorbench.records import CaseResult
-from pytest_ansorbench.stats.trajectory import Trajectory
+from pytest_ansorbench.report import Section, curves
 from pytest_ansorbench.storage import read_result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from pytest_ansorbench.report.sections import Axis, Chart
 
 
 def main() -> None:
@@ -30,45 +30,48 @@ def main() -> None:
     for file in parser.parse_args().files:
         for case in read_result(file).cases:
             figure = file.with_name(f"{file.stem}-{case.case}.svg")
-            draw(case, case.case, figure)
+            draw(curves(case), case.case, figure)
             print(figure)
 
 
-def draw(case: CaseResult, title: str, path: Path) -> None:
-    """Every strategy's best throughput so far, median over the seeds."""
-    fig, panels = plt.subplots(1, 2, figsize=(10, 3.8), sharey=True, layout="constrained")
-    for strategy in case.strategies:
-        runs = [Trajectory.of(run) for run in case.runs_of(strategy)]
-        trials = np.arange(1, max(run.trials[-1] for run in runs) + 1)
-        seconds = np.linspace(0.0, max(run.search_s[-1] for run in runs), 400)
-        for axes, at, spent in (
-            (panels[0], trials, [run.trials for run in runs]),
-            (panels[1], seconds, [run.search_s for run in runs]),
-        ):
-            best = [best_gflops(run, each, at) for run, each in zip(runs, spent, strict=True)]
-            axes.step(at, np.median(best, axis=0), label=strategy, where="post")
-    panels[0].set_xlabel("trials")
-    panels[1].set_xlabel("search time (s)")
-    panels[0].set_ylabel("best GFLOP/s so far, median of seeds")
-    fig.suptitle(title)
-    panels[1].legend(loc="lower right")
-    fig.savefig(path, metadata={"Date": None})
-    plt.close(fig)
+def draw(section: Section, title: str, path: Path) -> None:
+    """Write the charts of a section side by side into an SVG file."""
+    charts = section.blocks
+    with figure(path, 1, len(charts), figsize=(10, 3.8), sharey=True) as (fig, panels):
+        for axes, chart in zip(panels, charts, strict=True):
+            draw_chart(axes, chart)
+        panels[0].set_ylabel(axis_text(charts[0].y))
+        fig.suptitle(title)
+        panels[-1].legend(loc="lower right")
 
 
-def best_gflops(run: Trajectory, spent: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """A run's best throughput when so much was spent; 0 before there is one.
+def draw_chart(axes: Axes, chart: Chart) -> None:
+    """Draw the curves of one chart."""
+    for series in chart.series:
+        axes.step(series.x, series.y, label=series.label, where="post")
+    axes.set_xlabel(axis_text(chart.x))
 
-    Args:
-        run: The run, with k improvements.
-        spent: What was spent until each, and last in all, shape (k + 1,).
-        at: What is asked for, shape (m,).
 
-    Returns:
-        GFLOP/s of shape (m,).
-    """
-    gflops = np.array([0.0, *(run.run.flops / run.latency_s / 1e9)])
-    return gflops[np.searchsorted(spent[:-1], at, side="right")]
+def axis_text(axis: Axis) -> str:
+    """Heading and unit of an axis."""
+    return f"{axis.heading} ({axis.unit})" if axis.unit else axis.heading
+
+
+@contextmanager
+def figure(path: Path, rows: int, columns: int, **options: Any) -> Iterator[tuple[Any, Any]]:
+    """A figure with its axes, which is written without a date when the block is left."""
+    # Not with this module, whose other functions need none of it.
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    fig, axes = pyplot.subplots(rows, columns, layout="constrained", **options)
+    try:
+        yield fig, axes
+        fig.savefig(path, metadata={"Date": None})
+    finally:
+        pyplot.close(fig)
 
 
 if __name__ == "__main__":

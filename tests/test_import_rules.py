@@ -110,6 +110,85 @@ def test_options_are_named_where_they_belong_only(path):
             assert not named, f"{path}:{node.lineno}: {node.value!r}"
 
 
+REPORT = PACKAGE / "report"
+RENDERERS = [*sorted((REPORT / "render").glob("*.py")), REPORT / "progress.py"]
+#: `__init__` is the facade of both.
+BUILDERS = sorted(set(REPORT.glob("*.py")) - {REPORT / "__init__.py", REPORT / "progress.py"})
+
+
+def own(path: Path) -> set[str]:
+    """Modules of this package that a file imports."""
+    names = imports(path, at_import_time=False)
+    return {name.removeprefix("pytest_ansorbench.") for name in names if "ansorbench." in name}
+
+
+@pytest.mark.parametrize("part", ["cells", "sections"])
+def test_parts_of_a_report_are_records(part):
+    assert own(REPORT / f"{part}.py") <= {"records", "report.cells"}
+    foreign = roots(imports(REPORT / f"{part}.py", at_import_time=False)) - sys.stdlib_module_names
+    assert foreign <= {"pytest_ansorbench"}
+
+
+@pytest.mark.parametrize("path", RENDERERS, ids=lambda path: path.name)
+def test_renderers_read_cells_and_sections_only(path):
+    allowed = {"records", "report.cells", "report.sections", "bench.progress"}
+    assert {name for name in own(path) if not name.startswith("report.render")} <= allowed
+    assert "bench.progress" not in own(path) or path.name == "progress.py"
+
+
+@pytest.mark.parametrize("path", BUILDERS, ids=lambda path: path.name)
+def test_builders_of_reports_write_no_text(path):
+    assert not any(name.startswith("report.render") for name in own(path))
+    assert not roots(imports(path, at_import_time=False)) & {"tabulate", "json", "string"}
+    assert formatted(path) == []
+
+
+def formatted(path: Path) -> list[int]:
+    """Lines that put values into text; errors are not part of a report and may."""
+    found = []
+    nodes: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, ast.Raise):
+            continue
+        if (
+            isinstance(node, ast.JoinedStr)
+            or (isinstance(node, ast.BinOp) and is_text(node.left) and isinstance(node.op, ast.Mod))
+            or (isinstance(node, ast.Call) and is_formatting(node.func))
+        ):
+            found.append(node.lineno)
+            continue
+        nodes += ast.iter_child_nodes(node)
+    return found
+
+
+def is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def is_formatting(function: ast.AST) -> bool:
+    if isinstance(function, ast.Name):
+        return function.id in {"str", "format"}
+    return isinstance(function, ast.Attribute) and function.attr in {"format", "format_map"}
+
+
+@pytest.mark.parametrize(
+    ("code", "lines"),
+    [
+        ("text = f'{x:.2f}'", [1]),
+        ("text = f'{x}'", [1]),
+        ("text = '%.2f' % x", [1]),
+        ("text = '{:g}'.format(x)\nother = format(x, 'g')", [1, 2]),
+        ("text = str(x)", [1]),
+        ("if x:\n    raise ValueError(f'bad x {x:g}')", []),
+        ("rest = x % 2", []),
+    ],
+)
+def test_formatting_is_found(code, lines, tmp_path):
+    (tmp_path / "code.py").write_text(code)
+    assert sorted(formatted(tmp_path / "code.py")) == lines
+
+
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_data_flows_one_way(path):
     def layer(module: str) -> int:

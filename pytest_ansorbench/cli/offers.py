@@ -53,7 +53,7 @@ def _tasks(given: argparse.Namespace) -> int:
         resolve_target,
     )
     from pytest_ansorbench.measure.intrinsics import register_intrinsics
-    from pytest_ansorbench.report import render_tasks
+    from pytest_ansorbench.report import RENDERERS, tasks_report
     from pytest_ansorbench.search import describe_tasks
     from pytest_ansorbench.workloads import ImportFailed, UnknownCase
 
@@ -67,7 +67,7 @@ def _tasks(given: argparse.Namespace) -> int:
     except (UnknownCase, ToolchainError, ImportFailed) as error:
         raise Refusal(str(error)) from None
     register_intrinsics(target)
-    print(render_tasks(describe_tasks(tasks, target)))
+    print(RENDERERS["terminal"].render(tasks_report(describe_tasks(tasks, target))))
     return HOLDS
 
 

@@ -11,6 +11,7 @@ from pytest_ansorbench.cli.exits import BROKEN, HOLDS, Refusal, exit_code
 
 if TYPE_CHECKING:
     from pytest_ansorbench.records import CaseResult, Result
+    from pytest_ansorbench.report import Renderer
     from pytest_ansorbench.stats.criteria import Criteria
     from pytest_ansorbench.storage import StorageError
 
@@ -85,12 +86,9 @@ def _show(given: argparse.Namespace) -> int:
         DEFAULT_COLUMNS,
         DEFAULT_SORT,
         ColumnError,
-        control_sentences,
-        describe_case,
-        machine_warnings,
         parse_columns,
         parse_sort,
-        render_table,
+        result_report,
     )
 
     try:
@@ -100,18 +98,13 @@ def _show(given: argparse.Namespace) -> int:
         raise Refusal(str(error)) from None
     _, result = _read(given.storage, given.result)
     cases, criteria = _judged_again(result, given.result)
-    style = "github" if given.markdown else "simple"
-    print(render_table(cases, columns=columns, sort=sort, tablefmt=style))
-    if sentences := [*control_sentences(cases, criteria), *machine_warnings(cases)]:
-        print("", *sentences, sep="\n")
-    if given.verbose:
-        for case in cases:
-            print("", *describe_case(case, criteria), sep="\n")
+    report = result_report(cases, criteria, columns, sort, detailed=given.verbose)
+    print(_renderer(given).render(report))
     return exit_code(verdict.outcome for case in cases for verdict in case.verdicts)
 
 
 def _compare(given: argparse.Namespace) -> int:
-    from pytest_ansorbench.report import describe_changes, render_changes
+    from pytest_ansorbench.report import changes_report
     from pytest_ansorbench.stats.compare import PairingError
     from pytest_ansorbench.stats.criteria import Criteria
     from pytest_ansorbench.stats.limits import Allowance
@@ -135,15 +128,19 @@ def _compare(given: argparse.Namespace) -> int:
         )
     except (PairingError, ValueError) as error:
         raise Refusal(f"bad result file {str(path)!r}: {error}") from None
-    print(render_changes(changes, markdown=given.markdown))
-    if sentences := describe_changes(changes, any_machine="--any-machine"):
-        print("", *sentences, sep="\n")
+    print(_renderer(given).render(changes_report(changes, any_machine="--any-machine")))
     gates = [gate for case in changes for gate in case.gates]
     if allowances and not gates:
         print("", "nothing could be compared, so --fail is broken", sep="\n")
         return BROKEN
     unknown = ["undecided" for case in changes if case.incomparable and allowances]
     return exit_code([*(gate.outcome for gate in gates), *unknown])
+
+
+def _renderer(given: argparse.Namespace) -> Renderer:
+    from pytest_ansorbench.report import RENDERERS
+
+    return RENDERERS["markdown" if given.markdown else "terminal"]
 
 
 def _merge(given: argparse.Namespace) -> int:

@@ -22,13 +22,12 @@ from pytest_ansorbench.report import (
     DEFAULT_COLUMNS,
     DEFAULT_SORT,
     LiveLine,
-    control_sentences,
-    describe_case,
-    describe_changes,
-    legend,
-    machine_warnings,
-    render_changes,
-    render_table,
+    Report,
+    Section,
+    Terminal,
+    changes_notes,
+    changes_table,
+    result_report,
 )
 from pytest_ansorbench.stats.changes import CaseChanges
 from pytest_ansorbench.stats.figures import gates_per_case
@@ -116,12 +115,12 @@ class Bench:
         """Print the table of everything that finished."""
         results = self.source.results
         if results:
-            self._print_table(terminalreporter, results)
+            terminalreporter.section("ansor bench")
+            self._print(terminalreporter, self._report(results, terminalreporter.verbosity))
         if self.baseline is not None and self.changes:
             terminalreporter.section(f"ansor bench compared with {self.baseline.path.name}")
-            terminalreporter.write_line(render_changes(self.changes))
-            for text in describe_changes(self.changes, ANY_MACHINE):
-                terminalreporter.write_line(text)
+            blocks = (changes_table(self.changes), changes_notes(self.changes, ANY_MACHINE))
+            self._print(terminalreporter, Report.of(Section("changes", blocks)))
         for note in self._notes:
             terminalreporter.write_line(note)
 
@@ -192,25 +191,22 @@ class Bench:
             keywords.update(marker.kwargs)
         return keywords
 
-    def _print_table(
-        self, reporter: pytest.TerminalReporter, results: tuple[CaseResult, ...]
-    ) -> None:
-        table, criteria = self.settings.table, self.settings.criteria
-        columns = table.columns or DEFAULT_COLUMNS
-        reporter.section("ansor bench")
-        reporter.write_line(render_table(results, columns=columns, sort=table.sort or DEFAULT_SORT))
-        reporter.write_line("")
-        for text in legend(columns, criteria=criteria, repeats=min(map(_repeats, results))):
-            reporter.write_line(text)
-        for text in control_sentences(results, criteria):
-            reporter.write_line(text)
-        for text in machine_warnings(results):
-            reporter.write_line(text, yellow=True)
-        if reporter.verbosity > 0:
-            for result in results:
-                reporter.write_line("")
-                for text in describe_case(result, criteria):
-                    reporter.write_line(text)
+    def _report(self, results: tuple[CaseResult, ...], verbosity: int) -> Report:
+        table = self.settings.table
+        return result_report(
+            results,
+            self.settings.criteria,
+            columns=table.columns or DEFAULT_COLUMNS,
+            sort=table.sort or DEFAULT_SORT,
+            explained=True,
+            detailed=verbosity > 0,
+        )
+
+    def _print(self, reporter: pytest.TerminalReporter, report: Report) -> None:
+        writer = self.config.get_terminal_writer()
+        terminal = Terminal(lambda line, tone: writer.markup(line, yellow=tone == "warning"))
+        for line in terminal.render(report).split("\n"):
+            reporter.write_line(line)
 
     def _note(self, text: str) -> None:
         if text:
@@ -266,7 +262,3 @@ def _check_writable(path: Path) -> None:
         raise pytest.UsageError(
             f"bad --ansor-json {str(path)!r}: expected a file that can be written, e.g. result.json"
         )
-
-
-def _repeats(result: CaseResult) -> int:
-    return len(result.runs_of(result.strategies[0]))

@@ -92,24 +92,21 @@ class OneTest:
         if settings.strict:
             complaints["broken"] += complaints.pop("undecided")
         if complaints["broken"]:
-            from pytest_ansorbench.report import render_changes, render_table
+            from pytest_ansorbench.report import Terminal, failure_report
 
-            tables = [render_table([result])]
-            if changes is not None and changes.changes:
-                tables.append(render_changes([changes]))
-            message = "\n".join([*complaints["broken"], *(f"\n{table}" for table in tables)])
-            pytest.fail(message, pytrace=False)
+            tables = Terminal().render(failure_report(result, changes))
+            pytest.fail("\n".join([*complaints["broken"], "", tables]), pytrace=False)
         for complaint in complaints.get("undecided", ()):
             warnings.warn(UndecidedWarning(complaint), stacklevel=3)
 
 
 def _complaints(result: CaseResult, outcome: str) -> list[str]:
     """A sentence for each gate of this outcome."""
-    from pytest_ansorbench.report import gate_sentence
+    from pytest_ansorbench.report import Terminal, gate_sentence
 
     return [
         f"{result.case}, {verdict.comparison.challenger.strategy} against "
-        f"{verdict.comparison.reference.strategy}: {gate_sentence(gate)}"
+        f"{verdict.comparison.reference.strategy}: {Terminal().line(gate_sentence(gate))}"
         for verdict in result.verdicts
         for gate in verdict.gates
         if gate.outcome == outcome
@@ -119,11 +116,11 @@ def _complaints(result: CaseResult, outcome: str) -> list[str]:
 def _complaints_of_change(changes: CaseChanges | None, outcome: str) -> list[str]:
     """A sentence for each change of this outcome."""
     from pytest_ansorbench.plugin.baseline import ANY_MACHINE
-    from pytest_ansorbench.report import change_sentence
+    from pytest_ansorbench.report import Terminal, change_sentence
 
     return [
         f"{change.case}, {change.strategy} against the earlier result: "
-        f"{change_sentence(change, ANY_MACHINE)}"
+        f"{Terminal().line(change_sentence(change, ANY_MACHINE))}"
         for change in (changes.changes if changes is not None else ())
         if change.gate is not None and change.gate.outcome == outcome
     ]

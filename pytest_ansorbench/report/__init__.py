@@ -1,39 +1,56 @@
-"""Results as text: the table, the words under it, and the details of a case."""
+"""Reports on results: sections of typed cells, built once, and the renderers that write them."""
 
-from pytest_ansorbench.report.changes import describe_changes, render_changes
+from pytest_ansorbench.report.build import (
+    changes_report,
+    failure_report,
+    result_report,
+    tasks_report,
+)
+from pytest_ansorbench.report.changes import changes_notes, changes_table
 from pytest_ansorbench.report.columns import COLUMNS, DEFAULT_COLUMNS, ColumnError, parse_columns
 from pytest_ansorbench.report.conditions import machine_warnings
-from pytest_ansorbench.report.controls import control_sentences
-from pytest_ansorbench.report.details import describe_case
-from pytest_ansorbench.report.explain import legend
-from pytest_ansorbench.report.gate_sentences import change_sentence, gate_sentence
-from pytest_ansorbench.report.mutations import RuleTotals, describe_mutations, rule_totals
+from pytest_ansorbench.report.controls import control_lines
+from pytest_ansorbench.report.curves import curves
+from pytest_ansorbench.report.details import case_details
+from pytest_ansorbench.report.gates import change_sentence, gate_sentence
+from pytest_ansorbench.report.legend import legend
+from pytest_ansorbench.report.mutations import RuleTotals, rule_totals
 from pytest_ansorbench.report.progress import LiveLine
+from pytest_ansorbench.report.render import RENDERERS, Markdown, Renderer, Terminal
+from pytest_ansorbench.report.sections import Report, Section
 from pytest_ansorbench.report.sorting import DEFAULT_SORT, SORT_KEYS, parse_sort, sort_cases
-from pytest_ansorbench.report.table import render_table
-from pytest_ansorbench.report.tasks import render_tasks
+from pytest_ansorbench.report.table import case_table
 
 __all__ = [
     "COLUMNS",
     "DEFAULT_COLUMNS",
     "DEFAULT_SORT",
+    "RENDERERS",
     "SORT_KEYS",
     "ColumnError",
     "LiveLine",
+    "Markdown",
+    "Renderer",
+    "Report",
     "RuleTotals",
+    "Section",
+    "Terminal",
+    "case_details",
+    "case_table",
     "change_sentence",
-    "control_sentences",
-    "describe_case",
-    "describe_changes",
-    "describe_mutations",
+    "changes_notes",
+    "changes_report",
+    "changes_table",
+    "control_lines",
+    "curves",
+    "failure_report",
     "gate_sentence",
     "legend",
     "machine_warnings",
     "parse_columns",
     "parse_sort",
-    "render_changes",
-    "render_table",
-    "render_tasks",
+    "result_report",
     "rule_totals",
     "sort_cases",
+    "tasks_report",
 ]

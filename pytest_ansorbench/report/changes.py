@@ -1,77 +1,81 @@
-"""What changed since an earlier result, as a table and in sentences."""
+"""Changes since an earlier result: a table of figures, and sentences on the rest."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from typing import Final
 
-from tabulate import tabulate
-
-from pytest_ansorbench.report.columns import BLANK, NOTHING
-from pytest_ansorbench.report.gate_sentences import change_sentence
-from pytest_ansorbench.report.text import markdown_cell, printable
-from pytest_ansorbench.report.wording import estimate_text
+from pytest_ansorbench.report.cells import Cell, Figure, Gap, Judged, Ratio, Text
+from pytest_ansorbench.report.gates import change_sentence
+from pytest_ansorbench.report.sections import Column, Group, Lines, Sentence, Table
 from pytest_ansorbench.stats.changes import CaseChanges, Change
 
-_HEADINGS = ("case", "strategy", "figure", "before", "now", "now / before", "verdict")
+_COLUMNS: Final = (
+    Column("case", "case", kind="words"),
+    Column("strategy", "strategy", kind="words"),
+    Column("figure", "figure", kind="words"),
+    Column("before", "before"),
+    Column("now", "now"),
+    Column("ratio", "now / before"),
+    Column("verdict", "verdict", kind="words"),
+)
 
 
-def render_changes(changes: Sequence[CaseChanges], *, markdown: bool = False) -> str:
-    """Render the table of changes.
+def changes_table(changes: Sequence[CaseChanges]) -> Table | Lines:
+    """Tabulate changes.
 
     Args:
-        changes: Of each case.
-        markdown: Whether to print a Markdown table.
+        changes: The changes of each case.
 
     Returns:
-        Lines without a newline at the end; a sentence if nothing could be compared.
+        A table with a group for each case; a sentence if nothing could be compared.
     """
-    rows = [_row(change) for case in changes for change in case.changes]
-    if not rows:
-        return "nothing could be compared"
-    escape = markdown_cell if markdown else printable
-    rendered: str = tabulate(
-        [[escape(cell) for cell in row] for row in rows],
-        headers=_HEADINGS,
-        tablefmt="pipe" if markdown else "simple",
-        colalign=("left", "left", "left", "right", "right", "right", "left"),
-        disable_numparse=True,
+    groups = tuple(
+        Group(tuple(_row(change) for change in case.changes)) for case in changes if case.changes
     )
-    return rendered
+    if not groups:
+        return Lines((("nothing could be compared",),))
+    return Table(_COLUMNS, groups)
 
 
-def describe_changes(changes: Sequence[CaseChanges], any_machine: str) -> tuple[str, ...]:
-    """Say what the table cannot: gates that are not kept, and cases that were not compared.
+def changes_notes(changes: Sequence[CaseChanges], any_machine: str) -> Lines:
+    """Name gates that do not hold, and cases that were not compared.
 
     Args:
         changes: Of each case.
         any_machine: The option that compares figures of other machines all the same.
     """
-    lines = [
-        f"{change.case}, {change.strategy}: {change_sentence(change, any_machine)}"
+    sentences: list[Sentence] = [
+        (
+            Text(change.case),
+            ", ",
+            Text(change.strategy),
+            ": ",
+            *change_sentence(change, any_machine),
+        )
         for case in changes
         for change in case.changes
         if change.gate is not None and change.gate.outcome != "holds"
     ]
-    lines += [
-        f"{case.case}: not compared: {case.incomparable}" for case in changes if case.incomparable
+    sentences += [
+        (Text(case.case), ": not compared: ", Text(case.incomparable))
+        for case in changes
+        if case.incomparable
     ]
-    return tuple(printable(line) for line in lines)
+    return Lines(tuple(sentences))
 
 
-def _row(change: Change) -> tuple[str, ...]:
+def _row(change: Change) -> tuple[Cell, ...]:
     return (
-        change.case,
-        change.strategy,
-        change.metric,
-        _figure(change.before),
-        _figure(change.after),
-        estimate_text(change.ratio),
-        change.gate.outcome if change.gate is not None else BLANK,
+        Text(change.case),
+        Text(change.strategy),
+        Text(change.metric),
+        _figure(change.metric, change.before),
+        _figure(change.metric, change.after),
+        Ratio(change.ratio),
+        Judged(change.gate.outcome) if change.gate is not None else Gap.IRRELEVANT,
     )
 
 
-def _figure(value: float | None) -> str:
-    if value is None:
-        return NOTHING
-    return "never" if math.isinf(value) else f"{value:.4g}"
+def _figure(metric: str, value: float | None) -> Cell:
+    return Gap.UNKNOWN if value is None else Figure(metric, value)

@@ -1,23 +1,30 @@
-"""The columns a table can have: one entry each, and the words to choose them by."""
+"""The columns that the table of cases can have: one entry each, and how they are chosen."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
 from pytest_ansorbench.records import ArmSummary, Comparison, Estimate
+from pytest_ansorbench.report.cells import (
+    Cell,
+    Count,
+    Gap,
+    Judged,
+    Mean,
+    Part,
+    Ratio,
+    ReferenceRatio,
+    Seconds,
+    Text,
+    Throughput,
+    TimeToTarget,
+)
 from pytest_ansorbench.report.rows import ArmRow, MeanRow
-from pytest_ansorbench.report.wording import estimate_text, ratio_text
+from pytest_ansorbench.report.sections import Column
 from pytest_ansorbench.stats.summary import MeanRatio
-
-NOTHING: Final = "n/a"
-"""Shown where a figure could be expected and there is none."""
-
-BLANK: Final = "-"
-"""Shown where no figure belongs."""
 
 
 class ColumnError(ValueError):
@@ -25,22 +32,18 @@ class ColumnError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """One column of the table.
+class CaseColumn:
+    """One column of the table of cases.
 
     Attributes:
-        key: How the command line calls it.
-        heading: What the table calls it, with the unit.
-        cell: Text of an arm's row.
-        mean: Text of the row over all cases.
-        is_text: Whether it holds words, which go left; figures go right.
+        column: Key, as the command line calls it, heading and unit.
+        cell: Its cell in an arm's row.
+        mean: Its cell in a row over all cases.
     """
 
-    key: str
-    heading: str
-    cell: Callable[[ArmRow], str]
-    mean: Callable[[MeanRow], str] = lambda row: ""
-    is_text: bool = False
+    column: Column
+    cell: Callable[[ArmRow], Cell]
+    mean: Callable[[MeanRow], Cell] = lambda row: Gap.EMPTY
 
 
 def parse_columns(text: str) -> tuple[str, ...]:
@@ -67,17 +70,17 @@ def parse_columns(text: str) -> tuple[str, ...]:
     return keys
 
 
-def _of_arm(text: Callable[[ArmSummary], str]) -> Callable[[ArmRow], str]:
-    return lambda row: NOTHING if row.arm is None else text(row.arm)
+def _of_arm(cell: Callable[[ArmSummary], Cell]) -> Callable[[ArmRow], Cell]:
+    return lambda row: Gap.UNKNOWN if row.arm is None else cell(row.arm)
 
 
-def _of_target(text: Callable[[ArmSummary], str]) -> Callable[[ArmRow], str]:
-    def cell(row: ArmRow) -> str:
-        if not row.has_target:
-            return BLANK
-        return NOTHING if row.arm is None else text(row.arm)
+def _of_target(cell: Callable[[ArmSummary], Cell]) -> Callable[[ArmRow], Cell]:
+    of_arm = _of_arm(cell)
+    return lambda row: of_arm(row) if row.has_target else Gap.IRRELEVANT
 
-    return cell
+
+def _seconds(key: str, heading: str, of: Callable[[ArmSummary], float]) -> CaseColumn:
+    return CaseColumn(Column(key, heading, Seconds.UNIT), _of_arm(lambda arm: Seconds(of(arm))))
 
 
 def _ratio(
@@ -85,57 +88,46 @@ def _ratio(
     heading: str,
     of: Callable[[Comparison], Estimate],
     mean: Callable[[MeanRow], MeanRatio],
-) -> Column:
-    def cell(row: ArmRow) -> str:
+) -> CaseColumn:
+    def cell(row: ArmRow) -> Cell:
         if row.verdict is not None:
-            return estimate_text(of(row.verdict.comparison))
-        return "1 (ref)" if row.is_reference else BLANK
+            return Ratio(of(row.verdict.comparison))
+        return ReferenceRatio() if row.is_reference else Gap.IRRELEVANT
 
-    return Column(key, heading, cell, lambda row: _mean_text(mean(row)))
-
-
-def _mean_text(ratio: MeanRatio) -> str:
-    if ratio.value is None:
-        return NOTHING
-    counts = "" if ratio.included == ratio.total else f" ({ratio.included} of {ratio.total})"
-    return ratio_text(ratio.value) + counts
+    return CaseColumn(Column(key, heading), cell, lambda row: _mean(mean(row)))
 
 
-def _seconds(value: float) -> str:
-    return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+def _mean(ratio: MeanRatio) -> Mean:
+    return Mean(ratio.value, ratio.included, ratio.total)
 
 
-def _gflops(arm: ArmSummary) -> str:
-    value = arm.throughput_gflops
-    if value == 0.0:
-        return NOTHING
-    if value < 0.1:
-        return f"{value:.2g}"
-    return f"{value:.{2 if value < 10 else 1 if value < 100 else 0}f}"
+def _throughput(arm: ArmSummary) -> Cell:
+    return Throughput(arm.throughput_gflops) if arm.throughput_gflops else Gap.UNKNOWN
 
 
-def _time_to_target(arm: ArmSummary) -> str:
-    seconds = "never" if math.isinf(arm.time_to_target_s) else _seconds(arm.time_to_target_s)
-    return seconds if arm.reached == arm.runs else f"{seconds} ({_reached(arm)})"
+def _time_to_target(arm: ArmSummary) -> Cell:
+    return TimeToTarget(arm.time_to_target_s, arm.reached, arm.runs)
 
 
-def _reached(arm: ArmSummary) -> str:
-    return f"{arm.reached}/{arm.runs}"
+def _verdict(row: ArmRow) -> Cell:
+    outcome = row.verdict.outcome if row.verdict is not None else None
+    return Gap.IRRELEVANT if outcome is None else Judged(outcome)
 
 
-def _verdict(row: ArmRow) -> str:
-    return (row.verdict.outcome if row.verdict else None) or BLANK
-
-
-COLUMNS: Final[Mapping[str, Column]] = MappingProxyType(
+COLUMNS: Final[Mapping[str, CaseColumn]] = MappingProxyType(
     {
-        column.key: column
-        for column in (
-            Column("case", "case", lambda row: row.case, is_text=True),
-            Column("strategy", "strategy", lambda row: row.strategy, is_text=True),
-            Column("trials", "trials", _of_arm(lambda arm: str(arm.trials))),
-            Column("search_time", "search time (s)", _of_arm(lambda arm: _seconds(arm.search_s))),
-            Column("time_to_target", "time to target (s)", _of_target(_time_to_target)),
+        entry.column.key: entry
+        for entry in (
+            CaseColumn(Column("case", "case", kind="words"), lambda row: Text(row.case)),
+            CaseColumn(
+                Column("strategy", "strategy", kind="words"), lambda row: Text(row.strategy)
+            ),
+            CaseColumn(Column("trials", "trials"), _of_arm(lambda arm: Count(arm.trials))),
+            _seconds("search_time", "search time", lambda arm: arm.search_s),
+            CaseColumn(
+                Column("time_to_target", "time to target", TimeToTarget.UNIT),
+                _of_target(_time_to_target),
+            ),
             _ratio("search_ratio", "S", lambda c: c.search_ratio, lambda m: m.search_ratio),
             _ratio(
                 "search_ratio_paper",
@@ -149,20 +141,27 @@ COLUMNS: Final[Mapping[str, Column]] = MappingProxyType(
                 lambda c: c.search_ratio_trials,
                 lambda m: m.search_ratio_trials,
             ),
-            Column("throughput", "GFLOP/s", _of_arm(_gflops)),
+            CaseColumn(
+                Column("throughput", Throughput.UNIT, Throughput.UNIT), _of_arm(_throughput)
+            ),
             _ratio(
                 "throughput_ratio",
                 "throughput ratio",
                 lambda c: c.throughput_ratio,
                 lambda m: m.throughput_ratio,
             ),
-            Column("failed", "failed", _of_arm(lambda arm: f"{arm.failed_trials}/{arm.trials}")),
-            Column("reached", "reached", _of_target(_reached)),
-            Column("verdict", "verdict", _verdict, is_text=True),
-            Column("propose", "propose (s)", _of_arm(lambda arm: _seconds(arm.propose_s))),
-            Column("build", "build (s)", _of_arm(lambda arm: _seconds(arm.build_s))),
-            Column("run", "run (s)", _of_arm(lambda arm: _seconds(arm.run_s))),
-            Column("learn", "learn (s)", _of_arm(lambda arm: _seconds(arm.learn_s))),
+            CaseColumn(
+                Column("failed", "failed"),
+                _of_arm(lambda arm: Part(arm.failed_trials, arm.trials)),
+            ),
+            CaseColumn(
+                Column("reached", "reached"), _of_target(lambda arm: Part(arm.reached, arm.runs))
+            ),
+            CaseColumn(Column("verdict", "verdict", kind="words"), _verdict),
+            _seconds("propose", "propose", lambda arm: arm.propose_s),
+            _seconds("build", "build", lambda arm: arm.build_s),
+            _seconds("run", "run", lambda arm: arm.run_s),
+            _seconds("learn", "learn", lambda arm: arm.learn_s),
         )
     }
 )

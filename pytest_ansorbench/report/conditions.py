@@ -1,4 +1,4 @@
-"""Warnings about the machine: what else it did while it was to do nothing but the bench."""
+"""Warnings about the machines: other work that they did, and cases measured on several of them."""
 
 from __future__ import annotations
 
@@ -6,25 +6,32 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from pytest_ansorbench.records import CaseResult, MachineState
-from pytest_ansorbench.report.text import printable
+from pytest_ansorbench.report.cells import Cell, Cores, Count, Counted, Text
+from pytest_ansorbench.report.sections import Lines, Sentence, listed
 
-#: Cores' worth of foreign work that moves a latency by more than it varies anyway.
 BUSY_CORES: Final = 0.1
+"""Cores' worth of other work that moves a latency by more than it varies anyway."""
 
 
-def machine_warnings(results: Sequence[CaseResult]) -> tuple[str, ...]:
-    """Say of each case whether the machine was at rest.
+def machine_warnings(results: Sequence[CaseResult]) -> Lines:
+    """Say of each case whether its machine was at rest, and always the same one.
 
     Args:
         results: The cases.
 
     Returns:
-        One sentence per case that was disturbed, none for the others.
+        One sentence for each case that was disturbed, and one for each that was measured on
+        several machines; none for the others.
     """
-    return tuple(printable(warning) for result in results for warning in _warnings(result))
+    sentences: tuple[Sentence, ...] = tuple(
+        ("warning: ", Text(result.case), ": ", *warning)
+        for result in results
+        for warning in (*_disturbed(result), *_mixed(result))
+    )
+    return Lines(sentences, tone="warning")
 
 
-def _warnings(result: CaseResult) -> Iterator[str]:
+def _disturbed(result: CaseResult) -> Iterator[Sentence]:
     # All arms of a repeat, which is a seed, share what was seen before and after it.
     states = {
         (run.seed, moment): state
@@ -37,15 +44,29 @@ def _warnings(result: CaseResult) -> Iterator[str]:
         return
     worst = max(disturbed, key=lambda state: state.busy_cores + state.stolen_cores)
     yield (
-        f"warning: {result.case}: the machine was busy at {len(disturbed)} of {len(states)} "
-        f"looks, with up to {_what(worst)}; its times may be off"
+        "the machine was busy at ",
+        Count(len(disturbed)),
+        " of ",
+        Count(len(states)),
+        " looks, with up to ",
+        *_work(worst),
+        "; its times may be off",
     )
 
 
-def _what(state: MachineState) -> str:
-    parts = [f"{state.busy_cores:.1f} cores of other work"]
+def _work(state: MachineState) -> Iterator[str | Cell]:
+    yield from (Cores(state.busy_cores), " cores of other work")
     if state.busiest:
-        parts[0] += f" ({', '.join(state.busiest)})"
+        yield from (" (", *listed(map(Text, state.busiest)), ")")
     if state.stolen_cores > BUSY_CORES:
-        parts.append(f"{state.stolen_cores:.1f} cores taken by the host")
-    return " and ".join(parts)
+        yield from (" and ", Cores(state.stolen_cores), " cores taken by the host")
+
+
+def _mixed(result: CaseResult) -> Iterator[Sentence]:
+    if len(result.machines) > 1:
+        yield (
+            "its repeats come from ",
+            Counted(len(result.machines), "machine"),
+            ", so its seconds and GFLOP/s mix machines; its ratios do not, as they are taken "
+            "within a repeat",
+        )

@@ -1,18 +1,26 @@
-"""What the controls of a report say, in plain sentences."""
+"""Sentences on the controls of a session."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from pytest_ansorbench.records import CaseResult, Comparison
-from pytest_ansorbench.report.text import printable
-from pytest_ansorbench.report.wording import estimate_text, percent
+from pytest_ansorbench.report.cells import (
+    Count,
+    Decimals,
+    Percentage,
+    Ratio,
+    Seconds,
+    Significant,
+    Text,
+)
+from pytest_ansorbench.report.sections import Lines, Sentence
 from pytest_ansorbench.stats.compare import case_race
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.truncation import truncate_reference
 
 
-def control_sentences(results: Sequence[CaseResult], criteria: Criteria) -> tuple[str, ...]:
+def control_lines(results: Sequence[CaseResult], criteria: Criteria) -> Lines:
     """Read the controls of cases that were run with one.
 
     Two controls: the reference against itself, which must show nothing, and the reference cut
@@ -21,36 +29,37 @@ def control_sentences(results: Sequence[CaseResult], criteria: Criteria) -> tupl
 
     Args:
         results: The cases.
-        criteria: What their figures were computed by.
+        criteria: How their figures were computed.
 
     Returns:
         One sentence for each case and control; none for cases without.
     """
-    return tuple(
-        printable(sentence)
-        for result in results
-        if result.control is not None
-        for sentence in _sentences(result, criteria)
+    return Lines(
+        tuple(
+            ("control: ", Text(result.case), ": ", *sentence)
+            for result in results
+            if result.control is not None
+            for sentence in _sentences(result, criteria)
+        )
     )
 
 
-def _sentences(result: CaseResult, criteria: Criteria) -> Iterator[str]:
+def _sentences(result: CaseResult, criteria: Criteria) -> Iterator[Sentence]:
     for verdict in result.verdicts:
         if verdict.comparison.challenger.strategy == result.control:
-            sentence = _against_itself(verdict.comparison, criteria.confidence)
-            yield f"control: {result.case}: {sentence}"
+            yield _against_itself(verdict.comparison, criteria.confidence)
         else:
-            yield (
-                f"control: {result.case}: "
-                f"{_cut_off(result, verdict.comparison.challenger.strategy, criteria)}"
-            )
+            yield _cut_off(result, verdict.comparison.challenger.strategy, criteria)
 
 
-def _against_itself(comparison: Comparison, confidence: float) -> str:
+def _against_itself(comparison: Comparison, confidence: float) -> Sentence:
     search, throughput = comparison.search_ratio, comparison.throughput_ratio
     shown = (
-        f"{comparison.reference.strategy} against itself: S {estimate_text(search)}, throughput "
-        f"ratio {estimate_text(throughput)}"
+        Text(comparison.reference.strategy),
+        " against itself: S ",
+        Ratio(search),
+        ", throughput ratio ",
+        Ratio(throughput),
     )
     off = [
         name
@@ -59,22 +68,40 @@ def _against_itself(comparison: Comparison, confidence: float) -> str:
     ]
     if off:
         return (
-            f"{shown}; 1 is outside the interval of {' and '.join(off)}, as by chance in one of "
-            f"{round(1.0 / (1.0 - confidence))} sessions: if it is so again, something other than "
-            "the search differs between the arms, and no figure can be trusted"
+            *shown,
+            "; 1 is outside the interval of ",
+            " and ".join(off),
+            ", as by chance in one of ",
+            Count(round(1.0 / (1.0 - confidence))),
+            " sessions: if it is so again, something other than the search differs between the "
+            "arms, and no figure can be trusted",
         )
-    return f"{shown}; as it should be, so ratios within these intervals are noise on this machine"
+    return (
+        *shown,
+        "; as it should be, so ratios within these intervals are noise on this machine",
+    )
 
 
-def _cut_off(result: CaseResult, strategy: str, criteria: Criteria) -> str:
+def _cut_off(result: CaseResult, strategy: str, criteria: Criteria) -> Sentence:
     reference = result.strategies[0]
     cut = truncate_reference(case_race(result, strategy, criteria))
     if cut is None:
-        return f"{strategy} never reaches the target, so there is no time to cut {reference} off at"
-    shown = (
-        f"{reference} cut off after {cut.search_s:.1f} s, the time that {strategy} takes to the "
-        f"target, has {percent(cut.kept)} of its final search throughput"
+        return (
+            Text(strategy),
+            " never reaches the target, so there is no time to cut ",
+            Text(reference),
+            " off at",
+        )
+    return (
+        Text(reference),
+        " cut off after ",
+        Seconds(cut.search_s, Decimals(1)),
+        " s, the time that ",
+        Text(strategy),
+        " takes to the target, has ",
+        Percentage(cut.kept, Significant(2)),
+        " of its final search throughput: ",
+        "simply stopping it early would have done as well"
+        if cut.kept >= 1.0 - criteria.tolerance
+        else "that much is what the time saved is worth",
     )
-    if cut.kept >= 1.0 - criteria.tolerance:
-        return f"{shown}: simply stopping it early would have done as well"
-    return f"{shown}: that much is what the time saved is worth"

@@ -1,166 +1,188 @@
-"""What the table has no room for: phases, failures, and what the policies decided."""
+"""The details of a case: phases, failures, gates, the way to the target, decisions."""
 
 from __future__ import annotations
 
-import json
+import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Iterator, Sequence
 from statistics import median
-from typing import Any, Final
 
 from pytest_ansorbench.records import TRIAL_STATUSES, ArmSummary, CaseResult, Run
-from pytest_ansorbench.report.gate_sentences import gate_sentence
-from pytest_ansorbench.report.mutations import describe_mutations
-from pytest_ansorbench.report.network import describe_network
-from pytest_ansorbench.report.rows import case_rows
-from pytest_ansorbench.report.text import printable
-from pytest_ansorbench.report.wording import estimate_text
+from pytest_ansorbench.report.cells import (
+    Cell,
+    Count,
+    Counted,
+    Decimals,
+    Index,
+    Memory,
+    Part,
+    Percentage,
+    Ratio,
+    Seconds,
+    Significant,
+    Text,
+    Throughput,
+)
+from pytest_ansorbench.report.decisions import decision_sentences
+from pytest_ansorbench.report.gates import gate_sentence
+from pytest_ansorbench.report.mutations import mutation_sentences
+from pytest_ansorbench.report.network import network_blocks
+from pytest_ansorbench.report.rows import ArmRow, case_rows
+from pytest_ansorbench.report.sections import Block, Lines, Section, Sentence
 from pytest_ansorbench.stats.compare import case_race
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.distribution import milestones
 
-_LONGEST_VALUE: Final = 60
+_DEPTH = 2
 
 
-def describe_case(result: CaseResult, criteria: Criteria) -> tuple[str, ...]:
-    """Describe one case in lines, as `-v` shows them.
+def case_details(result: CaseResult, criteria: Criteria) -> Section:
+    """Describe one case.
 
     Args:
         result: The case.
-        criteria: What its figures were computed by.
+        criteria: How its figures were computed.
 
     Returns:
-        The case's id and target; then, indented, per arm its seconds per phase and trial, what
-        its processes took, its failures by status, a network's tasks, what its mutation rules were
-        good for, its gates and its way to the target; per run what went wrong and its policies'
-        decisions, task by task, rounds of equal decisions together.
+        The case's id and target; then for each arm its seconds a phase and a trial, the memory
+        of its processes, its failures by status, a network's tasks, its mutation rules, its gates
+        and its way to the target; and for each run what went wrong and the decisions of its
+        policies.
     """
-    return tuple(printable(line) for line in _lines(result, criteria))
+    blocks = [Lines((_heading(result),))]
+    arms = (block for row in case_rows(result) for block in _arm(result, row, criteria))
+    return Section("details", (*blocks, *arms), subject=result.case)
 
 
-def _lines(result: CaseResult, criteria: Criteria) -> Iterator[str]:
-    target = (
-        f": target {result.verdicts[0].comparison.target_gflops:.4g} GFLOP/s"
-        if result.verdicts
-        else ""
+def _heading(result: CaseResult) -> Sentence:
+    if not result.verdicts:
+        return (Text(result.case),)
+    target = Throughput(result.verdicts[0].comparison.target_gflops, Significant(4))
+    return (Text(result.case), ": target ", target, " GFLOP/s")
+
+
+def _arm(result: CaseResult, row: ArmRow, criteria: Criteria) -> Iterator[Block]:
+    yield Lines(((Text(row.strategy),),), _DEPTH - 1)
+    if row.arm is None:
+        yield Lines((("no run",),), _DEPTH)
+        return
+    runs = result.runs_of(row.strategy)
+    yield Lines((_phases(row.arm), *_counters(runs), _failures(runs, row.arm)), _DEPTH)
+    yield from network_blocks(runs, _DEPTH)
+    yield Lines(mutation_sentences(runs), _DEPTH)
+    if row.verdict is not None:
+        yield Lines(tuple(map(gate_sentence, row.verdict.gates)), _DEPTH)
+        yield Lines(tuple(_milestones(result, row.strategy, criteria)), _DEPTH)
+    yield Lines(
+        tuple(
+            ("seed ", Index(run.seed), ", ", *sentence)
+            for run in sorted(runs, key=lambda run: run.seed)
+            for sentence in (*_troubles(run), *decision_sentences(run))
+        ),
+        _DEPTH,
     )
-    yield f"{result.case}{target}"
-    for row in case_rows(result):
-        yield f"  {row.strategy}"
-        if row.arm is None:
-            yield "    no run"
-            continue
-        runs = result.runs_of(row.strategy)
-        yield f"    {_phases(row.arm)}"
-        yield from (f"    {line}" for line in _counters(runs))
-        yield f"    {_failures(runs, row.arm)}"
-        yield from (f"    {line}" for line in describe_network(runs))
-        yield from (f"    {line}" for line in describe_mutations(runs))
-        for gate in row.verdict.gates if row.verdict else ():
-            yield f"    {gate_sentence(gate)}"
-        if row.verdict is not None:
-            yield from (f"    {line}" for line in _milestones(result, row.strategy, criteria))
-        for run in sorted(runs, key=lambda run: run.seed):
-            for line in _run_lines(run):
-                yield f"    seed {run.seed}, {line}"
 
 
-def _milestones(result: CaseResult, strategy: str, criteria: Criteria) -> Iterator[str]:
+def _milestones(result: CaseResult, strategy: str, criteria: Criteria) -> Iterator[Sentence]:
     """The way to the target: who is ahead early, who late."""
     race = case_race(result, strategy, criteria)
     runs = len(race.reference)
     for stone in milestones(race, criteria.confidence):
-        challenger = _expected(stone.challenger_s, stone.challenger_reached, runs)
-        reference = _expected(stone.reference_s, stone.reference_reached, runs)
         yield (
-            f"to {100 * stone.share:g}% of the reference's gain, {stone.target_gflops:.4g} "
-            f"GFLOP/s: {challenger} against {reference}, ratio {estimate_text(stone.ratio)}"
+            "to ",
+            Percentage(stone.share),
+            " of the reference's gain, ",
+            Throughput(stone.target_gflops, Significant(4)),
+            " GFLOP/s: ",
+            *_expected(stone.challenger_s, stone.challenger_reached, runs),
+            " against ",
+            *_expected(stone.reference_s, stone.reference_reached, runs),
+            ", ratio ",
+            Ratio(stone.ratio),
         )
 
 
-def _expected(seconds: float, reached: int, runs: int) -> str:
+def _expected(seconds: float, reached: int, runs: int) -> Sentence:
     if not reached:
-        return "never"
-    return f"{seconds:.1f} s" if reached == runs else f"{seconds:.1f} s ({reached}/{runs})"
+        return (Seconds(math.inf),)
+    time = (Seconds(seconds, Decimals(1)), " s")
+    return time if reached == runs else (*time, " (", Part(reached, runs), ")")
 
 
-def _phases(arm: ArmSummary) -> str:
-    runs = "1 run" if arm.runs == 1 else f"{arm.runs} runs"
+def _phases(arm: ArmSummary) -> Sentence:
     return (
-        f"{arm.search_s:.2f} s a run over {runs}: propose {arm.propose_s:.2f}, "
-        f"build {arm.build_s:.2f}, run {arm.run_s:.2f}, learn {arm.learn_s:.2f}"
+        Seconds(arm.search_s, Decimals(2)),
+        " s a run over ",
+        Counted(arm.runs, "run"),
+        ": propose ",
+        Seconds(arm.propose_s, Decimals(2)),
+        ", build ",
+        Seconds(arm.build_s, Decimals(2)),
+        ", run ",
+        Seconds(arm.run_s, Decimals(2)),
+        ", learn ",
+        Seconds(arm.learn_s, Decimals(2)),
     )
 
 
-def _counters(runs: Sequence[Run]) -> Iterator[str]:
+def _counters(runs: Sequence[Run]) -> Iterator[Sentence]:
     trials = [trial for run in runs for trial in run.trials]
     build_s = [trial.build_s for trial in trials if trial.build_s is not None]
     run_s = [trial.run_s for trial in trials if trial.run_s]
     memory_mb = [trial.peak_memory_mb for trial in trials if trial.peak_memory_mb]
     if build_s and run_s:
-        restarts = sum(each.restarts for run in runs for each in run.rounds)
         yield (
-            f"a trial: {median(build_s):.3f} s to compile, {median(run_s):.3f} s to run, medians; "
-            f"peak memory {max(memory_mb, default=0.0):.0f} MB; "
-            f"{'1 restart' if restarts == 1 else f'{restarts} restarts'} of the fork server"
+            "a trial: ",
+            Seconds(median(build_s), Decimals(3)),
+            " s to compile, ",
+            Seconds(median(run_s), Decimals(3)),
+            " s to run, medians; peak memory ",
+            Memory(max(memory_mb, default=0.0)),
+            " MB; ",
+            Counted(sum(round_.restarts for run in runs for round_ in run.rounds), "restart"),
+            " of the fork server",
         )
     variations = [run.final.variation for run in runs if run.final is not None]
     known = [variation for variation in variations if variation is not None]
     if known:
         yield (
-            f"samples of the final kernels vary by {100 * median(known):.1f}%, at most "
-            f"{100 * max(known):.1f}% (standard deviation over mean)"
+            "samples of the final kernels vary by ",
+            Percentage(median(known), Decimals(1)),
+            ", at most ",
+            Percentage(max(known), Decimals(1)),
+            " (standard deviation over mean)",
         )
 
 
-def _failures(runs: Sequence[Run], arm: ArmSummary) -> str:
+def _failures(runs: Sequence[Run], arm: ArmSummary) -> Sentence:
     if not arm.failed_trials:
-        return f"no failures in {arm.trials} trials"
+        return ("no failures in ", Count(arm.trials), " trials")
     counts = Counter[str](trial.status for run in runs for trial in run.trials)
-    kinds = [f"{counts[s]} {s}" for s in TRIAL_STATUSES if s != "ok" and counts[s]]
-    return f"{arm.failed_trials} failures in {arm.trials} trials: {', '.join(kinds)}"
+    parts: list[str | Cell] = [
+        Count(arm.failed_trials),
+        " failures in ",
+        Count(arm.trials),
+        " trials",
+    ]
+    separator = ": "
+    for status in TRIAL_STATUSES:
+        if status != "ok" and counts[status]:
+            parts += [separator, Count(counts[status]), " ", Text(status)]
+            separator = ", "
+    return tuple(parts)
 
 
-def _run_lines(run: Run) -> Iterator[str]:
+def _troubles(run: Run) -> Iterator[Sentence]:
     if run.stopped:
-        yield f"stopped after {len(run.trials)} of {run.budget_trials} trials: {run.stopped}"
+        yield (
+            "stopped after ",
+            Count(len(run.trials)),
+            " of ",
+            Count(run.budget_trials),
+            " trials: ",
+            Text(run.stopped),
+        )
     if run.final is not None and run.final.status != "ok":
-        yield f"winner not measured again: {run.final.status} {run.final.error}".rstrip()
-    for task in range(len(run.tasks)):
-        name = f"task {task}, " if len(run.tasks) > 1 else ""
-        rounds = [each for each in run.rounds if each.task == task]
-        for decisions, same in groupby(rounds, key=lambda each: _decisions(each.decisions)):
-            if decisions:
-                yield f"{name}{_numbered([each.index for each in same])}: {decisions}"
-
-
-def _numbered(rounds: Sequence[int]) -> str:
-    """`round 4`, `rounds 1 to 3`, or `rounds 1, 7, 9`: a task of several has turns."""
-    if len(rounds) == 1:
-        return f"round {rounds[0]}"
-    if rounds[-1] - rounds[0] == len(rounds) - 1:
-        return f"rounds {rounds[0]} to {rounds[-1]}"
-    return f"rounds {', '.join(map(str, rounds))}"
-
-
-def _decisions(decisions: Mapping[str, Any]) -> str:
-    # Mutation rules have lines of their own, for all rounds together.
-    told = {key: value for key, value in decisions.items() if not key.endswith("_rules")}
-    return ", ".join(f"{key}={_value(value)}" for key, value in told.items())
-
-
-def _value(value: Any) -> str:
-    compact = (",", ":")
-    text = value if isinstance(value, str) else json.dumps(_rounded(value), separators=compact)
-    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 3]}..."
-
-
-def _rounded(value: Any) -> Any:
-    if isinstance(value, float):
-        return float(f"{value:.3g}")
-    if isinstance(value, Mapping):
-        return {key: _rounded(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_rounded(item) for item in value]
-    return value
+        error = run.final.error.rstrip()
+        why = (" ", Text(error)) if error else ()
+        yield ("winner not measured again: ", Text(run.final.status), *why)

@@ -1,4 +1,4 @@
-"""Whether predictions come true: what mutation rules were tried for, and what came of them."""
+"""Mutation rules: how often each was tried, and whether predictions of its gain came true."""
 
 from __future__ import annotations
 
@@ -8,6 +8,16 @@ from math import isfinite
 from typing import Any
 
 from pytest_ansorbench.records import Run
+from pytest_ansorbench.report.cells import (
+    Cell,
+    Count,
+    Decimals,
+    Percentage,
+    Score,
+    ScoreChange,
+    Text,
+)
+from pytest_ansorbench.report.sections import Sentence
 
 
 @dataclass(frozen=True)
@@ -21,7 +31,7 @@ class RuleTotals:
         predicted: Whether a policy chose the rule for these parents, or the stock weights did.
         applied: Valid mutants it made.
         inapplicable: Times it had nothing to change.
-        invalid: Times what it made was no valid program.
+        invalid: Times its mutant was no valid program.
         gain: Mean change in score from parent to mutant.
         improved: Share of mutants with a better score than their parent.
         measured: Mutants that were proposed and measured.
@@ -53,19 +63,19 @@ def rule_totals(runs: Iterable[Run]) -> tuple[RuleTotals, ...]:
     """
     found: dict[tuple[bool, str], list[Mapping[str, Any]]] = {}
     for run in runs:
-        for each in run.rounds:
+        for round_ in run.rounds:
             for key, predicted in (("predicted_rules", True), ("drawn_rules", False)):
-                rules = each.decisions.get(key)
+                rules = round_.decisions.get(key)
                 for rule, entry in rules.items() if isinstance(rules, Mapping) else ():
                     if isinstance(entry, Mapping):
-                        found.setdefault((predicted, str(rule)), []).append(entry)
+                        found.setdefault((predicted, rule), []).append(entry)
     totals = [_totals(rule, predicted, entries) for (predicted, rule), entries in found.items()]
-    return tuple(sorted(totals, key=lambda each: (not each.predicted, -each.applied, each.rule)))
+    return tuple(sorted(totals, key=lambda rule: (not rule.predicted, -rule.applied, rule.rule)))
 
 
-def describe_mutations(runs: Iterable[Run]) -> tuple[str, ...]:
-    """The same in sentences, one a rule, as `-v` shows them."""
-    return tuple(_sentence(each) for each in rule_totals(runs))
+def mutation_sentences(runs: Iterable[Run]) -> tuple[Sentence, ...]:
+    """The same in sentences, one a rule."""
+    return tuple(_sentence(totals) for totals in rule_totals(runs))
 
 
 def _totals(rule: str, predicted: bool, entries: list[Mapping[str, Any]]) -> RuleTotals:
@@ -100,17 +110,28 @@ def _number(entry: Mapping[str, Any], key: str) -> float:
     return float(value) if usable else 0.0
 
 
-def _sentence(each: RuleTotals) -> str:
-    how = "predicted" if each.predicted else "drawn"
-    text = f"{each.rule}, {how}: {each.applied} mutants, score {each.gain:+.3f} against the parent"
-    text += f", better in {100 * each.improved:.0f}%"
-    if each.inapplicable:
-        text += f"; nothing to change {each.inapplicable} times"
-    if each.invalid:
-        text += f"; invalid {each.invalid} times"
-    if each.measured:
-        text += (
-            f"; {each.measured} measured, predicted {each.expected:.2f} and realised "
-            f"{each.realised:.2f} of the best"
-        )
-    return text
+def _sentence(totals: RuleTotals) -> Sentence:
+    parts: list[str | Cell] = [
+        Text(totals.rule),
+        ", predicted: " if totals.predicted else ", drawn: ",
+        Count(totals.applied),
+        " mutants, score ",
+        ScoreChange(totals.gain),
+        " against the parent, better in ",
+        Percentage(totals.improved, Decimals(0)),
+    ]
+    if totals.inapplicable:
+        parts += ["; nothing to change ", Count(totals.inapplicable), " times"]
+    if totals.invalid:
+        parts += ["; invalid ", Count(totals.invalid), " times"]
+    if totals.measured:
+        parts += [
+            "; ",
+            Count(totals.measured),
+            " measured, predicted ",
+            Score(totals.expected, Decimals(2)),
+            " and realised ",
+            Score(totals.realised, Decimals(2)),
+            " of the best",
+        ]
+    return tuple(parts)

@@ -1,35 +1,60 @@
-"""What became of each task of a network, and what the whole came to."""
+"""The tasks of a network: the result of each one's search, and of the whole."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
 from statistics import median
-
-from tabulate import tabulate
+from typing import Final
 
 from pytest_ansorbench.records import Run, Trial
-from pytest_ansorbench.report.text import printable
+from pytest_ansorbench.report.cells import (
+    Cell,
+    Count,
+    Decimals,
+    Deviation,
+    Gap,
+    Index,
+    Latency,
+    Percentage,
+    Text,
+    Throughput,
+    Work,
+)
+from pytest_ansorbench.report.sections import Column, Group, Lines, Sentence, Table, listed
+
+_COLUMNS: Final = (
+    Column("id", "id"),
+    Column("task", "task", kind="words"),
+    Column("weight", "weight"),
+    Column("work", Work.UNIT, Work.UNIT),
+    Column("latency", "latency", Latency.UNIT),
+    Column("throughput", Throughput.UNIT, Throughput.UNIT),
+    Column("share", "share"),
+    Column("trials", "trials"),
+)
 
 
-def describe_network(runs: Sequence[Run]) -> tuple[str, ...]:
+def network_blocks(runs: Sequence[Run], depth: int) -> tuple[Lines | Table, ...]:
     """Describe one arm's runs of a network, task by task.
 
     Args:
         runs: Runs of one strategy on one case, at least one.
+        depth: Levels of indentation.
 
     Returns:
-        Lines: how the latency estimated from the tasks compares with the one measured end to
-        end; tasks without a valid schedule; then a table like that of MetaSchedule's task
+        Sentences: how the latency estimated from the tasks compares with the one measured end to
+        end; tasks without a valid schedule. Then a table like that of MetaSchedule's task
         scheduler, with the median over the runs of each task's best latency, the share of the
         whole that it takes, and the trials of all runs. Nothing for an operator.
     """
     if len(runs[0].tasks) < 2:
         return ()
-    return tuple(_lines(runs))
+    sentences = (*_measured(runs), *_lacking(runs))
+    return Lines(sentences, depth), Table(_COLUMNS, (Group(_rows(runs)),), depth)
 
 
-def _lines(runs: Sequence[Run]) -> Iterator[str]:
+def _measured(runs: Sequence[Run]) -> Iterator[Sentence]:
     pairs = [
         (estimated, measured)
         for run in runs
@@ -38,12 +63,18 @@ def _lines(runs: Sequence[Run]) -> Iterator[str]:
         and (estimated := run.estimated_s) is not None
     ]
     if pairs:
-        errors = [estimated / measured - 1.0 for estimated, measured in pairs]
         yield (
-            f"measured {_ms(median(measured for _, measured in pairs))} ms end to "
-            f"end, estimated {_ms(median(estimated for estimated, _ in pairs))} ms from its "
-            f"tasks: off by {100 * median(errors):+.1f}%, medians"
+            "measured ",
+            _milliseconds(median(measured for _, measured in pairs)),
+            " ms end to end, estimated ",
+            _milliseconds(median(estimated for estimated, _ in pairs)),
+            " ms from its tasks: off by ",
+            Deviation(median(estimated / measured - 1.0 for estimated, measured in pairs)),
+            ", medians",
         )
+
+
+def _lacking(runs: Sequence[Run]) -> Iterator[Sentence]:
     lacking = sorted(
         {
             task.name
@@ -54,17 +85,21 @@ def _lines(runs: Sequence[Run]) -> Iterator[str]:
     )
     if lacking:
         yield (
-            f"{len(lacking)} of {len(runs[0].tasks)} tasks without a valid schedule in some run: "
-            f"{printable(', '.join(lacking))}"
+            Count(len(lacking)),
+            " of ",
+            Count(len(runs[0].tasks)),
+            " tasks without a valid schedule in some run: ",
+            *listed(map(Text, lacking)),
         )
-    yield from _table(runs).splitlines()
 
 
-def _table(runs: Sequence[Run]) -> str:
+def _rows(runs: Sequence[Run]) -> tuple[tuple[Cell, ...], ...]:
     tasks = runs[0].tasks
-    best_s = [_median_s(each) for each in zip(*(run.best_trials for run in runs), strict=True)]
+    best_s = [_median_s(trials) for trials in zip(*(run.best_trials for run in runs), strict=True)]
     total_s = sum(
-        task.weight * each for task, each in zip(tasks, best_s, strict=True) if each < math.inf
+        task.weight * latency_s
+        for task, latency_s in zip(tasks, best_s, strict=True)
+        if latency_s < math.inf
     )
     trials = [0] * len(tasks)
     for run in runs:
@@ -72,27 +107,24 @@ def _table(runs: Sequence[Run]) -> str:
             trials[run.task_of(trial)] += 1
     rows = []
     for index, (task, latency_s) in enumerate(zip(tasks, best_s, strict=True)):
-        known = latency_s < math.inf
+        found: tuple[Cell, ...] = (Gap.IRRELEVANT,) * 3
+        if latency_s < math.inf:
+            found = (
+                Latency(1e3 * latency_s, Decimals(4)),
+                Throughput(task.flops / latency_s / 1e9, Decimals(1)),
+                Percentage(task.weight * latency_s / total_s, Decimals(1)),
+            )
         rows.append(
-            [
-                index,
-                printable(task.name),
-                task.weight,
-                f"{task.flops / 1e6:.2f}",
-                f"{1e3 * latency_s:.4f}" if known else "-",
-                f"{task.flops / latency_s / 1e9:.1f}" if known else "-",
-                f"{100 * task.weight * latency_s / total_s:.1f}%" if known else "-",
-                trials[index],
-            ]
+            (
+                Index(index),
+                Text(task.name),
+                Count(task.weight),
+                Work(task.flops / 1e6, Decimals(2)),
+                *found,
+                Count(trials[index]),
+            )
         )
-    headings = ["id", "task", "weight", "MFLOP", "latency (ms)", "GFLOP/s", "share", "trials"]
-    table: str = tabulate(
-        rows,
-        headers=headings,
-        colalign=("right", "left", *["right"] * 6),
-        disable_numparse=True,
-    )
-    return table
+    return tuple(rows)
 
 
 def _median_s(best_trials: Sequence[Trial | None]) -> float:
@@ -101,5 +133,5 @@ def _median_s(best_trials: Sequence[Trial | None]) -> float:
     return median(latencies) if latencies else math.inf
 
 
-def _ms(seconds: float) -> str:
-    return f"{1e3 * seconds:.3f}"
+def _milliseconds(seconds: float) -> Latency:
+    return Latency(1e3 * seconds, Decimals(3))

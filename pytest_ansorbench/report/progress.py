@@ -8,6 +8,8 @@ from collections.abc import Callable
 from typing import Final
 
 from pytest_ansorbench.bench.progress import Standing
+from pytest_ansorbench.report.cells import Decimals, Latency, Throughput
+from pytest_ansorbench.report.render.numbers import cell_text
 
 _REFRESH_S: Final = 0.2
 
@@ -59,10 +61,12 @@ def line(standing: Standing) -> str:
 
 def _best(standing: Standing) -> str:
     if standing.estimated_s is not None:
-        return f"{1e3 * standing.estimated_s:.2f} ms by estimate"
+        return f"{cell_text(Latency(1e3 * standing.estimated_s, Decimals(2)))} ms by estimate"
     if standing.task:
         return "unknown, some task has no valid trial"
-    return f"{standing.best_gflops:.1f} GFLOP/s" if standing.best_gflops else "no valid trial"
+    if not standing.best_gflops:
+        return "no valid trial"
+    return f"{cell_text(Throughput(standing.best_gflops, Decimals(1)))} GFLOP/s"
 
 
 def _duration(seconds: float) -> str:

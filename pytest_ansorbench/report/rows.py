@@ -1,4 +1,4 @@
-"""What a table has a row for: an arm of a case, or a challenger over all cases."""
+"""Rows of the table of cases: an arm of a case, or a challenger over all cases."""
 
 from __future__ import annotations
 

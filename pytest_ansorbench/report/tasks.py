@@ -1,54 +1,65 @@
-"""The tasks of a case as a table."""
+"""The tasks of a case, as a table and their sums."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
-from tabulate import tabulate
-
-from pytest_ansorbench.report.text import printable
+from pytest_ansorbench.report.cells import (
+    Cell,
+    Count,
+    Counted,
+    Decimals,
+    Index,
+    Shapes,
+    Text,
+    Work,
+)
+from pytest_ansorbench.report.sections import Column, Group, Lines, Section, Sentence, Table
 from pytest_ansorbench.search import TaskDescription
 
+_COLUMNS: Final = (
+    Column("id", "id"),
+    Column("task", "task", kind="words"),
+    Column("weight", "weight"),
+    Column("work", Work.UNIT, Work.UNIT),
+    Column("shapes", "shapes", kind="words"),
+    Column("sketches", "sketches"),
+)
 
-def render_tasks(tasks: Sequence[TaskDescription]) -> str:
-    """Render the tasks of a case, in their order, and what they come to.
+
+def tasks_table(tasks: Sequence[TaskDescription]) -> Section:
+    """Tabulate the tasks of a case, in their order.
 
     Args:
         tasks: The tasks, at least one.
-
-    Returns:
-        A table of plain text, then a sentence with the sums.
     """
-    rows = [
-        [
-            str(index),
-            printable(task.name),
-            str(task.weight),
-            f"{task.flops / 1e6:.3f}",
-            _shapes(task.shapes),
-            str(task.sketches) if task.tunable else "nothing to tune",
-        ]
-        for index, task in enumerate(tasks)
-    ]
-    table: str = tabulate(
-        rows,
-        headers=["id", "task", "weight", "MFLOP", "shapes", "sketches"],
-        colalign=("right", "left", "right", "right", "left", "right"),
-        disable_numparse=True,
+    rows = tuple(_row(index, task) for index, task in enumerate(tasks))
+    return Section("tasks", (Table(_COLUMNS, (Group(rows),)),))
+
+
+def tasks_sums(tasks: Sequence[TaskDescription]) -> Section:
+    """Say in a sentence how much there is to tune, and what a call of the case costs."""
+    sums: Sentence = (
+        Counted(len(tasks), "task"),
+        ", ",
+        Count(sum(task.tunable for task in tasks)),
+        " to tune; ",
+        Counted(sum(task.weight for task in tasks), "call"),
+        ", ",
+        Work(sum(task.weight * task.flops for task in tasks) / 1e6, Decimals(1)),
+        " MFLOP in all, as TVM counts them",
     )
-    total = sum(task.weight * task.flops for task in tasks)
-    tunable = sum(task.tunable for task in tasks)
-    calls = sum(task.weight for task in tasks)
+    return Section("sums", (Lines((sums,)),))
+
+
+def _row(index: int, task: TaskDescription) -> tuple[Cell, ...]:
+    *inputs, output = task.shapes
     return (
-        f"{table}\n\n{_count(len(tasks), 'task')}, {tunable} to tune; {_count(calls, 'call')}, "
-        f"{total / 1e6:.1f} MFLOP in all, as TVM counts them"
+        Index(index),
+        Text(task.name),
+        Count(task.weight),
+        Work(task.flops / 1e6, Decimals(3)),
+        Shapes(tuple(inputs), output),
+        Count(task.sketches) if task.tunable else Text("nothing to tune"),
     )
-
-
-def _shapes(shapes: tuple[tuple[int, ...], ...]) -> str:
-    *inputs, output = ["x".join(map(str, shape)) or "scalar" for shape in shapes]
-    return f"{', '.join(inputs)} -> {output}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -40,7 +40,7 @@ def test_keys_are_the_documented_ones() -> None:
         "learn",
     ]
     assert set(DEFAULT_COLUMNS) <= set(COLUMNS)
-    assert all(column.key == key for key, column in COLUMNS.items())
+    assert all(entry.column.key == key for key, entry in COLUMNS.items())
 
 
 @given(st.lists(st.sampled_from(list(COLUMNS)), min_size=1, unique=True))

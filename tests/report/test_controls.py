@@ -1,9 +1,10 @@
-"""What the controls of a report say."""
+"""Sentences on the controls of a session."""
 
 from __future__ import annotations
 
 from pytest_ansorbench.records import CaseResult
-from pytest_ansorbench.report import control_sentences
+from pytest_ansorbench.report import control_lines
+from tests.report.rendered import lines_of
 from tests.synthetic import CRITERIA, make_case_result, make_run
 
 
@@ -31,12 +32,17 @@ def controlled(again: float, latencies: list[float] | None = None) -> CaseResult
     )
 
 
+def read(result: CaseResult) -> list[str]:
+    """The sentences on one case."""
+    return lines_of(control_lines([result], CRITERIA))
+
+
 def test_a_case_without_a_control_says_nothing() -> None:
-    assert control_sentences([make_case_result()], CRITERIA) == ()
+    assert read(make_case_result()) == []
 
 
 def test_the_reference_against_itself_and_cut_off() -> None:
-    cut, itself = control_sentences([controlled(1.0)], CRITERIA)
+    cut, itself = read(controlled(1.0))
     assert itself == (
         "control: conv2d: default against itself: S 1.00 [1.00, 1.00], throughput ratio "
         "1.00 [1.00, 1.00]; as it should be, so ratios within these intervals are noise on this "
@@ -49,14 +55,14 @@ def test_the_reference_against_itself_and_cut_off() -> None:
 
 
 def test_a_control_that_shows_something_warns() -> None:
-    *_, itself = control_sentences([controlled(2.0)], CRITERIA)
+    *_, itself = read(controlled(2.0))
     assert "; 1 is outside the interval of S, as by chance in one of 20 sessions: if it is so" in (
         itself
     )
 
 
 def test_a_challenger_no_better_than_stopping_early_is_told() -> None:
-    cut, _ = control_sentences([controlled(1.0, [4.0] * 9 + [1.0])], CRITERIA)
+    cut, _ = read(controlled(1.0, [4.0] * 9 + [1.0]))
     assert "has 100% of its final search throughput: simply stopping it early would have" in cut
-    cut, _ = control_sentences([controlled(1.0, [4.0])], CRITERIA)
+    cut, _ = read(controlled(1.0, [4.0]))
     assert cut.endswith("fast never reaches the target, so there is no time to cut default off at")

@@ -5,8 +5,14 @@ from __future__ import annotations
 import dataclasses
 
 from pytest_ansorbench.records import CaseResult, Remeasurement
-from pytest_ansorbench.report import describe_case
+from pytest_ansorbench.report import case_details
+from tests.report.rendered import lines_of
 from tests.synthetic import CRITERIA, make_case_result, make_run
+
+
+def described(result: CaseResult) -> tuple[str, ...]:
+    """The details of a case, line by line."""
+    return tuple(lines_of(case_details(result, CRITERIA)))
 
 
 def test_phases_failures_and_gates_of_every_arm() -> None:
@@ -15,9 +21,7 @@ def test_phases_failures_and_gates_of_every_arm() -> None:
         make_run(strategy="fast", seed=s, latencies=[None, 1.0], final=1.0, stopped="interrupted")
         for s in range(2)
     ]
-    lines = describe_case(
-        make_case_result(reference=reference, challengers={"fast": fast}), CRITERIA
-    )
+    lines = described(make_case_result(reference=reference, challengers={"fast": fast}))
     assert lines == (
         "conv2d: target 0.99 GFLOP/s",
         "  default",
@@ -43,48 +47,15 @@ def test_phases_failures_and_gates_of_every_arm() -> None:
     )
 
 
-def test_rounds_of_equal_decisions_are_told_together() -> None:
-    run = make_run(latencies=[1.0] * 8, decisions={"phase": "warm-up"})
-    *start, last = run.rounds
-    decided = {"phase": "commit", "sketch": 1, "means": {"a": 0.123456, "b": [2.0]}, "etc": None}
-    rounds = (*start, dataclasses.replace(last, decisions=decided))
-    case = CaseResult("c", ("default",), (dataclasses.replace(run, rounds=rounds),), ())
-    assert describe_case(case, CRITERIA)[-2:] == (
-        "    seed 0, rounds 1 to 3: phase=warm-up",
-        '    seed 0, round 4: phase=commit, sketch=1, means={"a":0.123,"b":[2.0]}, etc=null',
-    )
-
-
-def test_decisions_of_a_network_are_told_task_by_task() -> None:
-    run = make_run(latencies=[1.0] * 12, decisions={"phase": "warm-up"})
-    turns = (0, 1, 0, 1, 1, 0)
-    rounds = [dataclasses.replace(r, task=t) for r, t in zip(run.rounds, turns, strict=True)]
-    rounds[-1] = dataclasses.replace(rounds[-1], decisions={"phase": "explore"})
-    tasks = (*run.tasks, dataclasses.replace(run.tasks[0], name="pool"))
-    run = dataclasses.replace(run, tasks=tasks, rounds=tuple(rounds))
-    assert describe_case(CaseResult("c", ("default",), (run,), ()), CRITERIA)[-3:] == (
-        "    seed 0, task 0, rounds 1, 3: phase=warm-up",
-        "    seed 0, task 0, round 6: phase=explore",
-        "    seed 0, task 1, rounds 2, 4, 5: phase=warm-up",
-    )
-
-
-def test_long_decisions_are_cut() -> None:
-    run = make_run(decisions={"scores": list(range(1000))})
-    line = describe_case(CaseResult("c", ("default",), (run,), ()), CRITERIA)[-1]
-    assert line.endswith("...")
-    assert len(line) < 120
-
-
 def test_a_winner_that_failed_is_told() -> None:
     run = dataclasses.replace(make_run(), final=Remeasurement(3, "run-timeout", (), "too slow"))
-    lines = describe_case(CaseResult("c", ("default",), (run,), ()), CRITERIA)
+    lines = described(CaseResult("c", ("default",), (run,), ()))
     assert lines[0] == "c"
     assert lines[-1] == "    seed 0, winner not measured again: run-timeout too slow"
 
 
 def test_an_arm_without_runs_is_told() -> None:
-    assert describe_case(CaseResult("c", ("default",), (), ()), CRITERIA) == (
+    assert described(CaseResult("c", ("default",), (), ())) == (
         "c",
         "  default",
         "    no run",
@@ -93,7 +64,7 @@ def test_an_arm_without_runs_is_told() -> None:
 
 def test_lines_hold_no_control_characters() -> None:
     run = make_run("a\x1b[2J\nb", decisions={"k": "\x07"})
-    lines = describe_case(CaseResult(run.case, ("default",), (run,), ()), CRITERIA)
+    lines = described(CaseResult(run.case, ("default",), (run,), ()))
     assert all(line.isprintable() for line in lines)
 
 
@@ -110,10 +81,15 @@ def test_what_trials_and_processes_took_is_told_where_it_was_recorded() -> None:
         rounds=(dataclasses.replace(first, restarts=1), *others),
         final=Remeasurement(3, "ok", (1.0, 1.1, 0.9)),
     )
-    lines = describe_case(CaseResult("c", ("default",), (run,), ()), CRITERIA)
+    lines = described(CaseResult("c", ("default",), (run,), ()))
     assert lines[3:5] == (
         "    a trial: 0.250 s to compile, 0.125 s to run, medians; peak memory 103 MB; "
         "1 restart of the fork server",
         "    samples of the final kernels vary by 10.0%, at most 10.0% "
         "(standard deviation over mean)",
     )
+
+
+def test_details_name_the_case_that_they_are_about() -> None:
+    section = case_details(make_case_result("matmul"), CRITERIA)
+    assert (section.key, section.subject) == ("details", "matmul")

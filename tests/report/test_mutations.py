@@ -1,4 +1,4 @@
-"""What rounds recorded of their mutations, added up by rule."""
+"""Mutations as rounds recorded them, added up by rule."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import dataclasses
 
 import pytest
 
-from pytest_ansorbench.report import describe_mutations, rule_totals
+from pytest_ansorbench.report import rule_totals
+from pytest_ansorbench.report.mutations import mutation_sentences
+from tests.report.rendered import line_of
 from tests.synthetic import make_run
 
 TILE = {
@@ -24,8 +26,8 @@ UNROLL = {"applied": 1, "gain": 0.0, "improved": 0.0}
 def run_with(*decisions):
     run = make_run()
     rounds = [
-        dataclasses.replace(run.rounds[0], index=index, decisions=each)
-        for index, each in enumerate(decisions, start=1)
+        dataclasses.replace(run.rounds[0], index=index, decisions=decided)
+        for index, decided in enumerate(decisions, start=1)
     ]
     return dataclasses.replace(run, rounds=tuple(rounds))
 
@@ -52,22 +54,21 @@ def test_means_are_weighted_by_what_they_are_means_of():
 
 def test_rounds_without_means_are_counted_only():
     run = run_with({"drawn_rules": {"A": TILE}}, {"drawn_rules": {"A": {"applied": 70}}})
-    [each] = rule_totals([run])
-    assert each.applied == 100
-    assert (each.gain, each.improved) == pytest.approx((0.1, 0.5))
+    [totals] = rule_totals([run])
+    assert totals.applied == 100
+    assert (totals.gain, totals.improved) == pytest.approx((0.1, 0.5))
 
 
 def test_predicted_rules_come_first_and_are_told_from_drawn_ones():
     run = run_with({"drawn_rules": {"A": TILE, "B": MORE}, "predicted_rules": {"A": UNROLL}})
-    totals = [(each.rule, each.predicted, each.applied) for each in rule_totals([run])]
+    totals = [(rule.rule, rule.predicted, rule.applied) for rule in rule_totals([run])]
     assert totals == [("A", True, 1), ("A", False, 30), ("B", False, 10)]
-    assert describe_mutations([run])[0].startswith("A, predicted: 1 mutants")
+    assert line_of(mutation_sentences([run])[0]).startswith("A, predicted: 1 mutants")
 
 
 def test_each_rule_has_a_sentence():
-    first, second = describe_mutations(
-        [run_with({"drawn_rules": {"MutateTileSize": {**TILE, **MORE}, "MutateUnroll": UNROLL}})]
-    )
+    rules = {"MutateTileSize": {**TILE, **MORE}, "MutateUnroll": UNROLL}
+    first, second = map(line_of, mutation_sentences([run_with({"drawn_rules": rules})]))
     assert first == (
         "MutateTileSize, drawn: 10 mutants, score -0.100 against the parent, better in 10%; "
         "nothing to change 3 times; "
@@ -87,5 +88,5 @@ def test_what_a_file_says_otherwise_is_passed_over(junk):
 
 @pytest.mark.parametrize("value", ["many", None, True, float("nan"), [1]])
 def test_what_is_no_number_counts_as_none(value):
-    [each] = rule_totals([run_with({"drawn_rules": {"A": {"applied": value, "gain": value}}})])
-    assert (each.applied, each.gain) == (0, 0.0)
+    [totals] = rule_totals([run_with({"drawn_rules": {"A": {"applied": value, "gain": value}}})])
+    assert (totals.applied, totals.gain) == (0, 0.0)

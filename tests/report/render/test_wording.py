@@ -7,7 +7,7 @@ import math
 import pytest
 
 from pytest_ansorbench.records import Estimate
-from pytest_ansorbench.report.wording import estimate_text, ratio_text
+from pytest_ansorbench.report.render.wording import estimate_text, ratio_text
 
 
 @pytest.mark.parametrize(

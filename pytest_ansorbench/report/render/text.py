@@ -1,6 +1,8 @@
-"""Text that came from a file, made safe to show."""
+"""Text that came from a file, made harmless where it is shown."""
 
 from __future__ import annotations
+
+import re
 
 
 def printable(text: str) -> str:
@@ -11,3 +13,8 @@ def printable(text: str) -> str:
 def markdown_cell(text: str) -> str:
     """A cell of a Markdown table, which a bar would split."""
     return printable(text).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
+
+
+def markdown_words(text: str) -> str:
+    """Words of a Markdown paragraph, in which a tag would be taken for HTML."""
+    return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", printable(text))

@@ -7,10 +7,11 @@ import pytest
 from pytest_ansorbench.report import COLUMNS, DEFAULT_COLUMNS, legend
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.goal import Goal
+from tests.report.rendered import lines_of, rendered
 
 
 def explained(*columns: str, repeats: int = 5) -> str:
-    return "\n".join(legend(columns, criteria=Criteria(), repeats=repeats))
+    return "\n".join(lines_of(legend(columns, criteria=Criteria(), repeats=repeats)))
 
 
 def test_the_default_table_is_explained() -> None:
@@ -49,11 +50,10 @@ def test_few_seeds_are_warned_of() -> None:
 
 
 def test_odd_fractions_are_not_rounded() -> None:
-    lines = legend(
-        ["search_ratio"], criteria=Criteria(tolerance=0.0125, confidence=0.999), repeats=2
-    )
-    assert "less 1.25%" in "\n".join(lines)
-    assert "99.9% interval" in "\n".join(lines)
+    criteria = Criteria(tolerance=0.0125, confidence=0.999)
+    text = rendered(legend(["search_ratio"], criteria=criteria, repeats=2))
+    assert "less 1.25%" in text
+    assert "99.9% interval" in text
 
 
 def test_lines_are_short_enough_to_read() -> None:
@@ -68,5 +68,5 @@ def test_lines_are_short_enough_to_read() -> None:
     ],
 )
 def test_another_goal_is_told(goal: str, expected: str) -> None:
-    lines = legend(["search_ratio"], criteria=Criteria(goal=Goal.parse(goal)), repeats=5)
-    assert any(line.startswith(expected) for line in lines)
+    words = legend(["search_ratio"], criteria=Criteria(goal=Goal.parse(goal)), repeats=5)
+    assert any(line.startswith(expected) for line in lines_of(words))

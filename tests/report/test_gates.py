@@ -10,9 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_ansorbench.records import Advice, Estimate, Gate, Reason
-from pytest_ansorbench.report.gate_sentences import change_sentence, gate_sentence
+from pytest_ansorbench.report import gates
 from pytest_ansorbench.stats.changes import Change
 from pytest_ansorbench.stats.figures import FIGURES
+from tests.report.rendered import line_of
+
+
+def gate_sentence(judged: Gate) -> str:
+    return line_of(gates.gate_sentence(judged))
+
+
+def change_sentence(found: Change, any_machine: str) -> str:
+    return line_of(gates.change_sentence(found, any_machine))
+
 
 NOTHING = Estimate(0.0, 0.0, math.inf, "undefined")
 STRADDLING = Estimate(0.62, 0.51, 0.88)

@@ -1,0 +1,39 @@
+"""A report in Markdown, to be pasted into a pull request."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pytest_ansorbench.report.render.blocks import indented, sentence_text, table_text
+from pytest_ansorbench.report.render.charts import chart_blocks
+from pytest_ansorbench.report.render.text import markdown_cell, markdown_words
+from pytest_ansorbench.report.sections import Block, Chart, Lines, Report, Table
+
+
+@dataclass(frozen=True, slots=True)
+class Markdown:
+    """Renders tables as GitHub reads them, and sentences as plain lines.
+
+    A table among indented lines is plain text as they are: Markdown cannot nest one.
+    """
+
+    def render(self, report: Report) -> str:
+        """Write a report; see `Renderer`."""
+        return "\n\n".join(
+            "\n".join(map(self._block, section.blocks)) for section in report.sections
+        )
+
+    def _block(self, block: Block) -> str:
+        match block:
+            case Lines(sentences, depth):
+                return "\n".join(
+                    indented(sentence_text(sentence, markdown_words), depth)
+                    for sentence in sentences
+                )
+            case Table(depth=0):
+                return table_text(block, "pipe", markdown_cell)
+            case Table():
+                return table_text(block, "simple", markdown_words)
+            case Chart():
+                # A blank line, without which the table would go on with the words above it.
+                return "\n\n".join(map(self._block, chart_blocks(block)))

@@ -1,0 +1,160 @@
+"""Every kind of cell as text: the one place that decides how many digits a figure is shown in."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, Final
+
+from pytest_ansorbench.report.cells import (
+    Cell,
+    Cores,
+    Count,
+    Counted,
+    Decimals,
+    Decisions,
+    Deviation,
+    Figure,
+    Gap,
+    Index,
+    Judged,
+    Latency,
+    Limit,
+    Mean,
+    Memory,
+    Part,
+    Percentage,
+    PlainRatio,
+    Precision,
+    Ratio,
+    ReferenceRatio,
+    Score,
+    ScoreChange,
+    Seconds,
+    Shapes,
+    Significant,
+    Statement,
+    Text,
+    Throughput,
+    TimeToTarget,
+    Work,
+)
+from pytest_ansorbench.report.render.wording import (
+    estimate_text,
+    limit_text,
+    ratio_text,
+    statement_text,
+)
+
+_LONGEST_VALUE: Final = 60
+_GAPS: Final = {Gap.UNKNOWN: "n/a", Gap.IRRELEVANT: "-", Gap.EMPTY: ""}
+
+
+def cell_text(cell: Cell) -> str:
+    """Write a cell, without its unit and as it came: a renderer has to escape it.
+
+    Returns:
+        Usually a single line; as many as a file put into a `Text` or a `Decisions`.
+    """
+    match cell:
+        case Gap():
+            return _GAPS[cell]
+        case Text(text):
+            return text
+        case Judged(outcome):
+            return outcome
+        case Index(number) | Count(number):
+            return str(number)
+        case Counted(count, noun):
+            return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+        case Part(part, whole):
+            return f"{part}/{whole}"
+        case Seconds(seconds, precision):
+            return _seconds(seconds, precision)
+        case TimeToTarget(seconds, reached, runs):
+            text = _seconds(seconds, None)
+            return text if reached == runs else f"{text} ({reached}/{runs})"
+        case Latency(value, precision) | Work(value, precision) | Score(value, precision):
+            return _number(value, precision)
+        case Throughput(gflops, precision):
+            return _throughput(gflops, precision)
+        case Memory(megabytes):
+            return f"{megabytes:.0f}"
+        case Cores(cores):
+            return f"{cores:.1f}"
+        case Percentage(share, precision):
+            return _percentage(share, precision)
+        case Deviation(share):
+            return f"{100 * share:+.1f}%"
+        case ScoreChange(change):
+            return f"{change:+.3f}"
+        case Ratio(estimate):
+            return estimate_text(estimate)
+        case Statement(estimate, limit):
+            return statement_text(estimate, limit)
+        case Limit(limit):
+            return limit_text(limit)
+        case PlainRatio(ratio):
+            return ratio_text(ratio)
+        case ReferenceRatio():
+            return "1 (ref)"
+        case Mean():
+            return _mean(cell)
+        case Figure(_, value):
+            return "never" if math.isinf(value) else f"{value:.4g}"
+        case Shapes(inputs, output):
+            return f"{', '.join(map(_shape, inputs))} -> {_shape(output)}"
+        case Decisions(values):
+            return ", ".join(f"{key}={_json(value)}" for key, value in values.items())
+
+
+def _number(value: float, precision: Precision) -> str:
+    match precision:
+        case Decimals(digits):
+            return f"{value:.{digits}f}"
+        case Significant(digits):
+            return f"{value:.{digits}g}"
+
+
+def _seconds(seconds: float, precision: Precision | None) -> str:
+    if math.isinf(seconds):
+        return "never"
+    return _number(seconds, precision or Decimals(1 if seconds >= 10 else 2))
+
+
+def _throughput(gflops: float, precision: Precision | None) -> str:
+    """In about three digits, unless it is told in others."""
+    if precision is None and gflops < 0.1:
+        precision = Significant(2)
+    elif precision is None:
+        precision = Decimals(2 if gflops < 10 else 1 if gflops < 100 else 0)
+    return _number(gflops, precision)
+
+
+def _percentage(share: float, precision: Precision | None) -> str:
+    """Never with an exponent, as 100 would have in two significant digits."""
+    percent = 100 * share
+    match precision:
+        case None:
+            return f"{percent:g}%"
+        case Decimals(digits):
+            return f"{percent:.{digits}f}%"
+        case Significant(digits):
+            return f"{float(f'{percent:.{digits}g}'):.{max(digits, 6)}g}%"
+
+
+def _mean(mean: Mean) -> str:
+    if mean.value is None:
+        return _GAPS[Gap.UNKNOWN]
+    counts = "" if mean.included == mean.total else f" ({mean.included} of {mean.total})"
+    return ratio_text(mean.value) + counts
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    return "x".join(map(str, shape)) or "scalar"
+
+
+def _json(value: Any) -> str:
+    """A JSON value in little space, cut short where it is long."""
+    text = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 3]}..."

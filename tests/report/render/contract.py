@@ -1,0 +1,236 @@
+"""The contract of a renderer: subclass `RendererContract` in a test module, and its tests run.
+
+They hold for every format in which a report is text: no fact is lost, and nothing that a file
+says can end its cell, begin another line, or command a terminal.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, get_args
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from pytest_ansorbench.records import Estimate
+from pytest_ansorbench.report.cells import (
+    Cell,
+    Cores,
+    Count,
+    Counted,
+    Decimals,
+    Decisions,
+    Deviation,
+    Figure,
+    Gap,
+    Index,
+    Judged,
+    Latency,
+    Limit,
+    Mean,
+    Memory,
+    Part,
+    Percentage,
+    PlainRatio,
+    Ratio,
+    ReferenceRatio,
+    Score,
+    ScoreChange,
+    Seconds,
+    Shapes,
+    Significant,
+    Statement,
+    Text,
+    Throughput,
+    TimeToTarget,
+    Work,
+)
+from pytest_ansorbench.report.render import Renderer
+from pytest_ansorbench.report.sections import (
+    Axis,
+    Block,
+    Chart,
+    Column,
+    Group,
+    Lines,
+    Report,
+    Section,
+    Series,
+    Table,
+)
+
+#: Of each kind cells that have to read differently.
+EXAMPLES: dict[type, tuple[Cell, ...]] = {
+    Gap: (Gap.UNKNOWN, Gap.IRRELEVANT),
+    Text: (Text("conv2d"), Text("matmul")),
+    Judged: (Judged("holds"), Judged("broken"), Judged("undecided")),
+    Index: (Index(0), Index(12)),
+    Count: (Count(0), Count(1024)),
+    Counted: (Counted(1, "run"), Counted(5, "run"), Counted(5, "seed")),
+    Part: (Part(3, 12), Part(0, 12), Part(3, 4)),
+    Seconds: (Seconds(1.234), Seconds(1.234, Decimals(1)), Seconds(123.4), Seconds(math.inf)),
+    TimeToTarget: (
+        TimeToTarget(58.8, 10, 10),
+        TimeToTarget(58.8, 6, 10),
+        TimeToTarget(math.inf, 0, 10),
+    ),
+    Latency: (Latency(0.1234, Decimals(4)), Latency(0.1234, Decimals(3))),
+    Throughput: (Throughput(328.41), Throughput(328.41, Significant(4)), Throughput(0.034)),
+    Work: (Work(237.63, Decimals(2)), Work(237.63, Decimals(1))),
+    Memory: (Memory(400.2), Memory(272.0)),
+    Cores: (Cores(0.9), Cores(0.1)),
+    Percentage: (Percentage(0.25), Percentage(0.999), Percentage(1.0, Significant(2))),
+    Deviation: (Deviation(0.181), Deviation(-0.181)),
+    Score: (Score(0.83, Decimals(2)), Score(0.83, Decimals(3))),
+    ScoreChange: (ScoreChange(0.061), ScoreChange(-0.061)),
+    Ratio: (
+        Ratio(Estimate(0.62, 0.51, 0.88)),
+        Ratio(Estimate(0.62, 0.51, math.inf)),
+        Ratio(Estimate(1.8, 1.2, math.inf, "at-least")),
+        Ratio(Estimate(1.8, 0.0, 2.0, "at-most")),
+        Ratio(Estimate(0.0, 0.0, math.inf, "undefined")),
+    ),
+    Statement: (
+        Statement(Estimate(0.62, 0.51, 0.88), 0.75),
+        Statement(Estimate(0.62, 0.51, 0.8804), 0.88),
+        Statement(Estimate(1.8, 1.2, math.inf, "at-least"), 0.75),
+    ),
+    Limit: (Limit(0.9), Limit(0.985)),
+    PlainRatio: (PlainRatio(0.62), PlainRatio(math.inf)),
+    ReferenceRatio: (ReferenceRatio(),),
+    Mean: (Mean(0.25, 3, 3), Mean(0.25, 2, 3), Mean(None, 0, 3)),
+    Figure: (Figure("search_time", 12.34), Figure("time_to_target", math.inf)),
+    Shapes: (Shapes(((1, 784), (784,)), (1, 128)), Shapes((), ())),
+    Decisions: (Decisions({"phase": "explore"}), Decisions({"shares": [0.9, 0.1]})),
+}
+
+KINDS = pytest.mark.parametrize(
+    "cells", EXAMPLES.values(), ids=[kind.__name__ for kind in EXAMPLES]
+)
+COLUMNS = (
+    Column("name", "name", kind="words"),
+    Column("value", "search time", "s"),
+    Column("last", "last", kind="words"),
+)
+#: Control characters, line ends of every kind, markup, and tabulate's own mark for a line.
+HOSTILE = ("\x1b[31m", "a\nb", "\r\n", "\x85\u2028\u2029", "\x00", "\x01", "\u202e", "a|b", "\\|")
+
+
+def hostile(test: Any) -> Any:
+    """Run a test with text that may come from a file."""
+    for text in HOSTILE:
+        test = example(text)(test)
+    # Wide characters would misalign the columns that tests read cells by.
+    drawn = given(st.text(st.characters(max_codepoint=0x2FF)))(test)
+    # The same test serves every renderer.
+    return settings(deadline=None, suppress_health_check=[HealthCheck.differing_executors])(drawn)
+
+
+class RendererContract:
+    """Tests of one renderer."""
+
+    renderer: ClassVar[Renderer]
+
+    def cells(self, text: str) -> list[list[str]]:
+        """Take a rendered table apart: headings, then rows, a string for each cell."""
+        raise NotImplementedError
+
+    def written(self, *blocks: Block) -> str:
+        return self.renderer.render(Report.of(Section("part", blocks)))
+
+    def table(self, cell: Cell, **more: int) -> str:
+        row = (Text("first"), cell, Text("last"))
+        return self.written(Table(COLUMNS, (Group((row,)), Group((row,), "summary")), **more))
+
+    def test_examples_are_of_every_kind_of_cell(self) -> None:
+        assert set(EXAMPLES) == set(get_args(Cell))
+
+    @KINDS
+    def test_a_cell_keeps_its_place_in_a_table_and_what_it_tells(
+        self, cells: tuple[Cell, ...]
+    ) -> None:
+        seen = set()
+        for cell in cells:
+            headings, *rows = self.cells(self.table(cell))
+            assert [len(headings), *map(len, rows)] == [3, 3, 3]
+            assert [(row[0], row[2]) for row in rows] == [("first", "last")] * 2
+            assert rows[0][1] == rows[1][1] != ""
+            seen.add(rows[0][1])
+        assert len(seen) == len(cells)
+        assert not any(type(cell).__name__ in text for cell in cells for text in seen)
+
+    @KINDS
+    def test_a_cell_in_a_sentence_stands_between_its_words(self, cells: tuple[Cell, ...]) -> None:
+        seen = {self.written(Lines((("after ", cell, " before"),))) for cell in cells}
+        assert len(seen) == len(cells)
+        for text in seen:
+            start, end = text.index("after "), text.rindex(" before")
+            assert text[start + len("after ") : end].strip()
+
+    def test_a_cell_without_anything_is_empty(self) -> None:
+        assert [row[1] for row in self.cells(self.table(Gap.EMPTY))[1:]] == ["", ""]
+
+    def test_headings_tell_units(self) -> None:
+        name, value, _ = self.cells(self.table(Count(1)))[0]
+        assert name == "name"
+        assert "search time" in value and "s" in value.replace("search time", "")
+
+    def test_sections_and_blocks_come_in_order(self) -> None:
+        words = [f"sentence {number}" for number in range(4)]
+        first, second, third, fourth = (Lines(((word,),)) for word in words)
+        report = Report.of(Section("a", (first, second)), Section("b", (third, fourth)))
+        text = self.renderer.render(report)
+        places = [text.index(word) for word in words]
+        assert places == sorted(places)
+
+    def test_indented_blocks_and_warnings_are_written(self) -> None:
+        assert "first" in self.table(Count(1), depth=2)
+        assert "careful" in self.written(Lines((("careful",),), depth=1, tone="warning"))
+
+    def test_a_chart_tells_its_axes_and_curves(self) -> None:
+        series = (Series("default", (1, 2, 3, 4), (0, 1, 2, 3)), Series("fast", (1, 2), (2, 4)))
+        chart = Chart(Axis("trials"), Axis("best so far", "GFLOP/s"), series)
+        text = self.written(chart)
+        for word in ("trials", "best so far", "GFLOP/s", "default", "fast"):
+            assert word in text
+
+    def test_a_curve_without_points_is_no_obstacle(self) -> None:
+        axis = Axis("trials")
+        assert "none" in self.written(Chart(axis, axis, (Series("none", (), ()),)))
+
+    def test_text_has_no_newline_at_the_end(self) -> None:
+        assert self.renderer.render(Report.of()) == ""
+        for text in (self.table(Count(1)), self.written(Lines((("words",),)))):
+            assert text == text.rstrip("\n") != ""
+
+    @hostile
+    def test_no_text_breaks_out_of_its_cell(self, text: str) -> None:
+        for cell in (Text(text), Decisions({text: text}), Counted(2, text)):
+            table = self.table(cell)
+            assert [len(row) for row in self.cells(table)] == [3, 3, 3]
+            assert [(row[0], row[2]) for row in self.cells(table)[1:]] == [("first", "last")] * 2
+            self.check_like(table, self.table(Text("harmless")))
+
+    @hostile
+    def test_no_text_breaks_out_of_its_sentence(self, text: str) -> None:
+        for cell in (Text(text), Decisions({text: text})):
+            sentence = self.written(Lines((("after ", cell, " before"), ("next",))))
+            self.check_like(sentence, self.written(Lines((("x",), ("next",)))))
+
+    @hostile
+    def test_no_text_breaks_out_of_an_indented_table(self, text: str) -> None:
+        self.check_like(self.table(Text(text), depth=2), self.table(Text("harmless"), depth=2))
+
+    @hostile
+    def test_no_label_breaks_out_of_its_chart(self, label: str) -> None:
+        def chart(label: str) -> str:
+            axis = Axis("trials")
+            return self.written(Chart(axis, axis, (Series(label, (1,), (1,)),)))
+
+        self.check_like(chart(label), chart("harmless"))
+
+    def check_like(self, text: str, harmless: str) -> None:
+        """As many lines as harmless text has, of characters that do nothing."""
+        assert text.count("\n") == harmless.count("\n")
+        assert all(line.isprintable() for line in text.split("\n"))

@@ -1,0 +1,34 @@
+"""Reports in Markdown."""
+
+from __future__ import annotations
+
+from pytest_ansorbench.report.cells import Text
+from pytest_ansorbench.report.sections import Axis, Chart, Lines, Section, Series, Table
+from tests.report.render.test_terminal import TABLE
+from tests.report.rendered import rendered
+
+
+def test_a_table_has_alignments_and_no_line_above_a_summary() -> None:
+    assert rendered(TABLE, "markdown") == (
+        "| case   |   trials |\n"
+        "|:-------|---------:|\n"
+        "| a      |        8 |\n"
+        "| b      |       16 |\n"
+        "| all    |      n/a |"
+    )
+
+
+def test_a_table_among_indented_lines_is_plain_text() -> None:
+    table = Table(TABLE.columns, TABLE.groups, depth=1)
+    section = Section("details", (Lines((("x",),), depth=1), table))
+    assert rendered(section, "markdown") == rendered(section)
+
+
+def test_sentences_hold_no_tag() -> None:
+    sentence = ("S <= 0.3 of ", Text("<b>S</b> <= 0.3"))
+    assert rendered(Lines((sentence,)), "markdown") == "S <= 0.3 of &lt;b>S&lt;/b> <= 0.3"
+
+
+def test_the_table_of_a_chart_is_set_off_by_a_blank_line() -> None:
+    chart = Chart(Axis("trials"), Axis("best"), (Series("fast", (1,), (1,)),))
+    assert rendered(chart, "markdown").split("\n")[:3] == ["best", "", "|   trials |   fast |"]

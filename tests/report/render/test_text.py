@@ -1,0 +1,41 @@
+"""Text that came from a file, made harmless."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_ansorbench.report.render.text import markdown_cell, markdown_words, printable
+
+
+@given(st.text())
+def test_printable_text_is_one_line_without_control_characters(text: str) -> None:
+    assert printable(text).isprintable()
+    assert len(printable(text)) == len(text)
+
+
+@given(st.text(st.characters(codec="ascii", exclude_categories=["Cc"])))
+def test_text_without_any_stays_as_it_is(text: str) -> None:
+    assert printable(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("a|b", r"a\|b"), (r"a\|b", r"a\\\|b"), ("<= 0.33", "&lt;= 0.33"), ("a\nb", "a b")],
+)
+def test_a_markdown_cell_is_not_split(text: str, shown: str) -> None:
+    assert markdown_cell(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("S <= 0.33 | a\\b", "S <= 0.33 | a\\b"),
+        ("<img src=x>", "&lt;img src=x>"),
+        ("</b><!-- <?", "&lt;/b>&lt;!-- &lt;?"),
+        ("a\nb\x07", "a b?"),
+    ],
+)
+def test_markdown_words_hold_no_tag(text: str, shown: str) -> None:
+    assert markdown_words(text) == shown

@@ -1,0 +1,109 @@
+"""Whole reports: their sections, and the order they come in."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from pytest_ansorbench.records import Estimate, Gate, MachineState
+from pytest_ansorbench.report import (
+    ColumnError,
+    Report,
+    changes_report,
+    failure_report,
+    result_report,
+    tasks_report,
+)
+from pytest_ansorbench.search import TaskDescription
+from pytest_ansorbench.stats.changes import CaseChanges, Change
+from tests.report.rendered import lines_of, simple_cells
+from tests.synthetic import CRITERIA, make_case_result, make_run
+
+GATE = Gate("search_ratio", 1.05, "broken", "beyond", Estimate(1.5, 1.2, 1.9), 5, 0.01)
+CHANGE = Change("conv2d", "fast", "search_ratio", 0.5, 0.75, Estimate(1.5, 1.2, 1.9), GATE)
+CHANGES = CaseChanges("conv2d", (CHANGE,))
+
+
+def keys(report: Report) -> list[str]:
+    return [section.key for section in report.sections]
+
+
+def test_a_result_is_a_table_if_there_is_nothing_to_say_of_it() -> None:
+    assert keys(result_report([make_case_result()], CRITERIA)) == ["cases"]
+
+
+def test_legend_controls_and_warnings_are_notes_in_this_order() -> None:
+    again = {"default-again": [make_run(strategy="default-again", seed=s) for s in range(3)]}
+    case = make_case_result(challengers=again, control="default-again")
+    busy = MachineState(0.9, 0.0, None, None)
+    runs = tuple(dataclasses.replace(run, before=busy) for run in case.runs)
+    case = dataclasses.replace(case, runs=runs)
+    report = result_report([case], CRITERIA, ("case", "verdict"), explained=True)
+    assert keys(report) == ["cases", "notes"]
+    starts = [line.split(":")[0] for line in lines_of(report.sections[1])]
+    assert starts == ["verdict", "control", "warning"]
+
+
+def test_details_are_a_section_for_each_case() -> None:
+    cases = [make_case_result("a"), make_case_result("b")]
+    report = result_report(cases, CRITERIA, detailed=True)
+    assert keys(report) == ["cases", "details", "details"]
+    assert [section.subject for section in report.sections[1:]] == ["a", "b"]
+
+
+def test_the_legend_counts_the_seeds_of_the_case_that_has_fewest() -> None:
+    two = make_case_result(
+        "two",
+        [make_run("two", seed=seed) for seed in range(2)],
+        {"fast": [make_run("two", "fast", seed) for seed in range(2)]},
+    )
+    report = result_report([make_case_result(), two], CRITERIA, explained=True)
+    assert "over 2 seeds" in "\n".join(lines_of(report.sections[1]))
+
+
+def test_no_case_is_a_report_too() -> None:
+    report = result_report([], CRITERIA, explained=True, detailed=True)
+    assert lines_of(report.sections[0]) == ["no results: no case was run"]
+
+
+def test_an_unknown_sort_key_is_refused() -> None:
+    with pytest.raises(ColumnError, match="bad sort key 'foo'"):
+        result_report([make_case_result()], CRITERIA, sort="foo")
+
+
+def test_changes_are_a_table_and_notes() -> None:
+    report = changes_report([CHANGES, CaseChanges("new", (), "it is new")], "--any")
+    assert keys(report) == ["changes", "notes"]
+    assert lines_of(report.sections[1]) == [
+        "conv2d, fast: search_ratio now over before = 1.50 [1.20, 1.90] exceeds the limit 1.05: broken",
+        "new: not compared: it is new",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        (None, ["cases"]),
+        (CaseChanges("conv2d", (), "it is new"), ["cases"]),
+        (CHANGES, ["cases", "changes"]),
+    ],
+)
+def test_a_failure_shows_what_changed_if_that_is_known(
+    changes: CaseChanges | None, expected: list[str]
+) -> None:
+    assert keys(failure_report(make_case_result(), changes)) == expected
+
+
+def test_tasks_are_listed_and_added_up() -> None:
+    conv = TaskDescription("conv", 3, 10**9, ((1, 3, 8, 8), (4, 3, 3, 3), (1, 4, 8, 8)), 2, True)
+    mean = TaskDescription("mean\x07", 1, 12345, ((1, 4), ()), 1, False)
+    table, sums = tasks_report([conv, mean]).sections
+    assert simple_cells("\n".join(lines_of(table))) == [
+        ["id", "task", "weight", "MFLOP", "shapes", "sketches"],
+        ["0", "conv", "3", "1000.000", "1x3x8x8, 4x3x3x3 -> 1x4x8x8", "2"],
+        ["1", "mean?", "1", "0.012", "1x4 -> scalar", "nothing to tune"],
+    ]
+    assert lines_of(sums) == [
+        "2 tasks, 1 to tune; 4 calls, 3000.0 MFLOP in all, as TVM counts them"
+    ]
