@@ -60,6 +60,9 @@ class _Listening:
     def learn(self, batch: Sequence[Any]) -> None:
         self.inner.learn(batch)
 
+    def recall(self, candidates: Sequence[Any]) -> None:
+        self.inner.recall(candidates)
+
     def decisions(self) -> Mapping[str, Any]:
         return self.inner.decisions()
 
@@ -119,7 +122,7 @@ def measure_case(engine: Engine, case: str, trials: int, passes: int) -> dict[st
     winners = {one["winner"] for name in POLICIES for one in measured[name]}
     finalists = sorted({*fastest, *winners})
     finals = engine.remeasure(
-        [(candidates[i].sch.mod, candidates[i].args_info) for i in finalists],
+        [(candidates[i].mod, candidates[i].args_info) for i in finalists],
         task.check,
         samples=10,
     )
@@ -139,7 +142,7 @@ def measure_all(engine: Engine, task: Any, candidates: Sequence[Any], policy: An
     winner = -1
     for start in range(0, len(candidates), ROUND_TRIALS):
         batch = candidates[start : start + ROUND_TRIALS]
-        built = engine.build([candidate.sch.mod for candidate in batch], task.check)
+        built = engine.build([candidate.mod for candidate in batch], task.check)
         for offset, (candidate, each) in enumerate(zip(batch, built, strict=True)):
             outcome = engine.run(each, candidate.args_info, policy, best_s=best_s)
             run_s += outcome.run_s

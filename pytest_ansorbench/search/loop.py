@@ -15,11 +15,11 @@ from pytest_ansorbench.search.random_state import PrivateRandomState
 from pytest_ansorbench.search.scheduling import GradientScheduler, TaskScheduler, TaskStanding
 from pytest_ansorbench.search.task_search import Shared, TaskSearch
 from pytest_ansorbench.storage.entries import RoundEntry, SearchState
+from pytest_ansorbench.strategies.checked import CheckedMeasurement, start_cost_model
 
 if TYPE_CHECKING:
-    from tvm.s_tir.meta_schedule.search_strategy import MeasureCandidate
-
     from pytest_ansorbench.measure.engine import Engine
+    from pytest_ansorbench.strategies.candidate import Candidate
     from pytest_ansorbench.strategies.strategy import Strategy
     from pytest_ansorbench.workloads.case import Case, Task
 
@@ -91,18 +91,19 @@ class Search:
         self._engine = engine
         self._round_trials = round_trials
         self._scheduler = scheduler
+        self._measurement = CheckedMeasurement(strategy)
         self._on_trial = on_trial
         self._clock = Clock(elapsed_s=sum(entry.round.search_s for entry in resumed))
         self._random_state = PrivateRandomState(seed)
         self._rounds: list[Round] = []
         self._trials: list[Trial] = []
-        self._measured: list[MeasureCandidate] = []  # of the last round
+        self._measured: list[Candidate] = []  # of the last round
         with self._random_state.installed():
             shared = Shared(
                 target=engine.target,
                 strategy=strategy,
                 database=MemoryDatabase(),
-                cost_model=strategy.cost_model.start(),
+                cost_model=start_cost_model(strategy),
                 seed=seed,
                 budget_trials=budget_trials,
                 round_trials=round_trials,
@@ -252,7 +253,7 @@ class Search:
             self.tasks[entry.round.task].rng_state = entry.state.rng
 
     def _recall(
-        self, resumed: Sequence[RoundEntry], batches: Sequence[Sequence[MeasureCandidate]]
+        self, resumed: Sequence[RoundEntry], batches: Sequence[Sequence[Candidate]]
     ) -> None:
         for index, task in enumerate(self.tasks):
             proposed = [
@@ -263,7 +264,7 @@ class Search:
             ]
             task.recall(proposed)
 
-    def _relive(self, entry: RoundEntry, batch: Sequence[MeasureCandidate]) -> None:
+    def _relive(self, entry: RoundEntry, batch: Sequence[Candidate]) -> None:
         """Go through a round of the journal once more, up to what it measured."""
         task = self.tasks[entry.round.task]
         if len(batch) != len(entry.trials):
@@ -279,7 +280,7 @@ class Search:
         task.stopped = entry.stopped
         self._rounds.append(entry.round)
 
-    def _measure(self, task: TaskSearch, candidates: Sequence[MeasureCandidate]) -> list[Measured]:
+    def _measure(self, task: TaskSearch, candidates: Sequence[Candidate]) -> list[Measured]:
         """Build candidates, then run them one after the other, as many as the engine can hold."""
         outcomes = []
         for start in range(0, len(candidates), self._engine.capacity):
@@ -287,13 +288,9 @@ class Search:
             outcomes += self._measure_batch(task, part)
         return outcomes
 
-    def _measure_batch(
-        self, task: TaskSearch, candidates: Sequence[MeasureCandidate]
-    ) -> list[Measured]:
+    def _measure_batch(self, task: TaskSearch, candidates: Sequence[Candidate]) -> list[Measured]:
         with self._clock.phase("build"):
-            built = self._engine.build(
-                [candidate.sch.mod for candidate in candidates], task.task.check
-            )
+            built = self._engine.build([candidate.mod for candidate in candidates], task.task.check)
         outcomes: list[Measured] = []
         try:
             for candidate, each in zip(candidates, built, strict=True):
@@ -303,12 +300,12 @@ class Search:
                 self._engine.discard(each)
         return outcomes
 
-    def _measure_one(self, task: TaskSearch, candidate: MeasureCandidate, built: Built) -> Measured:
+    def _measure_one(self, task: TaskSearch, candidate: Candidate, built: Built) -> Measured:
         with self._clock.phase("run"):
             outcome = self._engine.run(
                 built,
                 candidate.args_info,
-                self.strategy.measurement,
+                self._measurement,
                 best_s=task.best.latency_s if task.best else None,
             )
         trial = Trial(
@@ -316,7 +313,7 @@ class Search:
             index=len(self._trials),
             status=outcome.status,
             latencies_s=outcome.latencies_s,
-            sketch=task.sketches.of(candidate.sch),
+            sketch=task.sketches.of(candidate.schedule),
             search_s=self._clock.elapsed_s,
             error=outcome.error,
             build_s=outcome.build_s,

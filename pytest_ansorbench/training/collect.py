@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -11,18 +12,23 @@ import numpy as np
 
 from pytest_ansorbench.measure.policy import FixedMeasurement
 from pytest_ansorbench.search import Search
-from pytest_ansorbench.strategies import Evolution, Strategy, XGBoostModel
-from pytest_ansorbench.strategies.features import POOLED, extract, extractor_of, pool
-from pytest_ansorbench.strategies.programs import (
+from pytest_ansorbench.strategies import (
+    POOLED,
+    Evolution,
     Program,
     ProgramMaker,
-    as_candidate,
+    Proposer,
+    Setup,
+    Strategy,
+    XGBoostModel,
     draw_seed,
+    extract,
+    extractor_of,
     mutate,
+    pool,
+    stock_weights,
     undecided,
 )
-from pytest_ansorbench.strategies.rule_policy import stock_weights
-from pytest_ansorbench.strategies.strategy import Proposer, Setup
 from pytest_ansorbench.training.dataset import Samples
 
 if TYPE_CHECKING:
@@ -98,7 +104,7 @@ class Collector:
         )
 
     def _tuned(self, case: Case, task: Task) -> tuple[Setup, float]:
-        """Search, and keep what the search knows."""
+        """Search, and keep the setup with its database and trained cost model."""
         witness = Witness(Evolution(population=128, generations=2, blind_generations=0))
         search = Search(
             case,
@@ -120,7 +126,7 @@ class Collector:
         """Latencies of some programs, and of a mutant of each by each rule."""
         parents = [table.programs[index] for index in checked]
         mutants = [table.first_mutants[index] for index in checked]
-        latencies = self._latencies(task, [*parents, *(each for row in mutants for each in row)])
+        latencies = self._latencies(task, [*parents, *itertools.chain.from_iterable(mutants)])
         count = len(parents)
         return latencies[:count], latencies[count:].reshape(count, len(table.rules))
 
@@ -129,10 +135,11 @@ class Collector:
         there = [(index, program) for index, program in enumerate(programs) if program is not None]
         for start in range(0, len(there), self._engine.capacity):
             batch = there[start : start + self._engine.capacity]
-            built = self._engine.build([program.schedule.mod for _, program in batch], task.check)
-            for (index, program), each in zip(batch, built, strict=True):
+            candidates = [program.candidate() for _, program in batch]
+            built = self._engine.build([candidate.mod for candidate in candidates], task.check)
+            for (index, _), candidate, kernel in zip(batch, candidates, built, strict=True):
                 outcome = self._engine.run(
-                    each, as_candidate(program.schedule).args_info, FixedMeasurement(), best_s=None
+                    kernel, candidate.args_info, FixedMeasurement(), best_s=None
                 )
                 if outcome.status == "ok":
                     latencies[index] = float(np.median(outcome.latencies_s))
@@ -153,7 +160,7 @@ class Witness:
 
 
 class _Mutations:
-    """Programs of one task, and what every rule makes of each."""
+    """Programs of one task, and the mutants that every rule makes of them."""
 
     def __init__(self, setup: Setup, effort: Effort, source: random.Random) -> None:
         weights = stock_weights(setup.context)
@@ -185,7 +192,7 @@ class _Mutations:
         parents = source.choices(first, [float(score) + 1e-6 for score in scores], k=count // 2)
         rules = source.choices(range(len(self.rules)), [*self.weights], k=len(parents))
         seeds = [(draw_seed(source), draw_seed(source)) for _ in parents]
-        bred = self._maker.each(self._mutant, list(zip(parents, rules, seeds, strict=True)))
+        bred = self._maker.map(self._mutant, list(zip(parents, rules, seeds, strict=True)))
         return first + [child for child, _ in bred if child is not None]
 
     def _mutant(self, job: tuple[Program, int, tuple[int, int]]) -> tuple[Program | None, bool]:
@@ -202,8 +209,8 @@ class _Mutations:
             (self.programs[program], rule, (draw_seed(self._source), draw_seed(self._source)))
             for program, rule, _ in np.ndindex(shape)
         ]
-        outcomes = self._maker.each(self._mutant, jobs)
-        applied = np.array([each for _, each in outcomes]).reshape(shape)
+        outcomes = self._maker.map(self._mutant, jobs)
+        applied = np.array([found for _, found in outcomes]).reshape(shape)
         self.inapplicable = (~applied).sum(axis=2).astype(np.int64)
         valid = [program for program, _ in outcomes if program is not None]
         scores = np.full(len(jobs), np.nan, np.float32)
@@ -223,7 +230,10 @@ class _Mutations:
         assert model is not None
         features, scores = [np.zeros((0, POOLED), np.float32)], [np.zeros(0, np.float32)]
         for start in range(0, len(programs), _BATCH):
-            batch = [as_candidate(each.schedule) for each in programs[start : start + _BATCH]]
+            batch = [
+                program.candidate().measure_candidate
+                for program in programs[start : start + _BATCH]
+            ]
             scores.append(np.maximum(model.predict(context, batch), 0.0).astype(np.float32))
             features.append(pool(extract(extractor_of(model), context, batch)))
         return np.concatenate(features), np.concatenate(scores)

@@ -57,11 +57,12 @@ def test_cost_model_measured_set_and_policies_are_rebuilt(engine, name):
     assert again.best_gflops == first.best_gflops
     assert again.search_s == pytest.approx(first.search_s)
     if name != "default":
-        choosers = [each.tasks[0]._proposer._sketch_chooser for each in (first, again)]
+        choosers = [each.tasks[0]._proposer.proposer._sketch_chooser for each in (first, again)]
         assert choosers[1].decisions() == choosers[0].decisions()
     # The same questions have the same answers: the cost model is the same.
     mod = again.tasks[0].task.mod
-    asked = [c for entry in entries for c in unpack(entry.state.candidates, mod)]
+    recorded = [c for entry in entries for c in unpack(entry.state.candidates, mod)]
+    asked = [candidate.measure_candidate for candidate in recorded]
     answers = [
         each.tasks[0]._shared.cost_model.predict(each.tasks[0]._context, asked)
         for each in (first, again)
@@ -71,11 +72,11 @@ def test_cost_model_measured_set_and_policies_are_rebuilt(engine, name):
     # Nothing is measured twice, though the best so far are the likeliest to be proposed.
     from tvm_ffi import structural_hash
 
-    known = {structural_hash(each.sch.mod) for each in asked}
+    known = {structural_hash(candidate.mod) for candidate in recorded}
     [entry] = stepped(again, 1)
     fresh = unpack(entry.state.candidates, mod)
     assert len(fresh) == 6
-    assert not known & {structural_hash(each.sch.mod) for each in fresh}
+    assert not known & {structural_hash(candidate.mod) for candidate in fresh}
     assert again.finished
 
 
@@ -94,12 +95,12 @@ def test_without_a_journal_measured_programs_would_be_proposed_again(engine):
     again = search(MATMUL, strategy, engine, trials=48, round_trials=16, resumed=entries)
     mod = again.tasks[0].task.mod
     known = {
-        structural_hash(each.sch.mod)
+        structural_hash(candidate.mod)
         for entry in entries
-        for each in unpack(entry.state.candidates, mod)
+        for candidate in unpack(entry.state.candidates, mod)
     }
     [entry] = stepped(again, 1)
-    proposed = {structural_hash(each.sch.mod) for each in unpack(entry.state.candidates, mod)}
+    proposed = {structural_hash(c.mod) for c in unpack(entry.state.candidates, mod)}
     assert known & proposed
 
 
@@ -137,8 +138,8 @@ def test_candidates_are_packed_small_and_rebuilt_equal(engine):
     text = pack(candidates)
     assert len(text) < 1000 * len(candidates)
     for before, after in zip(candidates, unpack(text, first.tasks[0].task.mod), strict=True):
-        assert structural_equal(before.sch.mod, after.sch.mod)
-        assert str(before.sch.trace) == str(after.sch.trace)
+        assert structural_equal(before.mod, after.mod)
+        assert str(before.schedule.trace) == str(after.schedule.trace)
         assert list(map(str, before.args_info)) == list(map(str, after.args_info))
 
 

@@ -95,7 +95,7 @@ def test_tasks_share_the_cost_model_and_keep_their_own_policies(engine):
     models = {id(task._shared.cost_model) for task in each.tasks}
     assert len(models) == 1
     assert each.tasks[0]._shared.cost_model.data_size == each.trials_done
-    choosers = [task._proposer._sketch_chooser for task in each.tasks]
+    choosers = [task._proposer.proposer._sketch_chooser for task in each.tasks]
     assert len(set(map(id, choosers))) == len(choosers)
 
 
