@@ -98,7 +98,9 @@ def measured(case: Any, seed: int, trials: int, engine: LocalEngine) -> list[dic
             started_s = time.perf_counter()
             candidates = proposer.propose(ROUND_TRIALS)
             seconds = time.perf_counter() - started_s
-            scores = setup.cost_model.predict(setup.context, candidates)
+            scores = setup.cost_model.predict(
+                setup.context, [candidate.measure_candidate for candidate in candidates]
+            )
             rows.append(
                 {
                     "case": case.id,

@@ -62,6 +62,9 @@ class _Listening:
     def learn(self, batch: Sequence[Any]) -> None:
         self.inner.learn(batch)
 
+    def recall(self, candidates: Sequence[Any]) -> None:
+        self.inner.recall(candidates)
+
     def decisions(self) -> Mapping[str, Any]:
         return self.inner.decisions()
 
@@ -151,7 +154,7 @@ def measure_all(engine: LocalEngine, task: Any, candidates: Sequence[Any], polic
 
 def kernel(candidate: Any) -> Program:
     """A candidate as an engine takes it."""
-    return Program.kernel(candidate.sch.mod, candidate.args_info)
+    return Program.kernel(candidate.mod, candidate.args_info)
 
 
 def report(cases: Mapping[str, Any]) -> str:

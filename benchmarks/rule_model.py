@@ -22,9 +22,13 @@ from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
 from pytest_ansorbench.measure.local.machine import describe_machine
 from pytest_ansorbench.storage import describe_commit
-from pytest_ansorbench.strategies import load_rule_model
-from pytest_ansorbench.strategies.features import extract, pool
-from pytest_ansorbench.strategies.programs import ProgramMaker, as_candidate, undecided
+from pytest_ansorbench.strategies import (
+    ProgramMaker,
+    extract,
+    load_rule_model,
+    pool,
+    undecided,
+)
 from pytest_ansorbench.strategies.rule_model import SHIPPED
 
 CASE = "conv2d-n1-h14-w14-ci256-co256-k3-s1-p1"
@@ -52,7 +56,7 @@ def main() -> None:
     sketches = undecided(context.generate_design_space())
     drawn = [sketches[i % len(sketches)] for i in range(given.programs)]
     programs = ProgramMaker(context).sample(drawn, range(1, given.programs + 1))
-    candidates = [as_candidate(program.schedule) for program in programs]
+    candidates = [program.candidate().measure_candidate for program in programs]
     extractor = PerStoreFeature()
     seconds["extract"] = timed(lambda: extractor.extract_from(context, candidates))
     features = extract(extractor, context, candidates)

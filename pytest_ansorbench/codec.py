@@ -92,6 +92,24 @@ def from_json(cls: type[RecordT], data: object) -> RecordT:
     return decoded
 
 
+def json_value(value: object) -> Any:
+    """Copy a free-form JSON value.
+
+    Args:
+        value: Mappings with text keys, lists, tuples, str, int, finite float, bool and None.
+
+    Returns:
+        The same, of dicts and lists: what reading it from a file would give.
+
+    Raises:
+        CodecError: There is something else in it, or it is nested too deeply.
+    """
+    try:
+        return _json_value(value)
+    except _MismatchError as mismatch:
+        raise mismatch.error() from None
+
+
 class _MismatchError(Exception):
     """A mismatch on its way up; each level adds its step, so that success pays for no paths."""
 

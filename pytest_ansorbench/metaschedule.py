@@ -1,17 +1,18 @@
-"""Strategies outside of pytest: as the parts that a `tune_tir` or `tune_relax` call takes."""
+"""Strategies without pytest: as arguments of MetaSchedule's `tune_tir` and `tune_relax`."""
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
 from pytest_ansorbench.search.sketches import SketchIndex
 from pytest_ansorbench.search.task_search import MAX_EMPTY_ROUNDS
-from pytest_ansorbench.strategies import Observation, Proposer, Registry, Setup, Strategy
+from pytest_ansorbench.strategies import Candidate, Observation, Registry, Setup, Strategy
+from pytest_ansorbench.strategies.checked import CheckedProposer, start_cost_model
 
 if TYPE_CHECKING:
     from tvm.s_tir import Schedule
@@ -40,29 +41,30 @@ def tune_parts(
         ms.tune_tir(mod, target, work_dir, 256, **tune_parts("optimized", target))
 
     These are the policies that run under `pytest --ansor-bench`, started with the caller's
-    context, database and cost model. What a strategy says of measurement has no effect here:
-    that is up to the caller's runner.
+    context, database and cost model. A strategy's measurement policy has no effect here: the
+    caller's runner measures.
 
     Args:
         strategy: A shipped strategy's name, or one of your own.
-        target: What is tuned for, as the call gets it.
-        seed: Of the policies' random numbers; each task gets others.
+        target: TVM target, as the call gets it.
+        seed: Seed of the policies' random numbers; each task gets a generator of its own.
 
     Returns:
-        `space`, `strategy` and `cost_model`. Make them anew for each call: a cost model keeps
+        `space`, `strategy` and `cost_model`. Make new ones for each call: a cost model keeps
         what it has learnt.
 
     Raises:
         StrategyError: No strategy has this name.
+        ValueError: TVM knows no such target.
     """
     from tvm.s_tir.meta_schedule.cost_model import CostModel
     from tvm.target import Target as TVMTarget
 
     chosen = strategy if isinstance(strategy, Strategy) else Registry().get(strategy)
-    resolved = target if isinstance(target, TVMTarget) else TVMTarget(target)
-    model = chosen.cost_model.start() or CostModel.create("random")
+    TVMTarget(target)  # refused here rather than in the middle of the call
+    model = start_cost_model(chosen) or CostModel.create("random")
     return {
-        "space": chosen.space(resolved),
+        "space": chosen.space(),
         "strategy": search_strategy(chosen, cost_model=model, seed=seed),
         "cost_model": model,
     }
@@ -75,10 +77,9 @@ def search_strategy(
 
     Args:
         strategy: The strategy.
-        cost_model: The one that it will be used with. TVM passes cost models on without
-            what Python knows of them, such as whether they are trained yet; the one that is
-            given here is known again.
-        seed: Of the policies' random numbers; each task gets others.
+        cost_model: The one that it will be used with. TVM passes a cost model on without its
+            Python attributes, such as whether it is trained yet; policies get this one instead.
+        seed: Seed of the policies' random numbers; each task gets a generator of its own.
 
     Returns:
         The `strategy` argument of MetaSchedule's functions.
@@ -120,7 +121,7 @@ def search_strategy(
             )
             self._task = _Task(
                 setup,
-                strategy.proposer.start(setup),
+                CheckedProposer(strategy, setup),
                 SketchIndex(sketches),
                 estimate_tir_flops(self._context.mod),
             )
@@ -152,11 +153,12 @@ class _Task:
     """One task that is being tuned."""
 
     setup: Setup
-    proposer: Proposer
+    proposer: CheckedProposer
     sketches: SketchIndex
     flops: float
     trials: int = 0
     empty_rounds: int = 0
+    proposed: list[Candidate] = field(default_factory=list)  # in the last round
 
     def candidates(self) -> list[MeasureCandidate] | None:
         wanted = min(self.setup.round_trials, self.setup.budget_trials - self.trials)
@@ -168,19 +170,22 @@ class _Task:
         self.empty_rounds += not proposed
         if self.empty_rounds >= MAX_EMPTY_ROUNDS:
             return None
-        candidates = list(proposed)[:wanted]
-        self.trials += len(candidates)
-        return candidates
+        self.proposed = list(proposed)[:wanted]
+        self.trials += len(self.proposed)
+        return [candidate.measure_candidate for candidate in self.proposed]
 
-    def learn(
-        self, candidates: Sequence[MeasureCandidate], results: Sequence[RunnerResult]
-    ) -> None:
+    def learn(self, measured: Sequence[MeasureCandidate], results: Sequence[RunnerResult]) -> None:
+        # TVM hands the same objects back, without what Python knows of them.
+        known = {candidate.measure_candidate: candidate for candidate in self.proposed}
         self.proposer.learn(
             [
                 Observation(
-                    candidate, result, self.sketches.of(candidate.sch), _gflops(self.flops, result)
+                    known[candidate],
+                    result,
+                    self.sketches.of(candidate.sch),
+                    _gflops(self.flops, result),
                 )
-                for candidate, result in zip(candidates, results, strict=True)
+                for candidate, result in zip(measured, results, strict=True)
             ]
         )
 

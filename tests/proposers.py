@@ -6,8 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_ansorbench.measure.policy import FixedMeasurement
-from pytest_ansorbench.strategies import NoModel, Observation, Setup, Strategy
+from pytest_ansorbench.strategies import (
+    Candidate,
+    FixedMeasurement,
+    NoModel,
+    Observation,
+    Setup,
+    Strategy,
+)
 from tests.faults import module
 
 QUICK = FixedMeasurement(number=1, repeat=2, min_repeat_ms=1)
@@ -34,16 +40,13 @@ class _Script:
 
     def propose(self, trials: int):
         from tvm.s_tir import Schedule
-        from tvm.s_tir.meta_schedule.arg_info import ArgInfo
-        from tvm.s_tir.meta_schedule.search_strategy import MeasureCandidate
 
         kinds = next(self.rounds)
         if kinds is None:
             return None
-        args_info = ArgInfo.from_prim_func(self.setup.context.mod["main"])
-        return [MeasureCandidate(Schedule(module(kind)), args_info) for kind in kinds]
+        return [Candidate.from_schedule(Schedule(module(kind)), {"kind": kind}) for kind in kinds]
 
-    def recall(self, candidates) -> None:
+    def recall(self, candidates: Sequence[Candidate]) -> None:
         # A script has as many rounds behind it as there are batches of its candidates.
         left = len(candidates)
         while left > 0:

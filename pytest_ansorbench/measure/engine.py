@@ -118,7 +118,8 @@ class Engine(Protocol):
 
         Args:
             built: As `build` returned it; if building failed, so did the trial.
-            measurement: How long to run it.
+            measurement: How long to run it; its own errors pass, and the program can then be
+                discarded.
             best_s: Latency of the run's best valid trial so far; None if there is none.
 
         Returns:
@@ -127,7 +128,6 @@ class Engine(Protocol):
 
         Raises:
             EngineError: The engine cannot go on.
-            ValueError: The measurement policy returned no samples, or one that is not above 0.
         """
         ...
 

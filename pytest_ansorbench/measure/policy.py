@@ -1,7 +1,7 @@
 """How long a kernel is run to learn its latency: the measurement policies.
 
-A policy runs in the parent, with a stopwatch on a kernel that waits in its own process, and
-may be anyone's: a strategy takes any object with a `measure` like theirs.
+A policy runs in the parent, with a stopwatch on a kernel that waits in its own process. A strategy
+takes any object with a `measure` like theirs.
 """
 
 from __future__ import annotations
@@ -15,33 +15,42 @@ _SHORTEST_S: Final = 1e-9
 
 
 class Stopwatch(Protocol):
-    """Times one kernel on its real inputs."""
+    """Times one kernel on its real inputs.
+
+    A kernel that crashes or takes too long raises an exception in either method. A policy has to
+    let it through; the trial counts as failed.
+    """
 
     def first_call(self) -> float:
-        """Call the kernel once; seconds, with cold caches and threads yet to start."""
+        """Call the kernel once.
+
+        Returns:
+            Seconds, with cold caches and threads yet to start.
+        """
         ...
 
     def time(self, calls: int, samples: int = 1) -> tuple[float, ...]:
         """Call the kernel once uncounted, then time `samples` times `calls` calls.
 
         Returns:
-            Mean seconds per call, one entry a sample.
+            Mean seconds per call, one entry per sample.
         """
         ...
 
 
 class Measurement(Protocol):
-    """A measurement policy."""
+    """A measurement policy: best a frozen dataclass, so that a strategy can be shared."""
 
     def measure(self, kernel: Stopwatch, best_s: float | None) -> tuple[float, ...]:
-        """Measure a kernel.
+        """Measure a kernel. Its seconds count as search time.
 
         Args:
-            kernel: What to measure.
-            best_s: Latency of the run's best valid trial so far; None if there is none.
+            kernel: The kernel's stopwatch.
+            best_s: Latency of the task's best valid trial so far; None if there is none.
 
         Returns:
-            Seconds per call, one entry a sample; the trial's latency is their median.
+            Seconds per call, above 0, one entry per sample, at least one; the trial's latency is
+            their median.
         """
         ...
 

@@ -14,6 +14,7 @@ from pytest_ansorbench.bench import Progress, Silent
 from pytest_ansorbench.options import Settings, flag_of, is_given, resolve
 from pytest_ansorbench.plugin import workers
 from pytest_ansorbench.plugin.baseline import ANY_MACHINE, Baseline
+from pytest_ansorbench.plugin.blame import failures, usage_errors
 from pytest_ansorbench.plugin.refusals import in_options
 from pytest_ansorbench.plugin.selection import MARKER, bench_items, case_id, select
 from pytest_ansorbench.plugin.sources import source_of
@@ -58,6 +59,10 @@ class Bench:
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Gather strategies, select cases, and refuse bad settings before anything runs."""
         self.source.gather(self.config)
+        with usage_errors(self.config, "while selecting cases"):
+            self._select(items)
+
+    def _select(self, items: list[pytest.Item]) -> None:
         if self.settings.cases:
             selected = select(items, self.settings.cases)
             self.config.hook.pytest_deselected(items=[i for i in items if i not in selected])
@@ -136,15 +141,17 @@ class Bench:
         """Run one case and keep its result; files are brought up to date at once."""
         __tracebackhide__ = True
         settings = self.settings_of(item)
-        arms = self._arms(item, settings, case.id)
-        try:
-            result = self.source.run(settings, arms, case, self.family, self._progress())
-        finally:
-            if not workers.is_worker(self.config):
-                self._write_json()
-        self.config.hook.pytest_ansorbench_case_finished(
-            config=self.config, item=item, result=result
-        )
+        with failures(self.config, "while running the case"):
+            arms = self._arms(item, settings, case.id)
+            try:
+                result = self.source.run(settings, arms, case, self.family, self._progress())
+            finally:
+                if not workers.is_worker(self.config):
+                    self._write_json()
+        with failures(self.config, "while calling pytest_ansorbench_case_finished"):
+            self.config.hook.pytest_ansorbench_case_finished(
+                config=self.config, item=item, result=result
+            )
         return result
 
     def changes_of(self, item: pytest.Item, result: CaseResult) -> CaseChanges | None:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
+from pytest_ansorbench.plugin.selection import is_case
+
 if TYPE_CHECKING:
     from pytest_ansorbench.plugin.bench import Bench
     from pytest_ansorbench.records import CaseResult, Verdict
@@ -43,7 +45,7 @@ class OneTest:
 
     def __call__(self, case: Case | str) -> CaseResult:
         """Tune, compare, judge; see `AnsorBench`."""
-        from pytest_ansorbench.workloads import Case, ImportFailed, UnknownCase, get
+        from pytest_ansorbench.workloads import UnknownCase, get
 
         __tracebackhide__ = True
         if self._used:
@@ -54,12 +56,7 @@ class OneTest:
                 case = get(case)
             except UnknownCase as error:
                 pytest.fail(str(error), pytrace=False)
-        try:
-            # Until Python 3.12 this asks for all properties, and a model's FLOP count reads it.
-            fits = isinstance(case, Case)
-        except ImportFailed as error:
-            pytest.fail(str(error), pytrace=False)
-        if not fits:
+        if not is_case(case):
             pytest.fail(
                 f"bad case {case!r}: expected a case or the id of one, e.g. workloads.CONV2D[0]",
                 pytrace=False,

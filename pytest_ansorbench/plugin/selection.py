@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 import pytest
+
+if TYPE_CHECKING:
+    from pytest_ansorbench.workloads import Case
 
 FIXTURE: Final = "ansor_bench"
 MARKER: Final = "ansor_bench"
@@ -19,13 +23,22 @@ def bench_items(items: Sequence[pytest.Item]) -> Iterator[pytest.Item]:
 
 def case_id(item: pytest.Item) -> str | None:
     """Id of the case that a test is parametrized with, whatever the parameter is called."""
-    from pytest_ansorbench.workloads import Case
-
     callspec = getattr(item, "callspec", None)
     for value in callspec.params.values() if callspec is not None else ():
-        if isinstance(value, Case):
-            return value.id
+        if is_case(value):
+            return str(value.id)
     return None
+
+
+def is_case(value: Any) -> TypeGuard[Case]:
+    """Whether a value has the attributes of a case.
+
+    Before Python 3.12 `isinstance` would read them, and reading a model's FLOP count opens its
+    file.
+    """
+    if isinstance(value, type):  # a class of cases is none itself
+        return False
+    return all(_has(value, name) for name in ("id", "flops", "tasks"))
 
 
 def select(items: Sequence[pytest.Item], wanted: Sequence[str]) -> list[pytest.Item]:
@@ -43,3 +56,11 @@ def select(items: Sequence[pytest.Item], wanted: Sequence[str]) -> list[pytest.I
                 f"bad --ansor-case {case!r}: expected the id of a collected case{hint}"
             )
     return [item for item in items if case_id(item) in wanted]
+
+
+def _has(value: Any, name: str) -> bool:
+    try:
+        inspect.getattr_static(value, name)
+    except AttributeError:
+        return False
+    return True

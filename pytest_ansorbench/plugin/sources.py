@@ -23,12 +23,13 @@ from pytest_ansorbench.environment import ToolchainError
 from pytest_ansorbench.measure.engine import EngineError, UntunedError
 from pytest_ansorbench.measure.local.engine import local_engine
 from pytest_ansorbench.options import Settings, flag_of
+from pytest_ansorbench.plugin.offered import register_offered
 from pytest_ansorbench.plugin.refusals import in_options
 from pytest_ansorbench.plugin.usage import usage
 from pytest_ansorbench.records import CaseResult, Result
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.storage import Past, StorageError, list_journals, read_journal
-from pytest_ansorbench.strategies import BadModel, Registry, StrategyError, control_of
+from pytest_ansorbench.strategies import BadModel, Registry, control_of
 from pytest_ansorbench.workloads import Case, ImportFailed
 
 _REFUSALS: Final = (BadModel, ImportFailed, ResumeError, StorageError, UnsupportedCaseError)
@@ -139,13 +140,7 @@ class _Live:
         return self._session.results
 
     def gather(self, config: pytest.Config) -> None:
-        try:
-            self._registry.add_entry_points()
-            for offered in config.hook.pytest_ansorbench_strategies(config=config):
-                for strategy in offered:
-                    self._registry.add(strategy)
-        except StrategyError as error:
-            raise pytest.UsageError(str(error)) from None
+        register_offered(self._registry, config)
 
     def arms(self, settings: Settings, case: str | None, *, given: bool) -> tuple[str, ...]:
         for name in settings.strategies:

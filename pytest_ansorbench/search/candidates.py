@@ -9,62 +9,63 @@ import zlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_ansorbench.strategies.programs import as_candidate
+from pytest_ansorbench.strategies.candidate import Candidate
 
 if TYPE_CHECKING:
     from tvm import IRModule
     from tvm.s_tir import Schedule
-    from tvm.s_tir.meta_schedule.search_strategy import MeasureCandidate
 
 _MOST_BYTES: Final = 1 << 30
-"""More than any round unpacks to; a file that claims so much is hostile."""
+"""No round unpacks to more; a file that claims to is hostile."""
 
 
 class CandidateError(ValueError):
     """Text that does not unpack to candidates of the task."""
 
 
-def pack(candidates: Sequence[MeasureCandidate]) -> str:
+def pack(candidates: Sequence[Candidate]) -> str:
     """Turn a round's candidates into text.
 
     A schedule is kept as its trace, postprocessing included, so that replaying it needs no
     sampling and gives the same program. A schedule without a trace, as a strategy with programs
-    of its own may propose, is kept as its program. Traces of one sketch are much alike, so
-    that a candidate takes a few hundred bytes.
+    of its own may propose, is kept as its program. A payload is kept beside it. Traces of one
+    sketch are much alike, so a candidate takes a few hundred bytes.
 
     Args:
-        candidates: The candidates.
+        candidates: The candidates, their payloads JSON values.
 
     Returns:
         Base64 of compressed JSON.
     """
-    packed = [_packed(candidate.sch) for candidate in candidates]
+    packed = [_packed(candidate) for candidate in candidates]
     text = json.dumps(packed, separators=(",", ":"), default=_plain)
     return base64.b64encode(zlib.compress(text.encode("utf-8"))).decode("ascii")
 
 
-def unpack(text: str, mod: IRModule) -> list[MeasureCandidate]:
-    """Rebuild what `pack` made text of.
+def unpack(text: str, mod: IRModule) -> list[Candidate]:
+    """Rebuild candidates from text.
 
     Args:
-        text: The text.
+        text: Written by `pack`; text of earlier versions has no payloads.
         mod: The task's program.
 
     Returns:
-        Candidates with equal programs and traces.
+        Candidates with equal programs, traces and payloads.
 
     Raises:
         CandidateError: The text is no such text, or its traces do not fit the program.
     """
-    return [as_candidate(_unpacked(each, mod)) for each in _parsed(text)]
+    return [_unpacked(packed, mod) for packed in _parsed(text)]
 
 
-def _packed(schedule: Schedule) -> dict[str, Any]:
+def _packed(candidate: Candidate) -> dict[str, Any]:
     from tvm import ir
 
-    if len(schedule.trace.insts) == 0:
-        return {"program": ir.save_json(schedule.mod)}
-    return {"trace": schedule.trace.as_json()}
+    if len(candidate.schedule.trace.insts) == 0:
+        packed = {"program": ir.save_json(candidate.mod)}
+    else:
+        packed = {"trace": candidate.schedule.trace.as_json()}
+    return packed if candidate.payload is None else {**packed, "payload": candidate.payload}
 
 
 def _plain(value: Any) -> Any:
@@ -85,18 +86,22 @@ def _parsed(text: str) -> list[Any]:
     return parsed
 
 
-def _unpacked(packed: Any, mod: IRModule) -> Schedule:
+def _unpacked(packed: Any, mod: IRModule) -> Candidate:
+    if not isinstance(packed, dict) or {*packed} - {"payload"} not in ({"trace"}, {"program"}):
+        raise CandidateError("expected a candidate's trace or program")
+    return Candidate.from_schedule(_schedule(packed, mod), packed.get("payload"))
+
+
+def _schedule(packed: dict[str, Any], mod: IRModule) -> Schedule:
     from tvm import ir
     from tvm.s_tir import Schedule, Trace
 
-    if not isinstance(packed, dict) or set(packed) not in ({"trace"}, {"program"}):
-        raise CandidateError("expected a candidate's trace or program")
     try:
         if "program" in packed:
             return Schedule(ir.load_json(packed["program"]), debug_mask="none")
         schedule = Schedule(mod, debug_mask="none", error_render_level="none")
         Trace.apply_json_to_schedule(packed["trace"], schedule)
-    except Exception as error:  # whatever TVM makes of a trace that does not fit
+    except Exception as error:  # TVM raises many types
         raise CandidateError(f"its trace does not fit the program: {_first_line(error)}") from None
     return schedule
 

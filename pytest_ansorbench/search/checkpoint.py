@@ -12,7 +12,7 @@ from pytest_ansorbench.search.run_state import RunState
 from pytest_ansorbench.storage.entries import RoundEntry, SearchState
 
 if TYPE_CHECKING:
-    from tvm.s_tir.meta_schedule.search_strategy import MeasureCandidate
+    from pytest_ansorbench.strategies.candidate import Candidate
 
 
 class ResumeError(ValueError):
@@ -86,7 +86,7 @@ def _set_generators(state: RunState, entries: Sequence[RoundEntry]) -> None:
 def _recall(
     state: RunState,
     entries: Sequence[RoundEntry],
-    batches: Sequence[Sequence[MeasureCandidate]],
+    batches: Sequence[Sequence[Candidate]],
 ) -> None:
     """Tell each task's proposer what it had proposed."""
     for index, task in enumerate(state.tasks):
@@ -99,7 +99,7 @@ def _recall(
         task.recall(proposed)
 
 
-def _relive(state: RunState, entry: RoundEntry, batch: Sequence[MeasureCandidate]) -> None:
+def _relive(state: RunState, entry: RoundEntry, batch: Sequence[Candidate]) -> None:
     """Go through a round of the journal once more, with the outcomes that it had."""
     task = state.tasks[entry.round.task]
     if len(batch) != len(entry.trials):

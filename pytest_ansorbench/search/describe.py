@@ -1,4 +1,4 @@
-"""What there is to search for in each task of a case."""
+"""Describes the tasks of a case: shapes, FLOP, and the size of the design space."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def describe_tasks(tasks: Sequence[Task], target: Target) -> list[TaskDescriptio
 
     Args:
         tasks: The tasks.
-        target: What they would be tuned for.
+        target: TVM target that they would be tuned for.
     """
     descriptions = []
     for task in tasks:

@@ -17,11 +17,11 @@ from pytest_ansorbench.search.run_state import RunState
 from pytest_ansorbench.search.scheduling import GradientScheduler, TaskScheduler, TaskStanding
 from pytest_ansorbench.search.task_search import Shared, TaskSearch
 from pytest_ansorbench.storage.entries import RoundEntry
+from pytest_ansorbench.strategies.checked import CheckedMeasurement, start_cost_model
 
 if TYPE_CHECKING:
-    from tvm.s_tir.meta_schedule.search_strategy import MeasureCandidate
-
     from pytest_ansorbench.measure.engine import Engine
+    from pytest_ansorbench.strategies.candidate import Candidate
     from pytest_ansorbench.strategies.strategy import Strategy
     from pytest_ansorbench.workloads.case import Case, Task
 
@@ -80,6 +80,7 @@ class Search:
         self._engine = engine
         self._round_trials = round_trials
         self._scheduler = scheduler
+        self._measurement = CheckedMeasurement(strategy)
         self._on_trial = on_trial
         random_state = PrivateRandomState(seed)
         with random_state.installed():
@@ -87,7 +88,7 @@ class Search:
                 target=engine.target,
                 strategy=strategy,
                 database=MemoryDatabase(),
-                cost_model=strategy.cost_model.start(),
+                cost_model=start_cost_model(strategy),
                 seed=seed,
                 budget_trials=budget_trials,
                 round_trials=round_trials,
@@ -175,7 +176,7 @@ class Search:
         rng = np.random.default_rng((self._state.seed, len(self.rounds)))
         return int(rng.integers(choices))
 
-    def _measure(self, task: TaskSearch, candidates: Sequence[MeasureCandidate]) -> list[Measured]:
+    def _measure(self, task: TaskSearch, candidates: Sequence[Candidate]) -> list[Measured]:
         """Build candidates, then run them one after the other, as many as the engine can hold."""
         outcomes = []
         for start in range(0, len(candidates), self._engine.capacity):
@@ -183,12 +184,10 @@ class Search:
             outcomes += self._measure_batch(task, part)
         return outcomes
 
-    def _measure_batch(
-        self, task: TaskSearch, candidates: Sequence[MeasureCandidate]
-    ) -> list[Measured]:
+    def _measure_batch(self, task: TaskSearch, candidates: Sequence[Candidate]) -> list[Measured]:
         with self._state.clock.phase("build"):
             built = self._engine.build(
-                [Program.kernel(c.sch.mod, c.args_info) for c in candidates], task.task.check
+                [Program.kernel(c.mod, c.args_info) for c in candidates], task.task.check
             )
         outcomes: list[Measured] = []
         try:
@@ -199,11 +198,11 @@ class Search:
                 self._engine.discard(program)
         return outcomes
 
-    def _measure_one(self, task: TaskSearch, candidate: MeasureCandidate, built: Built) -> Measured:
+    def _measure_one(self, task: TaskSearch, candidate: Candidate, built: Built) -> Measured:
         with self._state.clock.phase("run"):
             outcome = self._engine.run(
                 built,
-                self.strategy.measurement,
+                self._measurement,
                 best_s=task.best.latency_s if task.best else None,
             )
         trial = Trial(
@@ -211,7 +210,7 @@ class Search:
             index=len(self.trials),
             status=outcome.status,
             latencies_s=outcome.latencies_s,
-            sketch=task.sketches.of(candidate.sch),
+            sketch=task.sketches.of(candidate.schedule),
             search_s=self.search_s,
             error=outcome.error,
             build_s=outcome.build_s,

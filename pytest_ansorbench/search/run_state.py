@@ -12,7 +12,7 @@ from pytest_ansorbench.search.random_state import PrivateRandomState
 from pytest_ansorbench.search.task_search import TaskSearch
 
 if TYPE_CHECKING:
-    from tvm.s_tir.meta_schedule.search_strategy import MeasureCandidate
+    from pytest_ansorbench.strategies.candidate import Candidate
 
 
 @dataclass
@@ -35,7 +35,7 @@ class RunState:
     random_state: PrivateRandomState
     rounds: list[Round] = field(default_factory=list)
     trials: list[Trial] = field(default_factory=list)
-    candidates: Sequence[MeasureCandidate] = ()
+    candidates: Sequence[Candidate] = ()
 
     def finish_round(self, rounds_task: int, *, restarts: int) -> None:
         """End the round under way.

@@ -15,7 +15,7 @@ _MUTABLE_ANNOTATION: Final = "meta_schedule.parallel"
 
 
 def fingerprint(trace: Trace) -> str:
-    """Identify the sketch behind a trace, whatever its decisions.
+    """Identify the sketch behind a trace, independent of its decisions.
 
     Two sketches may consist of the same instructions and differ only in where a cached write
     is placed, so the fingerprint covers instructions, inputs, attributes and outputs, less what
@@ -50,7 +50,7 @@ class SketchIndex:
             sketches: One schedule per sketch, as the space generator made them.
         """
         self.fingerprints = tuple(fingerprint(s.trace.simplified(True)) for s in sketches)
-        self._index = {each: index for index, each in enumerate(self.fingerprints)}
+        self._index = {text: index for index, text in enumerate(self.fingerprints)}
 
     def of(self, schedule: Schedule) -> int:
         """Index of the sketch that a schedule was sampled from; -1 if from none of them."""
@@ -58,7 +58,7 @@ class SketchIndex:
 
 
 def has_choices(sketches: Sequence[Schedule]) -> bool:
-    """Whether a design space leaves anything to be searched for.
+    """Whether a design space leaves anything to search for.
 
     A task that only moves data has one sketch without a decision in it: one program, which
     needs no tuning.
@@ -66,8 +66,8 @@ def has_choices(sketches: Sequence[Schedule]) -> bool:
     Args:
         sketches: One schedule per sketch, as the space generator made them.
     """
-    instructions = (each for sketch in sketches for each in sketch.trace.insts)
-    return any(str(each.kind.name).startswith("Sample") for each in instructions)
+    instructions = (instruction for sketch in sketches for instruction in sketch.trace.insts)
+    return any(str(instruction.kind.name).startswith("Sample") for instruction in instructions)
 
 
 def _text(value: object) -> object:

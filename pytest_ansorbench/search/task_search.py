@@ -12,7 +12,9 @@ import numpy as np
 from pytest_ansorbench.measure.outcomes import Measured
 from pytest_ansorbench.records import Trial
 from pytest_ansorbench.search.sketches import SketchIndex
-from pytest_ansorbench.strategies.strategy import Observation, Setup
+from pytest_ansorbench.strategies.candidate import Candidate
+from pytest_ansorbench.strategies.checked import CheckedProposer, train_cost_model
+from pytest_ansorbench.strategies.proposer import Observation, Setup
 
 if TYPE_CHECKING:
     from tvm import IRModule
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
     from tvm.s_tir.meta_schedule.cost_model import CostModel
     from tvm.s_tir.meta_schedule.database import Database
     from tvm.s_tir.meta_schedule.runner import RunnerResult
-    from tvm.s_tir.meta_schedule.search_strategy import MeasureCandidate
     from tvm.target import Target
 
     from pytest_ansorbench.strategies.strategy import Strategy
@@ -106,7 +107,7 @@ class TaskSearch:
         self._context = TuneContext(
             task.mod,
             target=target,
-            space_generator=strategy.space(target),
+            space_generator=strategy.space(),
             task_name=task.name,
             rand_state=_tvm_seed(shared.seed, index, rounds_done),
         )
@@ -114,7 +115,8 @@ class TaskSearch:
         self.sketches = SketchIndex(sketches)
         self._workload = shared.database.commit_workload(task.mod)
         self._rng = np.random.default_rng((shared.seed, index))
-        self._proposer = strategy.proposer.start(
+        self._proposer = CheckedProposer(
+            strategy,
             Setup(
                 context=self._context,
                 sketches=sketches,
@@ -123,7 +125,7 @@ class TaskSearch:
                 budget_trials=shared.budget_trials,
                 round_trials=shared.round_trials,
                 rng=self._rng,
-            )
+            ),
         )
 
     @property
@@ -136,27 +138,27 @@ class TaskSearch:
     def rng_state(self, state: Mapping[str, Any]) -> None:
         self._rng.bit_generator.state = state
 
-    def propose(self, wanted: int) -> list[MeasureCandidate]:
+    def propose(self, wanted: int) -> list[Candidate]:
         """Candidates for the next round; none if there is nothing, or nothing more, to try."""
         candidates = self._proposer.propose(wanted)
         if candidates is None:
             self.stopped = "the strategy proposes nothing more"
         return list(candidates or [])[:wanted]
 
-    def recall(self, candidates: Sequence[MeasureCandidate]) -> None:
+    def recall(self, candidates: Sequence[Candidate]) -> None:
         """Tell the proposer what it had proposed before the run was interrupted."""
         self._proposer.recall(candidates)
 
-    def keep(self, trial: Trial, candidate: MeasureCandidate) -> None:
+    def keep(self, trial: Trial, candidate: Candidate) -> None:
         """Take note of a trial, and of its candidate if it is the best so far."""
         self.trials_done += 1
         latency_s = trial.latency_s
         if latency_s is not None and (self.best is None or latency_s < self.best.latency_s):
-            self.best = Best(trial.index, latency_s, candidate.sch.mod, candidate.args_info)
+            self.best = Best(trial.index, latency_s, candidate.mod, candidate.args_info)
 
     def learn(
         self,
-        candidates: Sequence[MeasureCandidate],
+        candidates: Sequence[Candidate],
         measured: Sequence[Measured],
         trials: Sequence[Trial],
     ) -> None:
@@ -167,8 +169,12 @@ class TaskSearch:
             i for i, outcome in enumerate(measured) if not outcome.status.startswith("build-")
         ]
         if self._shared.cost_model is not None and runnable:
-            self._shared.cost_model.update(
-                self._context, [candidates[i] for i in runnable], [results[i] for i in runnable]
+            train_cost_model(
+                self._shared.strategy,
+                self._shared.cost_model,
+                self._context,
+                [candidates[i] for i in runnable],
+                [results[i] for i in runnable],
             )
         self._proposer.learn(
             [
@@ -197,15 +203,13 @@ class TaskSearch:
             self.stopped = f"{MAX_EMPTY_ROUNDS} rounds without a new candidate"
         return self._proposer.decisions()
 
-    def _commit(
-        self, candidates: Sequence[MeasureCandidate], results: Sequence[RunnerResult]
-    ) -> None:
+    def _commit(self, candidates: Sequence[Candidate], results: Sequence[RunnerResult]) -> None:
         from tvm.s_tir.meta_schedule.database import TuningRecord
 
         for candidate, result in zip(candidates, results, strict=True):
             self._shared.database.commit_tuning_record(
                 TuningRecord(
-                    candidate.sch.trace,
+                    candidate.schedule.trace,
                     self._workload,
                     # What `AddToDatabase` writes for a failed trial.
                     result.run_secs or [1e10],

@@ -1,49 +1,159 @@
-"""How candidates are proposed: policies, strategies composed of them, and their registry."""
+"""Strategies: how candidates are proposed, scored and measured.
 
-from pytest_ansorbench.measure.policy import FixedMeasurement, RacingMeasurement
-from pytest_ansorbench.strategies.cost_model import NoModel, XGBoostModel
+A `Strategy` is a name and a choice of policies. A policy is a frozen dataclass of parameters whose
+`start` makes the object that does the work for one task of one run. To write one, implement
+
+- `ProposerPolicy` and `Proposer` to choose candidates in a way of your own;
+- `SketchPolicy` and `SketchChooser` to say which sketches `Evolution` draws new programs from;
+- `RulePolicy` and `RuleChooser` to say which rules `Evolution` mutates programs by;
+- `CostModelPolicy` to score candidates by another model;
+- `Measurement`, which has no `start`, to say how long a candidate is run.
+
+`ProgramMaker` makes programs of sketches and traces. This is random search, complete:
+
+    import random
+    from dataclasses import dataclass
+
+    from pytest_ansorbench.strategies import NoModel, ProgramMaker, Strategy, draw_seed, undecided
+
+    @dataclass(frozen=True)
+    class Uniform:
+        def start(self, setup):
+            return UniformSearch(setup)
+
+    class UniformSearch:
+        def __init__(self, setup):
+            self.maker = ProgramMaker(setup.context)
+            self.sketches = undecided(setup.sketches)
+            self.source = random.Random(int(setup.rng.integers(2**63)))
+            self.best_gflops = 0.0
+
+        def propose(self, trials):
+            sketches = self.source.choices(self.sketches, k=trials)
+            seeds = [draw_seed(self.source) for _ in sketches]
+            programs = self.maker.sample(sketches, seeds)
+            return [
+                program.candidate(payload={"place": place})
+                for place, program in enumerate(programs)
+            ]
+
+        def learn(self, batch):
+            self.best_gflops = max([self.best_gflops, *(seen.gflops for seen in batch)])
+
+        def recall(self, candidates):
+            pass
+
+        def decisions(self):
+            return {"best_gflops": self.best_gflops}
+
+    STRATEGY = Strategy("uniform", proposer=Uniform(), cost_model=NoModel())
+
+Return `[STRATEGY]` from the hook `pytest_ansorbench_strategies` in a conftest.py, and
+`--ansor-strategy default,uniform` runs it. Importing this package does not import TVM; policies
+import it when they are started.
+"""
+
+from pytest_ansorbench.measure.policy import (
+    FixedMeasurement,
+    Measurement,
+    RacingMeasurement,
+    Stopwatch,
+)
+from pytest_ansorbench.strategies.candidate import Candidate
+from pytest_ansorbench.strategies.cost_model import (
+    CostModelPolicy,
+    NoModel,
+    XGBoostModel,
+    is_blind,
+    required_model,
+)
+from pytest_ansorbench.strategies.errors import BadAnswer, StrategyError
 from pytest_ansorbench.strategies.evolution import Evolution
 from pytest_ansorbench.strategies.explore_then_commit import ExploreThenCommit
-from pytest_ansorbench.strategies.mutations import StockMutations
-from pytest_ansorbench.strategies.predicted_rules import PredictedRules
-from pytest_ansorbench.strategies.random_traces import RandomTraces
-from pytest_ansorbench.strategies.registry import BUILTIN, Registry, StrategyError
-from pytest_ansorbench.strategies.rule_model import BadModel, RuleModel, load_rule_model
-from pytest_ansorbench.strategies.rule_policy import RulePolicy, StockRules
-from pytest_ansorbench.strategies.sketch_policy import SketchPolicy, UniformSketches
-from pytest_ansorbench.strategies.stock_evolution import StockEvolution
-from pytest_ansorbench.strategies.strategy import (
-    Observation,
-    Proposer,
-    Setup,
-    Strategy,
-    control_of,
+from pytest_ansorbench.strategies.features import (
+    PER_STORE,
+    POOLED,
+    extract,
+    extractor_of,
+    pool,
+    remembering_extractor,
 )
+from pytest_ansorbench.strategies.predicted_rules import PredictedRules
+from pytest_ansorbench.strategies.program_maker import (
+    ProgramMaker,
+    ScheduledProgram,
+    draw_seed,
+    mutate,
+    undecided,
+)
+from pytest_ansorbench.strategies.proposer import Observation, Proposer, ProposerPolicy, Setup
+from pytest_ansorbench.strategies.random_traces import RandomTraces
+from pytest_ansorbench.strategies.registry import BUILTIN, ENTRY_POINT_GROUP, Registry
+from pytest_ansorbench.strategies.rule_model import BadModel, RuleModel, load_rule_model
+from pytest_ansorbench.strategies.rule_policy import (
+    BY_WEIGHT,
+    Features,
+    RuleChooser,
+    RulePolicy,
+    StockRules,
+    stock_weights,
+)
+from pytest_ansorbench.strategies.sketch_policy import (
+    SketchChooser,
+    SketchPolicy,
+    UniformSketches,
+)
+from pytest_ansorbench.strategies.stock_evolution import StockEvolution
+from pytest_ansorbench.strategies.strategy import Strategy, control_of
 
 __all__ = [
     "BUILTIN",
+    "BY_WEIGHT",
+    "ENTRY_POINT_GROUP",
+    "PER_STORE",
+    "POOLED",
+    "BadAnswer",
     "BadModel",
+    "Candidate",
+    "CostModelPolicy",
     "Evolution",
     "ExploreThenCommit",
+    "Features",
     "FixedMeasurement",
+    "Measurement",
     "NoModel",
     "Observation",
     "PredictedRules",
+    "ProgramMaker",
     "Proposer",
+    "ProposerPolicy",
     "RacingMeasurement",
     "RandomTraces",
     "Registry",
+    "RuleChooser",
     "RuleModel",
     "RulePolicy",
+    "ScheduledProgram",
     "Setup",
+    "SketchChooser",
     "SketchPolicy",
     "StockEvolution",
-    "StockMutations",
     "StockRules",
+    "Stopwatch",
     "Strategy",
     "StrategyError",
     "UniformSketches",
     "XGBoostModel",
     "control_of",
+    "draw_seed",
+    "extract",
+    "extractor_of",
+    "is_blind",
     "load_rule_model",
+    "mutate",
+    "pool",
+    "remembering_extractor",
+    "required_model",
+    "stock_weights",
+    "undecided",
 ]

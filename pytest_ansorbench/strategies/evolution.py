@@ -1,4 +1,4 @@
-"""Evolutionary search, step by step as MetaSchedule's, with policies where it draws at random."""
+"""MetaSchedule's evolutionary search, step by step, with policies where it draws at random."""
 
 from __future__ import annotations
 
@@ -8,34 +8,37 @@ from bisect import bisect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
-from pytest_ansorbench.strategies.checks import require_at_least, require_share
-from pytest_ansorbench.strategies.cost_model import is_blind
-from pytest_ansorbench.strategies.features import extract, extractor_of
-from pytest_ansorbench.strategies.programs import (
-    Mutation,
-    Program,
-    ProgramMaker,
-    as_candidate,
-    draw_seed,
-    mutate,
-    undecided,
+from pytest_ansorbench.strategies.answers import (
+    checked_decisions,
+    checked_rules,
+    checked_scores,
+    checked_shares,
+    checked_start,
 )
+from pytest_ansorbench.strategies.candidate import Candidate
+from pytest_ansorbench.strategies.checks import require_at_least, require_method, require_share
+from pytest_ansorbench.strategies.cost_model import is_blind, required_model
+from pytest_ansorbench.strategies.features import extract, extractor_of
+from pytest_ansorbench.strategies.population import Individual, Mutation, weighted_draw
+from pytest_ansorbench.strategies.program_maker import ProgramMaker, draw_seed, mutate, undecided
+from pytest_ansorbench.strategies.proposer import Observation, Proposer, Setup
 from pytest_ansorbench.strategies.rule_ledger import Attempt, RuleLedger
 from pytest_ansorbench.strategies.rule_policy import (
     BY_WEIGHT,
+    RULE_CHOOSER,
     RulePolicy,
     StockRules,
     stock_weights,
 )
-from pytest_ansorbench.strategies.sketch_policy import SketchPolicy, UniformSketches
-from pytest_ansorbench.strategies.strategy import Observation, Proposer, Setup
-
-if TYPE_CHECKING:
-    from tvm.s_tir.meta_schedule.search_strategy import MeasureCandidate
+from pytest_ansorbench.strategies.sketch_policy import (
+    SKETCH_CHOOSER,
+    SketchPolicy,
+    UniformSketches,
+)
 
 _MAX_SAMPLINGS: Final = 5
 """How often a population without a single valid new program is drawn again, as in the engine."""
@@ -43,7 +46,7 @@ _MAX_SAMPLINGS: Final = 5
 
 @dataclass(frozen=True)
 class Evolution:
-    """Evolutionary search with a say in sketches, rules and how much there is to search.
+    """Evolutionary search whose sketches, mutation rules and effort are parameters.
 
     A round goes as in MetaSchedule's `EvolutionarySearch`
     (src/s_tir/meta_schedule/search_strategy/evolutionary_search.cc), whose values are the
@@ -52,13 +55,12 @@ class Evolution:
     before, those with the best scores are proposed, with a few new ones picked at random. With
     `UniformSketches` and `StockRules` it proposes like the engine and takes as long.
 
-    It differs from the engine where nothing is to be gained by being alike: which thread
-    comes first decides nothing, so that equal seeds and measurements give equal proposals; a
-    program is scored once a round, not once a generation; and a mutation that fails is tried
-    again as a mutation, never as a survival.
+    It differs from the engine in three points. Equal seeds and measurements give equal proposals,
+    whichever thread comes first. A program is scored once per round, not once per generation. A
+    mutation that fails is tried again as a mutation, never as a survival.
 
     Attributes:
-        sketches: Shares the new part of the population out among the sketches.
+        sketches: Divides the new part of the population among the sketches.
         rules: Chooses the mutation rule of each program.
         population: Programs of a generation.
         generations: Times a population is bred from.
@@ -67,11 +69,11 @@ class Evolution:
         measured_share: Share of the population that the best measured programs may take.
         mutation_share: Share of the offspring that is mutated; the rest survives as it is.
         rule_share: Share of the mutations whose rule is the chosen one; the rest is drawn by the
-            stock weights, so that a program which is mutated again and again is not always
-            mutated alike.
+            stock weights, so that a program that is mutated many times is not always mutated
+            alike.
         random_share: Share of a round's trials that is picked at random from the new programs.
-        min_unmeasured: New programs are drawn until there are so many; if drawing comes to
-            nothing before, the space is exhausted.
+        min_unmeasured: New programs to start from, at least; the space is exhausted if drawing
+            does not give that many.
         max_tries: How often a mutation that fails is tried again.
     """
 
@@ -88,6 +90,8 @@ class Evolution:
     max_tries: int = 10
 
     def __post_init__(self) -> None:
+        require_method(self, "sketches", "start", example="UniformSketches()")
+        require_method(self, "rules", "start", example="StockRules()")
         for name, least in (
             ("population", 1),
             ("generations", 0),
@@ -100,7 +104,12 @@ class Evolution:
             require_share(self, name, example=getattr(type(self), name))
 
     def start(self, setup: Setup) -> Proposer:
-        """The live search of one run."""
+        """The live search of one run.
+
+        Raises:
+            StrategyError: There is no cost model to rank programs by.
+            BadAnswer: The `start` of a sketch or rule policy returned no chooser.
+        """
         return _Evolution(self, setup)
 
 
@@ -108,21 +117,25 @@ class _Evolution:
     def __init__(self, policy: Evolution, setup: Setup) -> None:
         self._policy = policy
         self._setup = setup
+        self._model = required_model(setup, policy)
         self._maker = ProgramMaker(setup.context)
         self._sketches = undecided(setup.sketches)
         self._workload = setup.database.commit_workload(setup.context.mod)
         self._mutators = list(setup.context.space_generator.mutator_probs)
-        self._extractor = extractor_of(setup.cost_model)
+        self._extractor = extractor_of(self._model)
         rules = stock_weights(setup.context)
         self._cumulative_weights = list(accumulate(rules.values()))
-        self._sketch_chooser = policy.sketches.start(len(self._sketches))
-        self._rule_chooser = policy.rules.start(rules)
+        start_sketches, start_rules = policy.sketches.start, policy.rules.start
+        self._sketch_chooser = checked_start(
+            start_sketches, start_sketches(len(self._sketches)), SKETCH_CHOOSER
+        )
+        self._rule_chooser = checked_start(start_rules, start_rules(rules), RULE_CHOOSER)
         self._ledger = RuleLedger(list(rules))
         self._proposed: set[int] = set()
 
-    def propose(self, trials: int) -> Sequence[MeasureCandidate] | None:
+    def propose(self, trials: int) -> Sequence[Candidate] | None:
         policy = self._policy
-        blind = is_blind(self._setup.cost_model)
+        blind = is_blind(self._model)
         generations = policy.blind_generations if blind else policy.generations
         self._ledger.start_round(generations)
         if generations:
@@ -134,24 +147,25 @@ class _Evolution:
             measured, new = [], self._sample(trials, 1)
             if not new:
                 return None
-        # What is to be picked at random: all of it if nothing is searched for.
+        # Without a genetic search, all of them are picked at random.
         randoms = int(trials * policy.random_share) if generations else trials
         best = self._evolve([*measured, *new], generations, max(1, trials - randoms))
         shuffled = [new[i] for i in self._setup.rng.permutation(len(new))]
-        candidates = best[: trials - randoms] + shuffled + best[trials - randoms :]
-        picks: list[Program] = []
-        for program in candidates:
-            if len(picks) < trials and program.fingerprint not in self._proposed:
-                self._proposed.add(program.fingerprint)
-                picks.append(program)
-        if not blind:  # nothing was expected of programs with random scores
+        ranked = best[: trials - randoms] + shuffled + best[trials - randoms :]
+        picks: list[Individual] = []
+        for individual in ranked:
+            fingerprint = individual.program.fingerprint
+            if len(picks) < trials and fingerprint not in self._proposed:
+                self._proposed.add(fingerprint)
+                picks.append(individual)
+        if not blind:  # random scores predict nothing that could be compared later
             self._ledger.propose(picks)
-        return [as_candidate(program.schedule) for program in picks]
+        return [individual.program.candidate() for individual in picks]
 
-    def recall(self, candidates: Sequence[MeasureCandidate]) -> None:
+    def recall(self, candidates: Sequence[Candidate]) -> None:
         from tvm_ffi import structural_hash
 
-        self._proposed |= {structural_hash(candidate.sch.mod) for candidate in candidates}
+        self._proposed |= {structural_hash(candidate.mod) for candidate in candidates}
 
     def learn(self, batch: Sequence[Observation]) -> None:
         gflops = [seen.gflops for seen in batch]
@@ -159,67 +173,75 @@ class _Evolution:
         self._ledger.observe(gflops)
 
     def decisions(self) -> Mapping[str, Any]:
-        return {**self._sketch_chooser.decisions(), **self._ledger.decisions()}
+        of_sketches = self._sketch_chooser.decisions
+        return {
+            **checked_decisions(of_sketches, of_sketches()),
+            **self._ledger.decisions(),
+        }
 
-    def _best_measured(self, count: int) -> list[Program]:
+    def _best_measured(self, count: int) -> list[Individual]:
         records = self._setup.database.get_top_k(self._workload, count)
-        return self._maker.recall([record.trace for record in records])
+        return [*map(Individual, self._maker.recall([record.trace for record in records]))]
 
-    def _sample(self, count: int, least: int) -> list[Program]:
-        """New programs, drawn until there are at least so many, or nothing comes of it."""
-        programs: list[Program] = []
+    def _sample(self, count: int, least: int) -> list[Individual]:
+        """New programs, drawn until there are at least `least`, or drawing gives none."""
+        drawn: list[Individual] = []
         source = random.Random(int(self._setup.rng.integers(2**63)))
         failures = 0
-        while len(programs) < least and failures < _MAX_SAMPLINGS:
-            counts = self._setup.rng.multinomial(count, self._sketch_chooser.shares())
+        while len(drawn) < least and failures < _MAX_SAMPLINGS:
+            shares = self._sketch_chooser.shares
+            probabilities = checked_shares(shares, shares(), len(self._sketches))
+            counts = self._setup.rng.multinomial(count, probabilities)
             sketches = [
                 sketch
                 for sketch, wanted in zip(self._sketches, counts, strict=True)
                 for _ in range(wanted)
             ]
-            drawn = self._maker.sample(sketches, [draw_seed(source) for _ in sketches])
-            failures += not drawn
-            programs += drawn
-        return programs
+            programs = self._maker.sample(sketches, [draw_seed(source) for _ in sketches])
+            failures += not programs
+            drawn += map(Individual, programs)
+        return drawn
 
-    def _evolve(self, population: list[Program], generations: int, wanted: int) -> list[Program]:
-        """The best programs of all generations that were not proposed before, best first."""
+    def _evolve(
+        self, population: list[Individual], generations: int, wanted: int
+    ) -> list[Individual]:
+        """The best of all generations that were not proposed before, best first."""
         if not generations:
             return []
-        found: dict[int, Program] = {}
+        found: dict[int, Individual] = {}
         for generation in range(generations + 1):
             self._score(population)
-            for program in population:
-                if program.fingerprint not in self._proposed:
-                    found.setdefault(program.fingerprint, program)
+            for individual in population:
+                fingerprint = individual.program.fingerprint
+                if fingerprint not in self._proposed:
+                    found.setdefault(fingerprint, individual)
             if generation < generations:
                 population = self._next_generation(population)
-        return heapq.nlargest(wanted, found.values(), key=lambda program: program.score or 0.0)
+        return heapq.nlargest(wanted, found.values(), key=lambda found: found.score or 0.0)
 
-    def _score(self, population: Sequence[Program]) -> None:
-        """Have cost model and rule policy look at each program, once."""
-        unscored = [program for program in population if program.score is None]
+    def _score(self, population: Sequence[Individual]) -> None:
+        """Have cost model and rule policy look at each individual, once."""
+        unscored = [individual for individual in population if individual.score is None]
         if not unscored:
             return
-        context, model = self._setup.context, self._setup.cost_model
-        candidates = [as_candidate(program.schedule) for program in unscored]
-        assert model is not None
-        scores = np.maximum(model.predict(context, candidates), 0.0)
-        rules = self._rule_chooser.choose(
-            len(unscored),
-            lambda: extract(self._extractor, context, candidates),
-        )
-        for program, score, rule in zip(unscored, scores, rules, strict=True):
-            program.score, program.next_rule = float(score), int(rule)
+        context, model = self._setup.context, self._model
+        candidates = [one.program.candidate().measure_candidate for one in unscored]
+        answer = model.predict(context, candidates)
+        scores = np.maximum(checked_scores(model.predict, answer, len(unscored)), 0.0)
+        choose = self._rule_chooser.choose
+        chosen = choose(len(unscored), lambda: extract(self._extractor, context, candidates))
+        rules = checked_rules(choose, chosen, len(unscored), len(self._mutators))
+        for individual, score, rule in zip(unscored, scores, rules, strict=True):
+            individual.score, individual.next_rule = float(score), int(rule)
         if not is_blind(model):
             self._ledger.score(unscored)
 
-    def _next_generation(self, parents: Sequence[Program]) -> list[Program]:
+    def _next_generation(self, parents: Sequence[Individual]) -> list[Individual]:
         """Offspring of parents drawn by score: most of it mutated, the rest as it was."""
         policy, rng = self._policy, self._setup.rng
-        draw = _weighted([parent.score or 0.0 for parent in parents])
+        draw = weighted_draw([parent.score or 0.0 for parent in parents])
         source = random.Random(int(rng.integers(2**63)))
-        kept: list[Program] = []
+        kept: list[Individual] = []
         survived: set[int] = set()
         mutations: list[tuple[int, random.Random]] = []
         for _ in range(policy.population):
@@ -234,8 +256,8 @@ class _Evolution:
                     break
             else:
                 kept.append(parents[parent])
-        offspring = self._maker.each(
-            lambda each: self._mutated(parents, each[0], draw, each[1]), mutations
+        offspring = self._maker.map(
+            lambda mutation: self._mutated(parents, mutation[0], draw, mutation[1]), mutations
         )
         for _, attempts in offspring:
             self._ledger.attempt(attempts)
@@ -243,32 +265,32 @@ class _Evolution:
 
     def _mutated(
         self,
-        parents: Sequence[Program],
+        parents: Sequence[Individual],
         index: int,
         draw: Callable[[random.Random], int],
         source: random.Random,
-    ) -> tuple[Program, list[Attempt]]:
+    ) -> tuple[Individual, list[Attempt]]:
         """A mutation of a parent, or of another if it fails; at last a parent itself.
 
         Returns:
-            The child, and what became of each rule that was tried.
+            The child, and the outcome of each rule that was tried.
         """
         attempts: list[Attempt] = []
         parent = parents[index]
         predicted = self._goes_by_prediction(parent, source)
         for _ in range(self._policy.max_tries + 1):
             rule = parent.next_rule if predicted else self._draw_rule(source)
-            trace = mutate(self._mutators[rule], parent.schedule.trace, draw_seed(source))
+            trace = mutate(self._mutators[rule], parent.program.schedule.trace, draw_seed(source))
             if trace is not None:
-                child = self._maker.replay(trace, draw_seed(source))
-                if child is not None:
+                program = self._maker.replay(trace, draw_seed(source))
+                if program is not None:
                     attempts.append(Attempt(rule, predicted, "applied"))
-                    child.mutation = Mutation(rule, predicted, parent.score or 0.0)
-                    return child, attempts
+                    mutation = Mutation(rule, predicted, parent.score or 0.0)
+                    return Individual(program, mutation), attempts
             attempts.append(
                 Attempt(rule, predicted, "inapplicable" if trace is None else "invalid")
             )
-            # A predicted rule that fails is made up for by the draw, before another parent.
+            # After a predicted rule that fails, a drawn one is tried before another parent is.
             if predicted:
                 predicted = False
             else:
@@ -276,18 +298,8 @@ class _Evolution:
                 predicted = self._goes_by_prediction(parent, source)
         return parent, attempts
 
-    def _goes_by_prediction(self, parent: Program, source: random.Random) -> bool:
+    def _goes_by_prediction(self, parent: Individual, source: random.Random) -> bool:
         return parent.next_rule != BY_WEIGHT and source.random() < self._policy.rule_share
 
     def _draw_rule(self, source: random.Random) -> int:
         return bisect(self._cumulative_weights, source.random() * self._cumulative_weights[-1])
-
-
-def _weighted(weights: Sequence[float]) -> Callable[[random.Random], int]:
-    """Draws indices in proportion to weights; all alike if there is no weight at all."""
-    cumulative = list(accumulate(weights))
-    total = cumulative[-1]
-    if not total > 0.0:
-        return lambda source: source.randrange(len(weights))
-    last = len(weights) - 1
-    return lambda source: min(bisect(cumulative, source.random() * total), last)

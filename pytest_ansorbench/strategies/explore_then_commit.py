@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ExploreThenCommit:
-    """Find the sketch whose programs are fastest on average, then sample from it, mostly.
+    """Find the sketch whose programs are fastest on average, then mostly sample from it.
 
     Warm-up rounds draw sketches uniformly while the cost model is still too poor for its
     choices to tell sketches apart. Exploration rounds draw uniformly too, and from them on

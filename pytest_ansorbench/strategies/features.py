@@ -1,4 +1,4 @@
-"""Per-store features of programs, extracted once for whoever needs them."""
+"""Per-store features of programs, extracted once and shared."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def pool(features: Sequence[NDArray[Any]]) -> NDArray[np.float32]:
 
     A program's row is, feature by feature, the mean over its stores, then the largest store's,
     then that of the store with the most arithmetic, and at last the number of stores. The mean
-    speaks of the whole program, the largest keeps one extreme store visible among many, and the
-    third describes the computation itself, whatever was fused around it. "Most arithmetic" is the
-    largest sum of the first 16 features, which count float, integer and other operations by kind
-    on a logarithmic scale (TVM, src/s_tir/meta_schedule/feature_extractor/
+    describes the whole program, the largest keeps one extreme store visible among many, and the
+    third describes the computation itself, without what was fused around it. "Most arithmetic" is
+    the largest sum of the first 16 features, which count float, integer and other operations by
+    kind on a logarithmic scale (TVM, src/s_tir/meta_schedule/feature_extractor/
     per_store_feature.cc, `ArithOps`).
 
     Args:
@@ -53,9 +53,9 @@ def pool(features: Sequence[NDArray[Any]]) -> NDArray[np.float32]:
 def remembering_extractor() -> FeatureExtractor:
     """MetaSchedule's per-store features, which remembers what it extracted last.
 
-    Features cost as much as the making of a program, a few milliseconds. The cost model extracts
-    those of a whole generation; who asks for the same candidates right after that gets
-    them again.
+    Extracting a program's features takes as long as making it, a few milliseconds. The cost model
+    extracts those of a whole generation; a rule policy that asks for the same candidates right
+    after gets them again at no cost.
 
     Returns:
         An extractor for `XGBModel(extractor=...)`.
@@ -82,7 +82,11 @@ def remembering_extractor() -> FeatureExtractor:
 
 
 def extractor_of(model: Any) -> FeatureExtractor:
-    """The extractor of a cost model, or the stock one for a model that has none."""
+    """The extractor of a cost model, or the stock one for a model that has none.
+
+    Args:
+        model: A cost model, e.g. `Setup.cost_model`, or None.
+    """
     from tvm.s_tir.meta_schedule.feature_extractor import PerStoreFeature
 
     return getattr(model, "extractor", None) or PerStoreFeature()
@@ -91,5 +95,15 @@ def extractor_of(model: Any) -> FeatureExtractor:
 def extract(
     extractor: FeatureExtractor, context: TuneContext, candidates: Sequence[MeasureCandidate]
 ) -> list[NDArray[np.float32]]:
-    """Per candidate its features, shape (stores, 164)."""
-    return [each.numpy() for each in extractor.extract_from(context, candidates)]
+    """Extract the per-store features of programs.
+
+    Args:
+        extractor: E.g. `extractor_of(setup.cost_model)`.
+        context: The task, e.g. `Setup.context`.
+        candidates: The programs as MetaSchedule's own candidates, e.g.
+            `program.candidate().measure_candidate`.
+
+    Returns:
+        One array per program, shape (stores, 164).
+    """
+    return [stores.numpy() for stores in extractor.extract_from(context, candidates)]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PredictedRules:
-    """Each program is mutated by the rule that a model predicts to gain it most.
+    """Each program is mutated by the rule that a model predicts to improve it most.
 
     The rules of a whole generation are predicted at once, from the features that the cost model
     has just extracted.

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pytest_ansorbench.strategies.strategy import Observation, Proposer, Setup
-
-if TYPE_CHECKING:
-    from tvm.s_tir.meta_schedule.search_strategy import MeasureCandidate
+from pytest_ansorbench.strategies.candidate import Candidate
+from pytest_ansorbench.strategies.proposer import Observation, Proposer, Setup
 
 
 @dataclass(frozen=True)
@@ -31,16 +29,17 @@ class _RandomTraces:
             setup.budget_trials, setup.round_trials, list(setup.sketches), setup.database
         )
 
-    def propose(self, trials: int) -> Sequence[MeasureCandidate] | None:
-        candidates = self._engine.generate_measure_candidates()
-        return None if candidates is None else list(candidates)[:trials]
+    def propose(self, trials: int) -> Sequence[Candidate] | None:
+        generated = self._engine.generate_measure_candidates()
+        return None if generated is None else [*map(Candidate, generated)][:trials]
 
-    def recall(self, candidates: Sequence[MeasureCandidate]) -> None:
+    def recall(self, candidates: Sequence[Candidate]) -> None:
         """Nothing to do: what was drawn before may be drawn again."""
 
     def learn(self, batch: Sequence[Observation]) -> None:
         self._engine.notify_runner_results(
-            [seen.candidate for seen in batch], [seen.result for seen in batch]
+            [seen.candidate.measure_candidate for seen in batch],
+            [seen.result for seen in batch],
         )
 
     def decisions(self) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""Strategies by name: the shipped ones and those that users add."""
+"""Strategies by name: those that ship with the package and those that users add."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Final
 
 from pytest_ansorbench.measure.policy import RacingMeasurement
 from pytest_ansorbench.strategies.cost_model import NoModel
+from pytest_ansorbench.strategies.errors import StrategyError
 from pytest_ansorbench.strategies.evolution import Evolution
 from pytest_ansorbench.strategies.explore_then_commit import ExploreThenCommit
 from pytest_ansorbench.strategies.predicted_rules import PredictedRules
@@ -20,7 +21,7 @@ from pytest_ansorbench.strategies.strategy import Strategy
 ENTRY_POINT_GROUP: Final = "pytest_ansorbench.strategies"
 
 _SMALL: Final = Evolution(population=256, rule_share=0.25)
-"""What `rules` and `optimized` depart from the paper by; docs/strategies.md says why."""
+"""Where `rules` and `optimized` depart from the paper; docs/strategies.md says why."""
 
 BUILTIN: Final = (
     Strategy(
@@ -71,10 +72,6 @@ BUILTIN: Final = (
 )
 
 
-class StrategyError(ValueError):
-    """A strategy that is unknown, ill-named, defined twice, or not a strategy at all."""
-
-
 class Registry:
     """Strategies by name, in order of registration."""
 
@@ -118,12 +115,17 @@ class Registry:
         for entry_point in entry_points(group=ENTRY_POINT_GROUP):
             try:
                 loaded = entry_point.load()
+                makes_one = callable(loaded) and not isinstance(loaded, Strategy)
+                self.add(loaded() if makes_one else loaded)
             except Exception as error:
+                reason = (
+                    str(error)
+                    if isinstance(error, StrategyError)
+                    else f"{type(error).__name__}: {error}"
+                )
                 raise StrategyError(
-                    f"bad entry point {entry_point.name} = {entry_point.value}: "
-                    f"{type(error).__name__}: {error}"
+                    f"bad entry point {entry_point.name} = {entry_point.value}: {reason}"
                 ) from error
-            self.add(loaded if isinstance(loaded, Strategy) else loaded())
 
     def get(self, name: str) -> Strategy:
         """The strategy of that name.

@@ -1,4 +1,4 @@
-"""Keeps the books on mutation rules: what was tried, what the model hoped for, what came of it."""
+"""Keeps a record of mutation rules: tried, predicted to gain, and measured to gain."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from pytest_ansorbench.strategies.programs import Program
+from pytest_ansorbench.strategies.population import Individual
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class Attempt:
     Attributes:
         rule: Index of the rule.
         predicted: Whether a rule policy chose it, or the stock weights did.
-        outcome: What became of it.
+        outcome: Whether it gave a program; `inapplicable` if the rule had nothing to change.
     """
 
     rule: int
@@ -27,7 +27,7 @@ class Attempt:
 
 @dataclass
 class _Account:
-    """One rule in one round, as far as it was predicted or as far as it was drawn."""
+    """One rule in one round, predicted and drawn mutations apart."""
 
     attempts: Counter[str] = field(default_factory=Counter)
     gains: list[float] = field(default_factory=list)
@@ -38,47 +38,55 @@ class _Account:
 class RuleLedger:
     """One round's mutations, by rule.
 
-    Scores are the cost model's: throughput over the best throughput measured so far. Rules that
-    were predicted and rules that were drawn by the stock weights have accounts of their own, so
-    that the ones can be held against the others.
+    Scores are the cost model's: throughput over the best throughput measured so far. Mutations
+    by a predicted rule and by a rule drawn with the stock weights have separate accounts, so
+    that they can be compared.
     """
 
     def __init__(self, rules: Sequence[str]) -> None:
         self._rules = rules
         self._generations = 0
         self._accounts: dict[tuple[bool, int], _Account] = {}
-        self._picks: Sequence[Program] = ()
+        self._picks: Sequence[Individual] = ()
         self._best_gflops = 0.0
 
     def start_round(self, generations: int) -> None:
-        """Open the books of a round that breeds so many generations."""
+        """Begin a round.
+
+        Args:
+            generations: How many generations it breeds.
+        """
         self._generations = generations
         self._accounts = {}
         self._picks = ()
 
     def attempt(self, attempts: Sequence[Attempt]) -> None:
-        """Book what became of rules."""
-        for each in attempts:
-            self._account(each.predicted, each.rule).attempts[each.outcome] += 1
+        """Count mutations by rule and outcome."""
+        for attempt in attempts:
+            self._account(attempt.predicted, attempt.rule).attempts[attempt.outcome] += 1
 
-    def score(self, programs: Sequence[Program]) -> None:
-        """Book what mutants are worth, to the cost model, against their parents."""
-        for program in programs:
-            if (mutation := program.mutation) is not None:
-                gain = (program.score or 0.0) - mutation.parent_score
+    def score(self, individuals: Sequence[Individual]) -> None:
+        """Note the scores of mutants against their parents'."""
+        for individual in individuals:
+            if (mutation := individual.mutation) is not None:
+                gain = (individual.score or 0.0) - mutation.parent_score
                 self._account(mutation.predicted, mutation.rule).gains.append(gain)
 
-    def propose(self, picks: Sequence[Program]) -> None:
-        """Book what is to be measured."""
+    def propose(self, picks: Sequence[Individual]) -> None:
+        """Note which individuals are to be measured."""
         self._picks = picks
 
     def observe(self, gflops: Sequence[float]) -> None:
-        """Close the books with what was measured, in order of the proposal."""
+        """End the round.
+
+        Args:
+            gflops: Measured throughputs in GFLOP/s, in order of the proposal.
+        """
         self._best_gflops = max([self._best_gflops, *gflops])
-        for program, measured in zip(self._picks, gflops, strict=False):  # a batch may be cut short
-            if (mutation := program.mutation) is not None and self._best_gflops > 0.0:
+        for pick, measured in zip(self._picks, gflops, strict=False):  # a batch may be cut short
+            if (mutation := pick.mutation) is not None and self._best_gflops > 0.0:
                 account = self._account(mutation.predicted, mutation.rule)
-                account.predicted.append(program.score or 0.0)
+                account.predicted.append(pick.score or 0.0)
                 account.realised.append(measured / self._best_gflops)
 
     def decisions(self) -> Mapping[str, Any]:

@@ -18,7 +18,7 @@ SHIPPED: Final = Path(__file__).parent.parent / "models" / "rules.ubj"
 """The model that comes with the package; its card lies beside it."""
 
 FORMAT: Final = 1
-"""Version of what a model is given and what it answers."""
+"""Version of the features a model takes and of the rules it answers with."""
 
 _ATTRIBUTE: Final = "ansor_bench"
 
@@ -28,7 +28,7 @@ class BadModel(ValueError):
 
 
 class RuleModel:
-    """A trained classifier, with what it needs to know of itself.
+    """A trained classifier and the names of its classes.
 
     Attributes:
         rules: Names of the mutation rules, in order of the classes.
@@ -83,16 +83,16 @@ def load_rule_model(path: Path = SHIPPED) -> RuleModel:
             f"bad rule model {path}: {_last_line(error)}; expected a file that "
             "ansor-bench train-rules wrote"
         ) from None
-    said = _said(booster.attr(_ATTRIBUTE))
-    if said.get("format") != FORMAT:
+    header = _header(booster.attr(_ATTRIBUTE))
+    if header.get("format") != FORMAT:
         raise BadModel(
-            f"bad rule model {path}: expected format {FORMAT}, got {said.get('format')}; "
+            f"bad rule model {path}: expected format {FORMAT}, got {header.get('format')}; "
             "train it anew with ansor-bench train-rules"
         )
-    rules = said.get("rules")
+    rules = header.get("rules")
     if not isinstance(rules, list) or not all(isinstance(rule, str) for rule in rules):
         raise BadModel(f"bad rule model {path}: expected names of rules, got {rules!r}")
-    for length in (said.get("features"), booster.num_features()):
+    for length in (header.get("features"), booster.num_features()):
         if length != POOLED:
             raise BadModel(
                 f"bad rule model {path}: expected {POOLED} features a program, got {length}; "
@@ -101,12 +101,12 @@ def load_rule_model(path: Path = SHIPPED) -> RuleModel:
     return RuleModel(booster, tuple(rules))
 
 
-def _said(text: str | None) -> dict[str, Any]:
+def _header(text: str | None) -> dict[str, Any]:
     try:
-        said = json.loads(text or "")
+        header = json.loads(text or "")
     except ValueError:
         return {}
-    return said if isinstance(said, dict) else {}
+    return header if isinstance(header, dict) else {}
 
 
 def _last_line(error: Exception) -> str:

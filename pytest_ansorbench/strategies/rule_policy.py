@@ -7,42 +7,50 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from tvm.s_tir.meta_schedule import TuneContext
 
-    Features = Sequence[NDArray[np.float32]]
-    """Per program its per-store features, shape (stores, 164)."""
+Features = Sequence[NDArray[np.float32]]
+"""Per program its per-store features, shape (stores, 164)."""
 
 BY_WEIGHT: Final = -1
 """In place of a rule's index: draw one by the stock weights, anew for every mutation."""
 
+RULE_CHOOSER: Final = ("choose",)
+"""Methods of a `RuleChooser`."""
+
 
 class RuleChooser(Protocol):
-    """The live policy of one run."""
+    """Chooses mutation rules; lives for one task of one run."""
 
     def choose(self, programs: int, features: Callable[[], Features]) -> NDArray[np.intp]:
-        """Choose a rule for each of some programs that were just scored.
+        """Choose a rule for each program of a generation, right after it was scored.
+
+        `Evolution` mutates the programs by these rules, or by drawn ones, as its `rule_share`
+        says. If a chosen rule has nothing to change in a program, a rule is drawn.
 
         Args:
-            programs: How many there are.
-            features: Gives their features, at no cost if the cost model has extracted them.
+            programs: How many there are, at least 1.
+            features: Returns their features, in order. This costs nothing if the cost model has
+                extracted them; `pool` brings them to a fixed length.
 
         Returns:
-            Index of a rule or `BY_WEIGHT` for each program, shape (programs,).
+            Index of a rule or `BY_WEIGHT` for each program, integers of shape (programs,).
         """
         ...
 
 
 class RulePolicy(Protocol):
-    """Parameters of a rule policy."""
+    """Parameters of a rule policy; `Evolution(rules=...)` takes one."""
 
     def start(self, rules: Mapping[str, float]) -> RuleChooser:
-        """The chooser for one run.
+        """A new chooser for one task of one run.
 
         Args:
-            rules: The target's rules with their stock weights, in the order of their indices.
+            rules: Name and stock weight of each mutation rule of the TVM target, e.g.
+                `MutateTileSize`; a rule's index is its place in this order.
         """
         ...
 

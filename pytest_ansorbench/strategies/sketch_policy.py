@@ -1,38 +1,61 @@
-"""Sketch policies: how the initial population of a round is shared out among the sketches."""
+"""Sketch policies: which sketches the new programs of a round are drawn from."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+SKETCH_CHOOSER: Final = ("shares", "observe", "decisions")
+"""Methods of a `SketchChooser`."""
+
 
 class SketchChooser(Protocol):
-    """The live policy of one run."""
+    """Divides a population among sketches; lives for one task of one run.
+
+    A round calls `shares`, once or several times, then `observe`, then `decisions`.
+    """
 
     def shares(self) -> NDArray[np.float64]:
-        """Probability of each sketch, shape (sketches,), for the round that begins."""
+        """Probability of each sketch for a new program of this round.
+
+        Returns:
+            Shape (sketches,), none below 0, with a sum of 1.
+        """
         ...
 
     def observe(self, sketches: Sequence[int], gflops: Sequence[float]) -> None:
-        """End the round: the sketch (-1 for none) and throughput (0 if failed) of each trial."""
+        """Take note of a measured round.
+
+        Args:
+            sketches: For each trial the sketch that its program came from, -1 for none.
+            gflops: For each trial its throughput in GFLOP/s, 0 if it failed.
+        """
         ...
 
     def decisions(self) -> Mapping[str, Any]:
-        """What the policy decided in the round that ended, JSON values only."""
+        """What was decided in the round that ended, for the record.
+
+        Returns:
+            JSON values by name; see `Proposer.decisions`.
+        """
         ...
 
 
 class SketchPolicy(Protocol):
-    """Parameters of a sketch policy."""
+    """Parameters of a sketch policy; `Evolution(sketches=...)` takes one."""
 
     def start(self, sketches: int) -> SketchChooser:
-        """The chooser for one run over this many sketches."""
+        """A new chooser for one task of one run.
+
+        Args:
+            sketches: How many sketches the task has, at least 1.
+        """
         ...
 
 

@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_ansorbench.strategies.strategy import Observation, Proposer, Setup
+from pytest_ansorbench.strategies.candidate import Candidate
+from pytest_ansorbench.strategies.cost_model import required_model
+from pytest_ansorbench.strategies.proposer import Observation, Proposer, Setup
 
 if TYPE_CHECKING:
-    from tvm.s_tir.meta_schedule.search_strategy import EvolutionarySearch, MeasureCandidate
+    from tvm.s_tir.meta_schedule.search_strategy import EvolutionarySearch
 
 _EVOLVE: Final = "s_tir.meta_schedule.SearchStrategyEvolutionarySearchEvolveWithCostModel"
 
@@ -29,7 +31,11 @@ class StockEvolution:
     min_unmeasured: int = 50
 
     def start(self, setup: Setup) -> Proposer:
-        """Hand the design space to the engine."""
+        """Hand the design space to the engine.
+
+        Raises:
+            StrategyError: There is no cost model to rank programs by.
+        """
         return _StockEvolution(self, setup)
 
 
@@ -37,6 +43,7 @@ class _StockEvolution:
     def __init__(self, policy: StockEvolution, setup: Setup) -> None:
         from tvm.s_tir.meta_schedule.search_strategy import EvolutionarySearch
 
+        required_model(setup, policy)
         self._setup = setup
         self._engine = EvolutionarySearch(
             population_size=policy.population,
@@ -46,16 +53,17 @@ class _StockEvolution:
         self._engine._initialize_with_tune_context(setup.context)
         _pre_tune(self._engine, setup)
 
-    def propose(self, trials: int) -> Sequence[MeasureCandidate] | None:
-        candidates = self._engine.generate_measure_candidates()
-        return None if candidates is None else list(candidates)
+    def propose(self, trials: int) -> Sequence[Candidate] | None:
+        generated = self._engine.generate_measure_candidates()
+        return None if generated is None else [*map(Candidate, generated)]
 
-    def recall(self, candidates: Sequence[MeasureCandidate]) -> None:
+    def recall(self, candidates: Sequence[Candidate]) -> None:
         mark_as_measured(self._engine, self._setup, candidates)
 
     def learn(self, batch: Sequence[Observation]) -> None:
         self._engine.notify_runner_results(
-            [seen.candidate for seen in batch], [seen.result for seen in batch]
+            [seen.candidate.measure_candidate for seen in batch],
+            [seen.result for seen in batch],
         )
 
     def decisions(self) -> Mapping[str, Any]:
@@ -63,13 +71,13 @@ class _StockEvolution:
 
 
 def mark_as_measured(
-    engine: EvolutionarySearch, setup: Setup, candidates: Sequence[MeasureCandidate]
+    engine: EvolutionarySearch, setup: Setup, candidates: Sequence[Candidate]
 ) -> None:
-    """Have the engine take programs for measured, as after rounds of its own.
+    """Have the engine treat programs as measured, as after rounds of its own.
 
     Its set of measured programs is filled by one exported function, `EvolveWithCostModel`, which
     enters the best of what it evolves. So it gets the programs as its population, and a cost
-    model that finds them, and nothing that evolves from them, good. This costs a genetic search
+    model that scores them high, and whatever evolves from them low. This costs a genetic search
     without its predictions, seconds once per resumed run, and no search time.
 
     Args:
@@ -83,11 +91,13 @@ def mark_as_measured(
     engine.post_tuning()
     _pre_tune(engine, replace(setup, cost_model=model))
     if candidates:
-        get_global_func(_EVOLVE)(engine, [each.sch for each in candidates], len(candidates))
+        get_global_func(_EVOLVE)(
+            engine, [candidate.schedule for candidate in candidates], len(candidates)
+        )
     model.known.clear()
 
 
-def _partial_to(candidates: Sequence[MeasureCandidate], model: Any) -> Any:
+def _partial_to(candidates: Sequence[Candidate], model: Any) -> Any:
     """A cost model that prefers known programs, until it forgets them and passes questions on."""
     import numpy as np
     from tvm.ir.utils import derived_object
@@ -98,12 +108,12 @@ def _partial_to(candidates: Sequence[MeasureCandidate], model: Any) -> Any:
     class Partial(PyCostModel):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
-            self.known = {structural_hash(each.sch.mod) for each in candidates}
+            self.known = {structural_hash(candidate.mod) for candidate in candidates}
 
         def predict(self, context: Any, asked: Any) -> Any:
             if not self.known:
                 return model.predict(context, asked)
-            found = [structural_hash(each.sch.mod) in self.known for each in asked]
+            found = [structural_hash(one.sch.mod) in self.known for one in asked]
             return np.where(found, 1.0, _INDIFFERENT)
 
     return Partial()

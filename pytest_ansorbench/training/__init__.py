@@ -1,6 +1,6 @@
-"""How the shipped rule model came to be: data set, labels, fit and card.
+"""Training of the rule model: data set, labels, fit and card.
 
-Nothing here is used by a search; `ansor-bench train-rules` runs it.
+`ansor-bench train-rules` runs it; no search uses it.
 """
 
 from pytest_ansorbench.training.collect import Collector, Effort

@@ -48,14 +48,14 @@ def make_card(
         "data": {
             "sha256": digest(data),
             "collected": data[0].settings,
-            "programs": sum(len(each.scores) for each in data),
-            "mutants": sum(int(np.isfinite(each.mutant_scores).sum()) for each in data),
+            "programs": sum(len(samples.scores) for samples in data),
+            "mutants": sum(int(np.isfinite(samples.mutant_scores).sum()) for samples in data),
             "training": _contents(training),
             "held_out": _contents(held_out),
         },
         "labels": {**asdict(labels), "counts": dict(label_counts)},
         "fit": asdict(fit),
-        "scores": {name: _rounded(asdict(each)) for name, each in scores.items()},
+        "scores": {name: _rounded(asdict(of_data)) for name, of_data in scores.items()},
     }
 
 
@@ -66,8 +66,8 @@ def write_card(card: Mapping[str, Any], path: Path) -> None:
 
 def _contents(data: Sequence[Samples]) -> dict[str, Any]:
     return {
-        each.case: {"programs": len(each.scores), "mutable": int(each.mutable.sum())}
-        for each in data
+        samples.case: {"programs": len(samples.scores), "mutable": int(samples.mutable.sum())}
+        for samples in data
     }
 
 

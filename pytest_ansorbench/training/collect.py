@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -10,20 +11,25 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from pytest_ansorbench.measure.policy import FixedMeasurement
-from pytest_ansorbench.measure.program import Program as Kernel
+from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.search import Search
-from pytest_ansorbench.strategies import Evolution, Strategy, XGBoostModel
-from pytest_ansorbench.strategies.features import POOLED, extract, extractor_of, pool
-from pytest_ansorbench.strategies.programs import (
-    Program,
+from pytest_ansorbench.strategies import (
+    POOLED,
+    Evolution,
     ProgramMaker,
-    as_candidate,
+    Proposer,
+    ScheduledProgram,
+    Setup,
+    Strategy,
+    XGBoostModel,
     draw_seed,
+    extract,
+    extractor_of,
     mutate,
+    pool,
+    stock_weights,
     undecided,
 )
-from pytest_ansorbench.strategies.rule_policy import stock_weights
-from pytest_ansorbench.strategies.strategy import Proposer, Setup
 from pytest_ansorbench.training.dataset import Samples
 
 if TYPE_CHECKING:
@@ -99,7 +105,7 @@ class Collector:
         )
 
     def _tuned(self, case: Case, task: Task) -> tuple[Setup, float]:
-        """Search, and keep what the search knows."""
+        """Search, and keep the setup with its database and trained cost model."""
         witness = Witness(Evolution(population=128, generations=2, blind_generations=0))
         search = Search(
             case,
@@ -121,20 +127,24 @@ class Collector:
         """Latencies of some programs, and of a mutant of each by each rule."""
         parents = [table.programs[index] for index in checked]
         mutants = [table.first_mutants[index] for index in checked]
-        latencies = self._latencies(task, [*parents, *(each for row in mutants for each in row)])
+        latencies = self._latencies(task, [*parents, *itertools.chain.from_iterable(mutants)])
         count = len(parents)
         return latencies[:count], latencies[count:].reshape(count, len(table.rules))
 
-    def _latencies(self, task: Task, programs: Sequence[Program | None]) -> NDArray[np.float64]:
+    def _latencies(
+        self, task: Task, programs: Sequence[ScheduledProgram | None]
+    ) -> NDArray[np.float64]:
         latencies = np.full(len(programs), np.nan)
         there = [(index, program) for index, program in enumerate(programs) if program is not None]
         for start in range(0, len(there), self._engine.capacity):
             batch = there[start : start + self._engine.capacity]
-            candidates = [as_candidate(program.schedule) for _, program in batch]
-            kernels = [Kernel.kernel(each.sch.mod, each.args_info) for each in candidates]
+            candidates = [program.candidate() for _, program in batch]
+            kernels = [
+                Program.kernel(candidate.mod, candidate.args_info) for candidate in candidates
+            ]
             built = self._engine.build(kernels, task.check)
-            for (index, _), each in zip(batch, built, strict=True):
-                outcome = self._engine.run(each, FixedMeasurement())
+            for (index, _), kernel in zip(batch, built, strict=True):
+                outcome = self._engine.run(kernel, FixedMeasurement())
                 if outcome.status == "ok":
                     latencies[index] = float(np.median(outcome.latencies_s))
         return latencies
@@ -154,7 +164,7 @@ class Witness:
 
 
 class _Mutations:
-    """Programs of one task, and what every rule makes of each."""
+    """Programs of one task, and the mutants that every rule makes of them."""
 
     def __init__(self, setup: Setup, effort: Effort, source: random.Random) -> None:
         weights = stock_weights(setup.context)
@@ -173,7 +183,7 @@ class _Mutations:
         better = np.argsort(-self.scores)[: max(1, len(self.scores) // 2)]
         return sorted(self._source.sample([int(i) for i in better], min(count, len(better))))
 
-    def _bred(self, count: int) -> list[Program]:
+    def _bred(self, count: int) -> list[ScheduledProgram]:
         """Half drawn and measured programs, half mutants of these, parents drawn by score."""
         setup, source = self._setup, self._source
         workload = setup.database.commit_workload(setup.context.mod)
@@ -186,10 +196,12 @@ class _Mutations:
         parents = source.choices(first, [float(score) + 1e-6 for score in scores], k=count // 2)
         rules = source.choices(range(len(self.rules)), [*self.weights], k=len(parents))
         seeds = [(draw_seed(source), draw_seed(source)) for _ in parents]
-        bred = self._maker.each(self._mutant, list(zip(parents, rules, seeds, strict=True)))
+        bred = self._maker.map(self._mutant, list(zip(parents, rules, seeds, strict=True)))
         return first + [child for child, _ in bred if child is not None]
 
-    def _mutant(self, job: tuple[Program, int, tuple[int, int]]) -> tuple[Program | None, bool]:
+    def _mutant(
+        self, job: tuple[ScheduledProgram, int, tuple[int, int]]
+    ) -> tuple[ScheduledProgram | None, bool]:
         """A mutant, if it is valid; and whether the rule found anything to change."""
         parent, rule, (rule_seed, replay_seed) = job
         trace = mutate(self._mutators[rule], parent.schedule.trace, rule_seed)
@@ -203,8 +215,8 @@ class _Mutations:
             (self.programs[program], rule, (draw_seed(self._source), draw_seed(self._source)))
             for program, rule, _ in np.ndindex(shape)
         ]
-        outcomes = self._maker.each(self._mutant, jobs)
-        applied = np.array([each for _, each in outcomes]).reshape(shape)
+        outcomes = self._maker.map(self._mutant, jobs)
+        applied = np.array([found for _, found in outcomes]).reshape(shape)
         self.inapplicable = (~applied).sum(axis=2).astype(np.int64)
         valid = [program for program, _ in outcomes if program is not None]
         scores = np.full(len(jobs), np.nan, np.float32)
@@ -218,13 +230,18 @@ class _Mutations:
         rules = len(self.rules)
         self.first_mutants = [first[i : i + rules] for i in range(0, len(first), rules)]
 
-    def _seen(self, programs: Sequence[Program]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def _seen(
+        self, programs: Sequence[ScheduledProgram]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Pooled features and scores."""
         context, model = self._setup.context, self._setup.cost_model
         assert model is not None
         features, scores = [np.zeros((0, POOLED), np.float32)], [np.zeros(0, np.float32)]
         for start in range(0, len(programs), _BATCH):
-            batch = [as_candidate(each.schedule) for each in programs[start : start + _BATCH]]
+            batch = [
+                program.candidate().measure_candidate
+                for program in programs[start : start + _BATCH]
+            ]
             scores.append(np.maximum(model.predict(context, batch), 0.0).astype(np.float32))
             features.append(pool(extract(extractor_of(model), context, batch)))
         return np.concatenate(features), np.concatenate(scores)

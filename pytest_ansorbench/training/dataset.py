@@ -1,4 +1,4 @@
-"""Samples of one workload: features of programs, and what each rule made of them."""
+"""Samples of one workload: features of programs, and the scores of their mutants by rule."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class BadSamples(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """What one workload contributes to the data set.
+    """The contribution of one workload to the data set.
 
     Scores are throughput over the workload's best throughput, as its own cost model predicts it
     after a search; latencies were measured.
@@ -68,7 +68,7 @@ class Samples:
 
 def save(samples: Samples, path: Path) -> None:
     """Write samples, whole or not at all."""
-    arrays = {each.name: np.asarray(getattr(samples, each.name)) for each in fields(Samples)}
+    arrays = {field.name: np.asarray(getattr(samples, field.name)) for field in fields(Samples)}
     partial = path.with_name(path.name + ".partial")
     with partial.open("wb") as file:
         np.savez_compressed(file, allow_pickle=False, **arrays)
@@ -86,7 +86,7 @@ def load(path: Path) -> Samples:
     try:
         # Opened here, since NumPy leaves open what it cannot read.
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            arrays = {each.name: archive[each.name] for each in fields(Samples)}
+            arrays = {field.name: archive[field.name] for field in fields(Samples)}
     except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
         raise BadSamples(
             f"bad samples {path}: {error}; delete the file to collect them anew"
@@ -103,11 +103,11 @@ def load(path: Path) -> Samples:
 
 
 def digest(data: Sequence[Samples]) -> str:
-    """SHA-256 over everything in a data set, in order; what a card calls its hash."""
+    """SHA-256 over everything in a data set, in order; the hash on a model's card."""
     total = hashlib.sha256()
     for samples in data:
-        for each in fields(Samples):
-            value = np.ascontiguousarray(getattr(samples, each.name))
-            total.update(f"{each.name} {value.dtype.str} {value.shape}\n".encode())
+        for field in fields(Samples):
+            value = np.ascontiguousarray(getattr(samples, field.name))
+            total.update(f"{field.name} {value.dtype.str} {value.shape}\n".encode())
             total.update(value.tobytes())
     return total.hexdigest()

@@ -100,7 +100,7 @@ def cross_predict(
         data: Samples with the same rules.
         labels: How labels are taken.
         settings: Of the boosting.
-        folds: Workloads are left out in so many groups, every fourth together by default.
+        folds: Number of groups that workloads are left out in; every fourth together by default.
 
     Returns:
         The rule predicted for each program of each workload.

@@ -76,8 +76,8 @@ def train_rules(plan: TrainingPlan, say: Callable[[str], None]) -> dict[str, Any
     counts = _label_counts(training, plan.labels)
     most_frequent = int(np.argmax(counts))
     predictions = {
-        "training": (training, [model.predict(each.features) for each in training]),
-        "held_out": (held_out, [model.predict(each.features) for each in held_out]),
+        "training": (training, [model.predict(samples.features) for samples in training]),
+        "held_out": (held_out, [model.predict(samples.features) for samples in held_out]),
     }
     if len(training) > 1:
         left_out = cross_predict(training, plan.labels, fit_settings)
@@ -102,8 +102,8 @@ def train_rules(plan: TrainingPlan, say: Callable[[str], None]) -> dict[str, Any
     }
     card_path = plan.output.with_suffix(".card.json")
     write_card(card, card_path)
-    for name, each in scores.items():
-        say(f"{name.replace('_', ' ')}: {_described(each)}")
+    for name, of_data in scores.items():
+        say(f"{name.replace('_', ' ')}: {_described(of_data)}")
     say(f"{plan.output} and {card_path.name} written, {card['model']['bytes'] / 1e6:.2f} MB")
     return card
 
@@ -173,10 +173,10 @@ def _label_counts(data: Sequence[Samples], labels: LabelSettings) -> np.ndarray[
     return sum(
         (
             np.bincount(
-                label(expected_gains(each)[each.mutable], each.weights, labels),
-                minlength=len(each.rules),
+                label(expected_gains(samples)[samples.mutable], samples.weights, labels),
+                minlength=len(samples.rules),
             )
-            for each in data
+            for samples in data
         ),
         start=np.zeros(len(data[0].rules), int),
     )

@@ -48,14 +48,12 @@ class Recording:
         return samples
 
 
-class Idle:
-    """A measurement policy that measures nothing."""
+class Failing:
+    """A measurement policy with a bug."""
 
     def measure(self, kernel, best_s):
-        return ()
-
-    def __repr__(self):
-        return "Idle()"
+        kernel.first_call()
+        raise ZeroDivisionError("planted")
 
 
 class EngineContract:
@@ -126,11 +124,12 @@ class EngineContract:
         assert policy.asked == [None, 0.5]
         assert len(first.latencies_s) == len(second.latencies_s) == 4
 
-    def test_a_policy_that_takes_no_sample_is_named(self, engine, check):
+    def test_an_error_of_a_policy_is_its_own(self, engine, check):
         [built] = engine.build([kernel("fine")], check)
-        with pytest.raises(ValueError, match=r"bad measurement policy Idle\(\)"):
-            engine.run(built, Idle())
+        with pytest.raises(ZeroDivisionError, match="planted"):
+            engine.run(built, Failing())
         engine.discard(built)
+        assert self.measured(engine, ["fine"], check)[0].status == "ok"
 
     def test_a_wrong_output_is_a_failed_trial(self, engine, check):
         [outcome] = self.measured(engine, ["wrong"], check)

@@ -76,7 +76,8 @@ def test_changes_are_a_table_and_notes() -> None:
     report = changes_report([CHANGES, CaseChanges("new", (), "it is new")], "--any")
     assert keys(report) == ["changes", "notes"]
     assert lines_of(report.sections[1]) == [
-        "conv2d, fast: search_ratio now over before = 1.50 [1.20, 1.90] exceeds the limit 1.05: broken",
+        "conv2d, fast: search_ratio now over before = 1.50 [1.20, 1.90] exceeds the limit 1.05: "
+        "broken",
         "new: not compared: it is new",
     ]
 

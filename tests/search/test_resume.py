@@ -66,18 +66,19 @@ def test_cost_model_measured_set_and_policies_are_rebuilt(engine, name):
     assert [other[key] for key in told] == [one[key] for key in told]
     # The same questions have the same answers: the cost model is the same.
     mod = again.tasks[0].task.mod
-    asked = [c for entry in entries for c in unpack(entry.state.candidates, mod)]
+    recorded = [c for entry in entries for c in unpack(entry.state.candidates, mod)]
+    asked = [candidate.measure_candidate for candidate in recorded]
     answers = [setup.cost_model.predict(setup.context, asked) for setup in watched.setups]
     np.testing.assert_array_equal(*answers)
     assert len(set(answers[0])) > 1
     # Nothing is measured twice, though the best so far are the likeliest to be proposed.
     from tvm_ffi import structural_hash
 
-    known = {structural_hash(candidate.sch.mod) for candidate in asked}
+    known = {structural_hash(candidate.mod) for candidate in recorded}
     [entry] = stepped(again, 1)
     fresh = unpack(entry.state.candidates, mod)
     assert len(fresh) == 6
-    assert not known & {structural_hash(candidate.sch.mod) for candidate in fresh}
+    assert not known & {structural_hash(candidate.mod) for candidate in fresh}
     assert again.finished
 
 
@@ -96,13 +97,13 @@ def test_without_a_journal_measured_programs_would_be_proposed_again(engine):
     again = search(MATMUL, strategy, engine, trials=48, round_trials=16, resumed=entries)
     mod = again.tasks[0].task.mod
     known = {
-        structural_hash(candidate.sch.mod)
+        structural_hash(candidate.mod)
         for entry in entries
         for candidate in unpack(entry.state.candidates, mod)
     }
     [entry] = stepped(again, 1)
     fresh = unpack(entry.state.candidates, mod)
-    proposed = {structural_hash(candidate.sch.mod) for candidate in fresh}
+    proposed = {structural_hash(candidate.mod) for candidate in fresh}
     assert known & proposed
 
 
@@ -142,8 +143,8 @@ def test_candidates_are_packed_small_and_rebuilt_equal(engine):
     text = pack(candidates)
     assert len(text) < 1000 * len(candidates)
     for before, after in zip(candidates, unpack(text, first.tasks[0].task.mod), strict=True):
-        assert structural_equal(before.sch.mod, after.sch.mod)
-        assert str(before.sch.trace) == str(after.sch.trace)
+        assert structural_equal(before.mod, after.mod)
+        assert str(before.schedule.trace) == str(after.schedule.trace)
         assert list(map(str, before.args_info)) == list(map(str, after.args_info))
 
 

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
 from pytest_ansorbench.search import Search
+from pytest_ansorbench.search.sketches import SketchIndex
 from pytest_ansorbench.strategies import (
+    BadAnswer,
     Evolution,
     ExploreThenCommit,
-    Observation,
+    NoModel,
+    ProgramMaker,
+    StockEvolution,
     Strategy,
+    StrategyError,
     UniformSketches,
     XGBoostModel,
 )
-from pytest_ansorbench.workloads import BatchMatmul
+from tests.strategies.setups import MATMUL, make_setup, observed
 
-MATMUL = BatchMatmul(batch=1, m=16, n=16, k=16)
 SMALL = {"population": 48, "generations": 2, "blind_generations": 2, "min_unmeasured": 8}
 EARLY = XGBoostModel(warmup_samples=1)  # trained after the first round
 
@@ -31,12 +35,12 @@ class Always:
     sketch: int
 
     def start(self, sketches):
-        self_shares = np.zeros(sketches)
-        self_shares[self.sketch] = 1.0
+        alone = np.zeros(sketches)
+        alone[self.sketch] = 1.0
 
         class Chooser:
             def shares(self):
-                return self_shares
+                return alone
 
             def observe(self, sketches, gflops):
                 pass
@@ -77,10 +81,16 @@ def search(engine, proposer, *, trials=6, rounds=2, cost_model=EARLY, seed=0):
     )
 
 
-def finished(each):
-    while not each.finished:
-        each.step()
-    return each.record()
+def finished(searched):
+    while not searched.finished:
+        searched.step()
+    return searched.record()
+
+
+def fingerprints(candidates):
+    from tvm_ffi import structural_hash
+
+    return [structural_hash(candidate.mod) for candidate in candidates]
 
 
 @pytest.mark.parametrize("sketch", [0, 2])
@@ -90,25 +100,33 @@ def test_all_programs_come_from_the_sketch_the_policy_names(engine, sketch):
     assert run.failed_trials == 0
 
 
-def test_a_uniform_policy_draws_from_every_sketch_and_never_twice_the_same(engine):
-    from tvm_ffi import structural_hash
+def test_a_uniform_policy_draws_from_every_sketch_and_never_twice_the_same(target):
+    setup = make_setup(target)
+    proposer = Evolution(UniformSketches(), **SMALL).start(setup)
+    # Nothing is measured: what is proposed again and again must stay new.
+    proposed = [candidate for _ in range(4) for candidate in proposer.propose(30)]
+    assert len(set(fingerprints(proposed))) == len(proposed) == 120
+    index = SketchIndex(setup.sketches)
+    assert {index.of(candidate.schedule) for candidate in proposed} == {0, 1, 2}
 
-    each = search(engine, Evolution(UniformSketches(), **SMALL))
-    # Asked directly, without measuring: what is proposed again and again must stay new.
-    proposed = [candidate for _ in range(4) for candidate in each.tasks[0]._proposer.propose(30)]
-    assert len(proposed) == 120
-    assert len({structural_hash(candidate.sch.mod) for candidate in proposed}) == 120
-    assert {each.tasks[0].sketches.of(candidate.sch) for candidate in proposed} == {0, 1, 2}
+
+def test_recalled_programs_are_not_proposed_again(target):
+    def proposer():
+        return Evolution(**SMALL).start(make_setup(target, seed=3))
+
+    np.random.seed(0)
+    first = proposer().propose(16)
+    again = proposer()
+    again.recall(first)
+    np.random.seed(0)
+    assert not {*fingerprints(again.propose(16))} & {*fingerprints(first)}
 
 
-def test_equal_seeds_give_equal_proposals_whatever_the_threads_do(engine):
-    from tvm_ffi import structural_hash
-
+def test_equal_seeds_give_equal_proposals_whatever_the_threads_do(target):
     def proposed(seed):
-        each = search(engine, Evolution(**SMALL), seed=seed)
-        with each._random_state.installed():
-            rounds = [each.tasks[0]._proposer.propose(16) for _ in range(2)]
-        return [structural_hash(candidate.sch.mod) for batch in rounds for candidate in batch]
+        proposer = Evolution(**SMALL).start(make_setup(target, seed=seed))
+        np.random.seed(seed)  # which the untrained cost model predicts from
+        return [fingerprints(proposer.propose(16)) for _ in range(2)]
 
     assert proposed(3) == proposed(3)
     assert proposed(3) != proposed(4)
@@ -116,9 +134,9 @@ def test_equal_seeds_give_equal_proposals_whatever_the_threads_do(engine):
 
 def test_the_rule_that_is_chosen_is_the_rule_that_is_applied(engine):
     run = finished(search(engine, Evolution(rules=OneRule("MutateUnroll"), **SMALL)))
-    for each in run.rounds:
-        assert set(each.decisions["predicted_rules"]) == {"MutateUnroll"}
-        assert "drawn_rules" not in each.decisions
+    for entry in run.rounds:
+        assert set(entry.decisions["predicted_rules"]) == {"MutateUnroll"}
+        assert "drawn_rules" not in entry.decisions
     # Before the model is trained its scores are random, and nothing is made of them.
     assert set(run.rounds[0].decisions["predicted_rules"]["MutateUnroll"]) == {"applied"}
     entry = run.rounds[1].decisions["predicted_rules"]["MutateUnroll"]
@@ -146,65 +164,69 @@ def test_as_many_mutations_go_by_the_chosen_rule_as_the_share_says(engine):
     assert 0.1 < predicted / (predicted + drawn) < 0.4
 
 
-def test_features_are_extracted_once_for_model_and_rules(engine):
-    seen = []
-    policy = OneRule("MutateTileSize", look=lambda features: seen.append(features()))
-    each = search(engine, Evolution(rules=policy, **SMALL))
-    extractor = each.tasks[0]._shared.cost_model.extractor
-    each.step()
-    seen.clear()
-    extracted = []
-    stock = extractor._stock
+def test_features_are_extracted_once_for_model_and_rules(engine, monkeypatch):
+    from tvm.s_tir.meta_schedule import feature_extractor
+
+    seen, extracted = [], []
 
     class Counting:
+        def __init__(self):
+            self._stock = stock()
+
         def extract_from(self, context, candidates):
             extracted.append(len(candidates))
-            return stock.extract_from(context, candidates)
+            return self._stock.extract_from(context, candidates)
 
-    extractor._stock = Counting()
-    with each._random_state.installed():
-        each.tasks[0]._proposer.propose(8)
-    assert extracted == [len(features) for features in seen]
-    assert len(extracted) == 1 + SMALL["generations"]
+    stock = feature_extractor.PerStoreFeature
+    monkeypatch.setattr(feature_extractor, "PerStoreFeature", Counting)
+    policy = OneRule("MutateTileSize", look=lambda features: seen.append(len(features())))
+    searched = search(engine, Evolution(rules=policy, **SMALL))
+    searched.step()
+    seen.clear()
+    extracted.clear()
+    searched.step()
+    scored, updated = extracted[: len(seen)], extracted[len(seen) :]
+    assert scored == seen
+    assert len(scored) == 1 + SMALL["generations"]
+    assert len(updated) <= 1  # the cost model learns from the round's trials
     # Survivors and the best measured programs are scored once.
-    assert sum(extracted) < (1 + SMALL["generations"]) * SMALL["population"]
+    assert sum(scored) < (1 + SMALL["generations"]) * SMALL["population"]
 
 
 def test_without_blind_generations_nothing_is_searched_for_before_the_model_is_trained(engine):
-    each = search(engine, Evolution(**{**SMALL, "blind_generations": 0}))
-    run = finished(each)
+    run = finished(search(engine, Evolution(**{**SMALL, "blind_generations": 0})))
     assert run.rounds[0].decisions == {"generations": 0}
     assert run.rounds[1].decisions["generations"] == 2
     assert [trial.round for trial in run.trials] == [1] * 6 + [2] * 6
 
 
-def test_a_misleading_first_impression_is_corrected_in_what_is_proposed(engine):
-    from tvm.s_tir.meta_schedule.runner import RunnerResult
-
+def test_a_misleading_first_impression_is_corrected_in_what_is_proposed(target):
     etc = ExploreThenCommit(warmup_rounds=0, explore_rounds=1)
-    each = search(engine, Evolution(etc, blind_generations=0), cost_model=XGBoostModel())
+    setup = make_setup(target)
+    proposer = Evolution(etc, blind_generations=0).start(setup)
+    index = SketchIndex(setup.sketches)
     first_impression, truth = {0: 9.0, 1: 2.0, 2: 5.0}, {0: 1.0, 1: 2.0, 2: 5.0}
     mostly = []
     for turn in range(6):
-        candidates = each.tasks[0]._proposer.propose(40)
-        sketches = [each.tasks[0].sketches.of(candidate.sch) for candidate in candidates]
+        candidates = proposer.propose(40)
+        sketches = [index.of(candidate.schedule) for candidate in candidates]
         mostly.append(max(set(sketches), key=sketches.count))
         gflops = first_impression if turn == 0 else truth
-        each.tasks[0]._proposer.learn(
-            [
-                Observation(candidate, RunnerResult([1e-3], None), sketch, gflops[sketch])
-                for candidate, sketch in zip(candidates, sketches, strict=True)
-            ]
-        )
+        proposer.learn(observed(candidates, sketches, [gflops[sketch] for sketch in sketches]))
     assert mostly[1] == 0
     assert mostly[4:] == [2, 2]
-    assert each.tasks[0]._proposer.decisions()["committed_sketch"] == 2
+    assert proposer.decisions()["committed_sketch"] == 2
 
 
-def test_a_space_of_which_nothing_valid_can_be_drawn_ends_the_run(engine):
-    each = search(engine, Evolution(**SMALL))
-    each.tasks[0]._proposer._maker.sample = lambda sketches, seeds: []
-    assert finished(each).stopped == "the strategy proposes nothing more"
+def test_a_space_of_which_nothing_valid_can_be_drawn_ends_the_run(target, monkeypatch):
+    monkeypatch.setattr(ProgramMaker, "sample", lambda self, sketches, seeds: [])
+    assert Evolution(**SMALL).start(make_setup(target)).propose(4) is None
+
+
+@pytest.mark.parametrize("policy", [Evolution(), StockEvolution()], ids=str)
+def test_a_search_by_scores_needs_a_cost_model(target, policy):
+    with pytest.raises(StrategyError, match=r"ranks programs by a cost model.*XGBoostModel\(\)"):
+        policy.start(make_setup(target, cost_model=NoModel()))
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0])
@@ -234,3 +256,72 @@ def test_extreme_shares_are_borne_with(engine, share):
 def test_bad_parameters_are_refused_by_name(parameter, value, good):
     with pytest.raises(ValueError, match=rf"bad {parameter} {value}: expected .* e\.g\. {good}"):
         Evolution(**{parameter: value})
+
+
+@pytest.mark.parametrize(
+    ("name", "good"), [("sketches", "UniformSketches"), ("rules", "StockRules")]
+)
+@pytest.mark.parametrize("value", [None, UniformSketches])
+def test_what_is_no_policy_is_refused(name, good, value):
+    with pytest.raises(ValueError, match=rf"bad {name} .*: expected .* e\.g\. {good}\(\)"):
+        Evolution(**{name: value})
+
+
+@dataclass(frozen=True)
+class Answering:
+    """A sketch or rule policy whose chooser gives the answers it is told to."""
+
+    answers: dict
+
+    def start(self, _):
+        return type("Chooser", (), {k: lambda *_, v=v: v for k, v in self.answers.items()})()
+
+
+SOUND = {"shares": np.full(3, 1 / 3), "observe": None, "decisions": {}}
+
+
+@pytest.mark.parametrize(
+    "shares",
+    [None, "uniform", [1.0], np.full(4, 0.25), [2.0, -1.0, 0.0], [0.5, 0.5, 0.5], [np.nan] * 3],
+    ids=str,
+)
+def test_shares_that_are_no_distribution_are_refused(target, shares):
+    policy = Answering({**SOUND, "shares": shares})
+    proposer = Evolution(policy, **SMALL).start(make_setup(target))
+    with pytest.raises(BadAnswer, match=r"bad shares .*: expected a (probability|sum of 1)"):
+        proposer.propose(4)
+
+
+def test_shares_of_32_bits_are_taken(target):
+    policy = Answering({**SOUND, "shares": np.array([0.1, 0.2, 0.7], np.float32)})
+    assert len(Evolution(policy, **SMALL).start(make_setup(target)).propose(4)) == 4
+
+
+@pytest.mark.parametrize("rules", [None, [0.0] * 48, [4] * 48, [-2] * 48, [0], "tile"], ids=repr)
+def test_rules_that_are_no_indices_are_refused(target, rules):
+    policy = Evolution(rules=Answering({"choose": rules}), **SMALL)
+    with pytest.raises(
+        BadAnswer, match=r"bad rules .*: expected an index from 0 to 3 or BY_WEIGHT"
+    ):
+        policy.start(make_setup(target)).propose(4)
+
+
+@pytest.mark.parametrize("decisions", [None, [], {"at": object()}, {1: 2}], ids=repr)
+def test_decisions_that_are_no_json_are_refused(target, decisions):
+    proposer = Evolution(Answering({**SOUND, "decisions": decisions})).start(make_setup(target))
+    with pytest.raises(BadAnswer, match="bad decisions"):
+        proposer.decisions()
+
+
+@pytest.mark.parametrize("answers", [{}, {"shares": None, "observe": None}])
+def test_a_chooser_without_its_methods_is_refused(target, answers):
+    with pytest.raises(BadAnswer, match=r"of start: expected .* it has no .*decisions"):
+        Evolution(Answering(answers)).start(make_setup(target))
+
+
+@pytest.mark.parametrize("scores", [None, [1.0], "good", [np.nan] * 48], ids=str)
+def test_scores_that_are_no_numbers_are_refused(target, scores):
+    model = Answering({"predict": scores, "update": None})
+    setup = replace(make_setup(target), cost_model=model.start(None))
+    with pytest.raises(BadAnswer, match=r"bad scores .*: expected a number for each candidate"):
+        Evolution(**SMALL).start(setup).propose(4)

@@ -1,24 +1,28 @@
-"""The books on mutation rules add up."""
+"""The record of mutation rules adds up."""
 
 from __future__ import annotations
 
 import pytest
 
-from pytest_ansorbench.strategies.programs import Mutation, Program
+from pytest_ansorbench.strategies.population import Individual, Mutation
 from pytest_ansorbench.strategies.rule_ledger import Attempt, RuleLedger
 
 RULES = ["MutateTileSize", "MutateUnroll"]
 
 
 def mutant(rule, score, parent_score, predicted=False):
-    return Program(None, 0, mutation=Mutation(rule, predicted, parent_score), score=score)
+    return Individual(None, Mutation(rule, predicted, parent_score), score)
+
+
+def sampled(score):
+    return Individual(None, score=score)
 
 
 @pytest.fixture
 def ledger():
-    each = RuleLedger(RULES)
-    each.start_round(4)
-    return each
+    opened = RuleLedger(RULES)
+    opened.start_round(4)
+    return opened
 
 
 def test_a_round_without_mutations_says_how_many_generations_it_bred(ledger):
@@ -38,12 +42,12 @@ def test_attempts_are_counted_by_what_became_of_them(ledger):
 
 
 def test_gains_are_against_the_parent(ledger):
-    ledger.score([mutant(0, 0.7, 0.5), mutant(0, 0.4, 0.5), Program(None, 0, score=0.9)])
+    ledger.score([mutant(0, 0.7, 0.5), mutant(0, 0.4, 0.5), sampled(0.9)])
     assert ledger.decisions()["drawn_rules"] == {"MutateTileSize": {"gain": 0.05, "improved": 0.5}}
 
 
 def test_what_was_measured_is_held_against_what_was_predicted(ledger):
-    picks = [mutant(1, 0.9, 0.5), Program(None, 0, score=0.8), mutant(1, 0.7, 0.5)]
+    picks = [mutant(1, 0.9, 0.5), sampled(0.8), mutant(1, 0.7, 0.5)]
     ledger.propose(picks)
     ledger.observe([50.0, 100.0, 0.0])
     assert ledger.decisions()["drawn_rules"] == {

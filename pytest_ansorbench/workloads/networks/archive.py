@@ -96,8 +96,8 @@ def _entries(value: Any) -> Iterator[tuple[str, Any]]:
     """All keys with their values, at any depth of a JSON value."""
     if isinstance(value, dict):
         yield from value.items()
-        for each in value.values():
-            yield from _entries(each)
+        for item in value.values():
+            yield from _entries(item)
     elif isinstance(value, list):
-        for each in value:
-            yield from _entries(each)
+        for item in value:
+            yield from _entries(item)

@@ -67,10 +67,10 @@ class BertLayer(Network):
         size = self.hidden // self.heads
         apart = Reshape((self.batch, self.length, self.heads, size))
         heads_first, keys_across = Transpose((0, 2, 1, 3)), Transpose((0, 2, 3, 1))
-        query, key, each = (graph(apart, graph(Dense(self.hidden), value)) for _ in range(3))
+        query, key, values = (graph(apart, graph(Dense(self.hidden), value)) for _ in range(3))
         scores = graph(MatMul(), graph(heads_first, query), graph(keys_across, key))
         shares = graph(Softmax(), graph(Scale(1.0 / math.sqrt(size)), scores))
-        mixed = graph(heads_first, graph(MatMul(), shares, graph(heads_first, each)))
+        mixed = graph(heads_first, graph(MatMul(), shares, graph(heads_first, values)))
         return graph(Reshape((self.batch, self.length, self.hidden)), mixed)
 
 

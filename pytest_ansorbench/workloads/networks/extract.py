@@ -29,13 +29,13 @@ def extract_tasks(program: IRModule) -> tuple[Task, ...]:
     extracted = tvm_extract_tasks(program, Target("llvm"))
     return tuple(
         Task(
-            name=str(each.task_name),
-            mod=each.dispatched[0],
+            name=str(task.task_name),
+            mod=task.dispatched[0],
             # A task that only moves data still has a throughput to be compared by.
-            flops=max(1, int(estimate_tir_flops(each.dispatched[0]))),
-            weight=int(each.weight),
+            flops=max(1, int(estimate_tir_flops(task.dispatched[0]))),
+            weight=int(task.weight),
         )
-        for each in sorted(extracted, key=lambda each: order[str(each.task_name)])
+        for task in sorted(extracted, key=lambda task: order[str(task.task_name)])
     )
 
 

@@ -97,7 +97,9 @@ class Graph:
     @property
     def weights(self) -> dict[str, Weight]:
         """All weights by name, e.g. `conv12.kernel`, in order of the layers."""
-        return {f"{node.name}.{each.role}": each for node in self.nodes for each in node.weights}
+        return {
+            f"{node.name}.{weight.role}": weight for node in self.nodes for weight in node.weights
+        }
 
 
 def draw_weights(graph: Graph, seed: str) -> dict[str, NDArray[np.float32]]:

@@ -238,13 +238,13 @@ def _with_weights_as_arguments(program: IRModule) -> tuple[IRModule, list[NDArra
 def _random_inputs(name: str, types: Sequence[Any]) -> list[NDArray[Any]]:
     rng = np.random.default_rng(zlib.crc32(name.encode()))
     inputs = []
-    for place, each in enumerate(types):
+    for place, type_ in enumerate(types):
         try:
-            shape = [int(extent) for extent in each.shape]
+            shape = [int(extent) for extent in type_.shape]
         except (TypeError, AttributeError):
             raise ImportFailed(
-                f"bad input {place} of {name!r}: its shape {each} is not known; give it, e.g. "
+                f"bad input {place} of {name!r}: its shape {type_} is not known; give it, e.g. "
                 "shapes={'x': (1, 224, 224, 3)}"
             ) from None
-        inputs.append(rng.uniform(-1.0, 1.0, shape).astype(str(each.dtype)))
+        inputs.append(rng.uniform(-1.0, 1.0, shape).astype(str(type_.dtype)))
     return inputs

@@ -99,9 +99,9 @@ class Conv:
     def output_shape(self, *inputs: Shape) -> Shape:
         """Batch, windows along each spatial axis, channels."""
         [(batch, *extents, channels)] = inputs
-        for each, name in ((channels, "channels that come in"), (self.channels, "channels")):
-            if each % self.groups:
-                raise LayerError(f"bad {name} {each}: expected a multiple of {self.groups} groups")
+        for count, name in ((channels, "channels that come in"), (self.channels, "channels")):
+            if count % self.groups:
+                raise LayerError(f"bad {name} {count}: expected a multiple of {self.groups} groups")
         return (batch, *_windows(extents, self.kernel, self.stride, self.padding), self.channels)
 
     def weights(self, *inputs: Shape) -> tuple[Weight, ...]:
@@ -322,12 +322,12 @@ def along(value: int | Shape, axes: int) -> Shape:
     Raises:
         LayerError: It is for another number of axes.
     """
-    each = (value,) * axes if isinstance(value, int) else value
-    if len(each) != axes:
+    settings = (value,) * axes if isinstance(value, int) else value
+    if len(settings) != axes:
         raise LayerError(
             f"bad setting {value}: expected one number, or one for each of {axes} axes"
         )
-    return each
+    return settings
 
 
 def _windows(

@@ -23,8 +23,8 @@ class Network(abc.ABC):
     """A network in inference, in float32; a `NetworkCase`.
 
     Subclasses are frozen dataclasses that say what its layers are. Weights are drawn at random,
-    which is as good as trained ones for whoever measures time; batch norm is folded into
-    convolutions. Neither importing a subclass nor making one imports TVM.
+    since latency does not depend on them; batch norm is folded into convolutions. Neither
+    importing a subclass nor making one imports TVM.
     """
 
     @property

@@ -45,7 +45,7 @@ def to_relax(graph: Graph) -> IRModule:
                     _expression(
                         node.layer,
                         [values[value.index] for value in node.inputs],
-                        [weights[f"{node.name}.{each.role}"] for each in node.weights],
+                        [weights[f"{node.name}.{weight.role}"] for weight in node.weights],
                         len(node.inputs[0].shape),
                     )
                 )

@@ -1,0 +1,63 @@
+"""A candidate: a program that a strategy proposes for measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tvm import IRModule
+    from tvm.s_tir import Schedule
+    from tvm.s_tir.meta_schedule.arg_info import ArgInfo
+    from tvm.s_tir.meta_schedule.search_strategy import MeasureCandidate
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A program proposed for measurement, with a note that its proposer attaches to it.
+
+    Two candidates are equal only if they are the same object; compare
+    `tvm_ffi.structural_hash(candidate.mod)` to find equal programs.
+
+    Attributes:
+        measure_candidate: The program as MetaSchedule's engine, cost models and feature
+            extractors take it.
+        payload: Anything the proposer wants to know of this candidate later, as a JSON value:
+            dict with text keys, list, str, int, finite float, bool or None. The candidate that
+            `Proposer.learn` and, from a journal, `Proposer.recall` get has an equal payload.
+    """
+
+    measure_candidate: MeasureCandidate
+    payload: Any = None
+
+    @classmethod
+    def from_schedule(cls, schedule: Schedule, payload: Any = None) -> Candidate:
+        """Make a candidate of a schedule; its arguments are read off its function `main`.
+
+        Args:
+            schedule: A finished schedule, postprocessing included. One without a trace is fine:
+                then its module is what a journal keeps.
+            payload: The proposer's own note, a JSON value.
+        """
+        from tvm.s_tir.meta_schedule.arg_info import ArgInfo
+        from tvm.s_tir.meta_schedule.search_strategy import MeasureCandidate
+
+        args_info = ArgInfo.from_entry_func(schedule.mod, remove_preproc=True)
+        return cls(MeasureCandidate(schedule, args_info), payload)
+
+    @property
+    def schedule(self) -> Schedule:
+        """The schedule; its `trace` holds the decisions."""
+        return self.measure_candidate.sch
+
+    @property
+    def mod(self) -> IRModule:
+        """The scheduled module."""
+        return self.schedule.mod
+
+    @property
+    def args_info(self) -> Sequence[ArgInfo]:
+        """Data type and shape of each argument, inputs then output."""
+        args_info: Sequence[ArgInfo] = self.measure_candidate.args_info
+        return args_info

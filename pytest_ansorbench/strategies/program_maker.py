@@ -1,0 +1,162 @@
+"""Makes programs: sketches, recorded traces and mutated traces become postprocessed schedules."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from pytest_ansorbench.strategies.candidate import Candidate
+
+if TYPE_CHECKING:
+    from tvm.s_tir import Schedule, Trace
+    from tvm.s_tir.meta_schedule import TuneContext
+    from tvm.s_tir.meta_schedule.mutator import Mutator
+
+_Argument = TypeVar("_Argument")
+_Outcome = TypeVar("_Outcome")
+
+_BLOCK: Final = 16
+"""Items that a thread takes at a time: one by one, handing them out costs a tenth of the work."""
+
+_LARGEST_SEED: Final = 2**31 - 2
+"""Of TVM's random generator."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScheduledProgram:
+    """A program as a schedule made it.
+
+    Attributes:
+        schedule: How it was made, postprocessing included; `schedule.mod` is the module.
+        fingerprint: Structural hash of the module; equal programs have equal fingerprints.
+    """
+
+    schedule: Schedule
+    fingerprint: int
+
+    def candidate(self, payload: Any = None) -> Candidate:
+        """The program as a candidate; see `Candidate.from_schedule`."""
+        return Candidate.from_schedule(self.schedule, payload)
+
+
+class ProgramMaker:
+    """Makes programs of one task, on as many threads as its `TuneContext` has.
+
+    TVM releases Python's lock while it works, so two threads make programs nearly twice as fast
+    as one, and about as fast as MetaSchedule's own threads. Nothing depends on which thread comes
+    first: equal arguments give equal programs in equal order.
+    """
+
+    def __init__(self, context: TuneContext) -> None:
+        """Prepare for a task.
+
+        Args:
+            context: The task, e.g. `Setup.context`.
+        """
+        self._mod = context.mod
+        self._threads = context.num_threads
+        self._postprocs = list(context.space_generator.postprocs)
+
+    def sample(self, sketches: Sequence[Trace], seeds: Sequence[int]) -> list[ScheduledProgram]:
+        """Draw all decisions of sketches at random.
+
+        Args:
+            sketches: Traces without decisions, as `undecided` makes them; one per program.
+            seeds: One per program, as `draw_seed` draws them.
+
+        Returns:
+            The programs in order, without those whose trace or postprocessing does not apply.
+        """
+        pairs = zip(sketches, seeds, strict=True)
+        return _valid(self.map(lambda pair: self.replay(*pair), pairs))
+
+    def recall(self, traces: Sequence[Trace]) -> list[ScheduledProgram]:
+        """Replay traces with all their decisions, such as those of a database's records.
+
+        Returns:
+            The programs in order, without those whose trace or postprocessing does not apply.
+        """
+        return _valid(self.map(lambda trace: self.replay(trace, 1), traces))
+
+    def replay(self, trace: Trace, seed: int) -> ScheduledProgram | None:
+        """Turn one trace into a program, as the engine does; this alone uses no threads.
+
+        Args:
+            trace: With or without decisions; missing ones are drawn.
+            seed: Seed of these draws, at least 1.
+
+        Returns:
+            The program, or None if the trace or a postprocessor does not apply.
+        """
+        from tvm.s_tir import Schedule
+        from tvm_ffi import structural_hash
+
+        schedule = Schedule(self._mod, seed=seed, debug_mask="none", error_render_level="none")
+        try:
+            trace.apply_to_schedule(schedule, remove_postproc=True)
+            schedule.enter_postproc()
+            if not all(postproc.apply(schedule) for postproc in self._postprocs):
+                return None
+        except Exception:  # as the engine, which takes any error for "does not apply"
+            return None
+        return ScheduledProgram(schedule, structural_hash(schedule.mod))
+
+    def map(
+        self, work: Callable[[_Argument], _Outcome], items: Iterable[_Argument]
+    ) -> list[_Outcome]:
+        """Call a function on every item, on the threads.
+
+        Args:
+            work: What to do with one item, e.g. mutate a trace and `replay` it.
+            items: The items. What is random has to be decided by them, e.g. by a seed in each.
+
+        Returns:
+            The outcomes, in order of the items.
+        """
+        listed = list(items)
+        blocks = [listed[i : i + _BLOCK] for i in range(0, len(listed), _BLOCK)]
+        with ThreadPoolExecutor(self._threads) as threads:
+            done = threads.map(lambda block: [work(item) for item in block], blocks)
+            return [outcome for outcomes in done for outcome in outcomes]
+
+
+def _valid(programs: Iterable[ScheduledProgram | None]) -> list[ScheduledProgram]:
+    return [program for program in programs if program is not None]
+
+
+def mutate(mutator: Mutator, trace: Trace, seed: int) -> Trace | None:
+    """Apply a mutation rule once, with a seed, which `Mutator.apply` does not take.
+
+    Args:
+        mutator: The rule, one of `context.space_generator.mutator_probs`.
+        trace: The trace to mutate; it stays as it is.
+        seed: Seed of the rule's draws, at least 1.
+
+    Returns:
+        The mutated trace, or None if the rule has nothing to change in it.
+    """
+    from tvm_ffi import get_global_func
+
+    mutated: Trace | None = get_global_func("s_tir.meta_schedule.MutatorApply")(
+        mutator, trace, seed
+    )
+    return mutated
+
+
+def undecided(sketches: Sequence[Schedule]) -> list[Trace]:
+    """Sketches as traces without decisions, so that replaying them draws new ones.
+
+    Args:
+        sketches: The design space, e.g. `Setup.sketches`.
+    """
+    from tvm.s_tir import Trace
+
+    return [Trace(sketch.trace.simplified(True).insts, {}) for sketch in sketches]
+
+
+def draw_seed(source: random.Random) -> int:
+    """A seed for TVM's random generator, which takes 1 to 2^31 - 2."""
+    return source.randint(1, _LARGEST_SEED)

@@ -1,0 +1,121 @@
+"""What a proposer is given, what it has to do, and what it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    from tvm.s_tir import Schedule
+    from tvm.s_tir.meta_schedule import TuneContext
+    from tvm.s_tir.meta_schedule.cost_model import CostModel
+    from tvm.s_tir.meta_schedule.database import Database
+    from tvm.s_tir.meta_schedule.runner import RunnerResult
+
+    from pytest_ansorbench.strategies.candidate import Candidate
+
+
+@dataclass(frozen=True)
+class Setup:
+    """Everything a proposer works with.
+
+    It belongs to one task of one run, except for `database` and `cost_model`, which the tasks of
+    a network share.
+
+    Attributes:
+        context: MetaSchedule's view of the task: `mod` (the unscheduled program), `target`, and
+            `space_generator` with its `postprocs` and `mutator_probs`.
+        sketches: The design space, one schedule per sketch, with decisions drawn at random.
+        database: Empty at the start; the search commits every trial to it.
+        cost_model: Untrained at the start, trained by the search; None if the strategy has none.
+        budget_trials: Trials the run may measure, all tasks together.
+        round_trials: Trials per round.
+        rng: Seeded source of randomness. Draw everything random from it, so that equal seeds
+            give equal proposals; its state is kept in the journal.
+    """
+
+    context: TuneContext
+    sketches: Sequence[Schedule]
+    database: Database
+    cost_model: CostModel | None
+    budget_trials: int
+    round_trials: int
+    rng: np.random.Generator
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One measured candidate, as a proposer learns of it.
+
+    Attributes:
+        candidate: The candidate, with the payload that its proposer gave it.
+        result: The measurement as MetaSchedule has it: `run_secs` in seconds, or `error_msg`.
+        sketch: Index into `Setup.sketches` of the sketch it was sampled from; -1 if of none.
+        gflops: Measured throughput in GFLOP/s; 0 for a failed trial.
+    """
+
+    candidate: Candidate
+    result: RunnerResult
+    sketch: int
+    gflops: float
+
+
+class Proposer(Protocol):
+    """Chooses what to measure next; lives for one task of one run.
+
+    A round calls `propose`, then `learn`, then `decisions`. The seconds of `propose` and `learn`
+    count as search time.
+    """
+
+    def propose(self, trials: int) -> Sequence[Candidate] | None:
+        """Candidates for the next round.
+
+        Args:
+            trials: How many are wanted, at least 1. Those beyond are not measured; fewer, or
+                none, are fine, but five empty rounds end the search of the task.
+
+        Returns:
+            The candidates, or None if the space is exhausted.
+        """
+        ...
+
+    def learn(self, batch: Sequence[Observation]) -> None:
+        """Take note of a measured round.
+
+        Args:
+            batch: The candidates of the last `propose`, in its order. Database and cost model
+                have learnt of them already.
+        """
+        ...
+
+    def recall(self, candidates: Sequence[Candidate]) -> None:
+        """Take note of what an interrupted run had proposed.
+
+        Called at most once, right after the start, when a run is resumed from its journal. The
+        rounds are then replayed through `learn`; only what a proposer notes while proposing,
+        such as a set of programs not to propose again, has to be rebuilt here.
+
+        Args:
+            candidates: All candidates of the earlier rounds, in order, with their payloads.
+                They are rebuilt: equal to those proposed, but not the same objects.
+        """
+        ...
+
+    def decisions(self) -> Mapping[str, Any]:
+        """What was decided in the last round, for the record.
+
+        Returns:
+            JSON values by name; empty if there is nothing to say. They are kept in result files,
+            and `-v` shows them.
+        """
+        ...
+
+
+class ProposerPolicy(Protocol):
+    """Parameters of a proposer: best a frozen dataclass, so that a strategy can be shared."""
+
+    def start(self, setup: Setup) -> Proposer:
+        """A new proposer for one task of one run; costs no search time."""
+        ...

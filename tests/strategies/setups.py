@@ -1,0 +1,51 @@
+"""What a proposer is started with, without a search around it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pytest_ansorbench.strategies import Observation, Setup, Strategy, XGBoostModel
+from pytest_ansorbench.workloads import BatchMatmul
+
+MATMUL = BatchMatmul(batch=1, m=16, n=16, k=16)
+
+
+def make_setup(target, *, case=MATMUL, cost_model=None, seed=0, trials=64) -> Setup:
+    """The setup of a task, as a search makes it."""
+    from tvm.s_tir.meta_schedule import TuneContext
+    from tvm.s_tir.meta_schedule.database import MemoryDatabase
+
+    [task] = case.tasks()
+    context = TuneContext(
+        task.mod,
+        target=target,
+        space_generator=Strategy("any", proposer=Idle()).space(),
+        task_name=task.name,
+        rand_state=1 + seed,
+    )
+    return Setup(
+        context=context,
+        sketches=context.generate_design_space(),
+        database=MemoryDatabase(),
+        cost_model=(cost_model or XGBoostModel()).start(),
+        budget_trials=trials,
+        round_trials=trials,
+        rng=np.random.default_rng(seed),
+    )
+
+
+class Idle:
+    """A proposer policy that is never started."""
+
+    def start(self, setup):
+        raise AssertionError("not to be started")
+
+
+def observed(candidates, sketches, gflops) -> list[Observation]:
+    """What a proposer is told of a round."""
+    from tvm.s_tir.meta_schedule.runner import RunnerResult
+
+    return [
+        Observation(candidate, RunnerResult([1e-3], None), sketch, value)
+        for candidate, sketch, value in zip(candidates, sketches, gflops, strict=True)
+    ]
