@@ -61,7 +61,13 @@ def add_command(commands: argparse._SubParsersAction[Any]) -> None:
 
 def _train_rules(given: argparse.Namespace) -> int:
     from pytest_ansorbench.environment import MisfitError, ToolchainError
-    from pytest_ansorbench.training import BadSamples, Effort, TrainingPlan, train_rules
+    from pytest_ansorbench.training import (
+        BadSamples,
+        Effort,
+        MixedSamples,
+        TrainingPlan,
+        train_rules,
+    )
 
     if given.output.suffix not in (".ubj", ".json"):
         raise Refusal(f"bad output {str(given.output)!r}: expected a .ubj or .json file")
@@ -86,6 +92,8 @@ def _train_rules(given: argparse.Namespace) -> int:
         train_rules(plan, lambda line: print(line, flush=True))
     except MisfitError as error:
         raise Refusal(f"bad --target {error.value!r}: {error.problem}") from None
+    except MixedSamples as error:
+        raise Refusal(f"{error}; choose another folder with --samples") from None
     except (BadSamples, ToolchainError, ValueError, OSError) as error:
         raise Refusal(str(error)) from None
     except KeyboardInterrupt:

@@ -170,12 +170,10 @@ class Bench:
         arms = len(self._arms(item, settings, case_id(item)))
         allowances = settings.baseline.allowances
         if allowances and self.baseline is None:
-            flag, needed = (
-                flag_of("baseline.compare_fail"),
-                flag_of("baseline.compare"),
-            )
+            flag, needed = flag_of("baseline.compare_fail"), flag_of("baseline.compare")
+            first = str(settings.baseline.compare_fail[0])
             raise pytest.UsageError(
-                f"bad {flag} {str(allowances[0])!r}: expected {needed} with it, to say with what"
+                f"bad {flag} {first!r}: expected {needed} with it, to say with what"
             )
         gated = [*settings.limits, *(allowance.metric for allowance in allowances)]
         return gates_per_case(gated, arms)

@@ -4,7 +4,7 @@
 """
 
 from pytest_ansorbench.training.collect import Collector, Effort
-from pytest_ansorbench.training.dataset import BadSamples, Samples, digest, load, save
+from pytest_ansorbench.training.dataset import BadSamples, MixedSamples, Samples, digest, load, save
 from pytest_ansorbench.training.evaluate import Scores, evaluate
 from pytest_ansorbench.training.fit import FitSettings, cross_predict, fit
 from pytest_ansorbench.training.labels import LabelSettings, expected_gains, label
@@ -19,6 +19,7 @@ __all__ = [
     "Effort",
     "FitSettings",
     "LabelSettings",
+    "MixedSamples",
     "Samples",
     "Scores",
     "TrainingPlan",

@@ -20,6 +20,10 @@ class BadSamples(ValueError):
     """A file that holds no samples, or others than were asked for."""
 
 
+class MixedSamples(BadSamples):
+    """Samples in one folder that were collected in different ways."""
+
+
 @dataclass(frozen=True, eq=False)
 class Samples:
     """The contribution of one workload to the data set.

@@ -13,7 +13,7 @@ import numpy as np
 
 from pytest_ansorbench.training.card import make_card, write_card
 from pytest_ansorbench.training.collect import Collector, Effort
-from pytest_ansorbench.training.dataset import BadSamples, Samples, load, save
+from pytest_ansorbench.training.dataset import MixedSamples, Samples, load, save
 from pytest_ansorbench.training.evaluate import Scores, evaluate
 from pytest_ansorbench.training.fit import FitSettings, cross_predict, fit
 from pytest_ansorbench.training.labels import LabelSettings, expected_gains, label
@@ -65,7 +65,7 @@ def train_rules(plan: TrainingPlan, say: Callable[[str], None]) -> dict[str, Any
         The card.
 
     Raises:
-        BadSamples: A file of samples is damaged, or was collected otherwise.
+        BadSamples: A file of samples is damaged, or was collected otherwise (`MixedSamples`).
         ValueError: The samples are of no use: no rule can change any program.
     """
     training, held_out = collected(plan, say)
@@ -114,7 +114,8 @@ def collected(
     """The samples of all workloads: training and held out, read where they are there.
 
     Raises:
-        BadSamples: A file is damaged, or was collected otherwise than the rest.
+        BadSamples: A file is damaged.
+        MixedSamples: A file was collected otherwise than the rest.
     """
     plan.samples.mkdir(parents=True, exist_ok=True)
     cases = [*plan.training, *plan.held_out]
@@ -124,9 +125,9 @@ def collected(
         _collect(plan, missing, data, say)
     settings = {samples.settings for samples in data.values()}
     if len(settings) > 1:
-        raise BadSamples(
+        raise MixedSamples(
             f"bad samples in {plan.samples}: they were collected in different ways "
-            f"({'; '.join(sorted(settings))}); choose another folder"
+            f"({'; '.join(sorted(settings))})"
         )
     return [data[case.id] for case in plan.training], [data[case.id] for case in plan.held_out]
 
@@ -148,10 +149,9 @@ def _collect(
         collector = Collector(engine, plan.effort, seed=plan.seed)
         for found in data.values():
             if found.settings != collector.settings:
-                raise BadSamples(
+                raise MixedSamples(
                     f"bad samples in {plan.samples}: {found.case} was collected with "
-                    f"{found.settings}, expected {collector.settings}; choose another "
-                    "folder"
+                    f"{found.settings}, expected {collector.settings}"
                 )
         for index, case in enumerate(missing, start=1):
             started_s = time.monotonic()
