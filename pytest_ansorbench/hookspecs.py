@@ -20,7 +20,7 @@ def pytest_ansorbench_strategies(config: pytest.Config) -> Iterable[Strategy]:
         config: pytest's configuration.
 
     Returns:
-        Strategies, to be chosen by name with `--ansor-strategy`.
+        A list of strategies, to be chosen by name with `--ansor-strategy`; empty for none.
     """
     raise NotImplementedError
 

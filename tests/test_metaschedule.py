@@ -8,8 +8,11 @@ import pytest
 
 from pytest_ansorbench.metaschedule import search_strategy, tune_parts
 from pytest_ansorbench.strategies import (
+    Candidate,
     Evolution,
     ExploreThenCommit,
+    NoModel,
+    RandomTraces,
     Strategy,
     StrategyError,
     XGBoostModel,
@@ -160,6 +163,70 @@ def test_the_cost_model_of_the_parts_is_known_again(target, instant, tmp_path):
     parts["strategy"] = search_strategy(mine, cost_model=parts["cost_model"])
     tune_tir(mod, target, work, 8, num_trials_per_iter=8, **instant, **parts)
     assert decided[1].decisions()["generations"] == 4
+
+
+def test_payloads_come_back_through_tune_tir(target, instant, tmp_path):
+    learnt = []
+
+    class Numbering(RandomTraces):
+        def start(self, setup):
+            proposer = super().start(setup)
+            propose, learn = proposer.propose, proposer.learn
+
+            def numbered(trials):
+                return [
+                    Candidate(candidate.measure_candidate, {"place": place})
+                    for place, candidate in enumerate(propose(trials))
+                ]
+
+            def noted(batch):
+                learnt.append([seen.candidate.payload["place"] for seen in batch])
+                learn(batch)
+
+            proposer.propose, proposer.learn = numbered, noted
+            return proposer
+
+    mine = Strategy("mine", proposer=Numbering(), cost_model=NoModel())
+    tune_tir(
+        MATMUL.tasks()[0].mod,
+        target,
+        str(tmp_path),
+        6,
+        num_trials_per_iter=4,
+        **instant,
+        **tune_parts(mine, target),
+    )
+    assert learnt == [[0, 1, 2, 3], [0, 1]]
+
+
+@pytest.mark.parametrize("payload", [{1, 2}, float("nan")])
+def test_a_payload_that_is_no_json_is_refused_in_tune_tir_too(target, payload):
+    class Unkeepable(RandomTraces):
+        def start(self, setup):
+            proposer = super().start(setup)
+            propose = proposer.propose
+            proposer.propose = lambda trials: [
+                Candidate(candidate.measure_candidate, payload) for candidate in propose(trials)
+            ]
+            return proposer
+
+    from tvm.s_tir.meta_schedule import TuneContext
+
+    mine = Strategy("mine", proposer=Unkeepable(), cost_model=NoModel())
+    context = TuneContext(
+        MATMUL.tasks()[0].mod,
+        target=target,
+        space_generator=mine.space(),
+        search_strategy=search_strategy(mine),
+    )
+    context.pre_tuning(4, 4, context.generate_design_space())
+    with pytest.raises(Exception, match="bad payload of strategy 'mine'"):
+        context.generate_measure_candidates()
+
+
+def test_a_target_that_tvm_does_not_know_is_refused():
+    with pytest.raises(ValueError, match="nonsense"):
+        tune_parts("optimized", "nonsense")
 
 
 def test_an_unknown_name_is_refused(target):

@@ -117,5 +117,9 @@ class ProposerPolicy(Protocol):
     """Parameters of a proposer: best a frozen dataclass, so that a strategy can be shared."""
 
     def start(self, setup: Setup) -> Proposer:
-        """A new proposer for one task of one run; costs no search time."""
+        """A new proposer for one task of one run. This costs no search time.
+
+        Args:
+            setup: The task, and what there is to search it with.
+        """
         ...

@@ -83,9 +83,20 @@ def test_an_entry_point_may_name_a_strategy_or_a_function(tmp_path, monkeypatch,
     assert registry.get("plugged").name == "plugged"
 
 
-def test_a_broken_entry_point_is_named(tmp_path, monkeypatch):
-    entry_point_package(tmp_path, "missing", CODE)
+@pytest.mark.parametrize(
+    ("target", "code", "reason"),
+    [
+        ("missing", CODE, "AttributeError: module 'plugged' has no attribute 'missing'"),
+        ("make", "def make(): return 1 / 0", "ZeroDivisionError: division by zero"),
+        ("make", "def make(): return 'mine'", "bad strategy 'mine': expected a pytest_ansor"),
+        ("make", "make = 3", "bad strategy 3: expected a pytest_ansorbench.Strategy"),
+        ("make", "import nonsense", "ModuleNotFoundError: No module named 'nonsense'"),
+    ],
+)
+def test_a_broken_entry_point_is_named(tmp_path, monkeypatch, target, code, reason):
+    entry_point_package(tmp_path, target, code)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "plugged", raising=False)
-    with pytest.raises(StrategyError, match="bad entry point plugged = plugged:missing"):
+    with pytest.raises(StrategyError) as raised:
         Registry().add_entry_points()
+    assert str(raised.value).startswith(f"bad entry point plugged = plugged:{target}: {reason}")
