@@ -35,8 +35,9 @@ def blocks(text: str, language: str = "") -> list[str]:
 
 
 def commands(text: str) -> list[str]:
-    """The lines of a page's shell blocks, comments left out."""
-    lines = [line for block in blocks(text, "sh") for line in block.splitlines()]
+    """The commands of a page's shell blocks, each as one line, comments left out."""
+    joined = [re.sub(r"\\\n *", "", block) for block in blocks(text, "sh")]
+    lines = [line for block in joined for line in block.splitlines()]
     return [line for line in lines if line.strip() and not line.startswith("#")]
 
 
