@@ -1,8 +1,8 @@
 """The bridge to pytest-benchmark: each case and strategy is a benchmark in its tables and files.
 
 pytest-benchmark times functions; here the runs have been timed already. So its own fixture is
-given a clock that stands still, and a function that turns the clock on by a run's search time:
-pytest-benchmark alone makes the entries of its files.
+given a clock that stands still, and a function that advances the clock by a run's search time.
+All that ends up in its files is made by pytest-benchmark itself.
 """
 
 from __future__ import annotations
@@ -12,20 +12,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
+from pytest_benchmark.session import BenchmarkSession
+from pytest_benchmark.utils import NameWrapper
 
 from pytest_ansorbench.codec import to_json
 from pytest_ansorbench.records import CaseResult, Run, Verdict
 
-try:
-    from pytest_benchmark.fixture import BenchmarkFixture
-    from pytest_benchmark.session import BenchmarkSession
-    from pytest_benchmark.utils import NameWrapper
-except ImportError:  # pragma: no cover - a subprocess test hides the package
-    BenchmarkFixture = BenchmarkSession = NameWrapper = None
-
 
 class Bridge:
-    """Hands every finished case on; says nothing where pytest-benchmark is not at work."""
+    """Hands every finished case on; silent where pytest-benchmark is disabled or blocked."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -33,9 +29,7 @@ class Bridge:
     def pytest_ansorbench_case_finished(self, item: pytest.Item, result: CaseResult) -> None:
         """Make a benchmark of each strategy, in a group named after the case."""
         session = self._config.pluginmanager.getplugin("pytest-benchmark")
-        if BenchmarkSession is None or not isinstance(session, BenchmarkSession):
-            return
-        if session.disabled or session.skip:
+        if not isinstance(session, BenchmarkSession) or session.disabled or session.skip:
             return
         verdicts = {v.comparison.challenger.strategy: v for v in result.verdicts}
         for strategy in result.strategies:
@@ -65,7 +59,7 @@ def _record(session: Any, item: pytest.Item, runs: Sequence[Run], info: dict[str
     fixture.fullname = f"{item.nodeid.partition('[')[0]}[{fixture.param}]"
     fixture.group = info["case"]
     fixture.extra_info = info
-    fixture.pedantic(clock.turn_on, rounds=len(runs))
+    fixture.pedantic(clock.advance, rounds=len(runs))
 
 
 class _Clock:
@@ -79,8 +73,8 @@ class _Clock:
         """The time on the clock."""
         return self._now_s
 
-    def turn_on(self) -> None:
-        """Let the next search pass."""
+    def advance(self) -> None:
+        """Move on by the next search's seconds."""
         self._now_s += next(self._seconds)
 
 

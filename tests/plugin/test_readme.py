@@ -2,40 +2,35 @@
 
 from __future__ import annotations
 
-import functools
 import re
-from pathlib import Path
+import shlex
 
-from pytest_ansorbench.options import OPTIONS
-from pytest_ansorbench.workloads import BatchMatmul
+import pytest
+
+from pytest_ansorbench.cli import main, make_parser
+from pytest_ansorbench.storage import read_result
+from pytest_ansorbench.strategies import BUILTIN
+from pytest_ansorbench.workloads import NETWORKS, OPERATORS
+from tests.pages import REPOSITORY, blocks, commands, page
 from tests.plugin.conftest import trials
-from tests.tuning import tune_tir
 
-REPOSITORY = Path(__file__).parents[2]
-README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-CASE, OPERATOR, IMPORT, STRATEGY, TUNE = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-
-
-def test_the_case_collects(project):
-    project.write("test_cases.py", CASE)
-    outcome = project.bench("--collect-only", "-q")
-    assert outcome.code == 0, outcome.text
-    assert "test_conv2d[conv2d-n1-h14-w14-ci256-co256-k3-s1-p1]" in outcome.out
+README = page("README.md")
+CASE, STRATEGY = blocks(README, "python")
+[TABLE] = blocks(README)
+[COMMAND] = [line for line in commands(README) if line.startswith("pytest ")]
+RECORDED = REPOSITORY / "docs" / "results" / "first-example.json"
 
 
-def test_the_import_makes_a_case_without_reading_the_file():
-    names = {}
-    exec(IMPORT, names)
-    assert names["mine"].id == "model"
+def test_the_case_has_ten_lines():
+    assert len(CASE.splitlines()) <= 10
 
 
-def test_the_operator_and_the_strategy_run(project):
+def test_the_case_and_the_strategy_run_by_the_command(project):
+    project.write("test_matmul.py", CASE)
     project.write("conftest.py", STRATEGY)
-    project.write(
-        "test_cases.py", OPERATOR + "\ndef test_outer(ansor_bench): ansor_bench(Outer(n=32))\n"
-    )
     outcome = project.bench(
-        "--ansor-strategy=random,bold",
+        *shlex.split(COMMAND)[2:],
+        "--ansor-strategy=random,quick",
         "--ansor-trials=4",
         "--ansor-round=2",
         "--ansor-repeats=1",
@@ -44,52 +39,65 @@ def test_the_operator_and_the_strategy_run(project):
     )
     assert outcome.code == 0, outcome.text
     [case] = project.json("result.json")["cases"]
-    assert {run["strategy"] for run in case["runs"]} == {"random", "bold"}
+    assert {run["strategy"] for run in case["runs"]} == {"random", "quick"}
     assert all(trial["status"] == "ok" for run in case["runs"] for trial in trials(run))
+    assert (
+        TABLE.splitlines()[0].split()
+        == outcome.out.split(" ansor bench ")[1].split("\n")[1].split()
+    )
 
 
-def test_the_lines_without_pytest_tune_a_kernel_that_runs(tmp_path):
-    import numpy as np
-    import tvm
-    from tvm.s_tir import meta_schedule as ms
-
-    lines = TUNE.replace('"work", 256', f"{str(tmp_path)!r}, 2").replace("ms.tune_tir", "tune_tir")
-    assert lines.count("tune_tir") == TUNE.count("tune_tir") == 1 and "256" not in lines
-    [task] = BatchMatmul(batch=1, m=16, n=16, k=16).tasks()
-    # TVM's builder imports for half a minute, which is its own time limit, before it builds.
-    builder = ms.builder.LocalBuilder(max_workers=1, timeout_sec=120)
-    names = {"mod": task.mod, "tune_tir": functools.partial(tune_tir, builder=builder)}
-    exec(lines, names)
-    database, target = names["database"], names["target"]
-    assert len(database) == 2
-    schedule = ms.tir_integration.compile_tir(database, task.mod, target)
-    kernel = tvm.compile(schedule.mod, target)
-    output = tvm.runtime.tensor(np.zeros_like(task.check.expected))
-    kernel["main"](*map(tvm.runtime.tensor, task.check.inputs), output)
-    np.testing.assert_allclose(output.numpy(), task.check.expected, rtol=1e-4, atol=1e-4)
+def test_its_output_is_the_recorded_one(capsys):
+    words = shlex.split(COMMAND)
+    main(["show", str(RECORDED), "--columns", words[words.index("--ansor-columns") + 1]])
+    assert capsys.readouterr().out.split("\n\n")[0].strip() == TABLE.strip()
 
 
-def test_every_option_that_is_mentioned_exists():
-    mentioned = set(re.findall(r"--ansor-[a-z]+(?:-[a-z]+)*", README))
-    assert mentioned - {"--ansor-x-y"} <= {option.flag for option in OPTIONS} | {"--ansor-bench"}
+def test_the_recorded_result_is_of_the_case_and_the_command():
+    names: dict[str, object] = {}
+    exec(CASE, names)
+    result = read_result(RECORDED)
+    [case] = result.cases
+    assert [case.case] == [case.id for case in names["CASES"]]
+    marked = {mark.name: mark for mark in names["test_matmul"].pytestmark}["ansor_bench"].kwargs
+    assert {run.budget_trials for run in case.runs} == {marked["trials"]}
+    assert {run.round_trials for run in case.runs} == {marked["round"]}
+    gates = {gate.metric: gate.limit for verdict in case.verdicts for gate in verdict.gates}
+    assert gates["search_ratio"] == marked["max_search_ratio"]
+    assert gates["throughput_ratio"] == marked["min_throughput_ratio"]
+    words = shlex.split(COMMAND)
+    assert result.settings["goal"] == words[words.index("--ansor-goal") + 1]
 
 
-def test_the_commands_are_those_of_tox():
-    environments = re.findall(r"\.venv/bin/tox -e (\w+)", README)
-    sections = re.findall(r"^\[testenv:(\w+)\]", (REPOSITORY / "tox.ini").read_text(), re.M)
-    assert environments == ["bench", "tests"]
-    assert set(environments) <= set(sections)
+def test_every_shipped_strategy_has_a_line():
+    listed = re.findall(r"^\| `([\w-]+)` \|", README, re.M)
+    assert listed == [strategy.name for strategy in BUILTIN]
 
 
-def test_the_table_is_the_recorded_one():
-    """The README's table is what `ansor-bench show` prints of the file it names."""
-    import io
-    from contextlib import redirect_stdout
+def test_every_shipped_operator_is_named():
+    [line] = re.findall(r"\*\*Operators\*\*: (.*?); any shape", README, re.DOTALL)
+    assert set(re.split(r",\s+", line)) == {type(case).__name__ for case in OPERATORS}
 
-    from pytest_ansorbench.cli import main
 
-    [(file, columns)] = re.findall(r"`ansor-bench show (\S+) --columns (\S+)` prints", README)
-    out = io.StringIO()
-    with redirect_stdout(out):
-        main(["show", str(REPOSITORY / file), "--columns", columns])
-    assert out.getvalue().strip() in README
+def test_there_are_as_many_networks_as_are_named():
+    [line] = re.findall(r"\*\*Networks\*\*: (.*?);", README, re.DOTALL)
+    # "ResNet-18 and -50" are two.
+    assert len(re.split(r",\s+| and ", line)) == len(NETWORKS)
+
+
+def test_every_command_is_named(capsys):
+    with pytest.raises(SystemExit):
+        make_parser().parse_args(["--help"])
+    there = re.findall(r"^    ([a-z-]+)(?:  |$)", capsys.readouterr().out, re.M)
+    [line] = re.findall(r"\*\*Commands\*\*: (.*?)\n- |\*\*Commands\*\*: (.*?)\n\n", README, re.S)
+    named = re.findall(r"`([a-z-]+)`", "".join(line))
+    assert sorted(named) == sorted(["ansor-bench", *there])
+
+
+def test_two_commands_set_everything_up_each_on_a_line():
+    environments = [
+        re.findall(r"\.venv/bin/tox -e ([\w-]+)$", line)
+        for line in commands(README)
+        if line.startswith("python3 -m venv .venv && .venv/bin/pip install -q tox && ")
+    ]
+    assert environments == [["bench"], ["tests"]]

@@ -12,11 +12,12 @@ import pytest
 
 from pytest_ansorbench.workloads.networks.archive import UnsafeArchive, load_exported_program
 
+torch = pytest.importorskip("torch")
+
 
 @pytest.fixture(scope="module")
 def harmless():
     """What PyTorch itself writes for a model with weights, a buffer and a constant."""
-    import torch
 
     class Small(torch.nn.Module):
         def __init__(self):
@@ -33,8 +34,6 @@ def harmless():
 
 
 def written(exported):
-    import torch
-
     buffer = io.BytesIO()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -76,8 +75,6 @@ class Bomb:
 
 
 def test_a_plain_model_is_loaded(harmless):
-    import torch
-
     program = load_exported_program(altered(harmless, lambda records: None))
     assert program.module()(torch.ones(3, 4)).shape == (3, 2)
 
@@ -126,8 +123,6 @@ def test_whatever_would_run_is_refused_before_pytorch_loads_it(harmless, change,
 
 
 def test_a_pickle_in_the_sample_inputs_is_not_run(harmless, tmp_path):
-    import torch
-
     trace = tmp_path / "ran"
     buffer = io.BytesIO()
     torch.save((Bomb(trace),), buffer)
@@ -153,8 +148,6 @@ def test_an_archive_of_the_older_format_is_not_unpickled(tmp_path):
 
 
 def test_open_shapes_are_refused_and_the_way_out_is_named():
-    import torch
-
     dynamic = ({0: torch.export.Dim("rows")},)
     exported = torch.export.export(
         torch.nn.Linear(4, 3), (torch.zeros(2, 4),), dynamic_shapes=dynamic

@@ -87,6 +87,8 @@ def test_an_unsupported_operator_is_named(tmp_path):
 @pytest.mark.parametrize("read", [workloads.from_onnx, workloads.from_exported_program])
 @pytest.mark.parametrize("content", [None, b"", b"not a model at all"])
 def test_a_broken_file_is_refused_in_a_sentence(tmp_path, read, content):
+    if read is workloads.from_exported_program:
+        pytest.importorskip("torch")
     path = tmp_path / "broken.model"
     if content is not None:
         path.write_bytes(content)
@@ -108,7 +110,7 @@ def test_a_missing_extra_is_named(tmp_path, monkeypatch, read, module, extra):
 
 
 def test_an_exported_program_becomes_a_case(tmp_path):
-    import torch
+    torch = pytest.importorskip("torch")
 
     class Small(torch.nn.Module):
         def __init__(self):

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections import deque
 
-import torch
-from torch.nn import functional as F
+import pytest
+
+torch = pytest.importorskip("torch")
+F = torch.nn.functional
 
 
 class Weights:

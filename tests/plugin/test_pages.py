@@ -1,0 +1,103 @@
+"""The code in the docs, run as a reader would run it."""
+
+from __future__ import annotations
+
+import functools
+import shlex
+
+import pytest
+
+from pytest_ansorbench.cli import main
+from pytest_ansorbench.workloads import BatchMatmul
+from tests.pages import blocks, commands, page
+from tests.plugin.conftest import replaying, trials
+from tests.tuning import tune_tir
+
+SHIPPED, OPERATOR = blocks(page("docs/cases.md"), "python")
+[IMPORT] = blocks(page("docs/networks.md"), "python")
+[STRATEGY] = blocks(page("docs/strategies.md"), "python")
+[TUNE] = blocks(page("docs/metaschedule.md"), "python")
+COMMANDS = commands(page("docs/ci.md"))
+
+
+def test_the_shipped_case_collects(project):
+    project.write("test_cases.py", SHIPPED)
+    outcome = project.bench("--collect-only", "-q")
+    assert outcome.code == 0, outcome.text
+    assert "test_conv2d[conv2d-n1-h14-w14-ci256-co256-k3-s1-p1]" in outcome.out
+
+
+def test_the_import_makes_a_case_without_reading_the_file():
+    names = {}
+    exec(IMPORT, names)
+    assert names["mine"].id == "model"
+
+
+def test_the_operator_and_the_strategy_run(project):
+    project.write("conftest.py", STRATEGY)
+    project.write("test_cases.py", OPERATOR)
+    outcome = project.bench(
+        "--ansor-strategy=random,bold",
+        "--ansor-trials=4",
+        "--ansor-round=2",
+        "--ansor-repeats=1",
+        "--ansor-final-samples=1",
+        "--ansor-json=result.json",
+    )
+    assert outcome.code == 0, outcome.text
+    [case] = project.json("result.json")["cases"]
+    assert {run["strategy"] for run in case["runs"]} == {"random", "bold"}
+    assert all(trial["status"] == "ok" for run in case["runs"] for trial in trials(run))
+
+
+def test_the_lines_without_pytest_tune_a_kernel_that_runs(tmp_path):
+    import numpy as np
+    import tvm
+    from tvm.s_tir import meta_schedule as ms
+
+    lines = TUNE.replace('"work", 256', f"{str(tmp_path)!r}, 2").replace("ms.tune_tir", "tune_tir")
+    assert lines.count("tune_tir") == TUNE.count("tune_tir") == 1 and "256" not in lines
+    [task] = BatchMatmul(batch=1, m=16, n=16, k=16).tasks()
+    # TVM's builder imports for half a minute, which is its own time limit, before it builds.
+    builder = ms.builder.LocalBuilder(max_workers=1, timeout_sec=120)
+    names = {"mod": task.mod, "tune_tir": functools.partial(tune_tir, builder=builder)}
+    exec(lines, names)
+    database, target = names["database"], names["target"]
+    assert len(database) == 2
+    schedule = ms.tir_integration.compile_tir(database, task.mod, target)
+    kernel = tvm.compile(schedule.mod, target)
+    output = tvm.runtime.tensor(np.zeros_like(task.check.expected))
+    kernel["main"](*map(tvm.runtime.tensor, task.check.inputs), output)
+    np.testing.assert_allclose(output.numpy(), task.check.expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory):
+    """A project in which saved runs take the place of searches."""
+    from tests.plugin.conftest import Project
+
+    return replaying(Project(tmp_path_factory.mktemp("compared")), "SAVED[:1]")
+
+
+def test_the_commands_of_ci_do_as_described(compared, monkeypatch, capsys):
+    from pytest_ansorbench.storage import write_result
+    from tests.saved_cases import SAVED, result_of
+
+    monkeypatch.chdir(compared.root)
+    for name, cases in (("a.json", SAVED[:1]), ("b.json", SAVED[1:])):
+        write_result(result_of(cases), compared.root / name)
+    done = set()
+    for line in COMMANDS:
+        program, *words = shlex.split(line)
+        if program == "ansor-bench":
+            assert main(words) == 0, line
+            done.add(words[0])
+        elif "--ansor-resume" not in words:  # has tests of its own, with a session to be killed
+            replay = [] if "--ansor-replay" in words else ["--ansor-replay=saved.json"]
+            outcome = compared.pytest(*words, *replay)
+            assert outcome.code == 0, (line, outcome.text)
+            done |= set(words)
+    assert {"--ansor-save", "--ansor-compare", "--ansor-replay", "compare", "show", "merge"} <= done
+    assert (compared.root / ".ansor_bench" / "0001_main.json").is_file()
+    assert (compared.root / "all.json").is_file()
+    assert "| a " in capsys.readouterr().out

@@ -1,0 +1,170 @@
+"""The pages are whole: lengths, links, and the names of what they mention."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import pytest
+
+from pytest_ansorbench.cli import main, make_parser
+from pytest_ansorbench.options import OPTIONS
+from pytest_ansorbench.report import COLUMNS, DEFAULT_COLUMNS
+from pytest_ansorbench.stats.figures import FIGURES
+from pytest_ansorbench.storage import read_result
+from pytest_ansorbench.workloads import CASES
+from tests.pages import REPOSITORY, blocks, commands, page, pages, prose
+
+WIDTH = 88
+RESULTS = REPOSITORY / "docs" / "results"
+#: Of the form `[text](destination)`, over a line's end too.
+LINK = re.compile(r"\[[^][]*\]\(([^)\s]+)\)")
+#: Terms that nobody should have to guess.
+TERMS = (
+    "arm",
+    "reference",
+    "challenger",
+    "control",
+    "case",
+    "task",
+    "sketch",
+    "candidate",
+    "trial",
+    "round",
+    "run",
+    "repeat",
+    "seed",
+    "target",
+    "TVM target",
+    "S",
+    "S_trials",
+    "S_paper",
+    "throughput ratio",
+    "verdict",
+)
+
+every_page = pytest.mark.parametrize("name", pages())
+
+
+def anchors(text):
+    """What GitHub calls the headings of a page in links."""
+    headings = re.findall(r"^#+ (.+)$", re.sub(r"^```.*?^```$", "", text, flags=re.S | re.M), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def expanded(text):
+    """Environment names of a line of tox.ini, `a{b,c}` written out."""
+    found = re.fullmatch(r"(.*)\{(.*)\}(.*)", text)
+    return [found[1] + part + found[3] for part in found[2].split(",")] if found else [text]
+
+
+def test_the_readme_is_read_in_a_minute():
+    assert len(page("README.md").splitlines()) <= 150
+
+
+@every_page
+def test_lines_are_wrapped_at_one_width(name):
+    # A link or a piece of code that does not fit stands on a line alone.
+    wide = [line for line in prose(page(name)) if len(line) > WIDTH and " " in line.strip("- ")]
+    assert not wide
+
+
+@every_page
+def test_links_lead_somewhere(name):
+    for destination in LINK.findall(page(name)):
+        if re.match(r"https?://", destination):
+            continue
+        file, _, anchor = destination.partition("#")
+        path = (REPOSITORY / name).parent / file if file else REPOSITORY / name
+        assert path.exists(), destination
+        assert not anchor or anchor in anchors(path.read_text(encoding="utf-8")), destination
+
+
+@every_page
+def test_files_that_are_named_exist(name):
+    roots = (REPOSITORY, REPOSITORY / "pytest_ansorbench", (REPOSITORY / name).parent)
+    # Paths of files that a user has, or that a command writes, do not begin with one of these.
+    ours = "|".join(path.name for root in roots[:2] for path in root.iterdir() if path.is_dir())
+    for file in re.findall(rf"`((?:{ours})/[\w./*-]+)`", page(name)):
+        assert any(list(root.glob(file.rstrip("/"))) for root in roots), file
+
+
+@every_page
+def test_options_that_are_mentioned_exist(name):
+    mentioned = set(re.findall(r"--ansor-[a-z]+(?:-[a-z]+)*", page(name)))
+    assert mentioned - {"--ansor-x-y"} <= {option.flag for option in OPTIONS} | {"--ansor-bench"}
+
+
+@every_page
+def test_commands_are_understood(name):
+    for words in map(shlex.split, commands(page(name))):
+        if words[0] == "ansor-bench":
+            make_parser().parse_args(words[1:])
+        if "--ansor-case" in words:
+            wanted = words[words.index("--ansor-case") + 1].split(",")
+            assert set(wanted) <= {case.id for case in CASES}
+
+
+@every_page
+def test_environments_that_are_mentioned_exist(name):
+    sections = re.findall(r"^\[testenv:(.+)\]$", page("tox.ini"), re.M)
+    there = {environment for section in sections for environment in expanded(section)}
+    assert set(re.findall(r"tox -e ([\w-]+)", page(name))) <= there
+
+
+def test_the_list_of_pages_is_complete():
+    listed = set(LINK.findall(page("docs/README.md")))
+    others = {name.removeprefix("docs/") for name in pages() if name.startswith("docs/")}
+    assert listed == others - {"README.md"}
+
+
+def test_every_result_is_named_beside_its_command_and_every_named_one_exists():
+    rows = [line.split(" | ") for line in page("docs/results/README.md").splitlines()]
+    first = [re.findall(r"`([^`]+)`", row[0]) for row in rows if row[0].startswith("| `")]
+    named = {path for names in first for name in names for path in RESULTS.glob(name)}
+    missing = [name for names in first for name in names if not list(RESULTS.glob(name))]
+    assert not missing
+    files = {path for path in RESULTS.rglob("*") if path.is_file()} - {RESULTS / "README.md"}
+    assert named == files
+
+
+def test_every_column_is_explained_and_the_usual_ones_are_bold(capsys):
+    section = page("docs/reading.md").split("## Columns")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| (\**)`(\w+)`\** \| (.*?) \|", section, re.M)
+    assert [key for _, key, _ in rows] == list(COLUMNS)
+    assert [key for bold, key, _ in rows if bold] == list(DEFAULT_COLUMNS)
+    main(["show", str(RESULTS / "control-matmul.json"), "--columns", ",".join(COLUMNS)])
+    headings = re.split(r"\s{2,}", capsys.readouterr().out.splitlines()[0])
+    assert [heading for _, _, heading in rows] == headings
+
+
+def test_every_term_is_in_the_glossary_and_in_order():
+    glossary = re.findall(r"^\| \*\*(.+?)\*\* \|", page("docs/reading.md"), re.M)
+    terms = [term for term in glossary if "`" not in term]
+    assert set(TERMS) <= set(terms)
+    assert terms == sorted(terms, key=str.lower)
+
+
+def test_every_figure_to_compare_is_listed():
+    table = page("docs/ci.md").split("| metric |")[1].split("\n\n")[0]
+    rows = re.findall(r"^\| `(\w+)` \| (same machine|anywhere) \|", table, re.M)
+    assert dict(rows) == {
+        figure.key: "same machine" if figure.per_machine else "anywhere"
+        for figure in FIGURES.values()
+    }
+
+
+@pytest.mark.parametrize("name", ["docs/reading.md", "docs/strategies.md"])
+def test_recorded_tables_are_what_their_commands_print(name, capsys):
+    [shown] = [line for line in commands(page(name)) if " show docs/results/" in line]
+    words = shlex.split(shown.replace("docs/results", str(RESULTS)))
+    main(words[1:])
+    table = capsys.readouterr().out.split("\n\n")[0]
+    assert table.strip() in {block.strip() for block in blocks(page(name))}
+
+
+def test_recorded_results_are_of_the_machine_that_the_text_names():
+    [machine] = read_result(RESULTS / "paper-small.json").machines.values()
+    assert "AMD EPYC, Zen 5" in page("docs/strategies.md")
+    assert machine["cpu"] == "AMD EPYC"
+    assert '"mcpu":"znver5"' in machine["target"]
