@@ -1,0 +1,299 @@
+"""What docs/architecture.md says of adding things, tried by doing it: there, and nowhere else.
+
+Changes to the package are made in a copy of it, by the one or two edits that the page names. The
+copy is then used as a user would, in a subprocess.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pytest_ansorbench
+from pytest_ansorbench.storage import write_result
+from tests.pages import page
+from tests.saved_cases import SAVED, result_of
+
+REPOSITORY = Path(__file__).parents[1]
+PACKAGE = Path(pytest_ansorbench.__file__).parent
+
+
+def places(what: str) -> str:
+    """The row of the page on adding something."""
+    section = page("docs/architecture.md").split("## Where do I add")[1].split("\n## ")[0]
+    [row] = [line for line in section.splitlines() if line.startswith(f"| {what} |")]
+    return row
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """A copy of the package, to be changed."""
+    copied = tmp_path / "copy" / "pytest_ansorbench"
+    shutil.copytree(PACKAGE, copied, ignore=shutil.ignore_patterns("__pycache__"))
+    return copied
+
+
+def edit(path: Path, before: str, after: str) -> None:
+    """Replace one piece of text in a file."""
+    text = path.read_text(encoding="utf-8")
+    assert text.count(before) == 1, path
+    path.write_text(text.replace(before, after), encoding="utf-8")
+
+
+def run(copied: Path, *words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run Python with the copy in place of the package."""
+    paths = os.pathsep.join([str(copied.parent), str(REPOSITORY)])
+    return subprocess.run(
+        [sys.executable, *words],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def pytest_in(copied: Path, cwd: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    without = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest")
+    return run(copied, "-m", "pytest", *without, "--ansor-bench", *words, cwd=cwd)
+
+
+FIGURE = """
+            Figure(
+                key="search_seconds_ratio",
+                name="ratio of search seconds",
+                sense="smaller",
+                subject="challenger",
+                per_machine=False,
+                values=_seconds_ratios,
+                improved=_less("search_s"),
+                limit=_seconds_limit(),
+            ),
+"""
+FIGURE_FUNCTIONS = """
+def _seconds_ratios(race: Race, drawn: Draws) -> Floats:
+    from pytest_ansorbench.stats.running_time_ratio import mean_search_times
+
+    return mean_search_times(race.challenger, drawn) / mean_search_times(race.reference, drawn)
+
+
+def _seconds_limit() -> LimitTest:
+    from math import log
+
+    def estimate(race: Race, confidence: float) -> Estimate:
+        import numpy as np
+
+        from pytest_ansorbench.records import Estimate
+        from pytest_ansorbench.stats.bootstrap import draw, percentile_interval
+
+        n = len(race.reference)
+        value = float(_seconds_ratios(race, np.arange(n)[np.newaxis, :])[0])
+        low, high = percentile_interval(_seconds_ratios(race, draw(n)), n, confidence)
+        return Estimate(value, min(low, value), max(high, value))
+
+    def chance(race: Race, limit: float, level: float) -> float:
+        from pytest_ansorbench.stats.relabel import permutation_chance
+
+        n = len(race.reference)
+        logs = [log(run.search_s[-1]) for run in race.reference]
+        logs += [log(run.search_s[-1] / limit) for run in race.challenger]
+
+        def badness(deals):
+            import numpy as np
+
+            dealt = np.array(logs)[deals]
+            return dealt[:, n:].mean(axis=1) - dealt[:, :n].mean(axis=1)
+
+        return permutation_chance(badness, n, n, level)
+
+    return LimitTest("max-search-seconds-ratio", estimate, chance, lambda race: None)
+
+
+FIGURES: Final"""
+
+CASES = """
+import pytest
+from tests.saved_cases import SAVED
+
+@pytest.mark.ansor_bench()
+@pytest.mark.parametrize("case", SAVED[:1], ids=str)
+def test_case(ansor_bench, case):
+    ansor_bench(case)
+"""
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """A folder with a saved result, whose challenger takes half of the seconds, and a test."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "test_cases.py").write_text(CASES)
+    write_result(result_of(SAVED), folder / "saved.json")
+    return folder
+
+
+def test_a_gate_is_an_entry_in_the_table_of_figures(copy, saved):
+    assert "`stats/figures.py`" in places("a gate")
+    table = copy / "stats" / "figures.py"
+    edit(table, "\nFIGURES: Final", FIGURE_FUNCTIONS)
+    edit(table, "        for figure in (\n", "        for figure in (" + FIGURE)
+    assert "--ansor-max-search-seconds-ratio=RATIO" in pytest_in(copy, saved, "--help").stdout
+    for limit, code, words in (
+        ("0.7", 0, "1 passed"),
+        ("0.3", 1, "ratio of search seconds = 0.50 [0.50, 0.50] exceeds the limit 0.30: broken"),
+    ):
+        outcome = pytest_in(
+            copy, saved, "--ansor-replay=saved.json", f"--ansor-max-search-seconds-ratio={limit}"
+        )
+        assert outcome.returncode == code, outcome.stdout + outcome.stderr
+        assert words in outcome.stdout
+    # The same entry is a figure to compare with an earlier result.
+    allowance = ("--fail", "search_seconds_ratio:5%")
+    command = ("-m", "pytest_ansorbench.cli", "compare", "saved.json", "saved.json", *allowance)
+    compared = run(copy, *command, cwd=saved)
+    assert compared.returncode == 0, compared.stdout + compared.stderr
+    assert "search_seconds_ratio" in compared.stdout
+
+
+RENDERER = '''
+"""A report as lines of tab-separated cells."""
+
+from dataclasses import dataclass
+
+from pytest_ansorbench.report.render.numbers import cell_text
+from pytest_ansorbench.report.render.text import printable
+from pytest_ansorbench.report.sections import Report, Table
+
+
+@dataclass(frozen=True, slots=True)
+class Tabs:
+    """Renders tables alone."""
+
+    def render(self, report: Report) -> str:
+        """See `Renderer`."""
+        tables = [b for section in report.sections for b in section.blocks if isinstance(b, Table)]
+        rows = [row for table in tables for row in table.rows]
+        return "\\n".join("\\t".join(printable(cell_text(cell)) for cell in row) for row in rows)
+'''
+RENDERED = """
+from pathlib import Path
+from pytest_ansorbench.report import RENDERERS, result_report
+from pytest_ansorbench.stats.judge_case import judge_result
+from pytest_ansorbench.storage import read_result
+
+cases, criteria = judge_result(read_result(Path("saved.json")))
+print(RENDERERS["tabs"].render(result_report(cases, criteria)))
+"""
+
+
+def test_a_renderer_is_a_module_and_its_entry(copy, saved):
+    assert "`report/render/`" in places("a renderer")
+    assert "`RENDERERS`" in places("a renderer")
+    render = copy / "report" / "render"
+    (render / "tabs.py").write_text(RENDERER)
+    entry = '"markdown": Markdown()'
+    edit(render / "__init__.py", entry, entry + ', "tabs": Tabs()')
+    line = "from pytest_ansorbench.report.render.terminal import Terminal\n"
+    edit(
+        render / "__init__.py",
+        line,
+        f"from pytest_ansorbench.report.render.tabs import Tabs\n{line}",
+    )
+    outcome = run(copy, "-c", RENDERED, cwd=saved)
+    assert outcome.returncode == 0, outcome.stderr
+    rows = [line.split("\t") for line in outcome.stdout.splitlines()]
+    assert [row[:2] for row in rows[:2]] == [["a", "default"], ["a", "fast"]]
+    assert len({len(row) for row in rows}) == 1
+
+
+ENGINE_CASES = """
+from tests.faults import Doubling
+
+def test_doubling(ansor_bench):
+    result = ansor_bench(Doubling())
+    assert {run.final.status for run in result.runs} == {"ok"}
+"""
+ENGINE_CONFTEST = """
+from tests.proposers import scripted
+
+def pytest_ansorbench_strategies(config):
+    return [scripted(("fine", "fine"), name=name) for name in ("one", "two")]
+"""
+
+
+def test_an_engine_is_a_class_and_its_choice(copy, tmp_path):
+    """`FastEngine` passes the contract (tests/test_fast_engine.py); here a bench uses it."""
+    assert "`tests/measure/engine_contract.py`" in places("an engine")
+    assert "`plugin/sources.py`" in places("an engine")
+    sources = copy / "plugin" / "sources.py"
+    edit(
+        sources,
+        "new_engine=lambda: local_engine(settings.target, settings.engine),",
+        "new_engine=fast,",
+    )
+    edit(
+        sources,
+        "\nclass _Live:",
+        """
+def fast():
+    from pytest_ansorbench.environment import resolve_target
+    from pytest_ansorbench.measure.intrinsics import register_intrinsics
+    from tests.fast_engine import FastEngine
+
+    target = resolve_target(None)
+    register_intrinsics(target)
+    return FastEngine(target, cpu="elsewhere")
+
+
+class _Live:""",
+    )
+    (tmp_path / "test_cases.py").write_text(ENGINE_CASES)
+    (tmp_path / "conftest.py").write_text(ENGINE_CONFTEST)
+    outcome = pytest_in(
+        copy,
+        tmp_path,
+        *("--ansor-strategy=one,two", "--ansor-trials=2", "--ansor-round=2", "--ansor-repeats=2"),
+        *("--ansor-json=result.json", "test_cases.py"),
+    )
+    assert outcome.returncode == 0, outcome.stdout + outcome.stderr
+    assert '"cpu":"elsewhere"' in (tmp_path / "result.json").read_text()
+
+
+def test_a_strategy_is_a_file_outside_the_package(tmp_path):
+    """Its example is the one that the front door shows, with a task of four trials."""
+    import textwrap
+
+    from pytest_ansorbench import strategies
+
+    assert "outside the package" in places("a strategy")
+    example = strategies.__doc__.split("complete:\n")[1].split("\nReturn `[STRATEGY]`")[0]
+    imports = {
+        line.split()[1]
+        for line in textwrap.dedent(example).splitlines()
+        if line.startswith("from pytest_ansorbench")
+    }
+    assert imports == {"pytest_ansorbench.strategies"}
+    (tmp_path / "mine.py").write_text(textwrap.dedent(example))
+    (tmp_path / "conftest.py").write_text(
+        "from mine import STRATEGY\n\n"
+        "def pytest_ansorbench_strategies(config):\n    return [STRATEGY]\n"
+    )
+    (tmp_path / "test_cases.py").write_text(
+        "from pytest_ansorbench.workloads import BatchMatmul\n\n"
+        "def test_matmul(ansor_bench):\n"
+        "    result = ansor_bench(BatchMatmul(batch=1, m=16, n=16, k=16))\n"
+        "    assert {run.failed_trials for run in result.runs} == {0}\n"
+    )
+    outcome = pytest_in(
+        PACKAGE,
+        tmp_path,
+        *("--ansor-strategy=random,uniform", "--ansor-trials=4", "--ansor-round=2"),
+        *("--ansor-repeats=1", "--ansor-final-samples=1", "-v", "test_cases.py"),
+    )
+    assert outcome.returncode == 0, outcome.stdout + outcome.stderr
+    assert "best_gflops=" in outcome.stdout
