@@ -106,8 +106,8 @@ def main() -> None:
         rows.append(
             [
                 name,
-                *(f"{statistics.fmean(each[i] for each in figures):.3f}" for i in range(2)),
-                f"{statistics.fmean(each[0] + each[1] for each in figures):.3f}",
+                *(f"{statistics.fmean(figure[i] for figure in figures):.3f}" for i in range(2)),
+                f"{statistics.fmean(figure[0] + figure[1] for figure in figures):.3f}",
                 f"{math.exp(statistics.fmean(map(math.log, ratios))):.3f}",
             ]
         )

@@ -66,7 +66,7 @@ def main() -> None:
     register_intrinsics(target)
     rows = []
     with LocalEngine(target) as engine:
-        for case in [each for each in HELD_OUT if each.id in given.cases.split(",")]:
+        for case in [case for case in HELD_OUT if case.id in given.cases.split(",")]:
             for seed in range(given.seeds):
                 rows += measured(case, seed, given.trials, engine)
     print(table(rows))

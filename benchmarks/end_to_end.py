@@ -105,11 +105,11 @@ def tuned(case: NetworkCase, target: Target, trials: int) -> list[Tuned]:
         )
         while not search.finished:
             search.step()
-    print(f"{case.id}: {search.trials_done} trials", file=sys.stderr)
-    lacking = [each.task.name for each in search.tasks if each.best is None]
+    print(f"{case.id}: {len(search.trials)} trials", file=sys.stderr)
+    lacking = [tuned.task.name for tuned in search.tasks if tuned.best is None]
     if lacking:
         raise SystemExit(f"no valid trial of {', '.join(lacking)}: give more --trials")
-    return [Tuned(each.task, each.best) for each in search.tasks if each.best is not None]
+    return [Tuned(tuned.task, tuned.best) for tuned in search.tasks if tuned.best is not None]
 
 
 @dataclass
@@ -156,14 +156,14 @@ def measured(case: NetworkCase, tasks: Sequence[Tuned], target: Target) -> dict[
     """All figures of one network, in seconds; medians over the turns."""
     import tvm
 
-    found = [each.best.mod for each in tasks]
-    program = with_schedules(case.program(), [each.task for each in tasks], found)
+    found = [tuned.best.mod for tuned in tasks]
+    program = with_schedules(case.program(), [tuned.task for tuned in tasks], found)
     plain, instrumented = (compile_program(program, target) for _ in range(2))
     calls = Calls()
     instrumented.set_instrument(calls)
     tensors = [tvm.runtime.tensor(array) for array in case.arguments()]
-    alone = [Alone.of(each.best, target) for each in tasks]
-    often = [max(1, round(ALONE_S / each.best.latency_s)) for each in tasks]
+    alone = [Alone.of(tuned.best, target) for tuned in tasks]
+    often = [max(1, round(ALONE_S / tuned.best.latency_s)) for tuned in tasks]
     whole, warm, cold = [], [[] for _ in tasks], [[] for _ in tasks]
     plain["main"](*tensors)
     for _ in range(TURNS):
@@ -173,19 +173,19 @@ def measured(case: NetworkCase, tasks: Sequence[Tuned], target: Target) -> dict[
             whole.append(time.perf_counter() - started)
         for _ in range(INFERENCES_A_TURN):
             instrumented["main"](*tensors)
-        for index, each in enumerate(alone):
-            warm[index].append(each.seconds(often[index], 0))
-            cold[index].append(each.seconds(1, FLUSH_BYTES))
+        for index, kernel in enumerate(alone):
+            warm[index].append(kernel.seconds(often[index], 0))
+            cold[index].append(kernel.seconds(1, FLUSH_BYTES))
     inferences = TURNS * INFERENCES_A_TURN
     of_tasks = [
         {
-            "task": each.task.name,
-            "weight": each.task.weight,
-            "warm_s": each.task.weight * median(warm[index]),
-            "within_s": _an_inference(calls.seconds.pop(each.task.name), inferences),
-            "cold_s": each.task.weight * median(cold[index]),
+            "task": tuned.task.name,
+            "weight": tuned.task.weight,
+            "warm_s": tuned.task.weight * median(warm[index]),
+            "within_s": _an_inference(calls.seconds.pop(tuned.task.name), inferences),
+            "cold_s": tuned.task.weight * median(cold[index]),
         }
-        for index, each in enumerate(tasks)
+        for index, tuned in enumerate(tasks)
     ]
     return {
         "end_to_end_s": median(whole),

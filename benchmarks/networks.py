@@ -75,8 +75,8 @@ def measured(case_id: str) -> dict[str, Any]:
     compiled_mb = peak_mb()
     return {
         "tasks": len(tasks),
-        "tunable": sum(each.tunable for each in described),
-        "calls": sum(each.weight for each in tasks),
+        "tunable": sum(task.tunable for task in described),
+        "calls": sum(task.weight for task in tasks),
         "gflop": case.flops / 1e9,
         "weights_mb": sum(array.nbytes for array in case.arguments()[1:]) / 1e6,
         "layers_s": layers_s,

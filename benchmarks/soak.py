@@ -153,7 +153,7 @@ def crashing(mod: Any) -> Any:
 
 
 def session(leader: int) -> list[str]:
-    """Names of the processes in a session: all that the fork server started, whoever died."""
+    """Names of the processes in a session: all that the fork server started, dead or alive."""
     names = []
     for process in psutil.process_iter(["name"]):
         with contextlib.suppress(ProcessLookupError, PermissionError):

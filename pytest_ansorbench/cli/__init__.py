@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"ansor-bench: {refusal}", file=sys.stderr)
         return ERROR
     except BrokenPipeError:
-        # Whoever read our output has seen enough, as in `ansor-bench cases | head`.
+        # The reader of our output has seen enough, as in `ansor-bench cases | head`.
         sys.stderr.close()
         return ERROR
     finally:

@@ -110,11 +110,13 @@ def _workloads(wanted: str | None) -> tuple[Sequence[Operator], Sequence[Operato
     if wanted is None:
         return TRAINING, HELD_OUT
     ids = wanted.split(",")
-    known = [each.id for each in (*TRAINING, *HELD_OUT)]
-    for each in ids:
-        if each not in known:
-            raise Refusal(f"bad workloads {wanted!r}: {each!r} is none of {', '.join(known)}")
-    chosen = [[each for each in group if each.id in ids] for group in (TRAINING, HELD_OUT)]
+    known = [workload.id for workload in (*TRAINING, *HELD_OUT)]
+    for wanted_id in ids:
+        if wanted_id not in known:
+            raise Refusal(f"bad workloads {wanted!r}: {wanted_id!r} is none of {', '.join(known)}")
+    chosen = [
+        [workload for workload in group if workload.id in ids] for group in (TRAINING, HELD_OUT)
+    ]
     for group, found in zip((TRAINING, HELD_OUT), chosen, strict=True):
         if not found:
             raise Refusal(

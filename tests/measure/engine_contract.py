@@ -147,7 +147,7 @@ class EngineContract:
     def test_the_check_is_that_of_the_build(self, engine, check):
         other = dataclasses.replace(check, expected=check.expected * 2)
         statuses = [
-            self.measured(engine, ["fine"], each)[0].status for each in (check, other, check)
+            self.measured(engine, ["fine"], given)[0].status for given in (check, other, check)
         ]
         assert statuses == ["ok", "wrong-result", "ok"]
 

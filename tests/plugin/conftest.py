@@ -102,7 +102,7 @@ class Project:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            # Whoever runs this suite in the background hands down an ignored SIGINT.
+            # A suite that runs in the background hands down an ignored SIGINT.
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
 

@@ -47,7 +47,7 @@ def test_a_network_is_tuned_and_judged_end_to_end(network):
     [case] = network.json("result.json")["cases"]
     for run in case["runs"]:
         assert run["budget_trials"] == 8
-        assert [each["task"] for each in run["rounds"][:4]] == [0, 1, 2, 3]
+        assert [entry["task"] for entry in run["rounds"][:4]] == [0, 1, 2, 3]
         assert run["final"]["status"] == "ok"
         assert run["final"]["trial"] is None
         assert len(run["final"]["latencies_s"]) == 2
@@ -75,7 +75,7 @@ def test_the_scheduler_can_be_chosen_and_what_goes_on_is_shown(network):
     assert outcome.code == 0, outcome.text
     [case] = network.json("result.json")["cases"]
     for run in case["runs"]:
-        assert [each["task"] for each in run["rounds"]] == [0, 1, 2, 3] * 2
+        assert [entry["task"] for entry in run["rounds"]] == [0, 1, 2, 3] * 2
     name = re.escape(case["case"])
     assert re.search(rf"\r{name}  running 4/4 untuned: ", outcome.out)
     assert re.search(rf"\r{name}  \S+  repeat 1/1  trial \d/8  task [1-4]/4 \w+  ", outcome.out)

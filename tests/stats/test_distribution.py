@@ -24,8 +24,8 @@ def race(reference: list[float], challenger: list[float]) -> Race:
 def test_targets_climb_to_that_of_s() -> None:
     pair = race([4.0, 2.0, 1.0], [4.0, 1.0])
     found = milestones(pair, 0.9)
-    assert [each.share for each in found] == [0.25, 0.5, 0.75, 0.9, 1.0]
-    assert [each.target_gflops for each in found] == pytest.approx(
+    assert [milestone.share for milestone in found] == [0.25, 0.5, 0.75, 0.9, 1.0]
+    assert [milestone.target_gflops for milestone in found] == pytest.approx(
         [0.25 + share * 0.75 for share in (0.25, 0.5, 0.75, 0.9, 1.0)]
     )
     assert found[-1].target_gflops == pytest.approx(1e-9 * pair.flops / pair.target_s)
@@ -43,5 +43,9 @@ def test_early_and_late_may_differ() -> None:
 
 def test_a_higher_share_never_takes_less_time() -> None:
     found = milestones(race([8.0, 4.0, 3.0, 2.0, 1.0], [6.0, 3.0, 1.0]), 0.9)
-    assert [each.reference_s for each in found] == sorted(each.reference_s for each in found)
-    assert [each.challenger_s for each in found] == sorted(each.challenger_s for each in found)
+    assert [milestone.reference_s for milestone in found] == sorted(
+        milestone.reference_s for milestone in found
+    )
+    assert [milestone.challenger_s for milestone in found] == sorted(
+        milestone.challenger_s for milestone in found
+    )

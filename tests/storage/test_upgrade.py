@@ -35,8 +35,8 @@ def as_version_3(data: dict) -> None:  # type: ignore[type-arg]
         for run in case["runs"]:
             [task] = run.pop("tasks")
             run["sketches"] = task["sketches"]
-            for each in run["rounds"]:
-                del each["task"]
+            for round_ in run["rounds"]:
+                del round_["task"]
 
 
 def as_version_2(data: dict) -> None:  # type: ignore[type-arg]
@@ -64,8 +64,8 @@ def as_version_1(data: dict) -> None:  # type: ignore[type-arg]
             del run["before"], run["after"]
             for trial in run["trials"]:
                 del trial["build_s"], trial["run_s"], trial["peak_memory_mb"]
-            for each in run["rounds"]:
-                del each["restarts"]
+            for round_ in run["rounds"]:
+                del round_["restarts"]
 
 
 def rewritten(path: Path, change: Callable[[dict], None]) -> None:  # type: ignore[type-arg]

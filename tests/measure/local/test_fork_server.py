@@ -39,7 +39,7 @@ def test_a_child_answers_a_bad_request_and_lives_on(server):
 
 @pytest.mark.skipif(not importlib.util.find_spec("torch"), reason="TVM has no PyTorch to import")
 def test_pytorch_is_kept_out(server):
-    files = {os.path.basename(each.path) for each in psutil.Process(server.pid).memory_maps()}
+    files = {os.path.basename(mapped.path) for mapped in psutil.Process(server.pid).memory_maps()}
     assert any("tvm" in file for file in files)
     assert not any("torch" in file for file in files)
 
