@@ -99,6 +99,12 @@ def test_data_flows_one_way(path):
             assert other == parts[0] or layer(other) <= layer(parts[0]), name
 
 
+def test_program_making_knows_no_population():
+    names = imports(PACKAGE / "strategies" / "program_maker.py", at_import_time=False)
+    ours = {name for name in names if name.startswith("pytest_ansorbench")}
+    assert ours == {"pytest_ansorbench.strategies.candidate"}
+
+
 def test_the_plugin_alone_imports_neither_numpy_nor_tvm():
     code = (
         "import sys, pytest_ansorbench.plugin; "

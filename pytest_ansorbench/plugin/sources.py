@@ -22,7 +22,7 @@ from pytest_ansorbench.measure.fork_server import WorkerError
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.options import Settings
 from pytest_ansorbench.plugin.offered import register_offered
-from pytest_ansorbench.plugin.usage import usage
+from pytest_ansorbench.plugin.usage import failure, usage
 from pytest_ansorbench.records import CaseResult, Result
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.stats.criteria import Criteria
@@ -174,11 +174,11 @@ class _Live:
                 case, strategies, plan_of(settings, family), progress, control=control
             )
         except WorkerError as error:
-            pytest.fail(f"the measurement engine gave up: {error}", pytrace=False)
+            raise failure(f"the measurement engine gave up: {error}") from None
         except UntunedError as error:
-            pytest.fail(f"{case.id} does not work even untuned: {error}", pytrace=False)
+            raise failure(f"{case.id} does not work even untuned: {error}") from None
         except _REFUSALS as error:
-            pytest.fail(str(error), pytrace=False)
+            raise failure(str(error)) from None
 
     def adopt(self, results: Sequence[CaseResult]) -> None:
         """No other process runs anything."""
@@ -236,7 +236,7 @@ class _Replayed:
         try:
             return self._replay.run(case.id, arms, plan_of(settings, family))
         except MissingRunsError as error:
-            pytest.fail(str(error), pytrace=False)
+            raise failure(str(error)) from None
 
     def adopt(self, results: Sequence[CaseResult]) -> None:
         self._replay.adopt(results)

@@ -42,7 +42,7 @@ def test_a_wrong_commitment_is_corrected():
     first_impression = {0: [9.0], 1: [2.0], 2: [3.0]}
     truth = {0: [1.0, 1.0], 2: [5.0]}
     _, shares = play(ExploreThenCommit(), [GOOD_TWO] * 3 + [first_impression] + [truth] * 3)
-    committed = [int(each.argmax()) for each in shares[4:]]
+    committed = [int(share.argmax()) for share in shares[4:]]
     assert committed[0] == 0
     assert committed[-1] == 2
 

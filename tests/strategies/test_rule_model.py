@@ -85,7 +85,7 @@ def test_rules_are_matched_by_name_whatever_their_order(model, tmp_path):
     chosen = PredictedRules(path).start(backwards)
     forwards = PredictedRules(path).start(STOCK)
     stores = [row[None, :164] for row in samples.features]
-    one, other = (each.choose(len(stores), lambda: stores) for each in (chosen, forwards))
+    one, other = (policy.choose(len(stores), lambda: stores) for policy in (chosen, forwards))
     assert [list(backwards)[i] for i in one] == [list(STOCK)[i] for i in other]
 
 

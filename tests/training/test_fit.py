@@ -13,7 +13,9 @@ QUICK = FitSettings(trees=40, depth=2, learning_rate=0.3, columns=1.0)
 
 
 def scored(model, data):
-    return evaluate(data, [model.predict(each.features) for each in data], LABELS, most_frequent=0)
+    return evaluate(
+        data, [model.predict(samples.features) for samples in data], LABELS, most_frequent=0
+    )
 
 
 @pytest.fixture(scope="module")
@@ -68,5 +70,5 @@ def test_nobody_predicts_what_he_was_fitted_to():
     odd = data[2]
     odd = dataclasses.replace(odd, mutant_scores=np.ascontiguousarray(odd.mutant_scores[:, ::-1]))
     predicted = cross_predict([*data[:2], odd, *data[3:]], LABELS, QUICK)
-    assert [len(each) for each in predicted] == [60] * 5
+    assert [len(rules) for rules in predicted] == [60] * 5
     assert np.mean(predicted[2] == odd.features[:, 0]) > 0.9

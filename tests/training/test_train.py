@@ -42,11 +42,11 @@ def trained(tmp_path_factory):
 
 
 def test_no_shape_is_trained_on_that_a_case_has():
-    ids = [each.id for each in (*TRAINING, *HELD_OUT)]
+    ids = [workload.id for workload in (*TRAINING, *HELD_OUT)]
     assert len(set(ids)) == len(ids)
-    assert not {each.id for each in OPERATORS} & set(ids)
-    shapes = {str(each.input_shapes) for each in OPERATORS}
-    assert not shapes & {str(each.input_shapes) for each in (*TRAINING, *HELD_OUT)}
+    assert not {case.id for case in OPERATORS} & set(ids)
+    shapes = {str(case.input_shapes) for case in OPERATORS}
+    assert not shapes & {str(case.input_shapes) for case in (*TRAINING, *HELD_OUT)}
 
 
 @pytest.mark.parametrize("workload", [*TRAINING, *HELD_OUT], ids=str)
