@@ -241,6 +241,11 @@ def test_a_repeat_knows_no_journal_no_progress_and_no_session():
     assert not {name.split(".")[-1] for name in seen} & forbidden
 
 
+def test_program_making_knows_no_population():
+    maker = PACKAGE / "strategies" / "program_maker.py"
+    assert ours(maker) == {f"{NAME}strategies.candidate"}
+
+
 @pytest.mark.parametrize(
     "module",
     ["plugin", "options", "budget", "measure.settings", "stats.criteria", "stats.limits"],

@@ -22,6 +22,7 @@ from typing import Any, Final
 
 import pytest
 
+from pytest_ansorbench.plugin.usage import failure
 from pytest_ansorbench.strategies import ENTRY_POINT_GROUP, BadAnswer, StrategyError
 
 _HINT: Final = "--full-trace shows the whole traceback"
@@ -72,7 +73,7 @@ def failures(config: pytest.Config, doing: str) -> Iterator[None]:
         message = _message(error, config, doing)
         if message is None or config.getoption("fulltrace") or config.getoption("usepdb", False):
             raise
-        raise pytest.fail.Exception(message, pytrace=False) from None
+        raise failure(message) from None
 
 
 @dataclass(frozen=True)

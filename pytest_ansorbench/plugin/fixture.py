@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 
 from pytest_ansorbench.plugin.selection import is_case
+from pytest_ansorbench.plugin.usage import failure
 
 if TYPE_CHECKING:
     from pytest_ansorbench.plugin.bench import Bench
@@ -55,7 +56,7 @@ class OneTest:
             try:
                 case = get(case)
             except UnknownCase as error:
-                pytest.fail(str(error), pytrace=False)
+                raise failure(str(error)) from None
         if not is_case(case):
             pytest.fail(
                 f"bad case {case!r}: expected a case or the id of one, e.g. workloads.CONV2D[0]",

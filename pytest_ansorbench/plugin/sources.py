@@ -25,7 +25,7 @@ from pytest_ansorbench.measure.local.engine import local_engine
 from pytest_ansorbench.options import Settings, flag_of
 from pytest_ansorbench.plugin.offered import register_offered
 from pytest_ansorbench.plugin.refusals import in_options
-from pytest_ansorbench.plugin.usage import usage
+from pytest_ansorbench.plugin.usage import failure, usage
 from pytest_ansorbench.records import CaseResult, Result
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.storage import Past, StorageError, list_journals, read_journal
@@ -170,13 +170,13 @@ class _Live:
                 case, strategies, plan_of(settings, family), progress, control=control
             )
         except EngineError as error:
-            pytest.fail(f"the measurement engine gave up: {error}", pytrace=False)
+            raise failure(f"the measurement engine gave up: {error}") from None
         except UntunedError as error:
-            pytest.fail(f"{case.id} does not work even untuned: {error}", pytrace=False)
+            raise failure(f"{case.id} does not work even untuned: {error}") from None
         except BudgetError as error:
-            pytest.fail(f"{case.id}: {in_options(error)}", pytrace=False)
+            raise failure(f"{case.id}: {in_options(error)}") from None
         except _REFUSALS as error:
-            pytest.fail(in_options(error), pytrace=False)
+            raise failure(in_options(error)) from None
 
     def adopt(self, results: Sequence[CaseResult]) -> None:
         """No other process runs anything."""
@@ -235,7 +235,7 @@ class _Replayed:
         try:
             return self._replay.run(case.id, arms, plan_of(settings, family))
         except MissingRunsError as error:
-            pytest.fail(in_options(error), pytrace=False)
+            raise failure(in_options(error)) from None
 
     def adopt(self, results: Sequence[CaseResult]) -> None:
         self._replay.adopt(results)

@@ -1,4 +1,4 @@
-"""From a bad setting to pytest's own way of saying so."""
+"""From an error with a clear message to pytest's own way of saying it."""
 
 from __future__ import annotations
 
@@ -16,3 +16,8 @@ def usage(call: Callable[..., T], *args: Any) -> T:
         return call(*args)
     except ValueError as error:
         raise pytest.UsageError(str(error)) from None
+
+
+def failure(message: str) -> BaseException:
+    """A test's failure that is shown as its message alone; raise it `from None`."""
+    return pytest.fail.Exception(message, pytrace=False)

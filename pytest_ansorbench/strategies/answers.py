@@ -71,7 +71,7 @@ def checked_proposal(strategy: str, propose: _Method, proposed: Any) -> list[Can
 
 
 def checked_decisions(decisions: _Method, decided: Any) -> dict[str, Any]:
-    """What a policy reports of a round, as JSON values."""
+    """A policy's report of a round, as JSON values."""
     if not isinstance(decided, Mapping):
         raise BadAnswer(
             decisions,

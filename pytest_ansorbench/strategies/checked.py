@@ -71,7 +71,7 @@ class CheckedProposer:
             self.proposer.recall(candidates)
 
     def decisions(self) -> Mapping[str, Any]:
-        """What was decided in the last round; see `Proposer.decisions`."""
+        """The decisions of the last round; see `Proposer.decisions`."""
         with noting(f"while asking strategy {self._name!r} for its decisions"):
             return checked_decisions(self.proposer.decisions, self.proposer.decisions())
 

@@ -1,4 +1,4 @@
-"""What a proposer is given, what it has to do, and what it is told."""
+"""The interface of a proposer: its setup, its methods, its observations."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Proposer(Protocol):
         ...
 
     def decisions(self) -> Mapping[str, Any]:
-        """What was decided in the last round, for the record.
+        """The decisions of the last round, for the record.
 
         Returns:
             JSON values by name; empty if there is nothing to say. They are kept in result files,
@@ -120,6 +120,6 @@ class ProposerPolicy(Protocol):
         """A new proposer for one task of one run. This costs no search time.
 
         Args:
-            setup: The task, and what there is to search it with.
+            setup: The task, and the means to search it.
         """
         ...

@@ -39,7 +39,7 @@ class SketchChooser(Protocol):
         ...
 
     def decisions(self) -> Mapping[str, Any]:
-        """What was decided in the round that ended, for the record.
+        """The decisions of the round that ended, for the record.
 
         Returns:
             JSON values by name; see `Proposer.decisions`.

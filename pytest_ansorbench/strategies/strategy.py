@@ -1,4 +1,4 @@
-"""What a strategy is: a name and a choice of policies, one for each thing a search decides.
+"""A strategy: a name and a choice of policies, one for each thing a search decides.
 
 A policy is a frozen dataclass that holds parameters and no state. Its `start` makes the object
 that does the work for one run, so that nothing of one run leaks into another.

@@ -40,7 +40,7 @@ def improvements(samples: Samples) -> NDArray[np.float64]:
 
 
 def expected_gains(samples: Samples) -> NDArray[np.float64]:
-    """What each rule is worth to each program: the improvement by the best of its draws.
+    """The gain of each rule for each program: the improvement by the best of its draws.
 
     A search keeps the best and breeds from a good program again and again. So a rule with many
     outcomes, few of them excellent, is worth more to it than one that gives the same small

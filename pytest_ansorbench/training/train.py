@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TrainingPlan:
-    """What `ansor-bench train-rules` is to do.
+    """The work of one `ansor-bench train-rules`.
 
     Attributes:
         output: Model file to write; its card gets the same name with `.card.json`.

@@ -1,4 +1,4 @@
-"""What the rule model is trained and validated on: shapes that no shipped case has."""
+"""Workloads to train and validate the rule model on: shapes that no shipped case has."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ TRAINING: Final[tuple[Operator, ...]] = (
     AddReluScale(rows=512, columns=768),
     AddReluScale(rows=49, columns=2048),
 )
-"""What the model learns from."""
+"""Workloads that the model learns from."""
 
 HELD_OUT: Final[tuple[Operator, ...]] = (
     _convolution(Conv2d, 28, 96, 96, 3),
@@ -118,4 +118,4 @@ HELD_OUT: Final[tuple[Operator, ...]] = (
     BatchMatmul(batch=4, m=80, n=80, k=64),
     AddReluScale(rows=196, columns=1024),
 )
-"""What it is judged by."""
+"""Workloads that it is judged by."""

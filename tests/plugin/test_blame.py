@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import re
+import sysconfig
+from contextlib import ExitStack
+from importlib.metadata import EntryPoint
 
 import pytest
 
+from pytest_ansorbench.plugin import blame
+from pytest_ansorbench.strategies import ENTRY_POINT_GROUP
 from tests.plugin.conftest import CASES, CONFTEST
 from tests.plugin.test_bad_input import refusal
 
@@ -428,3 +433,43 @@ def test_an_error_of_the_package_itself_is_not_blamed_on_anybody(project):
     outcome = project.bench()
     assert "TypeError: 'NoneType' object is not callable" in outcome.out
     assert HINT not in outcome.out
+
+
+def fail_in(file, guard):
+    """Fail under a guard, as if in another file, with no frame of this file in between."""
+    names = {}
+    exec(compile("def fail():\n    raise KeyError('planted')\n", str(file), "exec"), names)
+    with ExitStack() as stack:
+        stack.enter_context(guard)
+        stack.callback(names["fail"])
+
+
+@pytest.mark.parametrize("package", ["plugged.py", "plugged/deep/inside.py"])
+def test_an_installed_package_that_offers_strategies_is_a_users(
+    pytestconfig, tmp_path, monkeypatch, package
+):
+    paths = {**sysconfig.get_paths(), "purelib": str(tmp_path)}
+    monkeypatch.setattr(sysconfig, "get_paths", lambda: paths)
+    with pytest.raises(KeyError):
+        fail_in(tmp_path / package, blame.usage_errors(pytestconfig, "while trying"))
+    offering = EntryPoint("mine", "plugged.strategies:make", ENTRY_POINT_GROUP)
+    monkeypatch.setattr(blame, "entry_points", lambda group: [offering])
+    with pytest.raises(pytest.UsageError, match=rf"{package}:2: in fail: KeyError: 'planted' \("):
+        fail_in(tmp_path / package, blame.usage_errors(pytestconfig, "while trying"))
+    with pytest.raises(KeyError):
+        fail_in(tmp_path / "elsewhere.py", blame.usage_errors(pytestconfig, "while trying"))
+
+
+@pytest.mark.parametrize("outcome", [KeyboardInterrupt, pytest.skip.Exception, pytest.UsageError])
+@pytest.mark.parametrize("guard", [blame.usage_errors, blame.failures])
+def test_interrupts_and_outcomes_pass(pytestconfig, outcome, guard):
+    with pytest.raises(outcome, match=r"^as it is$"), guard(pytestconfig, "while trying"):
+        raise outcome("as it is")
+
+
+def test_a_long_message_is_cut(pytestconfig):
+    with (
+        pytest.raises(pytest.fail.Exception, match=r"ValueError: (word )+\.\.\. \(while trying;"),
+        blame.failures(pytestconfig, "while trying"),
+    ):
+        raise ValueError("word " * 1000)

@@ -1,4 +1,4 @@
-"""What a proposer is started with, without a search around it."""
+"""The setup of a proposer, without a search around it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Idle:
 
 
 def observed(candidates, sketches, gflops) -> list[Observation]:
-    """What a proposer is told of a round."""
+    """A round as a proposer learns of it."""
     from tvm.s_tir.meta_schedule.runner import RunnerResult
 
     return [

@@ -1,4 +1,4 @@
-"""What a search asks of a strategy is checked, and errors name the strategy."""
+"""The answers of a strategy are checked, and its errors name it."""
 
 from __future__ import annotations
 

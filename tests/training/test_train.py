@@ -42,7 +42,7 @@ def trained(tmp_path_factory):
 
 
 def test_no_shape_is_trained_on_that_a_case_has():
-    ids = [case.id for case in (*TRAINING, *HELD_OUT)]
+    ids = [workload.id for workload in (*TRAINING, *HELD_OUT)]
     assert len(set(ids)) == len(ids)
     assert not {case.id for case in OPERATORS} & set(ids)
     shapes = {str(case.input_shapes) for case in OPERATORS}
