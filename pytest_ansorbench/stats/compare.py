@@ -29,8 +29,8 @@ def race_of(reference: Sequence[Run], challenger: Sequence[Run], criteria: Crite
         The pairs, which all statistics of a comparison work on.
 
     Raises:
-        PairingError: The arms differ in case, seeds or flops, an arm is empty, mixes
-            strategies or has a seed twice.
+        PairingError: The arms differ in case, seeds or flops, or a repeat's arms in their
+            machine; an arm is empty, mixes strategies or has a seed twice.
     """
     reference, challenger = _by_seed(reference), _by_seed(challenger)
     _check_pairs(reference, challenger)
@@ -102,6 +102,12 @@ def _check_pairs(reference: Sequence[Run], challenger: Sequence[Run]) -> None:
             f"bad challenger seeds {seeds_challenger!r}: expected those of the reference, "
             f"{seeds_reference!r}"
         )
+    for one, other in zip(reference, challenger, strict=True):
+        if one.machine != other.machine:
+            raise PairingError(
+                f"bad machines {[one.machine, other.machine]!r} of seed {one.seed}: expected both "
+                "arms of a repeat on one machine"
+            )
     cases = sorted({(run.case, run.flops) for run in (*reference, *challenger)})
     if len(cases) != 1:
         raise PairingError(f"bad cases {cases!r}: expected runs of one case with one flops count")

@@ -290,8 +290,12 @@ def test_a_loss_and_a_gain_beyond_all_bounds_have_no_mean() -> None:
             lambda runs: [make_run("conv1d", "fast", seed) for seed in range(2)],
             r"bad cases .*conv1d.*: expected runs of one case",
         ),
+        (
+            lambda runs: [dataclasses.replace(runs[0], machine="elsewhere"), runs[1]],
+            r"'elsewhere'\] of seed 0: expected both arms of a repeat on one machine",
+        ),
     ],
-    ids=["empty", "seed missing", "seed twice", "two strategies", "two cases"],
+    ids=["empty", "seed missing", "seed twice", "two strategies", "two cases", "two machines"],
 )
 def test_arms_that_do_not_pair_up_are_refused(
     spoil: Callable[[list[Run]], list[Run]], message: str

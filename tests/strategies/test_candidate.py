@@ -70,7 +70,7 @@ def endless():
 @pytest.mark.parametrize(
     ("payload", "where"),
     [
-        (object(), ""),
+        (frozenset(), ""),
         ({1: 2}, ""),
         ({"x": {3}}, " at x"),
         ([0.0, float("nan")], r" at \[1\]"),
