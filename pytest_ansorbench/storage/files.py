@@ -113,11 +113,11 @@ def _regular_target(path: Path) -> Path:
     try:
         target = path.resolve()
         exists, regular = target.exists(), target.is_file()
-    except (OSError, RuntimeError) as error:  # Python before 3.13 tells a loop of links so.
+    except (OSError, RuntimeError) as error:  # a loop of links, before Python 3.13
         _cannot_write(path, error)
-    if exists and not regular:
+    if (exists and not regular) or target.is_symlink():  # a link that is left is a loop
         raise StorageError(
-            f"bad result file {str(path)!r}: expected a file, not a folder or device"
+            f"bad result file {str(path)!r}: expected a file, not a folder, device or loop of links"
         )
     return target
 
