@@ -47,7 +47,7 @@ def module(kind: str):
     """
     from tvm import IRModule
 
-    function = _functions()[kind].with_attr("global_symbol", "main")
+    function = _function(kind).with_attr("global_symbol", "main")
     return IRModule({"main": function.with_attr("tirx.noalias", True)})
 
 
@@ -59,8 +59,10 @@ def kernel(kind: str) -> Program:
     return Program.kernel(mod, ArgInfo.from_prim_func(mod["main"]))
 
 
-@functools.cache  # parsing TVMScript takes a second
-def _functions():
+# Parsing TVMScript takes a fifth of a second a kernel: each is parsed when it is first asked for.
+
+
+def _fine():
     from tvm.script import tirx as T
 
     @T.prim_func(s_tir=True)
@@ -68,30 +70,66 @@ def _functions():
         for i in range(64):
             b[i] = a[i] * T.float32(2)
 
+    return fine
+
+
+def _wrong():
+    from tvm.script import tirx as T
+
     @T.prim_func(s_tir=True)
     def wrong(a: T.Buffer((64,), "float32"), b: T.Buffer((64,), "float32")):
         for i in range(64):
             b[i] = a[i] * T.float32(3)
+
+    return wrong
+
+
+def _slow_and_wrong():
+    from tvm.script import tirx as T
 
     @T.prim_func(s_tir=True)
     def slow_and_wrong(a: T.Buffer((64,), "float32"), b: T.Buffer((64,), "float32")):
         T.evaluate(T.call_extern("int32", "usleep", 1000))
         b[0] = a[0] * T.float32(3)
 
+    return slow_and_wrong
+
+
+def _crash():
+    from tvm.script import tirx as T
+
     @T.prim_func(s_tir=True)
     def crash(a: T.Buffer((64,), "float32"), b: T.Buffer((64,), "float32")):
         T.evaluate(T.call_extern("int32", "abort"))
         b[0] = a[0]
+
+    return crash
+
+
+def _trash():
+    from tvm.script import tirx as T
 
     @T.prim_func(s_tir=True)
     def trash(a: T.Buffer((64,), "float32"), b: T.Buffer((64,), "float32")):
         for i in T.serial(T.int64(4294967296)):
             b[i] = a[0]
 
+    return trash
+
+
+def _overrun():
+    from tvm.script import tirx as T
+
     @T.prim_func(s_tir=True)
     def overrun(a: T.Buffer((64,), "float32"), b: T.Buffer((64,), "float32")):
         for i in range(72):
             b[i] = a[i % 64] * T.float32(2)
+
+    return overrun
+
+
+def _greedy():
+    from tvm.script import tirx as T
 
     @T.prim_func(s_tir=True)
     def greedy(a: T.Buffer((64,), "float32"), b: T.Buffer((64,), "float32")):
@@ -103,30 +141,56 @@ def _functions():
             )
         b[0] = a[0]
 
+    return greedy
+
+
+def _hang():
+    from tvm.script import tirx as T
+
     @T.prim_func(s_tir=True)
     def hang(a: T.Buffer((64,), "float32"), b: T.Buffer((64,), "float32")):
         T.evaluate(T.call_extern("int32", "sleep", 3600))
         b[0] = a[0]
+
+    return hang
+
+
+def _unbuildable():
+    from tvm.script import tirx as T
 
     @T.prim_func(s_tir=True)
     def unbuildable(a: T.Buffer((64,), "float32"), b: T.Buffer((64,), "float32")):
         for i in T.thread_binding(64, "threadIdx.x"):  # a CPU has no such threads
             b[i] = a[i]
 
+    return unbuildable
+
+
+def _endless_build():
+    from tvm.script import tirx as T
+
     @T.prim_func(s_tir=True)
     def endless_build(a: T.Buffer((64,), "float32"), b: T.Buffer((64,), "float32")):
         for i in T.unroll(20000000):
             b[i % 64] = b[(i * 7) % 64] * a[i % 64]
 
-    return {
-        "fine": fine,
-        "wrong": wrong,
-        "slow-and-wrong": slow_and_wrong,
-        "crash": crash,
-        "trash": trash,
-        "overrun": overrun,
-        "greedy": greedy,
-        "hang": hang,
-        "unbuildable": unbuildable,
-        "endless-build": endless_build,
-    }
+    return endless_build
+
+
+KERNELS = {
+    "fine": _fine,
+    "wrong": _wrong,
+    "slow-and-wrong": _slow_and_wrong,
+    "crash": _crash,
+    "trash": _trash,
+    "overrun": _overrun,
+    "greedy": _greedy,
+    "hang": _hang,
+    "unbuildable": _unbuildable,
+    "endless-build": _endless_build,
+}
+
+
+@functools.cache
+def _function(kind: str):
+    return KERNELS[kind]()

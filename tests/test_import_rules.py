@@ -72,7 +72,9 @@ def test_nothing_imports_the_plugin(path):
         assert not any(name.startswith("pytest_ansorbench.plugin") for name in names)
 
 
-@pytest.mark.parametrize("part", ["records.py", "codec.py"])
+@pytest.mark.parametrize(
+    "part", ["codec.py", *(f"records/{path.name}" for path in (PACKAGE / "records").glob("*.py"))]
+)
 def test_records_need_the_standard_library_only(part):
     foreign = roots(imports(PACKAGE / part, at_import_time=False)) - sys.stdlib_module_names
     assert foreign <= {"pytest_ansorbench"}

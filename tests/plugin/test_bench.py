@@ -42,7 +42,7 @@ def rows(text: str) -> list[list[str]]:
 def test_real_searches_of_two_strategies_end_in_a_table(project):
     project.write("test_cases.py", REAL_CASES)
     outcome = project.bench(
-        "--ansor-strategy=default,etc,random",
+        "--ansor-strategy=etc,optimized,random",
         "--ansor-trials=4",
         "--ansor-round=4",
         "--ansor-repeats=1",
@@ -53,7 +53,7 @@ def test_real_searches_of_two_strategies_end_in_a_table(project):
     assert outcome.code == 0, outcome.text
     cells = rows(outcome.out)
     assert [row[0] for row in cells[:6]] == ["matmul-b1-m16-n16-k16"] * 3 + ["doubling"] * 3
-    assert [row[1] for row in cells[:3]] == ["default", "etc", "random"]
+    assert [row[1] for row in cells[:3]] == ["etc", "optimized", "random"]
     assert cells[-1][0] == "geometric mean"
     assert "phase=warm-up" in outcome.out
     runs = [run for case in project.json("result.json")["cases"] for run in case["runs"]]

@@ -1,0 +1,60 @@
+"""What a benchmark leaves behind: frozen records, from one trial up to a whole result.
+
+Every later stage (statistics, reports, files, gates) reads these and nothing else, so a
+saved result holds exactly what reproduces its tables. Standard library only: analysing a
+result file takes neither TVM nor pytest. `codec` turns records into JSON and back.
+
+Units are in the names: `_s` seconds, `_gflops` 10^9 floating-point operations a second.
+"""
+
+from pytest_ansorbench.records.results import (
+    SCHEMA_VERSION,
+    CaseResult,
+    Result,
+)
+from pytest_ansorbench.records.runs import (
+    TRIAL_STATUSES,
+    MachineState,
+    Remeasurement,
+    Round,
+    Run,
+    TaskRecord,
+    Trial,
+    TrialStatus,
+)
+from pytest_ansorbench.records.verdicts import (
+    Advice,
+    ArmSummary,
+    Bound,
+    Comparison,
+    Estimate,
+    Gate,
+    Outcome,
+    Prospect,
+    Reason,
+    Verdict,
+)
+
+__all__ = [
+    "SCHEMA_VERSION",
+    "TRIAL_STATUSES",
+    "Advice",
+    "ArmSummary",
+    "Bound",
+    "CaseResult",
+    "Comparison",
+    "Estimate",
+    "Gate",
+    "MachineState",
+    "Outcome",
+    "Prospect",
+    "Reason",
+    "Remeasurement",
+    "Result",
+    "Round",
+    "Run",
+    "TaskRecord",
+    "Trial",
+    "TrialStatus",
+    "Verdict",
+]

@@ -1,0 +1,65 @@
+"""What a case and a whole session leave behind, as result files hold it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pytest_ansorbench.records.runs import Run
+from pytest_ansorbench.records.verdicts import Verdict
+
+SCHEMA_VERSION: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """All that was measured on one case: every arm's runs, and the verdicts over them.
+
+    Attributes:
+        case: The case's id.
+        strategies: Names of the arms; the first is the reference.
+        runs: Every run of every arm.
+        verdicts: One per challenger, in order of `strategies`.
+        version: A hash of the case's programs: other versions of a case are other cases.
+            Empty if not recorded.
+        control: The arm that is the reference over again; None if there is none.
+    """
+
+    case: str
+    strategies: tuple[str, ...]
+    runs: tuple[Run, ...]
+    verdicts: tuple[Verdict, ...]
+    version: str = ""
+    control: str | None = None
+
+    @property
+    def machines(self) -> tuple[str, ...]:
+        """Fingerprints of the machines that its runs were measured on, in order of appearance."""
+        return tuple(dict.fromkeys(run.machine for run in self.runs))
+
+    def runs_of(self, strategy: str) -> tuple[Run, ...]:
+        """The runs of one arm."""
+        return tuple(run for run in self.runs if run.strategy == strategy)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A whole session, as `--ansor-json` and `--ansor-save` write it.
+
+    Attributes:
+        schema_version: Version of this layout.
+        created: UTC time of the session's start, ISO 8601.
+        machines: By fingerprint, the machines that cases were measured on: hardware, operating
+            system and versions of the tools that decide a result.
+        commit: State of the working tree, as pytest-benchmark records it.
+        settings: The settings the session ran under.
+        cases: Results in order of execution.
+    """
+
+    schema_version: int
+    created: str
+    machines: Mapping[str, Any]
+    commit: Mapping[str, Any]
+    settings: Mapping[str, Any]
+    cases: tuple[CaseResult, ...]

@@ -1,0 +1,170 @@
+"""What runs come to: arms in figures, comparisons, gates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Outcome = Literal["holds", "broken", "undecided"]
+Reason = Literal[
+    "within",
+    "beyond",
+    "nothing-to-compare",
+    "other-machine",
+    "straddles",
+    "within-noise",
+    "chance",
+]
+Prospect = Literal["no-interval", "unknown", "too-close", "too-many", "settles"]
+Bound = Literal["value", "at-least", "at-most", "undefined"]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A ratio with its interval, or a bound where censoring leaves no number.
+
+    Attributes:
+        value: The point estimate, or the bound.
+        low: Lower end of the interval.
+        high: Upper end of the interval; infinity if the data sets no upper end.
+        bound: `value` for an estimate; `at-least` / `at-most` if one side never reached the
+            target, so `value` is only a bound; `undefined` if there was nothing to compare.
+    """
+
+    value: float
+    low: float
+    high: float
+    bound: Bound = "value"
+
+
+@dataclass(frozen=True, slots=True)
+class ArmSummary:
+    """One arm of a comparison over all its seeds.
+
+    Attributes:
+        strategy: The strategy's name.
+        runs: Number of runs.
+        reached: How many of them reached the fixed target.
+        trials: Trials measured, all runs together.
+        failed_trials: Of these, how many failed, whatever the reason.
+        search_s: Mean search time of a run in seconds.
+        propose_s: Of that, choosing candidates.
+        build_s: Of that, compiling.
+        run_s: Of that, measuring.
+        learn_s: Of that, updating models and policies.
+        time_to_target_s: Expected search time until the fixed target is reached (ERT);
+            infinity if no run reached it.
+        trials_to_target: The same in trials.
+        throughput_gflops: Geometric mean over the seeds of the winners' re-measured
+            throughput; 0 if there is none.
+    """
+
+    strategy: str
+    runs: int
+    reached: int
+    trials: int
+    failed_trials: int
+    search_s: float
+    propose_s: float
+    build_s: float
+    run_s: float
+    learn_s: float
+    time_to_target_s: float
+    trials_to_target: float
+    throughput_gflops: float
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A challenger against the reference arm on one case.
+
+    Attributes:
+        case: The case's id.
+        target_gflops: The fixed target that S and S_trials are counted to.
+        reference: The arm compared against.
+        challenger: The arm under test.
+        search_ratio: S, expected time to the fixed target, challenger over reference.
+        search_ratio_paper: S_paper, where each reference run's own best is the target.
+        search_ratio_trials: S_trials, S counted in trials.
+        throughput_ratio: Final throughput, challenger over reference.
+    """
+
+    case: str
+    target_gflops: float
+    reference: ArmSummary
+    challenger: ArmSummary
+    search_ratio: Estimate
+    search_ratio_paper: Estimate
+    search_ratio_trials: Estimate
+    throughput_ratio: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """The effect that an undecided gate's repeats could show, and how many would settle it.
+
+    Attributes:
+        prospect: The use of more repeats. `no-interval`: there are fewer than three, and no
+            interval to speak of. `unknown`: they narrow the interval, by how much cannot be
+            told. `too-close`: no number settles a figure between limit and noise threshold.
+            `too-many`: it would take more than anybody runs. `settles`: `repeats_needed` do.
+        detectable: The true figure that these repeats show to hold with a chance of 80%; None
+            if too little is known.
+        repeats_needed: Repeats that settle the gate with a chance of 80%, if the true figure
+            is the one that was seen; None unless `settles`.
+    """
+
+    prospect: Prospect
+    detectable: float | None = None
+    repeats_needed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """One limit and how a figure stands to it.
+
+    Attributes:
+        metric: The figure, e.g. `search_ratio` or `throughput_ratio`.
+        limit: The worst value that is good enough: the largest search ratio, the smallest
+            throughput ratio.
+        outcome: `holds`, `broken` or `undecided`.
+        reason: Why. It holds `within` the limit. It is broken `beyond` limit, noise and chance,
+            or because there was `nothing-to-compare`, or nothing but figures of an
+            `other-machine`. It is undecided if its interval `straddles` the limit or is beyond
+            it `within-noise`, or if `chance` may have done it.
+        estimate: The figure with its interval.
+        repeats: Seeds that it stands on.
+        noise: Share by which the figure may miss its limit without being called broken.
+        family: How many gates were judged together, over which false alarms are shared out.
+        p_value: Probability to see a figure this bad by chance if it were exactly good
+            enough; None where the interval made the question idle.
+        advice: The use of more repeats; None unless undecided.
+    """
+
+    metric: str
+    limit: float
+    outcome: Outcome
+    reason: Reason
+    estimate: Estimate
+    repeats: int
+    noise: float
+    family: int = 1
+    p_value: float | None = None
+    advice: Advice | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A comparison with its gates; `outcome` is the worst of them, None without gates."""
+
+    comparison: Comparison
+    gates: tuple[Gate, ...] = ()
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """`broken` if any gate is, else `undecided` if any is, else `holds`."""
+        outcomes = {gate.outcome for gate in self.gates}
+        for outcome in ("broken", "undecided", "holds"):
+            if outcome in outcomes:
+                return outcome
+        return None
