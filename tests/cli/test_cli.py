@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
+from importlib.util import find_spec
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -351,7 +352,11 @@ def test_tasks_of_a_model_in_a_file_are_listed(tmp_path, capsys):
         (["resnet81-n1-s224"], "bad case 'resnet81-n1-s224': expected one of the"),
         (["resnet18-n1-s224", "--target", "{"], "bad --target '{'"),
         (["absent.onnx"], "bad model file 'absent.onnx': there is no such file"),
-        (["absent.pt2"], "bad model file 'absent.pt2': there is no such file"),
+        pytest.param(
+            ["absent.pt2"],
+            "bad model file 'absent.pt2': there is no such file",
+            marks=pytest.mark.skipif(not find_spec("torch"), reason="needs PyTorch"),
+        ),
     ],
 )
 def test_tasks_of_what_is_not_there_are_refused_in_a_line(arguments, message, capsys):
