@@ -138,14 +138,10 @@ def _collect(
     data: dict[str, Samples],
     say: Callable[[str], None],
 ) -> None:
-    from pytest_ansorbench.environment import check_toolchain, resolve_target
-    from pytest_ansorbench.measure.intrinsics import register_intrinsics
-    from pytest_ansorbench.measure.local.engine import LocalEngine
+    from pytest_ansorbench.measure.local.engine import local_engine
+    from pytest_ansorbench.measure.settings import EngineSettings
 
-    check_toolchain()
-    target = resolve_target(plan.target)
-    register_intrinsics(target)
-    with LocalEngine(target) as engine:
+    with local_engine(plan.target, EngineSettings()) as engine:
         collector = Collector(engine, plan.effort, seed=plan.seed)
         for found in data.values():
             if found.settings != collector.settings:
