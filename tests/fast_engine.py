@@ -19,9 +19,10 @@ import numpy as np
 from pytest_ansorbench.measure.check import mismatch
 from pytest_ansorbench.measure.engine import EngineError, UntunedError
 from pytest_ansorbench.measure.local.compiled import Compiled, CompiledKernel, CompiledNetwork
-from pytest_ansorbench.measure.outcomes import Built, Measured
+from pytest_ansorbench.measure.outcomes import Built, Measured, MeasuredInTurn
 from pytest_ansorbench.measure.policy import Measurement
 from pytest_ansorbench.measure.program import Program
+from pytest_ansorbench.measure.side_by_side import SideBySide
 from pytest_ansorbench.records import MachineState
 from pytest_ansorbench.workloads.case import Check
 
@@ -88,16 +89,27 @@ class FastEngine:
         """Nothing is held."""
 
     def measure_side_by_side(
-        self, programs: Sequence[Program], check: Check | None, *, samples: int
-    ) -> list[Measured]:
+        self, programs: Sequence[Program], check: Check | None, effort: SideBySide
+    ) -> list[MeasuredInTurn]:
+        sets, turns = effort.sets.least, effort.turns.least
         outcomes = []
-        for built in self.build(programs, check):
+        for place, built in enumerate(self.build(programs, check)):
             if built.handle is None:
-                outcomes.append(Measured.not_run(built))
+                outcomes.append(MeasuredInTurn(built.status, error=built.error))
             elif wrong := built.handle.wrong():
-                outcomes.append(Measured("wrong-result", error=wrong))
+                outcomes.append(MeasuredInTurn("wrong-result", error=wrong))
             else:
-                outcomes.append(Measured("ok", built.handle.time(1, samples)))
+                outcomes.append(
+                    MeasuredInTurn(
+                        "ok",
+                        built.handle.time(1, sets * turns),
+                        tuple(number for number in range(sets) for _ in range(turns)),
+                        tuple(
+                            turn * len(programs) + effort.order(turn, len(programs)).index(place)
+                            for turn in range(sets * turns)
+                        ),
+                    )
+                )
         return outcomes
 
     def output(self, program: Program, check: Check) -> Any:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pytest_ansorbench.bench.prepared import PreparedCase
-from pytest_ansorbench.measure.outcomes import Measured
+from pytest_ansorbench.measure.outcomes import MeasuredInTurn
 from pytest_ansorbench.measure.program import Program
+from pytest_ansorbench.measure.side_by_side import SideBySide
 from pytest_ansorbench.records import Remeasurement
 from pytest_ansorbench.workloads.networks.apply import with_schedules
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def measure_winners(
-    prepared: PreparedCase, searches: Sequence[Search], engine: Engine, *, samples: int
+    prepared: PreparedCase, searches: Sequence[Search], engine: Engine, effort: SideBySide
 ) -> tuple[Remeasurement, ...]:
     """Measure the winners of finished searches against each other.
 
@@ -25,7 +26,7 @@ def measure_winners(
         prepared: The case.
         searches: One an arm.
         engine: Builds and measures.
-        samples: Samples of each winner.
+        effort: How long, and how surely.
 
     Returns:
         One re-measurement an arm; an operator without a valid trial has none to be measured.
@@ -36,7 +37,7 @@ def measure_winners(
     winners = [winner(prepared, search) for search in searches]
     check = prepared.network.check if prepared.network else prepared.tasks[0].check
     present = [program for program in winners if program is not None]
-    outcomes = iter(engine.measure_side_by_side(present, check, samples=samples))
+    outcomes = iter(engine.measure_side_by_side(present, check, effort))
     return tuple(
         _remeasurement(search, None if program is None else next(outcomes))
         for search, program in zip(searches, winners, strict=True)
@@ -58,9 +59,16 @@ def winner(prepared: PreparedCase, search: Search) -> Program | None:
     return Program.network(with_schedules(prepared.network.mod, prepared.tasks, scheduled))
 
 
-def _remeasurement(search: Search, outcome: Measured | None) -> Remeasurement:
+def _remeasurement(search: Search, outcome: MeasuredInTurn | None) -> Remeasurement:
     if outcome is None:
         return Remeasurement(None, "run-error", (), "no valid trial")
     best = search.tasks[0].best if len(search.tasks) == 1 else None
     trial = best.index if best is not None else None
-    return Remeasurement(trial, outcome.status, outcome.latencies_s, outcome.error)
+    return Remeasurement(
+        trial,
+        outcome.status,
+        outcome.latencies_s,
+        outcome.error,
+        outcome.sets,
+        outcome.places,
+    )

@@ -80,7 +80,7 @@ def run_repeat(
         for search in _rotated(searches, lead):
             yield from _take_turns([search], 0, label)
     on_finals()
-    finals = measure_winners(prepared, searches, engine, samples=plan.final_samples)
+    finals = measure_winners(prepared, searches, engine, plan.final)
     yield FinalEntry(label, seed, finals, engine.observe())
 
 

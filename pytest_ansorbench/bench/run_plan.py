@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from pytest_ansorbench.budget import Budget
+from pytest_ansorbench.measure.side_by_side import SideBySide
 
 
 @dataclass(frozen=True)
@@ -16,13 +17,13 @@ class RunPlan:
         budget: Trials of one run and of one round.
         order: Whether arms take turns by rounds or by whole runs.
         scheduler: Shares rounds out among the tasks of a network; a key of `SCHEDULERS`.
-        final_samples: Samples of each winner's final measurement.
+        final: How winners are measured against each other.
     """
 
     budget: Budget
     order: Literal["interleaved", "sequential"]
     scheduler: str
-    final_samples: int
+    final: SideBySide
 
     def conditions(self, tasks: int) -> dict[str, Any]:
         """What of it decides the measurements, as JSON values.
@@ -35,5 +36,5 @@ class RunPlan:
             "round_trials": self.budget.a_round(tasks),
             "order": self.order,
             "scheduler": self.scheduler if tasks > 1 else "",
-            "final_samples": self.final_samples,
+            "final": self.final.conditions(),
         }

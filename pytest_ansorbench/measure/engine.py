@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pytest_ansorbench.measure.outcomes import Built, Measured
+from pytest_ansorbench.measure.outcomes import Built, Measured, MeasuredInTurn
 from pytest_ansorbench.measure.policy import Measurement
 from pytest_ansorbench.measure.program import Program
+from pytest_ansorbench.measure.side_by_side import SideBySide
 from pytest_ansorbench.records import MachineState
 
 if TYPE_CHECKING:
@@ -136,20 +137,23 @@ class Engine(Protocol):
         ...
 
     def measure_side_by_side(
-        self, programs: Sequence[Program], check: Check | None, *, samples: int
-    ) -> list[Measured]:
-        """Build programs and measure them against each other, sample by sample in turn.
+        self, programs: Sequence[Program], check: Check | None, effort: SideBySide
+    ) -> list[MeasuredInTurn]:
+        """Build programs and measure them against each other, slice by slice in turn.
 
-        A drift of the machine's speed then meets all of them alike. Each program starts afresh,
-        in a process that has run nothing else. Outputs are checked at the end.
+        A drift of the machine's speed then meets all of them alike. Each program starts afresh
+        in every set, in a process that has run nothing else. In each turn every program that has
+        not failed has one slice, in the order that the effort says; a program that fails is out.
+        Outputs are checked at the end of each set.
 
         Args:
-            programs: Kernels of one task, or versions of one network.
+            programs: Kernels of one task, or versions of one network; no more than `capacity`.
             check: Inputs and expected output, if known.
-            samples: Samples of each program, at least 1.
+            effort: How long a slice is, and when it is enough.
 
         Returns:
-            One outcome per program, in order.
+            One outcome per program, in order. Slices at the same index of two that are `ok` are
+            of the same turn.
 
         Raises:
             EngineError: The engine cannot go on.

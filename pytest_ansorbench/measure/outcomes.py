@@ -56,3 +56,22 @@ class Measured:
             build_s=built.build_s,
             peak_memory_mb=built.peak_memory_mb,
         )
+
+
+@dataclass(frozen=True)
+class MeasuredInTurn:
+    """A program after it was measured side by side with others.
+
+    Attributes:
+        status: `ok`, or what went wrong in building or running, in whichever set of processes.
+        latencies_s: Seconds per call, one entry a slice; empty unless `ok`.
+        sets: The set of processes of each slice, counted from 0.
+        places: Place of each slice in the order of all slices of all programs, from 0.
+        error: First line of the failure; empty if `ok`.
+    """
+
+    status: TrialStatus
+    latencies_s: tuple[float, ...] = ()
+    sets: tuple[int, ...] = ()
+    places: tuple[int, ...] = ()
+    error: str = ""

@@ -219,11 +219,37 @@ OPTIONS: Final = (
         default="TVM's own placement",
     ),
     Option(
+        "experiment.final_precision",
+        "final-precision",
+        values.precision,
+        "measure winners side by side until the ratio of their latencies is known to this much "
+        "either way, e.g. 0.5%, within the least and the most slices",
+        "SHARE",
+        per_test=True,
+    ),
+    Option(
+        "experiment.final_turns",
+        "final-turns",
+        values.span,
+        "slices of each winner in one set of processes, at least and at most",
+        "LEAST:MOST",
+        per_test=True,
+    ),
+    Option(
+        "experiment.final_sets",
+        "final-sets",
+        values.span,
+        "sets of fresh processes in which winners are measured, at least and at most",
+        "LEAST:MOST",
+        per_test=True,
+    ),
+    Option(
         "experiment.final_samples",
         "final-samples",
         values.whole_number(1, 10),
-        "samples of each winner's final measurement",
+        "measure winners in so many samples of 100 ms, with rests, instead of slices",
         "N",
+        default="slices",
         per_test=True,
     ),
     Option(

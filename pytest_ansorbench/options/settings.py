@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from pytest_ansorbench.budget import Budget, Trials
 from pytest_ansorbench.measure.settings import EngineSettings
+from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.options.declarations import OPTIONS
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.goal import Goal
@@ -27,14 +28,30 @@ class ExperimentSettings:
         repeats: Runs of each strategy, each with a seed of its own.
         seed: Seed of the first repeat; the others count up from it.
         order: Whether arms take turns by rounds or by whole runs.
-        final_samples: Samples of each winner's final measurement.
+        final_precision: Half the width of the intervals at which final measurements are precise
+            enough, as a share.
+        final_turns: Slices of each winner in one set of processes.
+        final_sets: Sets of fresh processes of a final measurement.
+        final_samples: Samples of 100 ms of each winner, instead of slices; None for slices.
     """
 
     scheduler: Scheduler = "gradient"
     repeats: int = 5
     seed: int = 0
     order: Order = "interleaved"
-    final_samples: int = 10
+    final_precision: float = SideBySide.precision
+    final_turns: Span = SideBySide.turns
+    final_sets: Span = SideBySide.sets
+    final_samples: int | None = None
+
+    @property
+    def final(self) -> SideBySide:
+        """How winners are measured against each other."""
+        if self.final_samples is not None:
+            return SideBySide.of_samples(self.final_samples)
+        return SideBySide(
+            precision=self.final_precision, turns=self.final_turns, sets=self.final_sets
+        )
 
 
 @dataclass(frozen=True)
@@ -163,6 +180,6 @@ def _json_value(value: Any) -> Any:
         return value.as_posix()
     if isinstance(value, Trials):
         return str(value) if value.per_task else value.number
-    if isinstance(value, Goal | Allowance):
+    if isinstance(value, Goal | Allowance | Span):
         return str(value)
     return [_json_value(item) for item in value] if isinstance(value, tuple) else value

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pytest_ansorbench.budget import Trials
+from pytest_ansorbench.measure.side_by_side import Span
 from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.limits import Allowance
 
@@ -47,6 +48,13 @@ def trials(value: object) -> Trials:
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise ValueError("expected a whole number of at least 1, e.g. 128, or e.g. 16/task")
     return Trials.parse(str(value))
+
+
+def span(value: object) -> Span:
+    """A least and a most number, or one for both."""
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        value = ""
+    return Span.parse(str(value))
 
 
 def cores(value: object) -> tuple[int, ...]:
@@ -154,3 +162,12 @@ positive = number(lambda x: x > 0, "a number above 0", "30")
 ratio = number(lambda x: 1e-6 <= x <= 1e6, "a ratio from 1e-6 to 1e6", "0.75")
 share = number(lambda x: 0 <= x < 1, "a share from 0 up to 1", "0.01")
 level = number(lambda x: 0 < x < 1, "a level between 0 and 1", "0.95")
+
+
+def precision(value: object) -> float:
+    """A share below 1, as a number or in percent."""
+    text = "" if isinstance(value, bool) else str(value).strip()
+    try:
+        return share(float(text[:-1]) / 100 if text.endswith("%") else text)
+    except ValueError:
+        raise ValueError("expected a share from 0 up to 1, e.g. 0.5% or 0.005") from None

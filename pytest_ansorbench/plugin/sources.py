@@ -258,7 +258,7 @@ def plan_of(settings: Settings, family: int) -> Plan:
             budget=settings.budget,
             order=settings.experiment.order,
             scheduler=settings.experiment.scheduler,
-            final_samples=settings.experiment.final_samples,
+            final=settings.experiment.final,
         ),
         repeats=FixedRepeats(settings.experiment.seed, settings.experiment.repeats),
         criteria=settings.criteria,

@@ -91,33 +91,47 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Remeasurement:
-    """A run's winner measured again in a fresh process, in turn with the other arms' winners.
+    """A program of a run measured again in fresh processes, in turn with those of other arms.
 
-    The winner of a network is the network itself, compiled with the best program of each task.
+    Slices at the same place of two re-measurements of one repeat belong to the same turn: they
+    are neighbours in time. The winner of a network is the network itself, compiled with the best
+    program of each task.
 
     Attributes:
-        trial: Index of the winning trial; None for a network, or if there is no valid trial.
+        trial: Index of its trial; None for a network, or if there is no valid trial.
         status: Status of the re-measurement.
-        latencies_s: Seconds per kernel call, one entry a sample; empty unless `ok`.
+        latencies_s: Seconds per kernel call, one entry a slice; empty unless `ok`.
         error: First line of the failure; empty if `ok`.
+        sets: The set of processes that each slice was measured in, counted from 0; empty before
+            schema version 5.
+        places: Each slice's place in the order of all slices of the measurement, from 0; empty
+            before schema version 5.
     """
 
     trial: int | None
     status: TrialStatus
     latencies_s: tuple[float, ...]
     error: str = ""
+    sets: tuple[int, ...] = ()
+    places: tuple[int, ...] = ()
 
     @property
     def latency_s(self) -> float | None:
-        """Mean of the faster half of the samples, or None if the winner could not be measured.
+        """Median over the sets of the median slice, or None if it could not be measured.
 
-        Other work on a machine only ever slows a kernel down, often several samples in a row,
-        and a median is off as soon as that is half of them: `docs/methodology.md` has figures.
+        Without sets, as before schema version 5, the mean of the faster half of the samples:
+        other work on a machine only ever slows a kernel down, often several samples in a row,
+        and a median of few is off as soon as that is half of them.
         """
         if self.status != "ok":
             return None
-        fastest = sorted(self.latencies_s)[: (len(self.latencies_s) + 1) // 2]
-        return statistics.fmean(fastest)
+        if not self.sets:
+            fastest = sorted(self.latencies_s)[: (len(self.latencies_s) + 1) // 2]
+            return statistics.fmean(fastest)
+        by_set: dict[int, list[float]] = {}
+        for number, latency_s in zip(self.sets, self.latencies_s, strict=True):
+            by_set.setdefault(number, []).append(latency_s)
+        return statistics.median(statistics.median(slices) for slices in by_set.values())
 
     @property
     def variation(self) -> float | None:

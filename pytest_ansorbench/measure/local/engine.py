@@ -16,13 +16,14 @@ from pytest_ansorbench.measure.local.fork_server import ForkServer, ServerDied
 from pytest_ansorbench.measure.local.machine import describe_machine
 from pytest_ansorbench.measure.local.machine_state import observe_machine
 from pytest_ansorbench.measure.local.runner import Runner
-from pytest_ansorbench.measure.local.side_by_side import take_turns
+from pytest_ansorbench.measure.local.side_by_side import TurnTaking
 from pytest_ansorbench.measure.local.supervisor import Supervisor
 from pytest_ansorbench.measure.local.worker import Worker
-from pytest_ansorbench.measure.outcomes import Built, Measured
+from pytest_ansorbench.measure.outcomes import Built, Measured, MeasuredInTurn
 from pytest_ansorbench.measure.policy import Measurement
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.settings import EngineSettings
+from pytest_ansorbench.measure.side_by_side import SideBySide
 from pytest_ansorbench.records import MachineState
 
 if TYPE_CHECKING:
@@ -118,16 +119,25 @@ class LocalEngine:
             _end(built.handle)
 
     def measure_side_by_side(
-        self, programs: Sequence[Program], check: Check | None, *, samples: int
-    ) -> list[Measured]:
-        """See `Engine.measure_side_by_side`; each sample lasts 100 ms, after a rest of 300 ms."""
-        while True:
-            built = self._builder.build(programs, check)
+        self, programs: Sequence[Program], check: Check | None, effort: SideBySide
+    ) -> list[MeasuredInTurn]:
+        """See `Engine.measure_side_by_side`; TVM's threads keep busy-waiting between slices.
+
+        That was measured to disturb no ratio, while threads that sleep at once
+        (`TVM_THREAD_POOL_SPIN_COUNT=0`) make small kernels two to three times as slow:
+        docs/measurement.md.
+        """
+        turns = TurnTaking(
+            len(programs), effort, self._runner, cold=self._settings.flush_cache_mb > 0
+        )
+        while not turns.finished:
+            built = self._builder.build([programs[place] for place in turns.running], check)
             server = self._supervisor.server
             try:
-                return take_turns(built, self._runner, self._settings, samples)
+                turns.measure_set(built)
             except ServerDied:
                 self._supervisor.replace(server)
+        return turns.outcomes
 
     def output(self, program: Program, check: Check) -> NDArray[Any]:
         """See `Engine.output`."""

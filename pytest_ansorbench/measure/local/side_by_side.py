@@ -1,72 +1,184 @@
-"""Finished programs measured against each other, sample by sample in turn."""
+"""Finished programs measured against each other here: sets of processes, turns, slices."""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field
 from typing import Final
 
 from pytest_ansorbench.measure.local.runner import Runner
 from pytest_ansorbench.measure.local.worker import Worker
-from pytest_ansorbench.measure.outcomes import Built, Measured
-from pytest_ansorbench.measure.policy import ColdMeasurement, FixedMeasurement
-from pytest_ansorbench.measure.settings import EngineSettings
+from pytest_ansorbench.measure.outcomes import Built, Measured, MeasuredInTurn
+from pytest_ansorbench.measure.side_by_side import SideBySide
+from pytest_ansorbench.stats.paired_ratio import NeighbourRatios
 
-#: After a kernel, TVM's pool of threads busy-waits for the next one: 300,000 turns, 0.15 s of
-#: CPU here. A kernel that another process starts meanwhile measured twice its latency.
-SETTLE_S: Final = 0.3
+_SHORTEST_S: Final = 1e-9
+"""A clock may show 0 s for a kernel that does nothing."""
 
 
-def take_turns(
-    built: Sequence[Built], runner: Runner, settings: EngineSettings, samples: int
-) -> list[Measured]:
-    """Measure built programs in turn, and end their workers.
+@dataclass
+class _Racer:
+    """One program in one set of processes.
 
-    Before it counts, each program is measured once, which finds a sleeping core. Between samples
-    all processes come to rest. Outputs are compared at the end.
-
-    Args:
-        built: The programs; those that failed to compile keep their place.
-        runner: Tells failures apart.
-        settings: Whether caches are to be cold.
-        samples: Samples of each, a `FixedMeasurement` of its own.
-
-    Returns:
-        One outcome per program, in order.
-
-    Raises:
-        ServerDied: The fork server died, and all workers with it.
+    Attributes:
+        worker: Its process; None if it failed to compile.
+        failure: What went wrong; None if nothing did.
+        calls: Calls of a slice.
+        place: Of the slice that is next.
+        latencies_s: Of each slice.
+        places: Of each slice.
     """
-    outcomes = [Measured("ok") if one.handle else Measured.not_run(one) for one in built]
-    final = ColdMeasurement(samples=1) if settings.flush_cache_mb else FixedMeasurement()
 
-    def first(worker: Worker) -> tuple[float, ...]:
-        worker.make_arguments()
-        final.measure(worker, None)
-        return ()
+    worker: Worker | None
+    failure: Measured | None
+    calls: int = 1
+    place: int = 0
+    latencies_s: list[float] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)
 
-    def sample(worker: Worker) -> tuple[float, ...]:
-        time.sleep(SETTLE_S)
-        return final.measure(worker, None)
 
-    def last(worker: Worker) -> tuple[float, ...]:
-        worker.verify()
-        return ()
+class TurnTaking:
+    """One measurement side by side, set by set."""
 
-    def attempt(place: int, work: Callable[[Worker], tuple[float, ...]]) -> None:
-        worker, so_far = built[place].handle, outcomes[place]
-        if so_far.status != "ok":
+    def __init__(self, programs: int, effort: SideBySide, runner: Runner, *, cold: bool) -> None:
+        """Prepare; nothing is measured yet.
+
+        Args:
+            programs: How many are compared.
+            effort: How, and how long.
+            runner: Tells failures apart.
+            cold: Whether a slice is a single call, with cold caches.
+        """
+        self._outcomes = [MeasuredInTurn("ok") for _ in range(programs)]
+        self._effort = effort
+        self._runner = runner
+        self._cold = cold
+        self._sets = 0
+        self._turns = 0
+        self._places = 0
+        self._started_s = time.monotonic()
+
+    @property
+    def running(self) -> list[int]:
+        """The programs that have not failed."""
+        return [i for i, outcome in enumerate(self._outcomes) if outcome.status == "ok"]
+
+    @property
+    def finished(self) -> bool:
+        """Whether no further set is needed."""
+        if not self.running:
+            return True
+        return self._sets > 0 and self._effort.ends(self._sets, self._ratios(), self._elapsed_s)
+
+    @property
+    def outcomes(self) -> list[MeasuredInTurn]:
+        """What each program came to so far."""
+        return list(self._outcomes)
+
+    def measure_set(self, built: Sequence[Built]) -> None:
+        """Measure one set of processes, and end them.
+
+        Before it counts, each program runs for a slice, which finds a sleeping core and says how
+        many calls a slice has. Outputs are compared at the end.
+
+        Args:
+            built: The programs that are `running`, in order.
+
+        Raises:
+            ServerDied: The fork server died, and all workers with it; the set counts for nothing.
+        """
+        racers = [
+            _Racer(one.handle, None if one.handle else Measured.not_run(one)) for one in built
+        ]
+        for racer in racers:
+            self._attempt(racer, self._begin)
+        turns = 0
+        while not self._set_is_over(racers, turns):
+            order = self._effort.order(self._turns + turns, len(racers))
+            for step, place in enumerate(order):
+                racers[place].place = self._places + turns * len(racers) + step
+                self._attempt(racers[place], self._take_slice)
+            turns += 1
+        for racer in racers:
+            self._attempt(racer, self._finish)
+        for place, racer in zip(self.running, racers, strict=True):
+            self._outcomes[place] = self._with_set(self._outcomes[place], racer)
+        self._sets += 1
+        self._turns += turns
+        self._places += turns * len(racers)
+
+    def _set_is_over(self, racers: Sequence[_Racer], turns: int) -> bool:
+        latencies_s = [racer.latencies_s for racer in racers if racer.failure is None]
+        if not latencies_s:
+            return True
+        ratios = [NeighbourRatios((_logs(other, latencies_s[0]),)) for other in latencies_s[1:]]
+        return self._effort.ends_set(turns, ratios, self._elapsed_s)
+
+    def _ratios(self) -> list[NeighbourRatios]:
+        """Of each program but the first of those that have not failed."""
+        first, *others = [self._outcomes[place] for place in self.running]
+        ratios = []
+        for other in others:
+            logs: dict[int, list[float]] = {}
+            for number, log in zip(
+                first.sets, _logs(other.latencies_s, first.latencies_s), strict=True
+            ):
+                logs.setdefault(number, []).append(log)
+            ratios.append(NeighbourRatios(tuple(logs.values())))
+        return ratios
+
+    @property
+    def _elapsed_s(self) -> float:
+        return time.monotonic() - self._started_s
+
+    def _attempt(self, racer: _Racer, work: Callable[[_Racer, Worker], None]) -> None:
+        """Do something with a program; if it fails, it is out, and its process has ended."""
+        worker = racer.worker
+        if worker is None or racer.failure is not None:
             return
-        outcome = runner.attempt(worker, lambda: work(worker))
-        if outcome.status == "ok":
-            outcome = replace(outcome, latencies_s=so_far.latencies_s + outcome.latencies_s)
-        outcomes[place] = outcome
 
-    for work in (first, *[sample] * samples, last):
-        for place in range(len(built)):
-            attempt(place, work)
-    for one, outcome in zip(built, outcomes, strict=True):
-        if outcome.status == "ok":
-            one.handle.end()
-    return outcomes
+        def attempt() -> tuple[float, ...]:
+            work(racer, worker)
+            return ()
+
+        outcome = self._runner.attempt(worker, attempt)
+        if outcome.status != "ok":
+            racer.failure = outcome
+
+    def _begin(self, racer: _Racer, worker: Worker) -> None:
+        worker.make_arguments()
+        latency_s = worker.first_call()
+        if self._cold:
+            return
+        slice_s = self._effort.slice_ms / 1e3
+        # The first call is cold; a tenth of a slice tells better how many calls fill a whole one.
+        for part_s in (slice_s / 10, slice_s):
+            racer.calls = max(1, math.ceil(part_s / max(latency_s, _SHORTEST_S)))
+            [latency_s] = worker.time(racer.calls)
+        racer.calls = max(1, round(slice_s / max(latency_s, _SHORTEST_S)))
+
+    def _take_slice(self, racer: _Racer, worker: Worker) -> None:
+        time.sleep(self._effort.rest_ms / 1e3)
+        [latency_s] = worker.time(racer.calls)
+        racer.latencies_s.append(max(latency_s, _SHORTEST_S))
+        racer.places.append(racer.place)
+
+    def _finish(self, racer: _Racer, worker: Worker) -> None:
+        worker.verify()
+        worker.end()
+
+    def _with_set(self, so_far: MeasuredInTurn, racer: _Racer) -> MeasuredInTurn:
+        if racer.failure is not None:
+            return MeasuredInTurn(racer.failure.status, error=racer.failure.error)
+        return MeasuredInTurn(
+            "ok",
+            (*so_far.latencies_s, *racer.latencies_s),
+            (*so_far.sets, *[self._sets] * len(racer.latencies_s)),
+            (*so_far.places, *racer.places),
+        )
+
+
+def _logs(numerators_s: Sequence[float], denominators_s: Sequence[float]) -> list[float]:
+    return [math.log(a / b) for a, b in zip(numerators_s, denominators_s, strict=True)]

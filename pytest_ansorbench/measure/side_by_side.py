@@ -1,0 +1,139 @@
+"""How finished programs are measured against each other: in short slices, in turn.
+
+Slices that follow each other within milliseconds meet nearly the same machine, so their ratio is far
+steadier than either latency. The same idea: duet benchmarking (https://arxiv.org/abs/2001.05811),
+randomized interleaved trials (https://doi.org/10.1145/3030207.3030229).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from pytest_ansorbench.stats.paired_ratio import NeighbourRatios
+
+
+@dataclass(frozen=True)
+class Span:
+    """A least and a most number, both at least 1.
+
+    Attributes:
+        least: The least.
+        most: The most.
+
+    Raises:
+        ValueError: They are out of order or below 1.
+    """
+
+    least: int
+    most: int
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.least <= self.most:
+            raise ValueError(_EXPECTED)
+
+    @classmethod
+    def parse(cls, text: str) -> Span:
+        """Read e.g. `20:60`, or `30` for `30:30`.
+
+        Raises:
+            ValueError: It is none; the message says what was expected.
+        """
+        parts = text.split(":")
+        if len(parts) > 2 or not all(part.strip().isdecimal() for part in parts):
+            raise ValueError(_EXPECTED)
+        return cls(int(parts[0]), int(parts[-1]))
+
+    def __str__(self) -> str:
+        return f"{self.least}:{self.most}"
+
+
+_EXPECTED: Final = "expected a least and a most number, both from 1, e.g. 20:60, or one number"
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """The effort of a measurement in turn, and when it ends.
+
+    In each *turn* every program runs for one slice. A *set* of fresh processes takes turns until
+    the ratio of each program to the first is known closely enough, then the next set begins.
+
+    Attributes:
+        slice_ms: Milliseconds of a slice; at least one call, whatever it takes.
+        rest_ms: Milliseconds of rest before each slice.
+        precision: Half the width of the interval of the logarithm of each ratio at which it is
+            known closely enough; 0 for the most turns and sets.
+        turns: Turns of a set.
+        sets: Sets of processes.
+        most_s: Seconds after which no further turn or set begins, once each program has a slice;
+            None for as long as it takes.
+    """
+
+    slice_ms: float = 5.0
+    rest_ms: float = 0.0
+    precision: float = 0.005
+    turns: Span = Span(20, 60)  # noqa: RUF009 - frozen
+    sets: Span = Span(3, 6)  # noqa: RUF009 - frozen
+    most_s: float | None = None
+
+    @classmethod
+    def of_samples(cls, samples: int) -> SideBySide:
+        """So many samples of 100 ms of each program, from one set of processes.
+
+        Before each sample everything rests for 0.3 s: after a kernel, TVM's pool of threads
+        busy-waits for the next one, 300,000 turns, 0.15 s of CPU here.
+        """
+        return cls(100.0, 300.0, 0.0, Span(samples, samples), Span(1, 1))
+
+    def order(self, turn: int, programs: int) -> Sequence[int]:
+        """Who runs after whom in a turn: A B C, C B A, then B C A, A C B, and so on.
+
+        A program's mean place is the same for all after every two turns, and each is first and
+        last equally often after `2 * programs` turns.
+
+        Args:
+            turn: Its number, counted through all sets, from 0.
+            programs: How many there are.
+        """
+        start = turn // 2 % programs
+        order = [*range(start, programs), *range(start)]
+        return order if turn % 2 == 0 else order[::-1]
+
+    def conditions(self) -> dict[str, Any]:
+        """The effort as JSON values."""
+        return {**asdict(self), "turns": str(self.turns), "sets": str(self.sets)}
+
+    def ends_set(self, turns: int, ratios: Sequence[NeighbourRatios], elapsed_s: float) -> bool:
+        """Whether a set of processes has taken turns enough.
+
+        Args:
+            turns: Turns it has behind it.
+            ratios: For each program but the first that still runs, its slices so far.
+            elapsed_s: Seconds of the whole measurement.
+        """
+        if turns >= self.turns.most or (turns >= 1 and self._is_late(elapsed_s)):
+            return True
+        if turns < self.turns.least or self.precision == 0.0:
+            return False
+        # What is left of a set's own error is divided by the root of the number of sets.
+        enough = self.precision * math.sqrt(self.sets.least)
+        return all(ratio.last_half_width() <= enough for ratio in ratios)
+
+    def ends(self, sets: int, ratios: Sequence[NeighbourRatios], elapsed_s: float) -> bool:
+        """Whether there are sets enough.
+
+        Args:
+            sets: Sets so far, at least 1.
+            ratios: For each program but the first that has not failed, its slices so far.
+            elapsed_s: Seconds of the whole measurement.
+        """
+        if sets >= self.sets.most or self._is_late(elapsed_s):
+            return True
+        if sets < self.sets.least or self.precision == 0.0:
+            return False
+        return all(ratio.half_width() <= self.precision for ratio in ratios)
+
+    def _is_late(self, elapsed_s: float) -> bool:
+        return self.most_s is not None and elapsed_s >= self.most_s
