@@ -1,8 +1,9 @@
 """How finished programs are measured against each other: in short slices, in turn.
 
-Slices that follow each other within milliseconds meet nearly the same machine, so their ratio is far
-steadier than either latency. The same idea: duet benchmarking (https://arxiv.org/abs/2001.05811),
-randomized interleaved trials (https://doi.org/10.1145/3030207.3030229).
+Slices that follow each other within milliseconds meet nearly the same machine, so their ratio is
+far steadier than either latency. The same idea: duet benchmarking
+(https://arxiv.org/abs/2001.05811), randomized interleaved trials
+(https://doi.org/10.1145/3030207.3030229).
 """
 
 from __future__ import annotations
@@ -74,8 +75,8 @@ class SideBySide:
     slice_ms: float = 5.0
     rest_ms: float = 0.0
     precision: float = 0.005
-    turns: Span = Span(20, 60)  # noqa: RUF009 - frozen
-    sets: Span = Span(3, 6)  # noqa: RUF009 - frozen
+    turns: Span = Span(20, 60)
+    sets: Span = Span(3, 6)
     most_s: float | None = None
 
     @classmethod
