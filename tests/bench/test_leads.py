@@ -12,7 +12,7 @@ from pytest_ansorbench.budget import Budget, Trials
 from pytest_ansorbench.search import Search
 from pytest_ansorbench.storage.entries import FinalEntry
 from pytest_ansorbench.strategies import Registry
-from pytest_ansorbench.workloads import Mlp
+from pytest_ansorbench.workloads import BatchMatmul, Mlp
 from tests.bench.conftest import RUNS
 from tests.bench.test_repeat import repeat
 from tests.fast_engine import FastEngine
@@ -70,9 +70,11 @@ def believed_leads(search):
     return found
 
 
-def test_leads_are_those_that_the_trials_tell_of(target, engine, prepared):
-    searches = searched(engine, [Registry().get("random")], prepare_matmul(), 24)
-    [leads] = measure_leads(prepare_matmul(), searches, engine)
+def test_leads_are_those_that_the_trials_tell_of(engine):
+    case = BatchMatmul(batch=1, m=16, n=16, k=16)
+    prepared = PreparedCase(case, case.tasks())
+    searches = searched(engine, [Registry().get("random")], prepared, 24)
+    [leads] = measure_leads(prepared, searches, engine)
     told = believed_leads(searches[0])
     assert [lead.index for lead in searches[0].tasks[0].leads] == told
     measured = [lead.trial for lead in leads]
@@ -80,14 +82,6 @@ def test_leads_are_those_that_the_trials_tell_of(target, engine, prepared):
     assert measured == sorted(measured)
     assert measured[-1] == told[-1]
     assert all(lead.status == "ok" and lead.sets for lead in leads)
-
-
-def prepare_matmul():
-    """A case with a design space."""
-    from pytest_ansorbench.workloads import Matmul
-
-    case = Matmul(batch=1, m=16, n=16, k=16)
-    return PreparedCase(case, case.tasks())
 
 
 def test_a_short_run_measures_its_last_lead_only(engine, prepared):
