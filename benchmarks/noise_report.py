@@ -46,12 +46,21 @@ CONFIDENCE: Final = 0.95
 Piece = Mapping[str, Any]
 
 
-def report(pieces: Sequence[Piece]) -> str:
-    """Everything as text: a paragraph and a table for each part that there is."""
+def report(pieces: Sequence[Piece], busy_cores: Sequence[float]) -> str:
+    """Everything as text: a paragraph and a table for each part that there is.
+
+    Args:
+        pieces: What has been measured.
+        busy_cores: Cores that did other work, whenever that was looked at.
+    """
     parts = (noise_text, truth_text, memory_text, waiting_text)
     texts = [text for part in parts if (text := part(pieces))]
     measured_s = math.fsum(piece["seconds"] for piece in pieces)
-    return "\n\n".join([*texts, f"{len(pieces)} pieces, {measured_s / 60:.1f} minutes"])
+    end = (
+        f"{len(pieces)} pieces, {measured_s / 60:.1f} minutes; before and after them at most "
+        f"{max(busy_cores, default=math.nan):.2f} cores of other work"
+    )
+    return "\n\n".join([*texts, end])
 
 
 def of(pieces: Sequence[Piece], **key: Any) -> list[Piece]:
@@ -434,7 +443,7 @@ def draw_figures(pieces: Sequence[Piece], folder: Path) -> list[Path]:
     paths = []
     if traces := of(pieces, part="memory"):
         paths.append(folder / "noise-memory.svg")
-        with figure(paths[-1], 1, 2, figsize=(10, 3.8)) as (_, panels):
+        with figure(paths[-1], 1, 2, figsize=(10, 3.8), dpi=200) as (_, panels):
             draw_trace(panels[0], traces[0])
             draw_memory(panels[1], traces[0])
     if found := by_operator(pieces):
@@ -450,9 +459,10 @@ def draw_trace(axes: Axes, trace: Piece) -> None:
     latencies_s = np.array(trace["latencies_s"])
     at_s = np.arange(len(latencies_s)) * trace["period_s"]
     relative = latencies_s / np.median(latencies_s)
-    axes.plot(at_s, relative, ".", markersize=2, rasterized=False)
-    top = float(np.quantile(relative, 0.999))
-    axes.set_ylim(0.95 * float(relative.min()), 1.05 * top)
+    # Thousands of marks as an image within the drawing: as marks they would be a megabyte.
+    axes.plot(at_s, relative, ".", markersize=2, rasterized=True)
+    low, high = np.quantile(relative, (0.001, 0.999))
+    axes.set_ylim(0.95 * float(low), 1.05 * float(high))
     axes.set_xlabel("time (s)")
     axes.set_ylabel("latency of a slice, 1 is the median")
     axes.set_title("One kernel, slices of 3 ms")
@@ -477,14 +487,25 @@ def draw_method(
 ) -> None:
     """Draw how far a kernel is from itself: a row for each operator, a mark for each way."""
     markers = dict(zip(WAYS, "so^Dv", strict=True))
-    for name, told in WAYS.items():
+    for place, (name, told) in enumerate(WAYS.items()):
         seconds = median(ways[name].seconds for ways in found.values())
         scatter = [100 * ways[name].rms for ways in found.values()]
         label = f"{told} ({seconds:.1f} s)"
-        axes.plot(scatter, range(len(found)), markers[name], markersize=8, label=label)
-    axes.axvline(100 * MOST_SCATTER, color="gray", linestyle="--", linewidth=1)
+        # One below the other, so that none hides another.
+        rows = np.arange(len(found)) + 0.12 * (place - (len(WAYS) - 1) / 2)
+        axes.plot(scatter, rows, markers[name], markersize=7, label=label)
+    axes.axvline(
+        100 * MOST_SCATTER,
+        color="gray",
+        linestyle="--",
+        linewidth=1,
+        label=f"bar at 3 s an arm: {percent(MOST_SCATTER, 1)}",
+    )
     axes.set_xscale("log")
-    ticks = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20)
+    all_of_them = [100 * way.rms for ways in found.values() for way in ways.values()]
+    low, high = 0.8 * min(all_of_them), 1.25 * max(all_of_them)
+    ticks = [tick for tick in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100) if low <= tick <= high]
+    axes.set_xlim(low, high)
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.minorticks_off()
     axes.set_yticks(

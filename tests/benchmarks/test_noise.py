@@ -82,6 +82,14 @@ def test_bars_are_kept_by_small_scatter(tables: Any) -> None:
     assert "0.20 (depthwise" in text and "1.8 s, 1.00% against 2.00% in 9.0 s (depthwise" in text
 
 
+def test_the_report_ends_with_its_cost_and_the_load_of_the_machine(tables: Any) -> None:
+    text = tables.report(noise_pieces(tables, GOOD), [0.01, 0.2])
+    assert text.endswith(
+        "40 pieces, 5.8 minutes; before and after them at most 0.20 cores of other work"
+    )
+    assert tables.report([], []).startswith("0 pieces")
+
+
 def test_each_bar_is_missed_by_what_it_is_about(tables: Any) -> None:
     for way, scatter, missed in (("equal", 0.008, 2), ("cheap", 0.03, 1), ("default", 9.0, 0)):
         text = tables.noise_text(noise_pieces(tables, {**GOOD, way: scatter}))
@@ -183,6 +191,7 @@ def test_a_notebook_goes_on_where_it_was(script: Any, tmp_path: Path) -> None:
     path = tmp_path / "noise.json"
     notebook = script.Notebook(path)
     notebook.begin()
+    notebook.note_load(0.5)
     assert notebook.fill(lambda: {"value": 1}, part="memory")["value"] == 1
     again = script.Notebook(path)
     again.begin()
@@ -191,6 +200,7 @@ def test_a_notebook_goes_on_where_it_was(script: Any, tmp_path: Path) -> None:
     record = json.loads(path.read_text(encoding="utf-8"))
     assert [piece["value"] for piece in record["pieces"]] == [1, 3]
     assert len(record["sessions"]) == 2
+    assert again.busy_cores == [0.5]
     assert [one.name for one in tmp_path.iterdir()] == ["noise.json"]
 
 
