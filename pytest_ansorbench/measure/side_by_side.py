@@ -62,7 +62,8 @@ class SideBySide:
     the ratio of each program to the first is known closely enough, then the next set begins.
 
     Attributes:
-        slice_ms: Milliseconds of a slice; at least one call, whatever it takes.
+        slice_ms: Milliseconds of a slice, after one call that does not count; at least one call,
+            whatever it takes.
         rest_ms: Milliseconds of rest before each slice.
         precision: Half the width of the interval of the logarithm of each ratio at which it is
             known closely enough; 0 for the most turns and sets.
