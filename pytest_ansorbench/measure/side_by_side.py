@@ -82,7 +82,7 @@ class SideBySide:
 
     @classmethod
     def of_samples(cls, samples: int) -> SideBySide:
-        """So many samples of 100 ms of each program, from one set of processes.
+        """Samples of 100 ms of each program, from one set of processes.
 
         Before each sample everything rests for 0.3 s: after a kernel, TVM's pool of threads
         busy-waits for the next one, 300,000 turns, 0.15 s of CPU here.

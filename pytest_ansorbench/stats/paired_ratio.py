@@ -44,7 +44,7 @@ class NeighbourRatios:
         Returns:
             The pairs; None if the two were not measured in slices, or not in the same ones.
         """
-        if numerator.sets != denominator.sets or not numerator.sets:
+        if not numerator.sets or numerator.sets != denominator.sets:
             return None
         logs: dict[int, list[float]] = {}
         ratios = log_ratios(numerator.latencies_s, denominator.latencies_s)

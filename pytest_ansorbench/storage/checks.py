@@ -39,6 +39,10 @@ def check_entry(entry: Entry) -> None:
     if isinstance(entry, FinalEntry):
         for index, final in enumerate(entry.finals):
             _check_remeasurement(final, f"finals[{index}]")
+        for arm, leads in enumerate(entry.leads or ()):
+            for index, lead in enumerate(leads):
+                _check_remeasurement(lead, f"leads[{arm}][{index}]")
+        _check_seconds(entry.leads_s, "leads_s")
 
 
 def _check_case(case: CaseResult, where: str) -> None:
@@ -87,6 +91,13 @@ def _check_run(run: Run, where: str) -> None:
             raise CodecError(at, trial.latencies_s, _expected_samples(trial))
     if run.final is not None:
         _check_remeasurement(run.final, f"{where}.final")
+    for index, lead in enumerate(run.leads or ()):
+        at = f"{where}.leads[{index}]"
+        _check_remeasurement(lead, at)
+        if lead.trial is None or not 0 <= lead.trial < len(run.trials):
+            expected = f"one of the run's {len(run.trials)} trials, from 0"
+            raise CodecError(f"{at}.trial", lead.trial, expected)
+    _check_seconds(run.leads_s, f"{where}.leads_s")
 
 
 def _check_remeasurement(measured: Remeasurement, where: str) -> None:

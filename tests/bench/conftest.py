@@ -19,8 +19,12 @@ from tests.proposers import scripted
 FINE = ("fine", "fine")
 ONE = scripted(FINE, FINE, name="one")
 TWO = scripted(FINE, FINE, name="two")
-FINAL = SideBySide(turns=Span(3, 3), sets=Span(1, 1))
-RUNS = RunPlan(budget=Budget(Trials(4), 2), order="interleaved", scheduler="gradient", final=FINAL)
+RUNS = RunPlan(
+    budget=Budget(Trials(4), 2),
+    order="interleaved",
+    scheduler="gradient",
+    final=SideBySide(turns=Span(3, 3), sets=Span(2, 2)),
+)
 PLAN = Plan(runs=RUNS, repeats=FixedRepeats(0, 2), criteria=Criteria(), limits=Limits())
 
 

@@ -218,6 +218,12 @@ FAULTS: list[tuple[Callable[[Any], object], str]] = [
         lambda v: final(v, status="run-error", latencies_s=[]),
         r"final.sets \(0, 0, 1\): expected none, or as many .* 0",
     ),
+    (lambda v: lead(v, latencies_s=[]), r"leads\[0\].latencies_s \(\): expected at least"),
+    (lambda v: lead(v, sets=[1]), r"leads\[0\].sets \(1,\): expected sets in order"),
+    (lambda v: lead(v, trial=None), r"leads\[0\].trial None: expected one of the run's 4 trials"),
+    (lambda v: lead(v, trial=4), r"leads\[0\].trial 4: expected one of the run's 4 trials"),
+    (lambda v: lead(v, trial=-1), r"leads\[0\].trial -1: expected one of the run's 4 trials"),
+    (lambda v: run(v).update(leads_s=-1), r"leads_s -1.0: expected seconds from 0"),
     (lambda v: run(v).update(tasks=[]), r"runs\[0\].tasks \(\): expected at least one task"),
     (lambda v: run(v)["tasks"][0].update(weight=0), r"tasks\[0\].weight 0: expected from 1"),
     (lambda v: run(v)["rounds"][0].update(task=1), r"rounds\[0\].task 1: expected one of"),
@@ -250,6 +256,12 @@ def final(values: Any, **fields: Any) -> None:
     """The winner of the first run, measured in three slices of two sets, with a fault."""
     slices = {"latencies_s": [1.0, 1.0, 1.0], "sets": [0, 0, 1], "places": [0, 3, 4]}
     run(values)["final"].update({**slices, **fields})
+
+
+def lead(values: Any, **fields: Any) -> None:
+    """A lead of the first run, measured in one slice, with a fault."""
+    slices = {"status": "ok", "latencies_s": [1.0], "sets": [0], "places": [0]}
+    run(values)["leads"] = [{"trial": 0, "error": "", **slices, **fields}]
 
 
 def first_trial(values: Any, **fields: Any) -> None:
@@ -287,16 +299,6 @@ def test_slices_are_read_as_they_were_written(saved: Path) -> None:
     assert (measured.sets, measured.places) == ((0, 0, 1), (0, 3, 4))
     write_result(result, saved)
     assert read_result(saved) == result
-
-
-def test_samples_of_before_have_neither_sets_nor_places(saved: Path) -> None:
-    def older(values: Any) -> None:
-        del run(values)["final"]["sets"], run(values)["final"]["places"]
-
-    change(saved, older)
-    measured = read_result(saved).cases[0].runs[0].final
-    assert measured is not None
-    assert (measured.sets, measured.places) == ((), ())
 
 
 def test_garbage_collection_is_as_before(saved: Path) -> None:
