@@ -12,7 +12,7 @@ from pytest_ansorbench.measure.local.runner import Runner
 from pytest_ansorbench.measure.local.worker import Worker
 from pytest_ansorbench.measure.outcomes import Built, Measured, MeasuredInTurn
 from pytest_ansorbench.measure.side_by_side import SideBySide
-from pytest_ansorbench.stats.paired_ratio import NeighbourRatios
+from pytest_ansorbench.stats.paired_ratio import NeighbourRatios, log_ratios
 
 _SHORTEST_S: Final = 1e-9
 """A clock may show 0 s for a kernel that does nothing."""
@@ -98,8 +98,12 @@ class TurnTaking:
         while not self._set_is_over(racers, turns):
             order = self._effort.order(self._turns + turns, len(racers))
             for step, place in enumerate(order):
-                racers[place].place = self._places + turns * len(racers) + step
-                self._attempt(racers[place], self._take_slice)
+                racer = racers[place]
+                racer.place = self._places + turns * len(racers) + step
+                if racer.failure is None:
+                    # Of the rest, nothing counts as time that a program takes.
+                    time.sleep(self._effort.rest_ms / 1e3)
+                self._attempt(racer, self._take_slice)
             turns += 1
         for racer in racers:
             self._attempt(racer, self._finish)
@@ -113,21 +117,15 @@ class TurnTaking:
         latencies_s = [racer.latencies_s for racer in racers if racer.failure is None]
         if not latencies_s:
             return True
-        ratios = [NeighbourRatios((_logs(other, latencies_s[0]),)) for other in latencies_s[1:]]
+        first, *others = latencies_s
+        ratios = [NeighbourRatios((log_ratios(other, first),)) for other in others]
         return self._effort.ends_set(turns, ratios, self._elapsed_s)
 
     def _ratios(self) -> list[NeighbourRatios]:
         """Of each program but the first of those that have not failed."""
         first, *others = [self._outcomes[place] for place in self.running]
-        ratios = []
-        for other in others:
-            logs: dict[int, list[float]] = {}
-            for number, log in zip(
-                first.sets, _logs(other.latencies_s, first.latencies_s), strict=True
-            ):
-                logs.setdefault(number, []).append(log)
-            ratios.append(NeighbourRatios(tuple(logs.values())))
-        return ratios
+        ratios = [NeighbourRatios.of(other, first) for other in others]
+        return [ratio for ratio in ratios if ratio is not None]
 
     @property
     def _elapsed_s(self) -> float:
@@ -160,7 +158,6 @@ class TurnTaking:
         racer.calls = max(1, round(slice_s / max(latency_s, _SHORTEST_S)))
 
     def _take_slice(self, racer: _Racer, worker: Worker) -> None:
-        time.sleep(self._effort.rest_ms / 1e3)
         [latency_s] = worker.time(racer.calls)
         racer.latencies_s.append(max(latency_s, _SHORTEST_S))
         racer.places.append(racer.place)
@@ -178,7 +175,3 @@ class TurnTaking:
             (*so_far.sets, *[self._sets] * len(racer.latencies_s)),
             (*so_far.places, *racer.places),
         )
-
-
-def _logs(numerators_s: Sequence[float], denominators_s: Sequence[float]) -> list[float]:
-    return [math.log(a / b) for a, b in zip(numerators_s, denominators_s, strict=True)]
