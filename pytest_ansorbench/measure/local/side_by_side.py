@@ -81,7 +81,8 @@ class TurnTaking:
         """Measure one set of processes, and end them.
 
         Before it counts, each program runs for a slice, which finds a sleeping core and says how
-        many calls a slice has. Outputs are compared at the end.
+        many calls a slice has. Outputs are compared at the end. A set that time cuts short would
+        weigh as much as a whole one; it counts only if it is the first.
 
         Args:
             built: The programs that are `running`, in order.
@@ -108,7 +109,12 @@ class TurnTaking:
         for racer in racers:
             self._attempt(racer, self._finish)
         for place, racer in zip(self.running, racers, strict=True):
-            self._outcomes[place] = self._with_set(self._outcomes[place], racer)
+            if racer.failure is not None:
+                self._outcomes[place] = MeasuredInTurn(
+                    racer.failure.status, error=racer.failure.error
+                )
+            elif turns >= self._effort.turns.least or self._sets == 0:
+                self._outcomes[place] = self._with_set(self._outcomes[place], racer)
         self._sets += 1
         self._turns += turns
         self._places += turns * len(racers)
@@ -167,8 +173,6 @@ class TurnTaking:
         worker.end()
 
     def _with_set(self, so_far: MeasuredInTurn, racer: _Racer) -> MeasuredInTurn:
-        if racer.failure is not None:
-            return MeasuredInTurn(racer.failure.status, error=racer.failure.error)
         return MeasuredInTurn(
             "ok",
             (*so_far.latencies_s, *racer.latencies_s),

@@ -257,3 +257,24 @@ def test_an_interrupt_leaves_no_process():
         _, err = process.communicate(timeout=60)
     assert "KeyboardInterrupt" in err
     gone(pids)
+
+
+def test_a_set_that_time_cuts_short_counts_only_if_it_is_the_first(engine, check):
+    late = replace(TWO_SETS, most_s=0.0)
+    [outcome] = engine.measure_side_by_side([kernel("fine")], check, late)
+    assert outcome.sets == (0,)
+
+    @dataclass(frozen=True, kw_only=True)
+    class LateInSecondSet(SideBySide):
+        def ends_set(self, turns, ratios, elapsed_s):
+            cut_short = bool(begun[1:]) and turns == 1
+            return cut_short or super().ends_set(turns, ratios, elapsed_s)
+
+        def ends(self, sets, ratios, elapsed_s):
+            begun.append(sets)
+            return super().ends(sets, ratios, elapsed_s)
+
+    begun = [0]
+    effort = LateInSecondSet(slice_ms=0.1, turns=TWO_SETS.turns, sets=TWO_SETS.sets)
+    [outcome] = engine.measure_side_by_side([kernel("fine")], check, effort)
+    assert outcome.sets == (0,) * TURNS
