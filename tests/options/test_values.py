@@ -62,7 +62,9 @@ def test_bad_precisions(bad):
         values.precision(bad)
 
 
-@pytest.mark.parametrize(("given", "span"), [("2:4", Span(2, 4)), ("3", Span(3, 3)), (3, Span(3, 3))])
+@pytest.mark.parametrize(
+    ("given", "span"), [("2:4", Span(2, 4)), ("3", Span(3, 3)), (3, Span(3, 3))]
+)
 def test_spans_come_as_text_or_as_numbers(given, span):
     assert values.span(given) == span
 
