@@ -17,8 +17,9 @@ def upgrade(data: dict[str, Any]) -> None:
     `version`, `machine` and `control`, keeps machines by fingerprint and trials by column.
     Version 4 has networks: a run's `sketches` became those of its only task, a round has `task`.
     Version 5 calls the arm under test `challenger`, has the machine per run, not per case, and of
-    a gate the facts in place of a sentence. Values that were not recorded become None or neutral;
-    anything that does not look like a result is left for the codec to refuse.
+    a gate the facts in place of a sentence, and knows the machines' `noise`. Values that were not
+    recorded become None or neutral; anything that does not look like a result is left for the
+    codec to refuse.
 
     Args:
         data: The result, of a version from 1 to `SCHEMA_VERSION`.
@@ -54,6 +55,8 @@ def upgrade(data: dict[str, Any]) -> None:
                 comparison["challenger"] = comparison.pop("candidate")
             for gate in _items(verdict, "gates"):
                 _tell_facts(gate, comparison)
+    # Files of version 5 from before its release have none either.
+    data.setdefault("noise", [])
     data["schema_version"] = SCHEMA_VERSION
 
 

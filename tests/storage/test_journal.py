@@ -21,12 +21,13 @@ from pytest_ansorbench.storage.entries import (
     CaseEntry,
     EndEntry,
     FinalEntry,
+    NoiseEntry,
     RepeatEntry,
     RoundEntry,
     SearchState,
     SessionEntry,
 )
-from tests.synthetic import MACHINE, make_run
+from tests.synthetic import MACHINE, make_run, make_trace
 
 QUIET = MachineState(0.0, 0.0, None, None)
 SESSION = SessionEntry(JOURNAL_VERSION, "2024-01-02T03:04:05+00:00", MACHINE, {}, {"trials": 4})
@@ -50,7 +51,8 @@ ROUNDS = [
     for index in (0, 1)
 ]
 FINAL = FinalEntry("conv2d", 7, (make_run(final=1.0).final,), QUIET)
-ENTRIES = (CASE, REPEAT, *ROUNDS, FINAL, EndEntry(1))
+NOISE = NoiseEntry({"cpu": "made up"}, "end", "2024-01-02T03:04:05+00:00", make_trace(4))
+ENTRIES = (CASE, REPEAT, *ROUNDS, FINAL, NOISE, EndEntry(1))
 
 
 @pytest.fixture
@@ -122,13 +124,18 @@ def test_going_on_writes_over_the_line_that_was_cut_short(written):
         ),
         (2, lambda text: text[: len(text) // 2], "expected JSON"),
         (2, lambda text: "", "expected JSON"),
-        (3, lambda text: '{"kind":"other"}', "one of session, case, repeat, round, final, end"),
+        (
+            3,
+            lambda text: '{"kind":"other"}',
+            "case, repeat, round, final, noise, end",
+        ),
         (3, lambda text: "[]", "expected a line with a kind"),
         (3, lambda text: '{"kind":["end"]}', "expected a line with a kind"),
         (4, lambda text: text.replace('"ok"', '"okay"'), "trials"),
         (4, lambda text: text.replace('"seed":7', '"seed":NaN'), "NaN is no JSON value"),
         (5, lambda text: text.replace('"seed":7,', ""), "'seed', which is missing"),
         (5, lambda text: "[" * 100_000, "expected JSON"),
+        (7, lambda text: text.replace("[0,1,1,0]", "[0,1,1,1]"), "0 and 1 in every two"),
     ],
 )
 def test_damage_names_file_and_line(written, line, change, what):
@@ -232,5 +239,5 @@ def test_killed_at_fifty_random_moments_nothing_announced_is_lost(tmp_path):
 def test_lines_are_plain_json(written):
     lines = [json.loads(line) for line in written.read_text().splitlines()]
     assert [line["kind"] for line in lines] == [
-        *("session", "case", "repeat", "round", "round", "final", "end")
+        *("session", "case", "repeat", "round", "round", "final", "noise", "end")
     ]

@@ -16,6 +16,7 @@ from tests.synthetic import make_case_result, make_result, make_run
 def as_version_4(data: dict) -> None:  # type: ignore[type-arg]
     """Undo what version 5 renamed and moved."""
     data["schema_version"] = 4
+    del data["noise"]
     for case in data["cases"]:
         [case["machine"]] = {run.pop("machine") for run in case["runs"]}
         for verdict in case["verdicts"]:
@@ -97,6 +98,13 @@ def test_an_older_version_is_read_as_the_same_without_what_it_lacks(result, tmp_
     assert [gate.family for gate in gates] == (
         [2, 2] if older in (as_version_1, as_version_2) else [1, 1]
     )
+
+
+def test_a_result_without_its_machines_noise_has_none(result, tmp_path):
+    path = tmp_path / "old.json"
+    write_result(result, path)
+    rewritten(path, lambda data: data.pop("noise"))
+    assert read_result(path).noise == ()
 
 
 def test_the_control_of_version_2_is_told_by_its_setting(tmp_path):
