@@ -50,7 +50,7 @@ ROUNDS = [
     )
     for index in (0, 1)
 ]
-FINAL = FinalEntry("conv2d", 7, (make_run(final=1.0).final,), QUIET)
+FINAL = FinalEntry("conv2d", 7, (make_run(final=1.0).final,), None, 0.0, QUIET)
 NOISE = NoiseEntry({"cpu": "made up"}, "end", "2024-01-02T03:04:05+00:00", make_trace(4))
 ENTRIES = (CASE, REPEAT, *ROUNDS, FINAL, NOISE, EndEntry(1))
 
