@@ -58,7 +58,7 @@ def observe_noise(engine: Engine, duration_s: float) -> NoiseTrace | None:
 
 
 def steady_kernel() -> Program:
-    """A product of two small matrices, its rows spread over all cores: some 0.1 ms a call.
+    """A product of two small matrices, its rows spread over all cores: a fraction of a millisecond.
 
     It is scheduled by hand, and the same wherever and whenever it is compiled.
     """

@@ -88,6 +88,7 @@ def test_an_older_version_is_read_as_the_same_without_what_it_lacks(result, tmp_
     read = read_result(path)
     assert read.schema_version == SCHEMA_VERSION
     assert read.machines == result.machines
+    assert read.noise == ()
     assert read.cases[0].runs == result.cases[0].runs  # made-up runs record none of it either
     assert read.cases[0].machines == result.cases[0].machines
     [verdict] = read.cases[0].verdicts
@@ -98,13 +99,6 @@ def test_an_older_version_is_read_as_the_same_without_what_it_lacks(result, tmp_
     assert [gate.family for gate in gates] == (
         [2, 2] if older in (as_version_1, as_version_2) else [1, 1]
     )
-
-
-def test_a_result_without_its_machines_noise_has_none(result, tmp_path):
-    path = tmp_path / "old.json"
-    write_result(result, path)
-    rewritten(path, lambda data: data.pop("noise"))
-    assert read_result(path).noise == ()
 
 
 def test_the_control_of_version_2_is_told_by_its_setting(tmp_path):
