@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from pytest_ansorbench.records import (
     SCHEMA_VERSION,
     CaseResult,
+    MachineNoise,
+    Moment,
+    NoiseTrace,
     Remeasurement,
     Result,
     Round,
@@ -113,6 +119,42 @@ def make_case_result(
         verdicts=judge_arms(strategies, runs, criteria=criteria, limits=limits, control=control),
         version=version,
         control=control,
+    )
+
+
+def make_trace(
+    slices: int = 600,
+    *,
+    level_s: float = 1e-4,
+    scatter: float = 0.0,
+    memory_s: float = 0.0,
+    noise: float = 0.0,
+    seed: int = 0,
+) -> NoiseTrace:
+    """Build a trace of slices of 3 ms, as a first-order autoregressive process has them.
+
+    `scatter` is the standard deviation of the logarithms that lasts `memory_s`, as far as its
+    autocorrelation of 1/e; `noise` is that of every slice for itself.
+    """
+    rng = np.random.default_rng(seed)
+    keeps = math.exp(-3e-3 / memory_s) if memory_s else 0.0
+    state = rng.normal()
+    logs = []
+    for fresh, own in rng.normal(size=(slices, 2)):
+        logs.append(scatter * state + noise * own)
+        state = keeps * state + math.sqrt(1.0 - keeps**2) * fresh
+    return NoiseTrace(
+        slice_s=3e-3,
+        elapsed_s=3e-3 * slices,
+        latencies_s=tuple(level_s * math.exp(log) for log in logs),
+        processes=tuple((0, 1, 1, 0)[place % 4] for place in range(slices)),
+    )
+
+
+def make_noise(moment: Moment = "start", *, machine: str = "", **trace: Any) -> MachineNoise:
+    """Build what was seen of the noise of the made-up machine; `trace` is as for `make_trace`."""
+    return MachineNoise(
+        machine or fingerprint(MACHINE), moment, "2024-01-02T03:04:05+00:00", make_trace(**trace)
     )
 
 

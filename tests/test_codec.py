@@ -21,6 +21,8 @@ from pytest_ansorbench.records import (
     Comparison,
     Estimate,
     Gate,
+    MachineNoise,
+    NoiseTrace,
     Remeasurement,
     Result,
     Round,
@@ -86,7 +88,19 @@ VERDICTS = build(Verdict, comparison=COMPARISONS, gates=tuples(GATES))
 CASES = build(
     CaseResult, strategies=tuples(st.text()), runs=tuples(RUNS), verdicts=tuples(VERDICTS)
 )
-RESULTS = build(Result, machines=OBJECTS, commit=OBJECTS, settings=OBJECTS, cases=tuples(CASES))
+NOISE = build(
+    MachineNoise,
+    moment=st.sampled_from(["start", "end"]),
+    trace=build(NoiseTrace, latencies_s=SAMPLES, processes=tuples(st.integers())),
+)
+RESULTS = build(
+    Result,
+    machines=OBJECTS,
+    commit=OBJECTS,
+    settings=OBJECTS,
+    cases=tuples(CASES),
+    noise=tuples(NOISE),
+)
 
 
 @settings(deadline=None)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
-from pytest_ansorbench.records import Run, TaskRecord
+from pytest_ansorbench.records import MachineNoise, Run, TaskRecord
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.storage import Journal, Past, StorageError, fingerprint
 from pytest_ansorbench.storage.entries import (
@@ -14,6 +14,7 @@ from pytest_ansorbench.storage.entries import (
     EndEntry,
     Entry,
     FinalEntry,
+    NoiseEntry,
     RepeatEntry,
     RoundEntry,
     SessionEntry,
@@ -126,10 +127,40 @@ def case_histories(past: Past) -> dict[str, CaseHistory]:
     return histories
 
 
+@dataclass
+class NoiseHistory:
+    """How steady the machines of a session were, as far as was looked.
+
+    Attributes:
+        entries: The looks, in order of time.
+    """
+
+    entries: list[NoiseEntry] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, past: Past | None) -> NoiseHistory:
+        """What a journal says; nothing without one."""
+        entries = past.entries if past is not None else ()
+        return cls([entry for entry in entries if isinstance(entry, NoiseEntry)])
+
+    @property
+    def machines(self) -> dict[str, Mapping[str, Any]]:
+        """By fingerprint, the machines that were looked at."""
+        return {fingerprint(entry.machine): entry.machine for entry in self.entries}
+
+    @property
+    def noise(self) -> tuple[MachineNoise, ...]:
+        """The looks as a result has them."""
+        return tuple(
+            MachineNoise(fingerprint(entry.machine), entry.moment, entry.observed, entry.trace)
+            for entry in self.entries
+        )
+
+
 def _add(histories: dict[str, CaseHistory], entry: Entry) -> str:
     """Put one line where it belongs; else say why it belongs nowhere."""
-    if isinstance(entry, EndEntry):
-        return ""
+    if isinstance(entry, EndEntry | NoiseEntry):
+        return ""  # about the session, not about a case
     if isinstance(entry, SessionEntry):
         return "a session begins a second time"
     if isinstance(entry, CaseEntry):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_ansorbench.bench.plan import Plan
-from pytest_ansorbench.records import SCHEMA_VERSION, CaseResult, Result
+from pytest_ansorbench.records import SCHEMA_VERSION, CaseResult, MachineNoise, Result
 from pytest_ansorbench.stats.judge_case import judge_arms
 from pytest_ansorbench.storage import merge_results, read_result
 
@@ -119,6 +119,11 @@ class Replay:
         """By fingerprint, the machines that the runs were measured on."""
         return self._saved.machines
 
+    @property
+    def noise(self) -> tuple[MachineNoise, ...]:
+        """How steady these machines were, in order of time."""
+        return self._saved.noise
+
     def result(self) -> Result:
         """Everything so far as one record."""
         return Result(
@@ -128,4 +133,5 @@ class Replay:
             commit=self._saved.commit,
             settings=self._settings,
             cases=self.results,
+            noise=self.noise,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from pytest_ansorbench.budget import Budget
@@ -27,6 +27,16 @@ class RunPlan:
     scheduler: str
     final: SideBySide
     progress: Progress = "confirmed"
+
+    def with_slices(self, slice_ms: float) -> RunPlan:
+        """The plan with final measurements in slices of another length; samples stay as they are.
+
+        Args:
+            slice_ms: Milliseconds of a slice.
+        """
+        if self.final.rest_ms:  # so are samples
+            return self
+        return replace(self, final=replace(self.final, slice_ms=slice_ms))
 
     def conditions(self, tasks: int) -> dict[str, Any]:
         """What of it decides the measurements, as JSON values.

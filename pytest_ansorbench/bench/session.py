@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.bench.experiment import Experiment, judged
-from pytest_ansorbench.bench.history import CaseHistory, CaseJournal, case_histories
+from pytest_ansorbench.bench.history import CaseHistory, CaseJournal, NoiseHistory, case_histories
 from pytest_ansorbench.bench.plan import Plan
 from pytest_ansorbench.bench.prepared import prepare
 from pytest_ansorbench.bench.progress import Silent
 from pytest_ansorbench.measure.engine import Engine, EngineError, EngineFactory
-from pytest_ansorbench.records import SCHEMA_VERSION, CaseResult, Result, TaskRecord
+from pytest_ansorbench.measure.noise import observe_noise
+from pytest_ansorbench.records import (
+    SCHEMA_VERSION,
+    CaseResult,
+    MachineNoise,
+    Moment,
+    NoiseTrace,
+    Result,
+    TaskRecord,
+)
 from pytest_ansorbench.search import ResumeError
+from pytest_ansorbench.stats.noise import slice_ms_for
 from pytest_ansorbench.storage import (
     Journal,
     Past,
@@ -23,7 +35,13 @@ from pytest_ansorbench.storage import (
     fingerprint,
     machine_difference,
 )
-from pytest_ansorbench.storage.entries import JOURNAL_VERSION, CaseEntry, EndEntry, SessionEntry
+from pytest_ansorbench.storage.entries import (
+    JOURNAL_VERSION,
+    CaseEntry,
+    EndEntry,
+    NoiseEntry,
+    SessionEntry,
+)
 from pytest_ansorbench.workloads.case import NetworkCase
 from pytest_ansorbench.workloads.version import case_version
 
@@ -41,7 +59,8 @@ class Session:
     """Runs cases one after another and collects their results.
 
     The engine is made by `prepare` and started by the first case that has something to run;
-    the journal begins with the first case. Both end with `close`.
+    the journal begins with the first case. Both end with `close`. Before the first search and at
+    the end it is looked at how steady the machine is, if there was a search at all.
     """
 
     def __init__(
@@ -52,6 +71,7 @@ class Session:
         root: Path,
         storage: Path,
         settings: Mapping[str, Any],
+        noise_check_s: float = 0.0,
         past: Past | None = None,
     ) -> None:
         """Prepare a session; nothing is checked or started yet.
@@ -63,6 +83,7 @@ class Session:
             root: Folder of the project, whose commit is recorded.
             storage: Folder that the journal goes to.
             settings: The settings as JSON values, for the record.
+            noise_check_s: Seconds of a look at how steady the machine is; 0 for none.
             past: A journal to go on with; None for a new one.
 
         Raises:
@@ -72,6 +93,7 @@ class Session:
         self._conditions = conditions
         self._storage = storage
         self._settings = settings
+        self._noise_check_s = noise_check_s
         self._past = past
         self._histories: dict[str, CaseHistory] = case_histories(past) if past else {}
         # Taken at the start: what is edited during a long bench was not measured by it.
@@ -82,7 +104,10 @@ class Session:
             else datetime.now(timezone.utc).isoformat(timespec="seconds")
         )
         self._engine: Engine | None = None
-        self._machines: dict[str, Mapping[str, Any]] = {}
+        self._noise = NoiseHistory.of(past)
+        self._machines: dict[str, Mapping[str, Any]] = dict(self._noise.machines)
+        self._searched = False
+        self._slice_ms: float | None = None
         self._journal: Journal | None = None
         self._begun = Counter[str]()
         self._results: list[CaseResult] = []
@@ -171,6 +196,11 @@ class Session:
         """By fingerprint, the machines that runs were measured on."""
         return self._machines
 
+    @property
+    def noise(self) -> tuple[MachineNoise, ...]:
+        """How steady the machine was, in order of time."""
+        return self._noise.noise
+
     def result(self) -> Result:
         """Everything so far as one record."""
         return Result(
@@ -180,14 +210,19 @@ class Session:
             commit=self._commit,
             settings=self._settings,
             cases=self.results,
+            noise=self.noise,
         )
 
     def finish(self) -> None:
-        """Note in the journal that there is nothing to go on with.
+        """Look at the machine a last time, and note that there is nothing to go on with.
 
         Raises:
             StorageError: The journal cannot be written.
         """
+        if self._searched and self._noise_check_s:
+            # Nothing else is left to be interrupted, and nothing depends on this look.
+            with contextlib.suppress(EngineError, KeyboardInterrupt):
+                self._observe_noise("end")
         if self._journal is not None:
             self._journal.append(EndEntry(len(self._results)))
 
@@ -213,6 +248,7 @@ class Session:
         try:
             engine.start()
             try:
+                plan = self._suited_to_noise(case, plan, progress)
                 prepared = prepare(case, tasks, engine, progress.note)
             finally:
                 progress.clear()
@@ -224,6 +260,32 @@ class Session:
             if plan.repeats.seeds(journal.history):
                 self._keep(journal.history, plan)
             raise
+
+    def _suited_to_noise(self, case: Case, plan: Plan, progress: Progress) -> Plan:
+        """The plan with slices of a length that suits the machine, as far as that is known.
+
+        The first search of the session waits for a look at the machine.
+        """
+        if not self._searched and self._noise_check_s:
+            progress.note(f"{case.id}  looking at how steady the machine is")
+            trace = self._observe_noise("start")
+            self._slice_ms = slice_ms_for(trace) if trace is not None else None
+        self._searched = True
+        if self._slice_ms is None:
+            return plan
+        return replace(plan, runs=plan.runs.with_slices(self._slice_ms))
+
+    def _observe_noise(self, moment: Moment) -> NoiseTrace | None:
+        """Look at how steady the machine is, and write that down; None if it could not be seen."""
+        engine, journal = self._engine, self._journal
+        assert engine is not None and journal is not None
+        observed = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        trace = observe_noise(engine, self._noise_check_s)
+        if trace is not None:
+            entry = NoiseEntry(engine.machine, moment, observed, trace)
+            journal.append(entry)
+            self._noise.entries.append(entry)
+        return trace
 
     def _keep(self, history: CaseHistory, plan: Plan) -> CaseResult:
         result = judged(history, plan)

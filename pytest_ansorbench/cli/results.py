@@ -98,7 +98,9 @@ def _show(given: argparse.Namespace) -> int:
         raise Refusal(str(error)) from None
     _, result = _read(given.storage, given.result)
     cases, criteria = _judged_again(result, given.result)
-    report = result_report(cases, criteria, columns, sort, detailed=given.verbose)
+    report = result_report(
+        cases, criteria, columns, sort, noise=result.noise, detailed=given.verbose
+    )
     print(_renderer(given).render(report))
     return exit_code(verdict.outcome for case in cases for verdict in case.verdicts)
 
@@ -128,7 +130,10 @@ def _compare(given: argparse.Namespace) -> int:
         )
     except (PairingError, ValueError) as error:
         raise Refusal(f"bad result file {str(path)!r}: {error}") from None
-    print(_renderer(given).render(changes_report(changes, any_machine="--any-machine")))
+    report = changes_report(
+        changes, "--any-machine", noise_before=before.noise, noise_after=after.noise
+    )
+    print(_renderer(given).render(report))
     gates = [gate for case in changes for gate in case.gates]
     if allowances and not gates:
         print("", "nothing could be compared, so --fail is broken", sep="\n")

@@ -158,6 +158,14 @@ OPTIONS: Final = (
         per_test=True,
     ),
     Option(
+        "experiment.noise_check_s",
+        "noise-check",
+        values.not_negative,
+        "seconds to look at how steady the machine is, before the first search and at the end; "
+        "0 for not at all",
+        "SECONDS",
+    ),
+    Option(
         "target",
         "target",
         values.text('\'{"kind": "llvm", "mcpu": "znver4", "num-cores": 2}\''),

@@ -33,6 +33,8 @@ class ExperimentSettings:
         final_turns: Slices of each winner in one set of processes.
         final_sets: Sets of fresh processes of a final measurement.
         final_samples: Samples of 100 ms of each winner, instead of slices; None for slices.
+        noise_check_s: Seconds of a look at how steady the machine is, at a session's start and
+            end; 0 for none.
     """
 
     scheduler: Scheduler = "gradient"
@@ -43,6 +45,7 @@ class ExperimentSettings:
     final_turns: Span = SideBySide.turns
     final_sets: Span = SideBySide.sets
     final_samples: int | None = None
+    noise_check_s: float = 2.0
 
     @property
     def final(self) -> SideBySide:

@@ -158,6 +158,7 @@ def sort(value: object) -> str:
     return parse_sort(str(value))
 
 
+not_negative = number(lambda x: x >= 0, "a number from 0 up", "2")
 positive = number(lambda x: x > 0, "a number above 0", "30")
 ratio = number(lambda x: 1e-6 <= x <= 1e6, "a ratio from 1e-6 to 1e6", "0.75")
 share = number(lambda x: 0 <= x < 1, "a share from 0 up to 1", "0.01")

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_ansorbench.options import Settings, flag_of
 from pytest_ansorbench.plugin.refusals import in_options
-from pytest_ansorbench.records import CaseResult
+from pytest_ansorbench.records import CaseResult, MachineNoise
 from pytest_ansorbench.stats.changes import CaseChanges
 from pytest_ansorbench.storage import StorageError, changes_since, find_saved, read_result
 
@@ -33,6 +33,11 @@ class Baseline:
         except StorageError as error:
             flag = flag_of("baseline.compare")
             raise pytest.UsageError(f"bad {flag}: {in_options(error)}") from None
+
+    @property
+    def noise(self) -> tuple[MachineNoise, ...]:
+        """How steady its machines were."""
+        return self._result.noise
 
     def changes(
         self, after: CaseResult, machines: Mapping[str, Any], settings: Settings, family: int

@@ -28,6 +28,7 @@ from pytest_ansorbench.report import (
     Terminal,
     changes_notes,
     changes_table,
+    noise_changes,
     result_report,
 )
 from pytest_ansorbench.stats.changes import CaseChanges
@@ -96,9 +97,12 @@ class Bench:
             return
         ran_all = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
         stopped = bool(session.shouldstop or session.shouldfail)
+        seen = len(self.source.noise)
         self._note(self.source.close(finished=ran_all and not stopped))
         if not self.source.results:
             return
+        if len(self.source.noise) > seen:  # at the end, after the last case
+            self._write_json()
         files = self.settings.files
         name = files.save or (self._autosave_name() if files.autosave else None)
         if name is None:
@@ -124,7 +128,11 @@ class Bench:
             self._print(terminalreporter, self._report(results, terminalreporter.verbosity))
         if self.baseline is not None and self.changes:
             terminalreporter.section(f"ansor bench compared with {self.baseline.path.name}")
-            blocks = (changes_table(self.changes), changes_notes(self.changes, ANY_MACHINE))
+            blocks = (
+                changes_table(self.changes),
+                changes_notes(self.changes, ANY_MACHINE),
+                noise_changes(self.baseline.noise, self.source.noise),
+            )
             self._print(terminalreporter, Report.of(Section("changes", blocks)))
         for note in self._notes:
             terminalreporter.write_line(note)
@@ -203,6 +211,7 @@ class Bench:
             self.settings.criteria,
             columns=table.columns or DEFAULT_COLUMNS,
             sort=table.sort or DEFAULT_SORT,
+            noise=self.source.noise,
             explained=True,
             detailed=verbosity > 0,
         )

@@ -26,7 +26,7 @@ from pytest_ansorbench.options import Settings, flag_of
 from pytest_ansorbench.plugin.offered import register_offered
 from pytest_ansorbench.plugin.refusals import in_options
 from pytest_ansorbench.plugin.usage import failure, usage
-from pytest_ansorbench.records import CaseResult, Result
+from pytest_ansorbench.records import CaseResult, MachineNoise, Result
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.storage import Past, StorageError, list_journals, read_journal
 from pytest_ansorbench.strategies import BadModel, Registry, control_of
@@ -84,6 +84,11 @@ class Source(Protocol):
         """By fingerprint, the machines that runs were measured on."""
         ...
 
+    @property
+    def noise(self) -> tuple[MachineNoise, ...]:
+        """How steady these machines were, in order of time."""
+        ...
+
     def result(self) -> Result:
         """Everything so far."""
         ...
@@ -132,6 +137,7 @@ class _Live:
             root=config.rootpath,
             storage=storage,
             settings=settings.to_json(),
+            noise_check_s=settings.experiment.noise_check_s,
             past=past,
         )
 
@@ -184,6 +190,10 @@ class _Live:
     @property
     def machines(self) -> Mapping[str, Any]:
         return self._session.machines
+
+    @property
+    def noise(self) -> tuple[MachineNoise, ...]:
+        return self._session.noise
 
     def result(self) -> Result:
         return self._session.result()
@@ -243,6 +253,10 @@ class _Replayed:
     @property
     def machines(self) -> Mapping[str, Any]:
         return self._replay.machines
+
+    @property
+    def noise(self) -> tuple[MachineNoise, ...]:
+        return self._replay.noise
 
     def result(self) -> Result:
         return self._replay.result()

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from pytest_ansorbench.records.noise import MachineNoise
 from pytest_ansorbench.records.runs import Run
 from pytest_ansorbench.records.verdicts import Verdict
 
@@ -55,6 +56,7 @@ class Result:
         commit: State of the working tree, as pytest-benchmark records it.
         settings: The settings the session ran under.
         cases: Results in order of execution.
+        noise: How steady its machines were, in order of time; empty if not recorded.
     """
 
     schema_version: int
@@ -63,3 +65,4 @@ class Result:
     commit: Mapping[str, Any]
     settings: Mapping[str, Any]
     cases: tuple[CaseResult, ...]
+    noise: tuple[MachineNoise, ...] = ()

@@ -15,6 +15,12 @@ from pytest_ansorbench.report.details import case_details
 from pytest_ansorbench.report.gates import change_sentence, gate_sentence
 from pytest_ansorbench.report.legend import legend
 from pytest_ansorbench.report.mutations import RuleTotals, rule_totals
+from pytest_ansorbench.report.noise import (
+    noise_changes,
+    noise_details,
+    noise_lines,
+    noise_warnings,
+)
 from pytest_ansorbench.report.progress import LiveLine
 from pytest_ansorbench.report.render import RENDERERS, Markdown, Renderer, Terminal
 from pytest_ansorbench.report.sections import Report, Section
@@ -47,6 +53,10 @@ __all__ = [
     "gate_sentence",
     "legend",
     "machine_warnings",
+    "noise_changes",
+    "noise_details",
+    "noise_lines",
+    "noise_warnings",
     "parse_columns",
     "parse_sort",
     "result_report",

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_ansorbench.records import CaseResult
+from pytest_ansorbench.records import CaseResult, MachineNoise
 from pytest_ansorbench.report.changes import changes_notes, changes_table
 from pytest_ansorbench.report.columns import DEFAULT_COLUMNS
 from pytest_ansorbench.report.conditions import machine_warnings
 from pytest_ansorbench.report.controls import control_lines
 from pytest_ansorbench.report.details import case_details
 from pytest_ansorbench.report.legend import legend
+from pytest_ansorbench.report.noise import (
+    noise_changes,
+    noise_details,
+    noise_lines,
+    noise_warnings,
+)
 from pytest_ansorbench.report.sections import Lines, Report, Section
 from pytest_ansorbench.report.sorting import DEFAULT_SORT
 from pytest_ansorbench.report.table import case_table
@@ -26,6 +32,7 @@ def result_report(
     columns: Sequence[str] = DEFAULT_COLUMNS,
     sort: str = DEFAULT_SORT,
     *,
+    noise: Sequence[MachineNoise] = (),
     explained: bool = False,
     detailed: bool = False,
 ) -> Report:
@@ -36,32 +43,46 @@ def result_report(
         criteria: How they were judged.
         columns: Keys of the table's columns, as `parse_columns` returns them.
         sort: Key to sort the table by, as `parse_sort` returns it.
+        noise: How steady its machines were.
         explained: Whether to include a legend.
-        detailed: Whether to include the details of each case.
+        detailed: Whether to include the details of each case and of the noise.
 
     Returns:
-        The table; then the legend, the controls and warnings about machines; then the details.
+        The table; then the legend, the controls, the noise and warnings about machines; then the
+        details.
 
     Raises:
         ColumnError: There is no such sort key.
     """
     words = legend(columns, criteria=criteria, repeats=_repeats(cases)) if explained else Lines(())
-    notes = (words, control_lines(cases, criteria), machine_warnings(cases))
+    notes = (
+        words,
+        control_lines(cases, criteria),
+        noise_details(noise) if detailed else noise_lines(noise),
+        machine_warnings(cases),
+        noise_warnings(noise),
+    )
     details = [case_details(case, criteria) for case in cases] if detailed else []
     return Report.of(case_table(cases, columns, sort), Section("notes", notes), *details)
 
 
-def changes_report(changes: Sequence[CaseChanges], any_machine: str) -> Report:
+def changes_report(
+    changes: Sequence[CaseChanges],
+    any_machine: str,
+    *,
+    noise_before: Sequence[MachineNoise] = (),
+    noise_after: Sequence[MachineNoise] = (),
+) -> Report:
     """Report on what changed since an earlier result: the table, then the notes.
 
     Args:
         changes: Of each case.
         any_machine: The option that compares figures of other machines all the same.
+        noise_before: How steady the earlier result's machines were.
+        noise_after: How steady the later one's were.
     """
-    return Report.of(
-        Section("changes", (changes_table(changes),)),
-        Section("notes", (changes_notes(changes, any_machine),)),
-    )
+    notes = (changes_notes(changes, any_machine), noise_changes(noise_before, noise_after))
+    return Report.of(Section("changes", (changes_table(changes),)), Section("notes", notes))
 
 
 def failure_report(result: CaseResult, changes: CaseChanges | None) -> Report:

@@ -12,8 +12,15 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from pytest_ansorbench.codec import CodecError
-from pytest_ansorbench.records import CaseResult, Remeasurement, Result, Run, Trial
-from pytest_ansorbench.storage.entries import Entry, FinalEntry
+from pytest_ansorbench.records import (
+    CaseResult,
+    NoiseTrace,
+    Remeasurement,
+    Result,
+    Run,
+    Trial,
+)
+from pytest_ansorbench.storage.entries import Entry, FinalEntry, NoiseEntry
 
 
 def check_result(result: Result) -> None:
@@ -28,6 +35,35 @@ def check_result(result: Result) -> None:
             if run.machine not in result.machines:
                 expected = f"one of the result's machines, {', '.join(result.machines)}"
                 raise CodecError(f"cases[{index}].runs[{place}].machine", run.machine, expected)
+    for index, noise in enumerate(result.noise):
+        if noise.machine not in result.machines:
+            expected = f"one of the result's machines, {', '.join(result.machines)}"
+            raise CodecError(f"noise[{index}].machine", noise.machine, expected)
+        check_trace(noise.trace, f"noise[{index}].trace")
+
+
+def check_trace(trace: NoiseTrace, where: str) -> None:
+    """Check what was seen of a machine's noise.
+
+    Args:
+        trace: The slices.
+        where: Path to them, for the error.
+
+    Raises:
+        CodecError: A value contradicts another one, or is out of range.
+    """
+    for name in ("slice_s", "elapsed_s"):
+        if not _LEAST_LATENCY_S <= getattr(trace, name) <= _MOST_SECONDS:
+            expected = f"seconds from {_LEAST_LATENCY_S:.0e} to {_MOST_SECONDS:.0e}"
+            raise CodecError(f"{where}.{name}", getattr(trace, name), expected)
+    if not all(_LEAST_LATENCY_S <= latency_s <= _MOST_SECONDS for latency_s in trace.latencies_s):
+        expected = f"all from {_LEAST_LATENCY_S:.0e} to {_MOST_SECONDS:.0e} seconds"
+        raise CodecError(f"{where}.latencies_s", trace.latencies_s, expected)
+    pairs = list(zip(trace.processes[::2], trace.processes[1::2], strict=False))
+    in_turn = len(trace.processes) % 2 == 0 and set(pairs) <= {(0, 1), (1, 0)}
+    if len(trace.processes) != len(trace.latencies_s) or not in_turn:
+        expected = "a process for every slice, 0 and 1 in every two of them"
+        raise CodecError(f"{where}.processes", trace.processes, expected)
 
 
 def check_entry(entry: Entry) -> None:
@@ -43,6 +79,8 @@ def check_entry(entry: Entry) -> None:
             for index, lead in enumerate(leads):
                 _check_remeasurement(lead, f"leads[{arm}][{index}]")
         _check_seconds(entry.leads_s, "leads_s")
+    if isinstance(entry, NoiseEntry):
+        check_trace(entry.trace, "trace")
 
 
 def _check_case(case: CaseResult, where: str) -> None:

@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
-from pytest_ansorbench.records import MachineState, Remeasurement, Round, TaskRecord, Trial
+from pytest_ansorbench.records import (
+    MachineState,
+    Moment,
+    NoiseTrace,
+    Remeasurement,
+    Round,
+    TaskRecord,
+    Trial,
+)
 
 JOURNAL_VERSION: Final = 4
 
@@ -139,6 +147,23 @@ class FinalEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class NoiseEntry:
+    """It was looked at how steady the machine is.
+
+    Attributes:
+        machine: The machine, as in a result.
+        moment: Whether the session was about to begin to search, or had just ended.
+        observed: UTC time, ISO 8601.
+        trace: What was seen.
+    """
+
+    machine: Mapping[str, Any]
+    moment: Moment
+    observed: str
+    trace: NoiseTrace
+
+
+@dataclass(frozen=True, slots=True)
 class EndEntry:
     """The session came to its end; there is nothing to go on with.
 
@@ -149,7 +174,7 @@ class EndEntry:
     cases: int
 
 
-Entry = SessionEntry | CaseEntry | RepeatEntry | RoundEntry | FinalEntry | EndEntry
+Entry = SessionEntry | CaseEntry | RepeatEntry | RoundEntry | FinalEntry | NoiseEntry | EndEntry
 
 KINDS: Final[Mapping[str, type[Entry]]] = MappingProxyType(
     {
@@ -158,6 +183,7 @@ KINDS: Final[Mapping[str, type[Entry]]] = MappingProxyType(
         "repeat": RepeatEntry,
         "round": RoundEntry,
         "final": FinalEntry,
+        "noise": NoiseEntry,
         "end": EndEntry,
     }
 )

@@ -24,7 +24,7 @@ def merge_results(results: Mapping[str, Result]) -> Result:
         results: At least one, by the name that errors call it.
 
     Returns:
-        The first result's time and settings, every machine, every case.
+        The first result's time and settings, every machine with its noise, every case.
 
     Raises:
         StorageError: Two results clash; the message names both and says in what.
@@ -46,7 +46,10 @@ def merge_results(results: Mapping[str, Result]) -> Result:
                 sources[case.case] = name
             cases[case.case] = case
         merged = replace(
-            merged, machines={**merged.machines, **other.machines}, cases=tuple(cases.values())
+            merged,
+            machines={**merged.machines, **other.machines},
+            cases=tuple(cases.values()),
+            noise=(*merged.noise, *other.noise),
         )
     return merged
 

@@ -17,9 +17,9 @@ def upgrade(data: dict[str, Any]) -> None:
     `version`, `machine` and `control`, keeps machines by fingerprint and trials by column.
     Version 4 has networks: a run's `sketches` became those of its only task, a round has `task`.
     Version 5 calls the arm under test `challenger`, has the machine per run, not per case, and of
-    a gate the facts in place of a sentence; re-measurements have slices, and leads are measured
-    again. Values that were not recorded become None or neutral;
-    anything that does not look like a result is left for the codec to refuse.
+    a gate the facts in place of a sentence; re-measurements have slices, leads are measured
+    again, and there is the machines' `noise`. Values that were not recorded become None or
+    neutral; anything that does not look like a result is left for the codec to refuse.
 
     Args:
         data: The result, of a version from 1 to `SCHEMA_VERSION`.
@@ -45,6 +45,7 @@ def upgrade(data: dict[str, Any]) -> None:
             for round_ in _items(run, "rounds"):
                 round_["task"] = 0
     if data["schema_version"] < 5:
+        data["noise"] = []
         for case in _items(data, "cases"):
             machine = case.pop("machine", "")
             for run in _items(case, "runs"):

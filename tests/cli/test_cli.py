@@ -20,7 +20,7 @@ from pytest_ansorbench.stats.limits import Limits
 from pytest_ansorbench.storage import Journal, read_result, save_numbered, write_result
 from pytest_ansorbench.storage.entries import EndEntry
 from tests.storage.test_journal import SESSION
-from tests.synthetic import make_case_result, make_result, make_run
+from tests.synthetic import make_case_result, make_noise, make_result, make_run
 
 
 def five_seeds(seconds: float = 0.5, final: float = 1.0, case: str = "conv2d", **more):
@@ -83,6 +83,21 @@ def test_show_warns_of_a_machine_that_was_busy(tmp_path, capsys):
     write_result(make_result(case), path)
     main(["show", str(path)])
     assert "busy at 3 of 3 looks, with up to 0.9 cores" in capsys.readouterr().out
+
+
+def test_show_and_compare_tell_how_steady_the_machine_was(tmp_path, capsys):
+    looks = {"calm.json": make_noise(), "noisy.json": make_noise(scatter=0.2, memory_s=0.2)}
+    for name, look in looks.items():
+        write_result(dataclasses.replace(make_result(), noise=(look,)), tmp_path / name)
+    calm, noisy = (str(tmp_path / name) for name in looks)
+    main(["show", calm])
+    assert "noise" not in capsys.readouterr().out
+    main(["show", calm, "-v"])
+    assert "noise at the start: a kernel timed for 3 ms scatters by 0%" in capsys.readouterr().out
+    main(["show", noisy])
+    assert "\nnoise: a kernel timed for 3 ms scatters by 1" in capsys.readouterr().out
+    main(["compare", noisy, calm])
+    assert "the machine was much noisier then: kernels scattered by" in capsys.readouterr().out
 
 
 def test_show_believes_the_runs_and_not_the_verdicts_beside_them(tmp_path, capsys):

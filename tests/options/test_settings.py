@@ -26,6 +26,7 @@ RECORDED = {
     "repeats": 5,
     "seed": 0,
     "order": "interleaved",
+    "noise_check_s": 2.0,
     "target": None,
     "build_workers": None,
     "build_timeout_s": 30.0,

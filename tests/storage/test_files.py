@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import json
 import os
@@ -15,7 +16,7 @@ import pytest
 from pytest_ansorbench.codec import CodecError, to_json
 from pytest_ansorbench.records import SCHEMA_VERSION
 from pytest_ansorbench.storage import MissingResultError, StorageError, read_result, write_result
-from tests.synthetic import make_case_result, make_result, make_run
+from tests.synthetic import make_case_result, make_noise, make_result, make_run
 
 
 @pytest.fixture
@@ -131,6 +132,45 @@ def test_folders_and_pipes_are_neither_written_nor_read(tmp_path: Path) -> None:
 def test_a_file_in_place_of_the_folder(saved: Path) -> None:
     with pytest.raises(StorageError, match="check the folder's permissions"):
         write_result(make_result(), saved / "result.json")
+
+
+def test_the_noise_of_a_machine_is_kept(tmp_path: Path) -> None:
+    result = dataclasses.replace(make_result(), noise=(make_noise(scatter=0.1), make_noise("end")))
+    write_result(result, tmp_path / "result.json")
+    assert read_result(tmp_path / "result.json") == result
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "expected"),
+    [
+        ("slice_s", 0.0, "seconds from"),
+        ("elapsed_s", -1.0, "seconds from"),
+        ("latencies_s", [1.0, 0.0], "all from"),
+        ("latencies_s", [1.0, 1e300], "all from"),
+        ("latencies_s", [1.0], "a process for every slice"),
+        ("processes", [0, 2], "0 and 1 in every two"),
+        ("processes", [0, 0], "0 and 1 in every two"),
+        ("processes", [0], "a process for every slice"),
+        ("processes", [True, False], "a whole number"),
+    ],
+)
+def test_noise_that_cannot_be_is_refused(
+    tmp_path: Path, field: str, value: object, expected: str
+) -> None:
+    path = tmp_path / "result.json"
+    data = to_json(dataclasses.replace(make_result(), noise=(make_noise(slices=2),)))
+    data["noise"][0]["trace"][field] = value
+    path.write_text(json.dumps(data))
+    with pytest.raises(StorageError, match=rf"noise\[0\]\.trace\..*{expected}"):
+        read_result(path)
+
+
+def test_noise_of_an_unknown_machine_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "result.json"
+    noise = (make_noise(machine="elsewhere"),)
+    path.write_text(json.dumps(to_json(dataclasses.replace(make_result(), noise=noise))))
+    with pytest.raises(StorageError, match=r"noise\[0\]\.machine 'elsewhere'"):
+        read_result(path)
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

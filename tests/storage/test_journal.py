@@ -21,12 +21,13 @@ from pytest_ansorbench.storage.entries import (
     CaseEntry,
     EndEntry,
     FinalEntry,
+    NoiseEntry,
     RepeatEntry,
     RoundEntry,
     SearchState,
     SessionEntry,
 )
-from tests.synthetic import MACHINE, make_run
+from tests.synthetic import MACHINE, make_run, make_trace
 
 QUIET = MachineState(0.0, 0.0, None, None)
 SESSION = SessionEntry(JOURNAL_VERSION, "2024-01-02T03:04:05+00:00", MACHINE, {}, {"trials": 4})
@@ -52,7 +53,8 @@ ROUNDS = [
 SLICES = Remeasurement(3, "ok", (1.0, 2.0, 1.5), sets=(0, 0, 1), places=(1, 2, 5))
 LEAD = Remeasurement(2, "ok", (4.0,), sets=(0,), places=(7,))
 FINAL = FinalEntry("conv2d", 7, (make_run(final=1.0).final, SLICES), ((LEAD,), ()), 0.5, QUIET)
-ENTRIES = (CASE, REPEAT, *ROUNDS, FINAL, EndEntry(1))
+NOISE = NoiseEntry({"cpu": "made up"}, "end", "2024-01-02T03:04:05+00:00", make_trace(4))
+ENTRIES = (CASE, REPEAT, *ROUNDS, FINAL, NOISE, EndEntry(1))
 
 
 @pytest.fixture
@@ -124,7 +126,11 @@ def test_going_on_writes_over_the_line_that_was_cut_short(written):
         ),
         (2, lambda text: text[: len(text) // 2], "expected JSON"),
         (2, lambda text: "", "expected JSON"),
-        (3, lambda text: '{"kind":"other"}', "one of session, case, repeat, round, final, end"),
+        (
+            3,
+            lambda text: '{"kind":"other"}',
+            "case, repeat, round, final, noise, end",
+        ),
         (3, lambda text: "[]", "expected a line with a kind"),
         (3, lambda text: '{"kind":["end"]}', "expected a line with a kind"),
         (4, lambda text: text.replace('"ok"', '"okay"'), "trials"),
@@ -140,6 +146,7 @@ def test_going_on_writes_over_the_line_that_was_cut_short(written):
         (6, lambda text: text.replace("[4.0]", "[0.0]"), "leads[0][0].latencies_s (0.0,): "),
         (6, lambda text: text.replace("[7]", "[]").replace("[0]", "[1]"), "leads[0][0].sets (1,)"),
         (6, lambda text: text.replace('"leads_s":0.5', '"leads_s":-1'), "leads_s -1.0: expected"),
+        (7, lambda text: text.replace("[0,1,1,0]", "[0,1,1,1]"), "0 and 1 in every two"),
     ],
 )
 def test_damage_names_file_and_line(written, line, change, what):
@@ -243,5 +250,5 @@ def test_killed_at_fifty_random_moments_nothing_announced_is_lost(tmp_path):
 def test_lines_are_plain_json(written):
     lines = [json.loads(line) for line in written.read_text().splitlines()]
     assert [line["kind"] for line in lines] == [
-        *("session", "case", "repeat", "round", "round", "final", "end")
+        *("session", "case", "repeat", "round", "round", "final", "noise", "end")
     ]

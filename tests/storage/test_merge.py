@@ -10,7 +10,7 @@ import pytest
 
 from pytest_ansorbench.records import CaseResult, Result
 from pytest_ansorbench.storage import StorageError, fingerprint, merge_results
-from tests.synthetic import make_case_result, make_result, make_run
+from tests.synthetic import make_case_result, make_noise, make_result, make_run
 
 
 def shard(case: str = "conv2d", seeds: range = range(3), **more: Any) -> Result:
@@ -33,6 +33,15 @@ def test_seeds_of_a_case_add_up() -> None:
     merged = merge_results({"a": shard(seeds=range(2)), "b": shard(seeds=range(2, 5))})
     [case] = merged.cases
     assert sorted(run.seed for run in case.runs if run.strategy == "fast") == [0, 1, 2, 3, 4]
+
+
+def test_the_noise_of_all_machines_is_kept() -> None:
+    there = fingerprint(ELSEWHERE)
+    one = dataclasses.replace(shard("a"), noise=(make_noise("start"), make_noise("end")))
+    other = measured_elsewhere(shard("b"))
+    other = dataclasses.replace(other, noise=(make_noise("start", machine=there),))
+    merged = merge_results({"a": one, "b": other})
+    assert merged.noise == (*one.noise, *other.noise)
 
 
 ELSEWHERE = {"cpu": "another", "physical_cores": 4}

@@ -1,0 +1,50 @@
+"""A look at the machine's noise, with any engine."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_ansorbench.measure.engine import EngineError
+from pytest_ansorbench.measure.local.engine import LocalEngine
+from pytest_ansorbench.measure.noise import SLICE_MS, observe_noise, steady_kernel
+from pytest_ansorbench.measure.settings import EngineSettings
+from pytest_ansorbench.storage.checks import check_trace
+from tests.fast_engine import FastEngine
+
+
+def test_slices_come_in_order_of_time_one_of_either_process_in_every_two(engine):
+    trace = observe_noise(engine, 0.2)
+    check_trace(trace, "trace")
+    assert trace.slice_s == SLICE_MS / 1e3
+    assert 2 <= len(trace.latencies_s) <= 68
+    assert sum(trace.processes) == len(trace.processes) / 2
+
+
+def test_it_takes_the_time_that_it_is_given(engine):
+    assert observe_noise(engine, 0.3).elapsed_s > 0.25
+
+
+def test_any_engine_will_do(target):
+    with FastEngine(target) as engine:
+        trace = observe_noise(engine, 2.0)
+    check_trace(trace, "trace")
+    assert len(trace.latencies_s) >= 20
+    assert len(set(trace.latencies_s)) == 1
+
+
+def test_the_kernel_is_the_same_every_time():
+    from tvm_ffi import structural_equal
+
+    one, other = steady_kernel(), steady_kernel()
+    assert structural_equal(one.mod, other.mod)
+    assert len(one.shapes) == 3
+
+
+def test_limits_that_do_not_let_it_run_leave_the_noise_unknown(target):
+    with LocalEngine(target, EngineSettings(build_timeout_s=1e-6)) as hasty:
+        assert observe_noise(hasty, 0.1) is None
+
+
+def test_a_broken_engine_says_so(target):
+    with FastEngine(target, fails_at=1) as engine, pytest.raises(EngineError, match="planted"):
+        observe_noise(engine, 0.1)
