@@ -14,10 +14,12 @@ from pytest_ansorbench.records.results import (
 )
 from pytest_ansorbench.records.runs import (
     TRIAL_STATUSES,
+    LastRanking,
     MachineState,
     Remeasurement,
     Round,
     Run,
+    TaskRanking,
     TaskRecord,
     Trial,
     TrialStatus,
@@ -45,6 +47,7 @@ __all__ = [
     "Comparison",
     "Estimate",
     "Gate",
+    "LastRanking",
     "MachineState",
     "Outcome",
     "Prospect",
@@ -53,6 +56,7 @@ __all__ = [
     "Result",
     "Round",
     "Run",
+    "TaskRanking",
     "TaskRecord",
     "Trial",
     "TrialStatus",

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from pytest_ansorbench.codec import CodecError
-from pytest_ansorbench.records import CaseResult, Remeasurement, Result, Run, Trial
+from pytest_ansorbench.records import CaseResult, LastRanking, Remeasurement, Result, Run, Trial
 
 
 def check_result(result: Result) -> None:
@@ -76,6 +76,27 @@ def _check_run(run: Run, where: str) -> None:
     if run.final is not None and not _samples_fit(run.final):
         at = f"{where}.final.latencies_s"
         raise CodecError(at, run.final.latencies_s, _expected_samples(run.final))
+    if run.last_check is not None:
+        _check_ranking(run.last_check, run, f"{where}.last_check")
+
+
+def _check_ranking(ranking: LastRanking, run: Run, where: str) -> None:
+    """A crowned trial is there, valid, and of its task."""
+    _check_seconds(ranking.check_s, f"{where}.check_s")
+    for index, checked in enumerate(ranking.tasks):
+        at = f"{where}.tasks[{index}]"
+        if not 0 <= checked.task < len(run.tasks):
+            expected = f"one of the run's {len(run.tasks)} tasks, from 0"
+            raise CodecError(f"{at}.task", checked.task, expected)
+        if not 0 <= checked.crowned < len(run.trials):
+            expected = f"one of the run's {len(run.trials)} trials, from 0"
+            raise CodecError(f"{at}.crowned", checked.crowned, expected)
+        if run.trials[checked.crowned].status != "ok":
+            raise CodecError(f"{at}.crowned", checked.crowned, "a valid trial")
+        for place, compared in enumerate(checked.compared):
+            if not _samples_fit(compared):
+                path = f"{at}.compared[{place}].latencies_s"
+                raise CodecError(path, compared.latencies_s, _expected_samples(compared))
 
 
 def _check_rounds(run: Run, where: str) -> None:

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
-from pytest_ansorbench.records import MachineState, Remeasurement, Round, TaskRecord, Trial
+from pytest_ansorbench.records import (
+    LastRanking,
+    MachineState,
+    Remeasurement,
+    Round,
+    TaskRecord,
+    Trial,
+)
 
 JOURNAL_VERSION: Final = 3
 
@@ -117,6 +124,23 @@ class RoundEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class LastCheckEntry:
+    """The fastest few of a run have been compared, after its last round.
+
+    Attributes:
+        label: The case's label.
+        seed: The repeat's seed.
+        strategy: The arm.
+        ranking: What came of it.
+    """
+
+    label: str
+    seed: int
+    strategy: str
+    ranking: LastRanking
+
+
+@dataclass(frozen=True, slots=True)
 class FinalEntry:
     """A repeat is complete: all winners have been measured again.
 
@@ -144,7 +168,7 @@ class EndEntry:
     cases: int
 
 
-Entry = SessionEntry | CaseEntry | RepeatEntry | RoundEntry | FinalEntry | EndEntry
+Entry = SessionEntry | CaseEntry | RepeatEntry | RoundEntry | LastCheckEntry | FinalEntry | EndEntry
 
 KINDS: Final[Mapping[str, type[Entry]]] = MappingProxyType(
     {
@@ -152,6 +176,7 @@ KINDS: Final[Mapping[str, type[Entry]]] = MappingProxyType(
         "case": CaseEntry,
         "repeat": RepeatEntry,
         "round": RoundEntry,
+        "last-check": LastCheckEntry,
         "final": FinalEntry,
         "end": EndEntry,
     }
