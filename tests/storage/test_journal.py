@@ -122,7 +122,7 @@ def test_going_on_writes_over_the_line_that_was_cut_short(written):
         ),
         (2, lambda text: text[: len(text) // 2], "expected JSON"),
         (2, lambda text: "", "expected JSON"),
-        (3, lambda text: '{"kind":"other"}', "one of session, case, repeat, round, final, end"),
+        (3, lambda text: '{"kind":"other"}', "one of session, case, repeat, round, last-check"),
         (3, lambda text: "[]", "expected a line with a kind"),
         (3, lambda text: '{"kind":["end"]}', "expected a line with a kind"),
         (4, lambda text: text.replace('"ok"', '"okay"'), "trials"),
