@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from pytest_ansorbench.bench.finals import measure_winners
+from pytest_ansorbench.bench.leads import measure_leads
 from pytest_ansorbench.bench.prepared import PreparedCase
 from pytest_ansorbench.bench.run_plan import RunPlan
 from pytest_ansorbench.records import LastRanking
@@ -90,7 +92,10 @@ def run_repeat(
             search.close()
     on_finals()
     finals = measure_winners(prepared, searches, engine, plan.final)
-    yield FinalEntry(label, seed, finals, engine.observe())
+    started_s = time.monotonic()
+    leads = measure_leads(prepared, searches, engine) if plan.progress == "confirmed" else None
+    leads_s = time.monotonic() - started_s
+    yield FinalEntry(label, seed, finals, leads, leads_s, engine.observe())
 
 
 def _take_turns(

@@ -269,6 +269,14 @@ OPTIONS: Final = (
         "SHARE",
     ),
     Option(
+        "criteria.progress",
+        "progress",
+        values.choice("confirmed", "believed"),
+        "what S, its targets and curves count: what a search had found when its leads are "
+        "measured again at the end of the repeat, or what it saw of them",
+        "confirmed|believed",
+    ),
+    Option(
         "criteria.confidence",
         "confidence",
         values.level,

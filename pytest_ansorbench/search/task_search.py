@@ -83,6 +83,7 @@ class TaskSearch:
         best: The fastest valid trial, or what the last check crowned; None if none is valid.
         fastest: The fastest valid trials of different programs, fastest first: as many as the
             strategy's last check compares.
+        leads: Every trial that was the best so far, in order; last the one that was crowned.
         best_s: Best latency after each round; infinity while no trial was valid.
         trials_done: Its trials so far.
     """
@@ -103,6 +104,7 @@ class TaskSearch:
         self.stopped = ""
         self.best: Best | None = None
         self.fastest: list[Best] = []
+        self.leads: list[Best] = []
         self.best_s: list[float] = []
         self.trials_done = 0
         self._shared = shared
@@ -161,10 +163,11 @@ class TaskSearch:
         valid = Best(trial.index, latency_s, candidate.mod, candidate.args_info)
         if self.best is None or latency_s < self.best.latency_s:
             self.best = valid
+            self.leads.append(valid)
         self._rank(valid)
 
     def crown(self, index: int) -> None:
-        """Make another of the `fastest` the best.
+        """Make one of the `fastest` the best, and the last of the leads.
 
         Raises:
             ValueError: None of them is the trial with this index.
@@ -172,7 +175,8 @@ class TaskSearch:
         crowned = [trial for trial in self.fastest if trial.index == index]
         if not crowned:
             raise ValueError(f"trial {index} is not among the fastest of its task")
-        self.best = crowned[0]
+        [self.best] = crowned
+        self.leads = [*(lead for lead in self.leads if lead.index != index), self.best]
 
     def learn(
         self,

@@ -31,7 +31,7 @@ class NeighbourRatios:
         Returns:
             The pairs; None if the two were not measured in slices, or not in the same ones.
         """
-        if numerator.sets != denominator.sets or not numerator.sets:
+        if not numerator.sets or numerator.sets != denominator.sets:
             return None
         logs: dict[int, list[float]] = {}
         for number, one_s, other_s in zip(

@@ -116,16 +116,17 @@ def test_without_a_valid_trial_there_is_nothing_to_check(engine):
     assert made.tasks[0].best is None
 
 
-@pytest.mark.parametrize(("share", "checked"), [(0.0, 1), (1.0, 3)])
-def test_a_network_is_checked_as_long_as_that_costs_little(engine, share, checked):
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_a_network_is_checked_as_long_as_that_costs_little(engine, share):
     case = Mlp(features=24, hidden=(16, 8), classes=5)
     made = search(engine, strategy(dataclasses.replace(CHECK, share=share)), case, trials=12)
     finished(made)
-    assert all(len(task.fastest) > 1 for task in made.tasks)
+    contested = [index for index, task in enumerate(made.tasks) if len(task.fastest) > 1]
+    assert len(contested) > 1
     made.rank()
-    assert len(made.ranking.tasks) == checked
     shares = [task.task.weight * task.fastest[0].latency_s for task in made.tasks]
-    assert made.ranking.tasks[0].task == shares.index(max(shares))
+    by_share = sorted(contested, key=lambda index: -shares[index])
+    assert [ranking.task for ranking in made.ranking.tasks] == by_share[: None if share else 1]
 
 
 def test_a_resumed_run_is_checked_or_takes_the_check_over(engine):

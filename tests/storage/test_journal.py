@@ -49,7 +49,7 @@ ROUNDS = [
     )
     for index in (0, 1)
 ]
-FINAL = FinalEntry("conv2d", 7, (make_run(final=1.0).final,), QUIET)
+FINAL = FinalEntry("conv2d", 7, (make_run(final=1.0).final,), None, 0.0, QUIET)
 ENTRIES = (CASE, REPEAT, *ROUNDS, FINAL, EndEntry(1))
 
 
