@@ -124,8 +124,11 @@ def test_a_network_is_checked_as_long_as_that_costs_little(engine, share):
     contested = [index for index, task in enumerate(made.tasks) if len(task.fastest) > 1]
     assert len(contested) > 1
     made.rank()
-    shares = [task.task.weight * task.fastest[0].latency_s for task in made.tasks]
-    by_share = sorted(contested, key=lambda index: -shares[index])
+
+    def share_s(index):
+        return made.tasks[index].task.weight * made.tasks[index].fastest[0].latency_s
+
+    by_share = sorted(contested, key=share_s, reverse=True)
     assert [ranking.task for ranking in made.ranking.tasks] == by_share[: None if share else 1]
 
 
