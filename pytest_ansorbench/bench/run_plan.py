@@ -39,6 +39,6 @@ class RunPlan:
             "round_trials": self.budget.a_round(tasks),
             "order": self.order,
             "scheduler": self.scheduler if tasks > 1 else "",
-            "final": self.final.conditions(),
+            **{f"final_{name}": value for name, value in self.final.conditions().items()},
             "progress": self.progress,
         }

@@ -186,8 +186,8 @@ class PairedMeasurement:
     says who is faster where two latencies of different moments say little. After a race's glance
     and brief run:
 
-    - Who seems slower than a contender, but not by much, is given up only if the incumbent, run
-      for a slice at once, is not as slow at this moment.
+    - Who seems slower than a contender, but not by much, gets another slice beside one of the
+      incumbent, and is given up only if it is slower than a contender in these as well.
     - A contender takes turns with the incumbent, A B then B A. Its latency is the incumbent's
       times the ratio of each pair.
     - It takes the lead only if it is clearly faster: if at most `doubt` of the pairs say
@@ -196,8 +196,8 @@ class PairedMeasurement:
       60 of them the latency is off by a fifth; with a clear lead it is off by 1%
       (docs/measurement.md). What is not clearly faster counts as no faster.
 
-    Without an incumbent it is `race`. It takes no longer than `race` does, except for the slice
-    of the incumbent that saves a contender.
+    Without an incumbent it is `race`. It takes no longer than `race` does, except for the two
+    slices that may save a contender.
 
     Attributes:
         race: Glance, brief run, and what is done without an incumbent.
@@ -225,7 +225,7 @@ class PairedMeasurement:
         if not contends:
             if latency_s > self.doubtful_ratio * best_s:
                 return (latency_s,)
-            ratio = latency_s / self._slice_s(incumbent, best_s)
+            ratio = self._slice_s(kernel, latency_s) / self._slice_s(incumbent, best_s)
             if ratio > self.race.contender_ratio:
                 return (best_s * ratio,)
         return self._verdict(self._ratios(kernel, incumbent, latency_s, best_s), best_s)

@@ -247,7 +247,7 @@ OPTIONS: Final = (
         "experiment.final_samples",
         "final-samples",
         values.whole_number(1, 10),
-        "measure winners in so many samples of 100 ms, with rests, instead of slices",
+        "samples of 100 ms of each winner, with rests between them, instead of slices",
         "N",
         default="slices",
         per_test=True,

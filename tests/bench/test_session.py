@@ -207,7 +207,7 @@ def test_repeats_are_added_to_a_finished_case(make_session):
     ("changes", "what"),
     [
         ({"strategies": [ONE]}, "strategies"),
-        ({"plan": dataclasses.replace(RUNS, final=SideBySide.of_samples(9))}, "final"),
+        ({"plan": dataclasses.replace(RUNS, final=SideBySide.of_samples(9))}, "final_precision"),
         ({"plan": dataclasses.replace(RUNS, budget=Budget(Trials(6), 2))}, "trials"),
         ({"conditions": {"check": "all"}}, "check"),
     ],

@@ -14,13 +14,19 @@ from tests.synthetic import make_case_result, make_result, make_run
 
 
 def as_version_4(data: dict) -> None:  # type: ignore[type-arg]
-    """Undo what version 5 renamed and moved."""
+    """Undo what version 5 renamed, moved and added."""
     data["schema_version"] = 4
     for case in data["cases"]:
         [case["machine"]] = {run.pop("machine") for run in case["runs"]}
+        for run in case["runs"]:
+            del run["leads"], run["leads_s"]
+            if run["final"] is not None:
+                del run["final"]["sets"], run["final"]["places"]
         for verdict in case["verdicts"]:
             comparison = verdict["comparison"]
             comparison["candidate"] = comparison.pop("challenger")
+            for arm in ("reference", "candidate"):
+                del comparison[arm]["optimism"]
             for gate in verdict["gates"]:
                 for fact in ("reason", "estimate", "repeats", "noise", "advice"):
                     del gate[fact]
