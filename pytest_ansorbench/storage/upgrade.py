@@ -18,8 +18,9 @@ def upgrade(data: dict[str, Any]) -> None:
     Version 4 has networks: a run's `sketches` became those of its only task, a round has `task`.
     Version 5 calls the arm under test `challenger`, has the machine per run, not per case, and of
     a gate the facts in place of a sentence; re-measurements have slices, leads are measured
-    again, and there is the machines' `noise`. Values that were not recorded become None or
-    neutral; anything that does not look like a result is left for the codec to refuse.
+    again, winners may be crowned by a last check, and there is the machines' `noise`. Values that
+    were not recorded become None or neutral; anything that does not look like a result is left for
+    the codec to refuse.
 
     Args:
         data: The result, of a version from 1 to `SCHEMA_VERSION`.
@@ -49,7 +50,7 @@ def upgrade(data: dict[str, Any]) -> None:
         for case in _items(data, "cases"):
             machine = case.pop("machine", "")
             for run in _items(case, "runs"):
-                run.update(machine=machine, leads=None, leads_s=0.0)
+                run.update(machine=machine, leads=None, leads_s=0.0, last_check=None)
                 if isinstance(run.get("final"), dict):
                     run["final"].update(sets=[], places=[])
         for verdict in _items(data, "cases", "verdicts"):

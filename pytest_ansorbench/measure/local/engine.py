@@ -108,10 +108,18 @@ class LocalEngine:
         return self._builder.build(programs, check)
 
     def run(
-        self, built: Built, measurement: Measurement, *, best_s: float | None = None
+        self,
+        built: Built,
+        measurement: Measurement,
+        *,
+        best_s: float | None = None,
+        incumbent: Built | None = None,
     ) -> Measured:
-        """See `Engine.run`; under `check="all"` any wrong output is a failure."""
-        return self._runner.run(built, measurement, best_s)
+        """See `Engine.run`; under `check="all"` any wrong output is a failure.
+
+        A program that is kept is a process that sleeps. With cold caches none is kept.
+        """
+        return self._runner.run(built, measurement, best_s, incumbent)
 
     def discard(self, built: Built) -> None:
         """See `Engine.discard`."""

@@ -59,6 +59,7 @@ class Worker:
         self.program = program
         self.check = check
         self._flush_cache_mb = flush_cache_mb
+        self._has_arguments = False
         self.allow(0.0)
 
     def begin_build(self, target: str, timeout_s: float, text: bytes) -> None:
@@ -85,8 +86,10 @@ class Worker:
         return max(0.0, self._deadline_s - time.monotonic())
 
     def make_arguments(self) -> None:
-        """Make the arrays it is called with; a network has those of its check."""
-        self._request({"op": "arguments", "shapes": self.program.shapes})
+        """Make the arrays it is called with, once; a network has those of its check."""
+        if not self._has_arguments:
+            self._request({"op": "arguments", "shapes": self.program.shapes})
+        self._has_arguments = True
 
     def first_call(self) -> float:
         """See `Stopwatch.first_call`."""

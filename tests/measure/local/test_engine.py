@@ -18,7 +18,7 @@ from pytest_ansorbench.measure.local.engine import LocalEngine
 from pytest_ansorbench.measure.policy import FixedMeasurement
 from pytest_ansorbench.measure.settings import EngineSettings
 from tests.faults import Doubling, kernel
-from tests.measure.engine_contract import EngineContract
+from tests.measure.engine_contract import Comparing, EngineContract
 from tests.measure.local.processes import gone, server
 
 QUICK = FixedMeasurement(number=1, repeat=3, min_repeat_ms=1)
@@ -125,6 +125,102 @@ def test_a_server_killed_from_outside_costs_no_candidate(engine, task, moment):
     assert statuses == ["ok", "wrong-result", "ok"]
     assert engine.restarts == restarts + 1
     assert len(server(engine).children()) == 0
+
+
+def beside(engine, incumbent, kind, check):
+    """Run a kernel beside an incumbent; the outcome, and whether they were compared."""
+    policy = Comparing()
+    [built] = engine.build([kernel(kind)], check)
+    outcome = engine.run(built, policy, best_s=1.0, incumbent=incumbent)
+    return outcome, isinstance(policy.asked[0], tuple) if policy.asked else None
+
+
+def kill_server(engine):
+    """Kill the server and wait until its children are gone, too."""
+    victims = [server(engine), *server(engine).children()]
+    victims[0].kill()
+    gone([victim.pid for victim in victims])
+
+
+def led(engine, check):
+    """A program that took the lead, as it is kept."""
+    [built] = engine.build([kernel("fine")], check)
+    return engine.run(built, Comparing()).kept
+
+
+def test_an_incumbent_sleeps_in_its_process_until_it_is_discarded(engine, task):
+    incumbent = led(engine, task.check)
+    [process] = server(engine).children()
+    assert process.pid == incumbent.handle.child.pid
+    outcome, were_compared = beside(engine, incumbent, "fine", task.check)
+    assert were_compared
+    assert outcome.peak_memory_mb > 0
+    assert len(server(engine).children()) == 2
+    engine.discard(outcome.kept)
+    engine.discard(incumbent)
+    assert not server(engine).children()
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"), [("crash", "run-error"), ("hang", "run-timeout"), ("wrong", "wrong-result")]
+)
+def test_a_candidate_that_fails_beside_the_incumbent_fails_alone(engine, task, kind, status):
+    incumbent = led(engine, task.check)
+    outcome, _ = beside(engine, incumbent, kind, task.check)
+    assert (outcome.status, outcome.lost_incumbent, outcome.kept) == (status, False, None)
+    again, were_compared = beside(engine, incumbent, "fine", task.check)
+    assert (again.status, were_compared) == ("ok", True)
+    for kept in (incumbent, again.kept):
+        engine.discard(kept)
+    assert not server(engine).children()
+
+
+def test_an_incumbent_killed_from_outside_costs_no_trial(engine, task):
+    incumbent, restarts = led(engine, task.check), engine.restarts
+    os.kill(incumbent.handle.child.pid, signal.SIGKILL)
+    outcome, were_compared = beside(engine, incumbent, "fine", task.check)
+    assert (outcome.status, outcome.lost_incumbent, were_compared) == ("ok", True, False)
+    assert len(outcome.latencies_s) == 4  # measured alone
+    assert engine.restarts == restarts
+    for kept in (incumbent, outcome.kept):
+        engine.discard(kept)
+    assert not server(engine).children()
+
+
+@pytest.mark.parametrize("kind", ["crash", "hang"])
+def test_an_incumbent_that_fails_costs_no_trial(engine, task, kind):
+    [incumbent] = engine.build([kernel(kind)], task.check)
+    outcome, were_compared = beside(engine, incumbent, "fine", task.check)
+    assert (outcome.status, outcome.lost_incumbent, were_compared) == ("ok", True, False)
+    for kept in (incumbent, outcome.kept):
+        engine.discard(kept)
+    assert not server(engine).children()
+
+
+@pytest.mark.parametrize("moment", ["before the build", "before the run"])
+def test_a_server_killed_from_outside_costs_the_incumbent_only(engine, task, moment):
+    incumbent, restarts = led(engine, task.check), engine.restarts
+    if moment == "before the build":
+        kill_server(engine)
+    built = engine.build([kernel("fine")] * 2, task.check)
+    if moment == "before the run":
+        kill_server(engine)
+    outcomes = [
+        engine.run(program, Comparing(), best_s=1.0, incumbent=incumbent) for program in built
+    ]
+    assert [outcome.status for outcome in outcomes] == ["ok", "ok"]
+    assert [outcome.lost_incumbent for outcome in outcomes] == [True, True]
+    assert engine.restarts == restarts + 1
+    for kept in (incumbent, *(outcome.kept for outcome in outcomes)):
+        engine.discard(kept)
+    assert not server(engine).children()
+
+
+def test_with_cold_caches_nothing_is_kept(task):
+    with LocalEngine(resolve_target(None), EngineSettings(flush_cache_mb=1)) as engine:
+        incumbent, built = engine.build([kernel("fine")] * 2, task.check)
+        outcome = engine.run(built, Comparing(), best_s=1.0, incumbent=incumbent)
+        assert (outcome.status, outcome.kept, outcome.lost_incumbent) == ("ok", None, False)
 
 
 def test_kernels_can_be_pinned_and_find_cold_caches(task):
