@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from statistics import median
 from typing import Final, Protocol
 
 #: A mean of 0 s, as a clock may show for a kernel that does nothing, must not divide.
@@ -156,6 +157,32 @@ class ColdMeasurement:
     def measure(self, kernel: Stopwatch, best_s: float | None) -> tuple[float, ...]:
         """Measure a kernel, whatever the best so far."""
         return kernel.time(1, self.samples)
+
+
+@dataclass(frozen=True)
+class NetworkMeasurement:
+    """Single calls, each after what a network would have done: what an engine that does so uses.
+
+    It takes the place of a strategy's own policy, whose calls would take a hundred times as long
+    as it reckons with: before each of them go up to some milliseconds. A few calls show who cannot
+    win; the others get more.
+
+    Attributes:
+        few: Calls of a candidate that cannot win, each a sample of its own.
+        contender_ratio: Median of the few over the best so far up to which there are more.
+        samples: Calls beyond the few, each a sample of its own.
+    """
+
+    few: int = 5
+    contender_ratio: float = 1.5
+    samples: int = 20
+
+    def measure(self, kernel: Stopwatch, best_s: float | None) -> tuple[float, ...]:
+        """Measure a kernel as far as it stays in the race."""
+        first = kernel.time(1, self.few)
+        if best_s is not None and median(first) > self.contender_ratio * best_s:
+            return first
+        return (*first, *kernel.time(1, self.samples))
 
 
 def _calls(duration_s: float, latency_s: float) -> int:

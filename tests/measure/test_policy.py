@@ -8,7 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ansorbench.measure.policy import FixedMeasurement, RacingMeasurement
+from pytest_ansorbench.measure.policy import (
+    FixedMeasurement,
+    NetworkMeasurement,
+    RacingMeasurement,
+)
 
 
 class MadeUp:
@@ -126,3 +130,14 @@ def test_a_race_is_never_longer_than_a_fixed_measurement_by_more_than_its_heats(
     RacingMeasurement().measure(racing, best_s)
     FixedMeasurement().measure(fixed, best_s)
     assert racing.spent_s <= fixed.spent_s + 0.010 + 8 * latency_s
+
+
+@pytest.mark.parametrize(
+    ("best_s", "timed"),
+    [(None, [(1, 5), (1, 20)]), (0.007, [(1, 5), (1, 20)]), (0.006, [(1, 5)])],
+)
+def test_within_a_network_all_calls_are_samples_and_losers_have_few(best_s, timed):
+    kernel = MadeUp(0.01)
+    samples = NetworkMeasurement().measure(kernel, best_s)
+    assert kernel.timed == timed
+    assert samples == pytest.approx([0.01] * sum(samples for _, samples in timed))

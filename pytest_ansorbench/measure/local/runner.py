@@ -19,7 +19,7 @@ from pytest_ansorbench.measure.local.worker import (
     WrongOutput,
 )
 from pytest_ansorbench.measure.outcomes import Built, Measured
-from pytest_ansorbench.measure.policy import ColdMeasurement, Measurement
+from pytest_ansorbench.measure.policy import ColdMeasurement, Measurement, NetworkMeasurement
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.records import TrialStatus
 
@@ -92,8 +92,7 @@ class Runner:
     def _measured(self, worker: Worker, measurement: Measurement, best_s: float | None) -> Measured:
         def work() -> tuple[float, ...]:
             worker.make_arguments()
-            policy = ColdMeasurement() if self._settings.flush_cache_mb else measurement
-            samples = policy.measure(worker, best_s)
+            samples = self._policy(worker, measurement).measure(worker, best_s)
             wins = best_s is None or statistics.median(samples) < best_s
             if wins or self._settings.check == "all":
                 worker.verify()
@@ -103,3 +102,9 @@ class Runner:
         if outcome.status != "ok":
             return outcome
         return replace(outcome, peak_memory_mb=worker.end().peak_memory_mb)
+
+    def _policy(self, worker: Worker, measurement: Measurement) -> Measurement:
+        """A policy for calls that something precedes, in place of a strategy's."""
+        if worker.surroundings is not None:
+            return NetworkMeasurement()
+        return ColdMeasurement() if self._settings.flush_mb else measurement
