@@ -87,6 +87,7 @@ class CaseHistory:
                     before=repeat.begun.before,
                     after=repeat.final.after,
                     machine=fingerprint(repeat.begun.machine),
+                    caches=str(self.entry.conditions.get("caches", "warm")),
                 )
             )
         return tuple(runs)

@@ -199,6 +199,7 @@ class Run:
         after: The machine after the winner's final measurement; None if not recorded.
         machine: What it was measured on, a key of the result's `machines`. All arms of a repeat
             have the same one; repeats may have different ones.
+        caches: How the timed calls of its trials found the caches, as `EngineSettings` has it.
     """
 
     case: str
@@ -215,6 +216,7 @@ class Run:
     before: MachineState | None = None
     after: MachineState | None = None
     machine: str = ""
+    caches: str = "warm"
 
     @property
     def search_s(self) -> float:

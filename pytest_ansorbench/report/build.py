@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pytest_ansorbench.records import CaseResult
 from pytest_ansorbench.report.changes import changes_notes, changes_table
 from pytest_ansorbench.report.columns import DEFAULT_COLUMNS
-from pytest_ansorbench.report.conditions import machine_warnings
+from pytest_ansorbench.report.conditions import caches_lines, machine_warnings
 from pytest_ansorbench.report.controls import control_lines
 from pytest_ansorbench.report.details import case_details
 from pytest_ansorbench.report.legend import legend
@@ -40,13 +40,19 @@ def result_report(
         detailed: Whether to include the details of each case.
 
     Returns:
-        The table; then the legend, the controls and warnings about machines; then the details.
+        The table; then the legend, how caches were found, the controls and warnings about
+        machines; then the details.
 
     Raises:
         ColumnError: There is no such sort key.
     """
     words = legend(columns, criteria=criteria, repeats=_repeats(cases)) if explained else Lines(())
-    notes = (words, control_lines(cases, criteria), machine_warnings(cases))
+    notes = (
+        words,
+        caches_lines(cases),
+        control_lines(cases, criteria),
+        machine_warnings(cases),
+    )
     details = [case_details(case, criteria) for case in cases] if detailed else []
     return Report.of(case_table(cases, columns, sort), Section("notes", notes), *details)
 
