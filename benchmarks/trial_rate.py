@@ -40,6 +40,7 @@ from pytest_ansorbench.measure.local.engine import LocalEngine
 from pytest_ansorbench.measure.local.machine import describe_machine
 from pytest_ansorbench.measure.local.machine_state import observe_machine
 from pytest_ansorbench.measure.program import Program
+from pytest_ansorbench.measure.side_by_side import SideBySide
 from pytest_ansorbench.search import Search
 from pytest_ansorbench.storage import describe_commit
 from pytest_ansorbench.strategies import Registry
@@ -48,7 +49,7 @@ CASES = "conv2d-n1-h14-w14-ci256-co256-k3-s1-p1,matmul-b1-m512-n512-k512"
 ARMS = {"stock": None, "fixed": "default", "racing": "racing"}
 BARS = {("fixed", 32): 0.40, ("fixed", 64): 0.55, ("racing", 32): 0.30, ("racing", 64): 0.40}
 PHASES = ("propose", "build", "run", "learn")
-FINAL_SAMPLES = 10
+FINAL = SideBySide.of_samples(10)
 
 
 def main() -> None:
@@ -117,7 +118,7 @@ def measure_block(
                 task, engine, ARMS[name], case, round, trials, seed
             )
     kernels = [Program.kernel(*winners[name]) for name in names]
-    finals = engine.measure_side_by_side(kernels, task.check, samples=FINAL_SAMPLES)
+    finals = engine.measure_side_by_side(kernels, task.check, FINAL)
     for name, final in zip(names, finals, strict=True):
         arms[name]["final_s"] = final.latencies_s
     return {

@@ -6,7 +6,9 @@ All take two float32 vectors of length N, an input and an output, like `Doubling
 from __future__ import annotations
 
 import functools
+import os
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,17 +47,39 @@ def module(kind: str):
             or `greedy` (allocate without end); or that does not compile, `unbuildable`; or
             does so for minutes and gigabytes, `endless-build`.
     """
-    from tvm import IRModule
-
-    function = _function(kind).with_attr("global_symbol", "main")
-    return IRModule({"main": function.with_attr("tirx.noalias", True)})
+    return _module_of(_function(kind))
 
 
 def kernel(kind: str) -> Program:
     """A kernel as an engine takes it; see `module`."""
+    return _program_of(module(kind))
+
+
+def fickle(kind: str, path: Path) -> Program:
+    """A kernel that is fine until there is a file: then it does `crash` or is `wrong`."""
+    return _program_of(_module_of(FICKLE[kind](str(path))))
+
+
+def counting(path: Path, *, sleep_us: int = 0) -> Program:
+    """A kernel that is fine, and adds a byte to a file with each call.
+
+    Args:
+        path: The file, which has to be there.
+        sleep_us: Microseconds that a call takes beside that.
+    """
+    return _program_of(_module_of(_counting(str(path), sleep_us)))
+
+
+def _module_of(function):
+    from tvm import IRModule
+
+    function = function.with_attr("global_symbol", "main")
+    return IRModule({"main": function.with_attr("tirx.noalias", True)})
+
+
+def _program_of(mod):
     from tvm.s_tir.meta_schedule.arg_info import ArgInfo
 
-    mod = module(kind)
     return Program.kernel(mod, ArgInfo.from_prim_func(mod["main"]))
 
 
@@ -175,6 +199,52 @@ def _endless_build():
             b[i % 64] = b[(i * 7) % 64] * a[i % 64]
 
     return endless_build
+
+
+def _fickle_crash(path: str):
+    from tvm.script import tirx as T
+
+    @T.prim_func(s_tir=True)
+    def crash(a: T.Buffer((64,), "float32"), b: T.Buffer((64,), "float32")):
+        if T.call_extern("int32", "access", path, 0) == 0:
+            T.evaluate(T.call_extern("int32", "abort"))
+        for i in range(64):
+            b[i] = a[i] * T.float32(2)
+
+    return crash
+
+
+def _fickle_wrong(path: str):
+    from tvm.script import tirx as T
+
+    @T.prim_func(s_tir=True)
+    def wrong(a: T.Buffer((64,), "float32"), b: T.Buffer((64,), "float32")):
+        for i in range(64):
+            b[i] = a[i] * T.float32(2)
+        if T.call_extern("int32", "access", path, 0) == 0:
+            b[0] = a[0] * T.float32(3)
+
+    return wrong
+
+
+FICKLE = {"crash": _fickle_crash, "wrong": _fickle_wrong}
+
+
+def _counting(path: str, sleep_us: int):
+    from tvm.script import tirx as T
+
+    flags = os.O_WRONLY | os.O_APPEND
+
+    @T.prim_func(s_tir=True)
+    def counting(a: T.Buffer((64,), "float32"), b: T.Buffer((64,), "float32")):
+        file: T.int32 = T.call_extern("int32", "open", path, flags)
+        T.evaluate(T.call_extern("int64", "write", file, path, T.int64(1)))
+        T.evaluate(T.call_extern("int32", "close", file))
+        T.evaluate(T.call_extern("int32", "usleep", sleep_us))
+        for i in range(64):
+            b[i] = a[i] * T.float32(2)
+
+    return counting
 
 
 KERNELS = {

@@ -293,7 +293,8 @@ def test_a_strategy_is_a_file_outside_the_package(tmp_path):
         PACKAGE,
         tmp_path,
         *("--ansor-strategy=random,uniform", "--ansor-trials=4", "--ansor-round=2"),
-        *("--ansor-repeats=1", "--ansor-final-samples=1", "-v", "test_cases.py"),
+        *("--ansor-repeats=1", "--ansor-final-turns=2", "--ansor-final-sets=1"),
+        *("-v", "test_cases.py"),
     )
     assert outcome.returncode == 0, outcome.stdout + outcome.stderr
     assert "best_gflops=" in outcome.stdout

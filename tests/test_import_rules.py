@@ -223,7 +223,7 @@ def test_only_who_makes_an_engine_names_the_local_one():
 
 
 def test_searches_and_experiments_know_the_protocol_of_an_engine_only():
-    known = {"engine", "outcomes", "policy", "program", "untuned", "arguments"}
+    known = {"engine", "outcomes", "policy", "program", "side_by_side", "untuned", "arguments"}
     for path in [*(PACKAGE / "search").glob("*.py"), *(PACKAGE / "bench").glob("*.py")]:
         measure = {name.split(".")[2] for name in ours(path) if name.startswith(f"{NAME}measure.")}
         assert measure <= known, path

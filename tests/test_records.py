@@ -15,11 +15,18 @@ def test_latency_of_a_trial_is_the_median_sample() -> None:
     assert Trial(1, 0, "ok", (3.0,), 0, 1.0).latency_s == 3.0
 
 
-def test_latency_of_a_winner_is_the_mean_of_the_faster_half() -> None:
+def test_latency_of_samples_is_the_mean_of_the_faster_half() -> None:
     assert Remeasurement(0, "ok", (1.0,)).latency_s == 1.0
     assert Remeasurement(0, "ok", (1.0, 2.0)).latency_s == 1.0
     assert Remeasurement(0, "ok", (9.0, 1.0, 8.0, 2.0)).latency_s == 1.5
     assert Remeasurement(0, "ok", (9.0, 1.0, 8.0, 2.0, 3.0)).latency_s == 2.0
+
+
+def test_latency_of_slices_is_the_median_of_the_sets_medians() -> None:
+    latencies_s = (1.0, 9.0, 2.0, 5.0, 5.0, 3.0)
+    assert Remeasurement(0, "ok", latencies_s, sets=(0, 0, 0, 1, 1, 2)).latency_s == 3.0
+    assert Remeasurement(0, "ok", latencies_s, sets=(0, 0, 0, 1, 1, 1)).latency_s == 3.5
+    assert Remeasurement(0, "ok", latencies_s, sets=(0,) * 6).latency_s == 4.0
 
 
 def test_failed_measurement_has_no_latency() -> None:

@@ -69,7 +69,10 @@ class CaseHistory:
         assert repeat.final is not None
         budget_trials = int(self.entry.conditions["trials"])
         runs = []
-        for strategy, final in zip(self.entry.strategies, repeat.final.finals, strict=True):
+        leads = repeat.final.leads or [None] * len(self.entry.strategies)
+        for strategy, final, of_arm in zip(
+            self.entry.strategies, repeat.final.finals, leads, strict=True
+        ):
             rounds = repeat.rounds.get(strategy, [])
             runs.append(
                 Run(
@@ -87,6 +90,8 @@ class CaseHistory:
                     before=repeat.begun.before,
                     after=repeat.final.after,
                     machine=fingerprint(repeat.begun.machine),
+                    leads=of_arm,
+                    leads_s=repeat.final.leads_s,
                     caches=str(self.entry.conditions.get("caches", "warm")),
                 )
             )
@@ -153,6 +158,8 @@ def _add(histories: dict[str, CaseHistory], entry: Entry) -> str:
     if isinstance(entry, FinalEntry):
         if len(entry.finals) != len(case.entry.strategies):
             return f"expected {len(case.entry.strategies)} winners, got {len(entry.finals)}"
+        if entry.leads is not None and len(entry.leads) != len(entry.finals):
+            return f"expected leads of {len(entry.finals)} arms, got {len(entry.leads)}"
         repeat.final = entry
         return ""
     if entry.strategy not in case.entry.strategies:

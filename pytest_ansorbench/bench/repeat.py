@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pytest_ansorbench.bench.finals import measure_winners
+from pytest_ansorbench.bench.leads import measure_leads
 from pytest_ansorbench.bench.prepared import PreparedCase
 from pytest_ansorbench.bench.run_plan import RunPlan
 from pytest_ansorbench.search.loop import Search
@@ -81,7 +83,10 @@ def run_repeat(
             yield from _take_turns([search], 0, label)
     on_finals()
     finals = measure_winners(prepared, searches, engine, plan.final)
-    yield FinalEntry(label, seed, finals, engine.observe())
+    started_s = time.monotonic()
+    leads = measure_leads(prepared, searches, engine) if plan.progress == "confirmed" else None
+    leads_s = time.monotonic() - started_s
+    yield FinalEntry(label, seed, finals, leads, leads_s, engine.observe())
 
 
 def _take_turns(searches: Sequence[Search], lead: int, label: str) -> Iterator[RoundEntry]:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pytest_ansorbench.budget import Budget
 from pytest_ansorbench.measure.side_by_side import SideBySide
+from pytest_ansorbench.stats.criteria import Progress
 
 
 @dataclass(frozen=True)
@@ -18,12 +19,14 @@ class RunPlan:
         order: Whether arms take turns by rounds or by whole runs.
         scheduler: Shares rounds out among the tasks of a network; a key of `SCHEDULERS`.
         final: How winners are measured against each other.
+        progress: Whether leads are measured again, so that progress is confirmed.
     """
 
     budget: Budget
     order: Literal["interleaved", "sequential"]
     scheduler: str
     final: SideBySide
+    progress: Progress = "confirmed"
 
     def conditions(self, tasks: int) -> dict[str, Any]:
         """What of it decides the measurements, as JSON values.
@@ -36,5 +39,6 @@ class RunPlan:
             "round_trials": self.budget.a_round(tasks),
             "order": self.order,
             "scheduler": self.scheduler if tasks > 1 else "",
-            "final": self.final.conditions(),
+            **{f"final_{name}": value for name, value in self.final.conditions().items()},
+            "progress": self.progress,
         }

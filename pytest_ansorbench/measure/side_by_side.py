@@ -62,7 +62,8 @@ class SideBySide:
     the ratio of each program to the first is known closely enough, then the next set begins.
 
     Attributes:
-        slice_ms: Milliseconds of a slice; at least one call, whatever it takes.
+        slice_ms: Milliseconds of a slice, after one call that does not count; at least one call,
+            whatever it takes.
         rest_ms: Milliseconds of rest before each slice.
         precision: Half the width of the interval of the logarithm of each ratio at which it is
             known closely enough; 0 for the most turns and sets.
@@ -81,7 +82,7 @@ class SideBySide:
 
     @classmethod
     def of_samples(cls, samples: int) -> SideBySide:
-        """So many samples of 100 ms of each program, from one set of processes.
+        """Samples of 100 ms of each program, from one set of processes.
 
         Before each sample everything rests for 0.3 s: after a kernel, TVM's pool of threads
         busy-waits for the next one, 300,000 turns, 0.15 s of CPU here.

@@ -257,7 +257,7 @@ OPTIONS: Final = (
         "experiment.final_samples",
         "final-samples",
         values.whole_number(1, 10),
-        "measure winners in so many samples of 100 ms, with rests, instead of slices",
+        "samples of 100 ms of each winner, with rests between them, instead of slices",
         "N",
         default="slices",
         per_test=True,
@@ -277,6 +277,14 @@ OPTIONS: Final = (
         values.share,
         "share of throughput that still counts as the same",
         "SHARE",
+    ),
+    Option(
+        "criteria.progress",
+        "progress",
+        values.choice("confirmed", "believed"),
+        "what S, its targets and curves count: what a search had found when its leads are "
+        "measured again at the end of the repeat, or what it saw of them",
+        "confirmed|believed",
     ),
     Option(
         "criteria.confidence",

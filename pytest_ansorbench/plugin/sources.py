@@ -259,6 +259,7 @@ def plan_of(settings: Settings, family: int) -> Plan:
             order=settings.experiment.order,
             scheduler=settings.experiment.scheduler,
             final=settings.experiment.final,
+            progress=settings.criteria.progress,
         ),
         repeats=FixedRepeats(settings.experiment.seed, settings.experiment.repeats),
         criteria=settings.criteria,

@@ -197,6 +197,10 @@ class Run:
         stopped: Why the run ended before its budget; empty if it did not.
         before: The machine when the run began; None if not recorded.
         after: The machine after the winner's final measurement; None if not recorded.
+        leads: Every program that led the run, in order, measured again side by side at the end of
+            the repeat with those of the other arms: the task's of a network by task. None if they
+            were not, as before schema version 5.
+        leads_s: Seconds that this took for all arms of the repeat together.
         machine: What it was measured on, a key of the result's `machines`. All arms of a repeat
             have the same one; repeats may have different ones.
         caches: How the timed calls of its trials found the caches, as `EngineSettings` has it.
@@ -216,6 +220,8 @@ class Run:
     before: MachineState | None = None
     after: MachineState | None = None
     machine: str = ""
+    leads: tuple[Remeasurement, ...] | None = None
+    leads_s: float = 0.0
     caches: str = "warm"
 
     @property

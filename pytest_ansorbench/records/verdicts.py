@@ -57,6 +57,8 @@ class ArmSummary:
         trials_to_target: The same in trials.
         throughput_gflops: Geometric mean over the seeds of the winners' re-measured
             throughput; 0 if there is none.
+        optimism: Latency of the re-measured winner over what the search had seen of it, as
+            geometric mean over the seeds; None if there is none.
     """
 
     strategy: str
@@ -72,6 +74,7 @@ class ArmSummary:
     time_to_target_s: float
     trials_to_target: float
     throughput_gflops: float
+    optimism: float | None
 
 
 @dataclass(frozen=True, slots=True)

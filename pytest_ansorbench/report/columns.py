@@ -15,6 +15,7 @@ from pytest_ansorbench.report.cells import (
     Judged,
     Mean,
     Part,
+    PlainRatio,
     Ratio,
     ReferenceRatio,
     Seconds,
@@ -105,6 +106,10 @@ def _throughput(arm: ArmSummary) -> Cell:
     return Throughput(arm.throughput_gflops) if arm.throughput_gflops else Gap.UNKNOWN
 
 
+def _optimism(arm: ArmSummary) -> Cell:
+    return Gap.UNKNOWN if arm.optimism is None else PlainRatio(arm.optimism)
+
+
 def _time_to_target(arm: ArmSummary) -> Cell:
     return TimeToTarget(arm.time_to_target_s, arm.reached, arm.runs)
 
@@ -150,6 +155,7 @@ COLUMNS: Final[Mapping[str, CaseColumn]] = MappingProxyType(
                 lambda c: c.throughput_ratio,
                 lambda m: m.throughput_ratio,
             ),
+            CaseColumn(Column("optimism", "optimism"), _of_arm(_optimism)),
             CaseColumn(
                 Column("failed", "failed"),
                 _of_arm(lambda arm: Part(arm.failed_trials, arm.trials)),

@@ -67,7 +67,10 @@ def _arm(result: CaseResult, row: ArmRow, criteria: Criteria) -> Iterator[Block]
         yield Lines((("no run",),), _DEPTH)
         return
     runs = result.runs_of(row.strategy)
-    yield Lines((_phases(row.arm), *_counters(runs), _failures(runs, row.arm)), _DEPTH)
+    yield Lines(
+        (_phases(row.arm), *_counters(runs), *_leads(result, runs), _failures(runs, row.arm)),
+        _DEPTH,
+    )
     yield from network_blocks(runs, _DEPTH)
     yield Lines(mutation_sentences(runs), _DEPTH)
     if row.verdict is not None:
@@ -152,6 +155,24 @@ def _counters(runs: Sequence[Run]) -> Iterator[Sentence]:
             Percentage(max(known), Decimals(1)),
             " (standard deviation over mean)",
         )
+
+
+def _leads(result: CaseResult, runs: Sequence[Run]) -> Iterator[Sentence]:
+    """What it took to confirm progress."""
+    leads = [len(run.leads) for run in runs if run.leads is not None]
+    if not leads:
+        return
+    # All arms of a repeat share the seconds.
+    spent_s = {run.seed: run.leads_s for run in result.runs}
+    search_s = math.fsum(run.search_s for run in result.runs)
+    yield (
+        Counted(sum(leads), "lead"),
+        " measured again; for all arms that took ",
+        Seconds(math.fsum(spent_s.values()), Decimals(1)),
+        " s, ",
+        Percentage(math.fsum(spent_s.values()) / search_s, Decimals(0)),
+        " of the search time",
+    )
 
 
 def _failures(runs: Sequence[Run], arm: ArmSummary) -> Sentence:

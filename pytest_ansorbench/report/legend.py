@@ -62,6 +62,9 @@ _MEANINGS: Final = {
         "throughput ratio: final kernels, measured again side by side, challenger over "
         "reference; above 1 the challenger's are faster"
     ),
+    "optimism": (
+        "optimism: latency of the final kernel, measured again, over what its search had seen of it"
+    ),
     "verdict": (
         "verdict: holds or broken if the whole interval is on one side of the limit, else "
         "undecided; broken only if beyond noise and chance"

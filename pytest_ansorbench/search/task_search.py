@@ -81,6 +81,7 @@ class TaskSearch:
         sketches: Tells its sketches apart.
         stopped: Why it ended; empty if it did not.
         best: The fastest valid trial; None if none is valid.
+        leads: Every trial that was the best so far, in order.
         best_s: Best latency after each round; infinity while no trial was valid.
         trials_done: Its trials so far.
     """
@@ -100,6 +101,7 @@ class TaskSearch:
         self.task = task
         self.stopped = ""
         self.best: Best | None = None
+        self.leads: list[Best] = []
         self.best_s: list[float] = []
         self.trials_done = 0
         self._shared = shared
@@ -155,6 +157,7 @@ class TaskSearch:
         latency_s = trial.latency_s
         if latency_s is not None and (self.best is None or latency_s < self.best.latency_s):
             self.best = Best(trial.index, latency_s, candidate.mod, candidate.args_info)
+            self.leads.append(self.best)
 
     def learn(
         self,

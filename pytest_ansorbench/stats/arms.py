@@ -6,7 +6,7 @@ import math
 import statistics
 from collections.abc import Sequence
 
-from pytest_ansorbench.records import ArmSummary
+from pytest_ansorbench.records import ArmSummary, Run
 from pytest_ansorbench.stats.ert import expected_running_time
 from pytest_ansorbench.stats.trajectory import Trajectory
 
@@ -47,7 +47,18 @@ def summarize_arm(arm: Sequence[Trajectory], target_s: float | None) -> ArmSumma
         time_to_target_s=expected_running_time([hit.search_s for hit in hits], reached),
         trials_to_target=expected_running_time([hit.trials for hit in hits], reached),
         throughput_gflops=_final_gflops(arm),
+        optimism=_optimism(runs),
     )
+
+
+def _optimism(runs: Sequence[Run]) -> float | None:
+    """How many times slower the winners are than their searches believed, geometric mean."""
+    ratios = [
+        run.final.latency_s / run.estimated_s
+        for run in runs
+        if run.final is not None and run.final.latency_s and run.estimated_s
+    ]
+    return statistics.geometric_mean(sorted(ratios)) if ratios else None
 
 
 def _final_gflops(arm: Sequence[Trajectory]) -> float:

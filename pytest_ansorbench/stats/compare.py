@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pytest_ansorbench.records import CaseResult, Comparison, Run
 from pytest_ansorbench.stats.arms import summarize_arm
 from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.paired_ratio import NeighbourRatios
 from pytest_ansorbench.stats.running_time_ratio import Race, search_ratio, search_ratio_paper
 from pytest_ansorbench.stats.throughput_ratio import throughput_ratio
 from pytest_ansorbench.stats.trajectory import Trajectory
@@ -34,9 +35,14 @@ def race_of(reference: Sequence[Run], challenger: Sequence[Run], criteria: Crite
     """
     reference, challenger = _by_seed(reference), _by_seed(challenger)
     _check_pairs(reference, challenger)
+    # Confirmed progress of one arm must not meet believed progress of the other.
+    confirmed = all(run.leads is not None for run in (*reference, *challenger))
+    progress = criteria.progress if confirmed else "believed"
+    references = [Trajectory.of(run, progress) for run in reference]
+    challengers = [Trajectory.of(run, progress) for run in challenger]
     return Race(
-        [Trajectory.of(run) for run in reference],
-        [Trajectory.of(run) for run in challenger],
+        references,
+        list(map(_side_by_side, references, challengers)),
         criteria.goal,
         criteria.tolerance,
     )
@@ -78,6 +84,19 @@ def compare(race: Race, confidence: float) -> Comparison:
         search_ratio_trials=search_ratio(race, "trials", confidence),
         throughput_ratio=throughput_ratio(race.reference, race.challenger, confidence),
     )
+
+
+def _side_by_side(reference: Trajectory, challenger: Trajectory) -> Trajectory:
+    """The challenger's run, its final latency by its ratio to the reference's winner.
+
+    The ratio rests on slices that were neighbours in time, and is known many times better than
+    either latency. Winners that were not measured in slices keep their latencies.
+    """
+    one, other = reference.run.final, challenger.run.final
+    ratios = NeighbourRatios.of(other, one) if one is not None and other is not None else None
+    if ratios is None:
+        return challenger
+    return challenger.ending_at(reference.final_s * math.exp(ratios.log_ratio))
 
 
 def _by_seed(runs: Sequence[Run]) -> list[Run]:

@@ -7,9 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final, Literal, get_args
 
 from pytest_ansorbench.stats.goal import Goal
+
+Progress = Literal["confirmed", "believed"]
+"""A run's progress by its leads as they were measured again, or as the search saw them."""
+PROGRESS: Final[tuple[str, ...]] = get_args(Progress)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +27,7 @@ class Criteria:
         noise: Share by which a figure may miss its limit without being called broken.
         false_alarms: Chance that a session fails in which every figure is as good as its
             limit; shared out among all gates of the session.
+        progress: Whether targets and times to them count confirmed or believed progress.
     """
 
     goal: Goal = field(default_factory=Goal)
@@ -30,6 +35,7 @@ class Criteria:
     confidence: float = 0.95
     noise: float = 0.01
     false_alarms: float = 0.01
+    progress: Progress = "confirmed"
 
     def __post_init__(self) -> None:
         check_tolerance(self.tolerance)
@@ -40,6 +46,8 @@ class Criteria:
             raise ValueError(
                 f"bad false_alarms {self.false_alarms!r}: expected a probability, e.g. 0.01"
             )
+        if self.progress not in PROGRESS:
+            raise ValueError(f"bad progress {self.progress!r}: expected confirmed or believed")
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Criteria:
@@ -59,6 +67,8 @@ class Criteria:
                 given[name] = float(value)
         if "goal" in settings:
             given["goal"] = Goal.parse(str(settings["goal"]))
+        if "progress" in settings:
+            given["progress"] = settings["progress"]
         return cls(**given)
 
 

@@ -5,13 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from statistics import median, stdev
-from typing import Final
-
-from pytest_ansorbench.records import Remeasurement
+from typing import Final, Protocol
 
 _Z: Final = 1.96
 """Of the normal distribution, for 95%."""
+
+
+class Sliced(Protocol):
+    """A program measured in slices, such as a `Remeasurement`."""
+
+    @property
+    def latencies_s(self) -> Sequence[float]:
+        """Seconds per call, one entry a slice."""
+        ...
+
+    @property
+    def sets(self) -> Sequence[int]:
+        """The set of processes of each slice."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,19 +38,18 @@ class NeighbourRatios:
     logs: Sequence[Sequence[float]]
 
     @classmethod
-    def of(cls, numerator: Remeasurement, denominator: Remeasurement) -> NeighbourRatios | None:
+    def of(cls, numerator: Sliced, denominator: Sliced) -> NeighbourRatios | None:
         """Pair the slices of two programs by set and turn.
 
         Returns:
             The pairs; None if the two were not measured in slices, or not in the same ones.
         """
-        if numerator.sets != denominator.sets or not numerator.sets:
+        if not numerator.sets or numerator.sets != denominator.sets:
             return None
         logs: dict[int, list[float]] = {}
-        for number, one_s, other_s in zip(
-            numerator.sets, numerator.latencies_s, denominator.latencies_s, strict=True
-        ):
-            logs.setdefault(number, []).append(math.log(one_s / other_s))
+        ratios = log_ratios(numerator.latencies_s, denominator.latencies_s)
+        for number, log in zip(numerator.sets, ratios, strict=True):
+            logs.setdefault(number, []).append(log)
         return cls(tuple(logs.values()))
 
     @property
@@ -53,8 +65,8 @@ class NeighbourRatios:
     def last_half_width(self) -> float:
         """Half the width of the 95% interval of the median of the last set's pairs.
 
-        Between order statistics, whatever the distribution: the sign test's interval, see
-        https://en.wikipedia.org/wiki/Median_test. Infinity below 6 pairs, which have no such
+        Between order statistics, whatever the distribution, see
+        https://online.stat.psu.edu/stat415/lesson/19. Infinity below 6 pairs, which have no such
         interval.
         """
         return _median_half_width(self.logs[-1])
@@ -73,10 +85,34 @@ class NeighbourRatios:
         return max(within, between)
 
 
+def log_ratios(numerators_s: Sequence[float], denominators_s: Sequence[float]) -> list[float]:
+    """Logarithms of the ratios of neighbours.
+
+    Args:
+        numerators_s: Seconds per call, one entry a slice.
+        denominators_s: As many, slice by slice of the same turns.
+    """
+    return [math.log(a / b) for a, b in zip(numerators_s, denominators_s, strict=True)]
+
+
 def _median_half_width(values: Sequence[float]) -> float:
-    n = len(values)
-    below = math.floor((n - _Z * math.sqrt(n)) / 2)  # order statistics from 0: below, n - 1 - below
-    if n < 6 or below < 0:
+    outside = _left_outside(len(values))
+    if not outside:
         return math.inf
     ordered = sorted(values)
-    return (ordered[n - 1 - below] - ordered[below]) / 2
+    return (ordered[-outside] - ordered[outside - 1]) / 2
+
+
+@cache
+def _left_outside(values: int) -> int:
+    """The rank, from 1, of the end of a median's interval, counted from either end; 0 for none.
+
+    The median is below the value of rank k if fewer than k of all values are below the median. Of
+    the `2**values` ways to lie below or above it, those are to be no more than one in 40.
+    """
+    rank, ways, fewer = 0, 1, 1
+    while 40 * fewer <= 2**values:
+        ways = ways * (values - rank) // (rank + 1)
+        fewer += ways
+        rank += 1
+    return rank

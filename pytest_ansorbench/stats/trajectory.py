@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_ansorbench.records import Run
+from pytest_ansorbench.stats.criteria import Progress
+from pytest_ansorbench.stats.leads import lead_latencies_s
 
 Floats = NDArray[np.float64]
 
@@ -46,6 +48,7 @@ class Trajectory:
         search_s: Search time at each improvement, and last that of the whole run, shape (k + 1,).
         trials: Trials until and with each improvement, and last all of them, shape (k + 1,).
         final_s: Latency of the winner, measured again; infinity if there is none.
+        confirmed: Whether the improvements are those of programs that were measured again.
     """
 
     run: Run
@@ -53,22 +56,44 @@ class Trajectory:
     search_s: Floats
     trials: Floats
     final_s: float
+    confirmed: bool
 
     @classmethod
-    def of(cls, run: Run) -> Trajectory:
-        """Read a run."""
+    def of(cls, run: Run, progress: Progress = "confirmed") -> Trajectory:
+        """Read a run.
+
+        Confirmed progress counts a lead by its latency measured again, so that one which was
+        luck changes nothing. It ends where the winner's final measurement says it does: all of
+        it is scaled so that the winner's latency agrees with that, which for a network is also
+        the way from a sum over tasks to the latency end to end.
+
+        Args:
+            run: The run.
+            progress: Which progress to read; a run whose leads were not measured again has
+                believed progress only.
+        """
+        final_s = run.final.latency_s if run.final else None
+        confirmed = progress == "confirmed" and run.leads is not None
         trials = run.trials
-        best_s = np.minimum.accumulate([math.inf, *_latencies(run)])
+        latencies_s = _confirmed(run) if confirmed else _believed(run)
+        best_s = np.minimum.accumulate([math.inf, *_of_case(run, latencies_s)])
         at = np.flatnonzero(best_s[1:] < best_s[:-1])
         improved = [trials[i] for i in at]
-        final_s = run.final.latency_s if run.final else None
         return cls(
             run=run,
             latency_s=best_s[1:][at],
             search_s=np.array([*(trial.search_s for trial in improved), run.search_s]),
             trials=np.array([*(trial.index + 1.0 for trial in improved), len(trials)]),
-            final_s=math.inf if final_s is None else final_s,
-        )
+            final_s=math.inf,
+            confirmed=confirmed,
+        ).ending_at(math.inf if final_s is None else final_s)
+
+    def ending_at(self, final_s: float) -> Trajectory:
+        """The same run with another latency of its winner; confirmed progress goes with it."""
+        before_s = self.final_s if math.isfinite(self.final_s) else _winner_s(self.run)
+        if not self.confirmed or math.isinf(final_s) or math.isinf(before_s):
+            return replace(self, final_s=final_s)
+        return replace(self, final_s=final_s, latency_s=self.latency_s * (final_s / before_s))
 
     @property
     def first_s(self) -> float:
@@ -112,21 +137,40 @@ class Trajectory:
         return len(self.latency_s) - fast_enough
 
 
-def _latencies(run: Run) -> Sequence[float]:
+def _believed(run: Run) -> Sequence[float]:
+    """Latency that the search saw of each trial; infinity for one that failed."""
+    # The median of one sample is that sample, and almost all have one; a report of a million
+    # trials spends half of its time here.
+    return [
+        samples[0] if len(samples := trial.latencies_s) == 1 else trial.latency_s or math.inf
+        for trial in run.trials
+    ]
+
+
+def _confirmed(run: Run) -> Sequence[float]:
+    """Latency of each trial that led, as measured again; infinity for all others."""
+    leads_s = lead_latencies_s(run)
+    return [leads_s.get(trial.index, math.inf) for trial in run.trials]
+
+
+def _of_case(run: Run, latencies_s: Sequence[float]) -> Sequence[float]:
     """Latency of the case after each trial: the trial's own, or the network's estimate.
 
     Infinity where it is not known: for a failed trial, and while a task has no valid trial.
     """
-    # The median of one sample is that sample, and almost all have one; a report of a million
-    # trials spends half of its time here.
-    latencies = [
-        samples[0] if len(samples := trial.latencies_s) == 1 else trial.latency_s or math.inf
-        for trial in run.trials
-    ]
     if len(run.tasks) > 1:
-        return _estimates(run, latencies)
+        return _estimates(run, latencies_s)
     weight = run.tasks[0].weight
-    return latencies if weight == 1 else [weight * latency_s for latency_s in latencies]
+    return latencies_s if weight == 1 else [weight * latency_s for latency_s in latencies_s]
+
+
+def _winner_s(run: Run) -> float:
+    """Latency of the case by its winners' latencies as leads; infinity if one has none."""
+    leads_s = lead_latencies_s(run)
+    return math.fsum(
+        task.weight * (math.inf if best is None else leads_s.get(best.index, math.inf))
+        for task, best in zip(run.tasks, run.best_trials, strict=True)
+    )
 
 
 def _estimates(run: Run, latencies: Sequence[float]) -> Sequence[float]:

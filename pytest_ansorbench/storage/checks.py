@@ -1,4 +1,4 @@
-"""What a result read from a file has to satisfy beyond its types.
+"""What a result or a journal read from a file has to satisfy beyond its types.
 
 Statistics and reports take these for granted: a median needs a sample, a ratio a latency
 above 0. In a result that was measured they hold by construction.
@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from pytest_ansorbench.codec import CodecError
 from pytest_ansorbench.records import CaseResult, Remeasurement, Result, Run, Trial
+from pytest_ansorbench.storage.entries import Entry, FinalEntry
 
 
 def check_result(result: Result) -> None:
@@ -27,6 +28,21 @@ def check_result(result: Result) -> None:
             if run.machine not in result.machines:
                 expected = f"one of the result's machines, {', '.join(result.machines)}"
                 raise CodecError(f"cases[{index}].runs[{place}].machine", run.machine, expected)
+
+
+def check_entry(entry: Entry) -> None:
+    """Check the values of a journal's line.
+
+    Raises:
+        CodecError: A value contradicts another one, or is out of range.
+    """
+    if isinstance(entry, FinalEntry):
+        for index, final in enumerate(entry.finals):
+            _check_remeasurement(final, f"finals[{index}]")
+        for arm, leads in enumerate(entry.leads or ()):
+            for index, lead in enumerate(leads):
+                _check_remeasurement(lead, f"leads[{arm}][{index}]")
+        _check_seconds(entry.leads_s, "leads_s")
 
 
 def _check_case(case: CaseResult, where: str) -> None:
@@ -73,9 +89,36 @@ def _check_run(run: Run, where: str) -> None:
         if not _samples_fit(trial):
             at = f"{where}.trials[{index}].latencies_s"
             raise CodecError(at, trial.latencies_s, _expected_samples(trial))
-    if run.final is not None and not _samples_fit(run.final):
-        at = f"{where}.final.latencies_s"
-        raise CodecError(at, run.final.latencies_s, _expected_samples(run.final))
+    if run.final is not None:
+        _check_remeasurement(run.final, f"{where}.final")
+    for index, lead in enumerate(run.leads or ()):
+        at = f"{where}.leads[{index}]"
+        _check_remeasurement(lead, at)
+        if lead.trial is None or not 0 <= lead.trial < len(run.trials):
+            expected = f"one of the run's {len(run.trials)} trials, from 0"
+            raise CodecError(f"{at}.trial", lead.trial, expected)
+    _check_seconds(run.leads_s, f"{where}.leads_s")
+
+
+def _check_remeasurement(measured: Remeasurement, where: str) -> None:
+    """Slices have a set and a place each; samples of before have neither."""
+    if not _samples_fit(measured):
+        at = f"{where}.latencies_s"
+        raise CodecError(at, measured.latencies_s, _expected_samples(measured))
+    slices = len(measured.latencies_s)
+    for name, values in (("sets", measured.sets), ("places", measured.places)):
+        if values and len(values) != slices:
+            expected = f"none, or as many as there are latencies, {slices}"
+            raise CodecError(f"{where}.{name}", values, expected)
+    if measured.sets and (measured.sets[0] != 0 or not _ascend(measured.sets, operator.le)):
+        raise CodecError(f"{where}.sets", measured.sets, "sets in order, counted from 0")
+    if measured.places and (measured.places[0] < 0 or not _ascend(measured.places, operator.lt)):
+        expected = "different places in ascending order, from 0"
+        raise CodecError(f"{where}.places", measured.places, expected)
+
+
+def _ascend(values: Sequence[int], in_order: Callable[[int, int], bool]) -> bool:
+    return all(map(in_order, values, values[1:]))
 
 
 def _check_rounds(run: Run, where: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from pytest_ansorbench.records import MachineState, Remeasurement, Round, TaskRecord, Trial
 
-JOURNAL_VERSION: Final = 3
+JOURNAL_VERSION: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +124,17 @@ class FinalEntry:
         label: The case's label.
         seed: The repeat's seed.
         finals: One per arm, in the case's order.
+        leads: Per arm, in the same order, every program that led its run; None if they were not
+            measured again.
+        leads_s: Seconds that measuring the leads took.
         after: What else the machine did at that moment.
     """
 
     label: str
     seed: int
     finals: tuple[Remeasurement, ...]
+    leads: tuple[tuple[Remeasurement, ...], ...] | None
+    leads_s: float
     after: MachineState
 
 

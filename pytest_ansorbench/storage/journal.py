@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import IO, Final, NoReturn
 
 from pytest_ansorbench.codec import CodecError, from_json, to_json
+from pytest_ansorbench.storage.checks import check_entry
 from pytest_ansorbench.storage.entries import JOURNAL_VERSION, KINDS, EndEntry, Entry, SessionEntry
 from pytest_ansorbench.storage.errors import StorageError, UnwritableError
 from pytest_ansorbench.storage.strict_json import parse_json
@@ -212,6 +213,7 @@ def _entries(path: Path, content: bytes) -> Iterator[Entry]:
             _damaged(path, number, f"expected a line with a kind, one of {', '.join(KINDS)}")
         try:
             entry: Entry = from_json(KINDS[kind], data)
+            check_entry(entry)
         except CodecError as error:
             _damaged(path, number, str(error))
         yield entry

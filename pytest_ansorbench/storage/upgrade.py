@@ -17,7 +17,8 @@ def upgrade(data: dict[str, Any]) -> None:
     `version`, `machine` and `control`, keeps machines by fingerprint and trials by column.
     Version 4 has networks: a run's `sketches` became those of its only task, a round has `task`.
     Version 5 calls the arm under test `challenger`, has the machine per run, not per case, and of
-    a gate the facts in place of a sentence. Values that were not recorded become None or neutral;
+    a gate the facts in place of a sentence; re-measurements have slices, leads are measured again,
+    and a run says how caches were found. Values that were not recorded become None or neutral;
     anything that does not look like a result is left for the codec to refuse.
 
     Args:
@@ -47,14 +48,26 @@ def upgrade(data: dict[str, Any]) -> None:
         for case in _items(data, "cases"):
             machine = case.pop("machine", "")
             for run in _items(case, "runs"):
-                run["machine"] = machine
+                run.update(machine=machine, leads=None, leads_s=0.0, caches=_caches(data))
+                if isinstance(run.get("final"), dict):
+                    run["final"].update(sets=[], places=[])
         for verdict in _items(data, "cases", "verdicts"):
             comparison = verdict.get("comparison")
             if isinstance(comparison, dict) and "candidate" in comparison:
                 comparison["challenger"] = comparison.pop("candidate")
+            for arm in ("reference", "challenger"):
+                if isinstance(comparison, dict) and isinstance(comparison.get(arm), dict):
+                    comparison[arm]["optimism"] = None
             for gate in _items(verdict, "gates"):
                 _tell_facts(gate, comparison)
     data["schema_version"] = SCHEMA_VERSION
+
+
+def _caches(data: dict[str, Any]) -> str:
+    """How trials found the caches, when a size of what empties them was all that could be given."""
+    settings = data.get("settings")
+    flushed = isinstance(settings, dict) and bool(settings.get("flush_cache_mb"))
+    return "cold" if flushed else "warm"
 
 
 def _keep_machines_apart(data: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ import pytest
 from pytest_ansorbench.bench import FixedRepeats, Plan, RunPlan, Session
 from pytest_ansorbench.bench.prepared import PreparedCase
 from pytest_ansorbench.budget import Budget, Trials
+from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.limits import Limits
 from tests.fast_engine import FastEngine
@@ -19,7 +20,10 @@ FINE = ("fine", "fine")
 ONE = scripted(FINE, FINE, name="one")
 TWO = scripted(FINE, FINE, name="two")
 RUNS = RunPlan(
-    budget=Budget(Trials(4), 2), order="interleaved", scheduler="gradient", final_samples=3
+    budget=Budget(Trials(4), 2),
+    order="interleaved",
+    scheduler="gradient",
+    final=SideBySide(turns=Span(3, 3), sets=Span(2, 2)),
 )
 PLAN = Plan(runs=RUNS, repeats=FixedRepeats(0, 2), criteria=Criteria(), limits=Limits())
 

@@ -40,7 +40,7 @@ def test_it_yields_its_beginning_its_rounds_and_its_end(prepared, engine):
     assert {entry.seed for entry in (begun, *rounds, ended)} == {5}
     assert {entry.label for entry in (begun, *rounds, ended)} == {"case"}
     assert [len(entry.trials) for entry in rounds] == [2] * 4
-    assert [(final.status, len(final.latencies_s)) for final in ended.finals] == [("ok", 3)] * 2
+    assert [(final.status, len(final.latencies_s)) for final in ended.finals] == [("ok", 6)] * 2
 
 
 def test_arms_take_turns_and_each_leads_in_turn(prepared, engine):

@@ -14,7 +14,7 @@ def history(complete=(), begun=()):
     repeats = {seed: RepeatHistory(RepeatEntry("case", seed, {}, AT_REST)) for seed in begun}
     for seed in complete:
         repeat = repeats[seed] = RepeatHistory(RepeatEntry("case", seed, {}, AT_REST))
-        repeat.final = FinalEntry("case", seed, (), AT_REST)
+        repeat.final = FinalEntry("case", seed, (), None, 0.0, AT_REST)
     return CaseHistory(CASE, repeats)
 
 

@@ -9,6 +9,7 @@ import pytest
 from pytest_ansorbench.bench import FixedRepeats, UnsupportedCaseError
 from pytest_ansorbench.budget import Budget, Trials
 from pytest_ansorbench.measure.engine import EngineError
+from pytest_ansorbench.measure.side_by_side import SideBySide
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.storage import fingerprint, read_journal
 from pytest_ansorbench.storage.entries import CaseEntry, FinalEntry, RoundEntry
@@ -206,7 +207,7 @@ def test_repeats_are_added_to_a_finished_case(make_session):
     ("changes", "what"),
     [
         ({"strategies": [ONE]}, "strategies"),
-        ({"plan": dataclasses.replace(RUNS, final_samples=9)}, "final_samples"),
+        ({"plan": dataclasses.replace(RUNS, final=SideBySide.of_samples(9))}, "final_precision"),
         ({"plan": dataclasses.replace(RUNS, budget=Budget(Trials(6), 2))}, "trials"),
         ({"conditions": {"check": "all"}}, "check"),
     ],

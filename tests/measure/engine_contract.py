@@ -14,6 +14,7 @@ tests. Kernels are those of `tests.faults`.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 
 import numpy as np
@@ -23,6 +24,7 @@ from pytest_ansorbench.measure.engine import UntunedError
 from pytest_ansorbench.measure.outcomes import Built
 from pytest_ansorbench.measure.policy import FixedMeasurement
 from pytest_ansorbench.measure.program import Program
+from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.measure.untuned import network_check
 from pytest_ansorbench.storage import fingerprint
 from pytest_ansorbench.workloads import Mlp
@@ -30,6 +32,9 @@ from tests.faults import Doubling, kernel
 
 QUICK = FixedMeasurement(number=1, repeat=3, min_repeat_ms=1)
 NEVER_BEATEN_S = 1e-12
+TURNS = 6
+"""After so many, each of three programs has been first and last equally often."""
+TWO_SETS = SideBySide(slice_ms=0.1, turns=Span(TURNS, TURNS), sets=Span(2, 2))
 MLP = Mlp(features=24, hidden=(16, 16), classes=5)
 
 
@@ -106,7 +111,7 @@ class EngineContract:
 
     def test_nothing_is_built_of_nothing(self, engine, check):
         assert engine.build([], check) == []
-        assert engine.measure_side_by_side([], check, samples=1) == []
+        assert engine.measure_side_by_side([], check, TWO_SETS) == []
 
     def test_a_program_gets_as_many_samples_as_its_policy_takes(self, engine, check):
         [outcome] = self.measured(engine, ["fine"], check)
@@ -160,10 +165,42 @@ class EngineContract:
     def test_side_by_side_each_has_its_place(self, engine, check):
         kinds = ("fine", "wrong", "unbuildable", "fine")
         programs = [kernel(kind) for kind in kinds]
-        outcomes = engine.measure_side_by_side(programs, check, samples=2)
+        outcomes = engine.measure_side_by_side(programs, check, TWO_SETS)
         statuses = [outcome.status for outcome in outcomes]
         assert statuses == ["ok", "wrong-result", "build-error", "ok"]
-        assert [len(outcome.latencies_s) for outcome in outcomes] == [2, 0, 0, 2]
+        first, wrong, unbuildable, last = outcomes
+        for failed in (wrong, unbuildable):
+            assert failed.error
+            assert failed.latencies_s == failed.sets == failed.places == ()
+        assert len(first.latencies_s) == len(last.latencies_s) == 2 * TURNS
+        assert first.sets == last.sets == (0,) * TURNS + (1,) * TURNS
+
+    def test_side_by_side_a_turn_is_over_before_the_next(self, engine, check):
+        programs = [kernel(kind) for kind in ("wrong", "fine", "fine", "unbuildable")]
+        _, one, other, _ = engine.measure_side_by_side(programs, check, TWO_SETS)
+        turns = list(zip(one.places, other.places, strict=True))
+        assert all(max(turn) < min(then) for turn, then in itertools.pairwise(turns))
+
+    @pytest.mark.parametrize("count", [1, 2, 3])
+    def test_side_by_side_all_run_in_every_turn_in_the_order_of_the_effort(
+        self, engine, check, count
+    ):
+        outcomes = engine.measure_side_by_side([kernel("fine")] * count, check, TWO_SETS)
+        assert all(latency_s > 0 for outcome in outcomes for latency_s in outcome.latencies_s)
+        for turn in range(2 * TURNS):
+            places = {outcomes[who].places[turn]: who for who in range(count)}
+            assert sorted(places) == list(range(turn * count, (turn + 1) * count))
+            assert [places[place] for place in sorted(places)] == [*TWO_SETS.order(turn, count)]
+
+    def test_side_by_side_without_a_precision_it_takes_the_most(self, engine, check):
+        effort = dataclasses.replace(TWO_SETS, turns=Span(1, 3), sets=Span(1, 2), precision=0.0)
+        for outcome in engine.measure_side_by_side([kernel("fine")] * 2, check, effort):
+            assert outcome.sets == (0, 0, 0, 1, 1, 1)
+
+    def test_side_by_side_one_alone_takes_the_least(self, engine, check):
+        effort = dataclasses.replace(TWO_SETS, turns=Span(2, 9), sets=Span(2, 9))
+        [outcome] = engine.measure_side_by_side([kernel("fine")], check, effort)
+        assert outcome.sets == (0, 0, 1, 1)
 
     def test_the_output_of_a_program_is_what_it_computes(self, engine, check):
         np.testing.assert_allclose(engine.output(kernel("fine"), check), check.expected, rtol=1e-6)
@@ -179,10 +216,11 @@ class EngineContract:
         network = Program.network(MLP.program())
         check = network_check(engine, MLP, MLP.program())
         wrong = dataclasses.replace(check, expected=1.1 * check.expected)
-        fine, again = engine.measure_side_by_side([network, network], check, samples=2)
-        assert (fine.status, len(fine.latencies_s)) == (again.status, 2) == ("ok", 2)
+        fine, again = engine.measure_side_by_side([network, network], check, TWO_SETS)
+        assert fine.status == again.status == "ok"
+        assert len(fine.latencies_s) == len(again.latencies_s) == 2 * TURNS
         [built] = engine.build([network], check)
         assert engine.run(built, QUICK).status == "ok"
-        [off] = engine.measure_side_by_side([network], wrong, samples=1)
+        [off] = engine.measure_side_by_side([network], wrong, TWO_SETS)
         assert off.status == "wrong-result"
         assert "differ from the reference" in off.error

@@ -10,6 +10,7 @@ import pytest
 from pytest_ansorbench.measure.check import mismatch
 from pytest_ansorbench.measure.engine import UntunedError
 from pytest_ansorbench.measure.program import Program
+from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.measure.untuned import network_check, task_check
 from pytest_ansorbench.workloads import BatchMatmul, Mlp
 from pytest_ansorbench.workloads.networks.apply import with_schedules
@@ -18,6 +19,7 @@ from tests.inference import infer
 
 MATMUL = BatchMatmul(batch=1, m=8, n=8, k=8)
 MLP = Mlp(features=24, hidden=(16, 16), classes=5)
+TWO_TURNS = SideBySide(turns=Span(2, 2), sets=Span(1, 1))
 
 
 def test_a_task_s_check_is_what_its_program_computes(engine):
@@ -54,9 +56,9 @@ def test_networks_are_measured_in_turn_and_held_to_their_check(engine):
     check = network_check(engine, MLP, program)
     wrong = dataclasses.replace(check, expected=1.1 * check.expected)
     network = Program.network(program)
-    fine, again = engine.measure_side_by_side([network, network], check, samples=2)
+    fine, again = engine.measure_side_by_side([network, network], check, TWO_TURNS)
     assert (fine.status, len(fine.latencies_s)) == (again.status, 2) == ("ok", 2)
-    [off] = engine.measure_side_by_side([network], wrong, samples=1)
+    [off] = engine.measure_side_by_side([network], wrong, TWO_TURNS)
     assert off.status == "wrong-result"
     assert "differ from the reference" in off.error
 

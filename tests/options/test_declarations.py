@@ -15,7 +15,7 @@ from pytest_ansorbench.stats.figures import FIGURES
 from pytest_ansorbench.stats.limits import Limits
 
 #: Records that one option sets as a whole.
-WHOLE = {"budget.trials", "criteria.goal"}
+WHOLE = {"budget.trials", "criteria.goal", "experiment.final_turns", "experiment.final_sets"}
 
 
 def fields(record: object, prefix: str = "") -> Iterator[str]:

@@ -9,6 +9,7 @@ import pytest
 
 from pytest_ansorbench.budget import Budget, Trials
 from pytest_ansorbench.measure.settings import EngineSettings
+from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.options import Settings
 from pytest_ansorbench.options.settings import value_at
 from pytest_ansorbench.stats.criteria import Criteria
@@ -34,9 +35,13 @@ RECORDED = {
     "caches": None,
     "flush_cache_mb": 0,
     "cores": None,
-    "final_samples": 10,
+    "final_precision": 0.005,
+    "final_turns": "20:60",
+    "final_sets": "3:6",
+    "final_samples": None,
     "goal": "median",
     "tolerance": 0.01,
+    "progress": "confirmed",
     "confidence": 0.95,
     "noise": 0.01,
     "false_alarms": 0.01,
@@ -97,6 +102,20 @@ def test_values_reach_the_records_that_have_them():
     assert value_at(Settings(), "limits.search_ratio") is None
 
 
+@pytest.mark.parametrize(
+    ("values", "effort"),
+    [
+        ({}, SideBySide()),
+        ({"experiment.final_precision": 0.0}, SideBySide(precision=0.0)),
+        ({"experiment.final_turns": Span(2, 4)}, SideBySide(turns=Span(2, 4))),
+        ({"experiment.final_sets": Span(1, 1)}, SideBySide(sets=Span(1, 1))),
+        ({"experiment.final_samples": 7}, SideBySide.of_samples(7)),
+    ],
+)
+def test_winners_are_measured_as_the_settings_say(values, effort):
+    assert Settings.of(values).experiment.final == effort
+
+
 def test_recorded_settings_are_flat_and_keep_their_names_and_order():
     recorded = json.loads(json.dumps(Settings().to_json()))
     assert list(recorded.items()) == list(RECORDED.items())
@@ -110,6 +129,7 @@ def test_recorded_values_are_as_users_type_them():
             "limits.search_ratio": 0.75,
             "baseline.compare_fail": (Allowance("search_ratio", 0.05),),
             "engine.cores": (0, 1),
+            "experiment.final_turns": Span(2, 4),
             "replay": (Path("a/b.json"),),
         }
     ).to_json()
@@ -118,6 +138,7 @@ def test_recorded_values_are_as_users_type_them():
     assert recorded["max_search_ratio"] == 0.75
     assert recorded["compare_fail"] == ["search_ratio:5%"]
     assert recorded["cores"] == [0, 1]
+    assert recorded["final_turns"] == "2:4"
     assert recorded["replay"] == ["a/b.json"]
 
 

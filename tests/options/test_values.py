@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_ansorbench.measure.side_by_side import Span
 from pytest_ansorbench.options import values
 
 
@@ -45,6 +46,33 @@ def test_ranges_end_where_they_say(parse, inside, outside):
     for value in outside:
         with pytest.raises(ValueError, match="expected a"):
             parse(value)
+
+
+@pytest.mark.parametrize("given", ["0.5%", "0.005", 0.005, " 0.5 % ", "5e-3"])
+def test_a_precision_is_a_share_or_a_percentage(given):
+    assert values.precision(given) == pytest.approx(0.005)
+    assert values.precision("0%") == values.precision(0) == 0.0
+
+
+@pytest.mark.parametrize(
+    "bad", ["", "%", "0.5%%", "-1%", "100%", "1", 1, "nan", "nan%", "inf%", "x", None, True, [0.1]]
+)
+def test_bad_precisions(bad):
+    with pytest.raises(ValueError, match=r"a share from 0 up to 1, e\.g\. 0\.5% or 0\.005"):
+        values.precision(bad)
+
+
+@pytest.mark.parametrize(
+    ("given", "span"), [("2:4", Span(2, 4)), ("3", Span(3, 3)), (3, Span(3, 3))]
+)
+def test_spans_come_as_text_or_as_numbers(given, span):
+    assert values.span(given) == span
+
+
+@pytest.mark.parametrize("bad", ["", "4:2", "0", 0, -1, "1:2:3", "x", 1.5, None, True, [1, 2]])
+def test_bad_spans(bad):
+    with pytest.raises(ValueError, match=r"a least and a most number, both from 1, e\.g\. 20:60"):
+        values.span(bad)
 
 
 @given(st.lists(st.text("abc-1", min_size=1), min_size=1, unique=True))

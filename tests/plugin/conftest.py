@@ -34,7 +34,9 @@ CASES = """
 import pytest
 from tests.faults import Doubling
 
-@pytest.mark.ansor_bench(trials=4, round=2, repeats=1, strategy="one,two", final_samples=1)
+@pytest.mark.ansor_bench(
+    trials=4, round=2, repeats=1, strategy="one,two", final_turns=2, final_sets=1
+)
 @pytest.mark.parametrize("case", [Doubling()], ids=str)
 def test_doubling(ansor_bench, case):
     ansor_bench(case)

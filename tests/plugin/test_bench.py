@@ -46,7 +46,7 @@ def test_real_searches_of_two_strategies_end_in_a_table(project):
         "--ansor-trials=4",
         "--ansor-round=4",
         "--ansor-repeats=1",
-        "--ansor-final-samples=2",
+        *("--ansor-final-turns=2", "--ansor-final-sets=1"),
         "--ansor-json=result.json",
         "-v",
     )
@@ -129,7 +129,7 @@ def test_a_failing_setup_of_one_case_does_not_stop_the_others(project):
         "--ansor-trials=2",
         "--ansor-round=2",
         "--ansor-repeats=1",
-        "--ansor-final-samples=1",
+        *("--ansor-final-turns=2", "--ansor-final-sets=1"),
     )
     assert outcome.code == 1
     assert "3 failed, 1 passed" in outcome.out
@@ -168,7 +168,7 @@ def test_an_interrupt_shows_what_finished_and_leaves_no_process(project):
         "--ansor-strategy=one,two",
         "--ansor-trials=4",
         "--ansor-round=2",
-        "--ansor-final-samples=1",
+        *("--ansor-final-turns=2", "--ansor-final-sets=1"),
         "--ansor-repeats=2",
         "--ansor-json=result.json",
     )
@@ -189,7 +189,7 @@ def test_a_killed_session_leaves_neither_process_nor_file(project, tmp_path):
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     process = subprocess.Popen(
-        project.command("--ansor-bench", "--ansor-final-samples=50"),
+        project.command("--ansor-bench", "--ansor-final-turns=1000"),
         cwd=project.root,
         env=project.environment(TMPDIR=str(temporary)),
         stdout=subprocess.DEVNULL,

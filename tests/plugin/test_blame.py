@@ -277,7 +277,7 @@ from mine import STRATEGIES
     pytest.param(s.name, marks=pytest.mark.ansor_bench(strategy=f"fine,{s.name}"))
     for s in STRATEGIES[1:]
 ])
-@pytest.mark.ansor_bench(trials=4, round=2, repeats=1, final_samples=1)
+@pytest.mark.ansor_bench(trials=4, round=2, repeats=1, final_turns=2, final_sets=1)
 def test_fault(ansor_bench, name):
     try:
         ansor_bench(Doubling())
@@ -285,7 +285,7 @@ def test_fault(ansor_bench, name):
         [server] = psutil.Process().children()
         assert not server.children()
 
-@pytest.mark.ansor_bench(trials=4, round=2, repeats=1, final_samples=1, strategy="fine")
+@pytest.mark.ansor_bench(trials=4, round=2, repeats=1, final_turns=2, final_sets=1, strategy="fine")
 def test_fine(ansor_bench):
     ansor_bench(Doubling())
 """
@@ -384,7 +384,7 @@ class Late(Doubling):
     def tasks(self):
         pytest.skip("nothing to do today")
 
-@pytest.mark.ansor_bench(trials=2, round=2, repeats=1, strategy="one", final_samples=1)
+@pytest.mark.ansor_bench(trials=2, round=2, repeats=1, strategy="one", final_turns=2, final_sets=1)
 @pytest.mark.parametrize(
     "case", [Tasks(), Expression(), Reference(), Flops(), Check(), Late(), Doubling()],
     ids=lambda case: type(case).__name__,

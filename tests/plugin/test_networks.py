@@ -20,7 +20,8 @@ def test_network(ansor_bench, case):
 QUICK = (
     "--ansor-strategy=random,racing-random",
     "--ansor-repeats=1",
-    "--ansor-final-samples=2",
+    "--ansor-final-turns=2",
+    "--ansor-final-sets=1",
 )
 STRATEGY = """
 from dataclasses import replace

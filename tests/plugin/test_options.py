@@ -78,10 +78,11 @@ def test_save_numbers_results_in_the_storage_folder(project):
 
 
 def test_the_json_file_holds_what_reproduces_it(project):
-    runs(project, "--ansor-final-samples=3")
+    runs(project, "--ansor-final-turns=1:3", "--ansor-final-precision=2%")
     result = project.json("result.json")
     assert result["schema_version"] == SCHEMA_VERSION
-    assert result["settings"]["final_samples"] == 3
+    assert result["settings"]["final_turns"] == "1:3"
+    assert result["settings"]["final_precision"] == 0.02
     [machine] = result["machines"].values()
     assert '"kind":"llvm"' in machine["target"]
     assert machine["packages"]["apache-tvm"].startswith("0.27")
@@ -89,17 +90,48 @@ def test_the_json_file_holds_what_reproduces_it(project):
 
 
 def test_ini_twins_and_markers_from_class_and_module(project):
-    project.write("pytest.ini", "[pytest]\nansor_repeats = 1\nansor_final_samples = 2\n")
+    ini = ("ansor_repeats = 1", "ansor_final_turns = 9", "ansor_final_sets = 1:2")
+    project.write("pytest.ini", "\n".join(("[pytest]", *ini, "ansor_final_precision = 0")))
     project.write(
         "test_cases.py",
         "import pytest\nfrom tests.faults import Doubling\n"
         "pytestmark = pytest.mark.ansor_bench(trials=8, round=2, strategy='one')\n"
-        "@pytest.mark.ansor_bench(trials=2)\n"
+        "@pytest.mark.ansor_bench(trials=2, final_turns='2:3')\n"
         "def test_doubling(ansor_bench): ansor_bench(Doubling())\n",
     )
     [run] = runs(project)
     assert (run["budget_trials"], run["round_trials"]) == (2, 2)
-    assert len(run["final"]["latencies_s"]) == 2
+    assert run["final"]["sets"] == [0, 0, 0, 1, 1, 1]
+
+
+def test_winners_are_measured_in_slices_that_were_neighbours(project):
+    one, two = runs(project, "--ansor-final-turns=3", "--ansor-final-sets=2")
+    finals = [run["final"] for run in (one, two)]
+    assert [final["sets"] for final in finals] == [[0, 0, 0, 1, 1, 1]] * 2
+    assert sorted(finals[0]["places"] + finals[1]["places"]) == list(range(12))
+    turns = [[place // 2 for place in final["places"]] for final in finals]
+    assert turns == [[0, 1, 2, 3, 4, 5]] * 2
+
+
+def test_winners_can_be_measured_in_samples_instead(project):
+    made = runs(project, "--ansor-final-samples=2")
+    assert [run["final"]["sets"] for run in made] == [[0, 0]] * 2
+
+
+@pytest.mark.parametrize(
+    ("option", "expected"),
+    [
+        ("--ansor-final-precision=5", "expected a share from 0 up to 1, e.g. 0.5% or 0.005"),
+        ("--ansor-final-turns=60:20", "expected a least and a most number, both from 1"),
+        ("--ansor-final-sets=0", "expected a least and a most number, both from 1"),
+        ("--ansor-final-samples=0", "expected a whole number of at least 1"),
+    ],
+)
+def test_bad_efforts_are_refused(project, option, expected):
+    outcome = project.bench(option)
+    assert outcome.code == 4
+    flag, _, value = option.partition("=")
+    assert f"bad {flag} '{value}': {expected}" in outcome.text
 
 
 def test_a_strategy_from_outside_is_run_and_recorded(project):
@@ -192,7 +224,7 @@ def test_cores_that_are_not_there_are_refused_before_anything_runs(project, core
 
 
 def test_verbose_tells_what_trials_and_processes_took(project):
-    text = project.bench("-v", "--ansor-final-samples=2").out
+    text = project.bench("-v").out
     assert "s to compile" in text
     assert "peak memory" in text
     assert "0 restarts of the fork server" in text

@@ -34,7 +34,7 @@ def test_the_case_and_the_strategy_run_by_the_command(project):
         "--ansor-trials=4",
         "--ansor-round=2",
         "--ansor-repeats=1",
-        "--ansor-final-samples=1",
+        *("--ansor-final-turns=2", "--ansor-final-sets=1"),
         "--ansor-json=result.json",
     )
     assert outcome.code == 0, outcome.text

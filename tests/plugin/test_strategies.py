@@ -25,8 +25,8 @@ def pytest_ansorbench_strategies(config):
 def test_default_against_optimized_is_what_runs_unless_told_otherwise(project):
     project.write("test_cases.py", MATMUL)
     outcome = project.bench(
-        *("--ansor-trials=4", "--ansor-round=4", "--ansor-repeats=1", "--ansor-final-samples=1"),
-        *("--ansor-json=result.json", "-v"),
+        *("--ansor-trials=4", "--ansor-round=4", "--ansor-repeats=1", "--ansor-final-turns=2"),
+        *("--ansor-final-sets=1", "--ansor-json=result.json", "-v"),
     )
     assert outcome.code == 0, outcome.text
     [case] = project.json("result.json")["cases"]

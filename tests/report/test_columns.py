@@ -31,6 +31,7 @@ def test_keys_are_the_documented_ones() -> None:
         "search_ratio_trials",
         "throughput",
         "throughput_ratio",
+        "optimism",
         "failed",
         "reached",
         "verdict",

@@ -93,3 +93,17 @@ def test_what_trials_and_processes_took_is_told_where_it_was_recorded() -> None:
 def test_details_name_the_case_that_they_are_about() -> None:
     section = case_details(make_case_result("matmul"), CRITERIA)
     assert (section.key, section.subject) == ("details", "matmul")
+
+
+def test_what_confirming_took_is_told_once_a_repeat() -> None:
+    leads = (Remeasurement(3, "ok", (1.0,), "", (0,), (0,)),) * 2
+    runs = [
+        dataclasses.replace(make_run(strategy=name, seed=seed), leads=leads, leads_s=0.5)
+        for name in ("default", "fast")
+        for seed in range(2)
+    ]
+    result = CaseResult("c", ("default", "fast"), tuple(runs), ())
+    assert (
+        "    4 leads measured again; for all arms that took 1.0 s, 6% of the search time"
+        in described(result)
+    )

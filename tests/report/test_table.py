@@ -68,17 +68,17 @@ def test_a_row_per_case_and_strategy() -> None:
     assert cells == [
         [
             "case", "strategy", "trials", "search time (s)", "time to target (s)", "S", "S_paper",
-            "S_trials", "GFLOP/s", "throughput ratio", "failed", "reached", "verdict",
+            "S_trials", "GFLOP/s", "throughput ratio", "optimism", "failed", "reached", "verdict",
             "propose (s)", "build (s)", "run (s)", "learn (s)",
         ],
         [
             "conv2d", "default", "12", "4.00", "4.00", "1 (ref)", "1 (ref)", "1 (ref)", "1.00",
-            "1 (ref)", "0/12", "3/3", "-", "2.00", "1.00", "0.50", "0.50",
+            "1 (ref)", "1.00", "0/12", "3/3", "-", "2.00", "1.00", "0.50", "0.50",
         ],
         [
             "conv2d", "fast", "12", "2.00", "2.00", "0.50 [0.50, 0.50]", "0.50 [0.50, 0.50]",
-            "1.00 [1.00, 1.00]", "1.25", "1.25 [1.25, 1.25]", "3/12", "3/3", "holds", "1.00",
-            "0.50", "0.25", "0.25",
+            "1.00 [1.00, 1.00]", "1.25", "1.25 [1.25, 1.25]", "0.80", "3/12", "3/3", "holds",
+            "1.00", "0.50", "0.25", "0.25",
         ],
     ]  # fmt: skip
 
@@ -133,8 +133,8 @@ def test_a_case_without_challengers_is_shown_from_its_runs() -> None:
     cells = cells_of([lone_case()], ALL)
     assert cells[1:] == [
         [
-            "alone", "default", "8", "4.00", "-", "-", "-", "-", "2.00", "-", "0/8", "-", "-",
-            "2.00", "1.00", "0.50", "0.50",
+            "alone", "default", "8", "4.00", "-", "-", "-", "-", "2.00", "-", "1.00",
+            "0/8", "-", "-", "2.00", "1.00", "0.50", "0.50",
         ]
     ]  # fmt: skip
 

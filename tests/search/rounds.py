@@ -48,7 +48,7 @@ def run_of(case: Case, search: Search, entries: Sequence[RoundEntry]) -> Run:
     repeat = RepeatHistory(
         RepeatEntry("label", seed, {"cpu": "made up"}, AT_REST),
         {strategy: list(entries)},
-        FinalEntry("label", seed, (NOTHING_FOUND,), AT_REST),
+        FinalEntry("label", seed, (NOTHING_FOUND,), None, 0.0, AT_REST),
     )
     [run] = CaseHistory(begun, {seed: repeat}).runs(seed)
     return run

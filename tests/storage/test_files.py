@@ -203,6 +203,27 @@ FAULTS: list[tuple[Callable[[Any], object], str]] = [
     (lambda v: first_trial(v, latencies_s=["inf"]), r"trials\[0\].latencies_s"),
     (lambda v: first_trial(v, status="run-error"), r"expected no samples for status 'run-error'"),
     (lambda v: run(v)["final"].update(latencies_s=[]), r"runs\[0\].final.latencies_s"),
+    (lambda v: final(v, sets=[0, 0]), r"final.sets \(0, 0\): expected none, or as many .* 3"),
+    (lambda v: final(v, sets=[0] * 4), r"final.sets .* as many as there are latencies, 3"),
+    (lambda v: final(v, sets=[1, 1, 2]), r"final.sets .* expected sets in order, counted from 0"),
+    (lambda v: final(v, sets=[-1, 0, 1]), r"final.sets .* expected sets in order"),
+    (lambda v: final(v, sets=[0, 1, 0]), r"final.sets .* expected sets in order"),
+    (lambda v: final(v, sets=[0, 0, "1"]), r"final.sets\[2\] '1': expected a whole number"),
+    (lambda v: final(v, sets=None), r"final.sets None: expected"),
+    (lambda v: final(v, places=[0, 1]), r"final.places \(0, 1\): expected none, or as many .* 3"),
+    (lambda v: final(v, places=[0, 2, 2]), r"final.places .* different places in ascending order"),
+    (lambda v: final(v, places=[3, 2, 1]), r"final.places .* different places in ascending order"),
+    (lambda v: final(v, places=[-1, 0, 1]), r"final.places .* ascending order, from 0"),
+    (
+        lambda v: final(v, status="run-error", latencies_s=[]),
+        r"final.sets \(0, 0, 1\): expected none, or as many .* 0",
+    ),
+    (lambda v: lead(v, latencies_s=[]), r"leads\[0\].latencies_s \(\): expected at least"),
+    (lambda v: lead(v, sets=[1]), r"leads\[0\].sets \(1,\): expected sets in order"),
+    (lambda v: lead(v, trial=None), r"leads\[0\].trial None: expected one of the run's 4 trials"),
+    (lambda v: lead(v, trial=4), r"leads\[0\].trial 4: expected one of the run's 4 trials"),
+    (lambda v: lead(v, trial=-1), r"leads\[0\].trial -1: expected one of the run's 4 trials"),
+    (lambda v: run(v).update(leads_s=-1), r"leads_s -1.0: expected seconds from 0"),
     (lambda v: run(v).update(tasks=[]), r"runs\[0\].tasks \(\): expected at least one task"),
     (lambda v: run(v)["tasks"][0].update(weight=0), r"tasks\[0\].weight 0: expected from 1"),
     (lambda v: run(v)["rounds"][0].update(task=1), r"rounds\[0\].task 1: expected one of"),
@@ -231,6 +252,18 @@ def run(values: Any) -> Any:
     return values["cases"][0]["runs"][0]
 
 
+def final(values: Any, **fields: Any) -> None:
+    """The winner of the first run, measured in three slices of two sets, with a fault."""
+    slices = {"latencies_s": [1.0, 1.0, 1.0], "sets": [0, 0, 1], "places": [0, 3, 4]}
+    run(values)["final"].update({**slices, **fields})
+
+
+def lead(values: Any, **fields: Any) -> None:
+    """A lead of the first run, measured in one slice, with a fault."""
+    slices = {"status": "ok", "latencies_s": [1.0], "sets": [0], "places": [0]}
+    run(values)["leads"] = [{"trial": 0, "error": "", **slices, **fields}]
+
+
 def first_trial(values: Any, **fields: Any) -> None:
     for name, value in fields.items():
         run(values)["trials"][name][0] = value
@@ -256,6 +289,16 @@ def test_values_that_do_not_fit_are_named_with_file_and_cure(
         read_result(saved)
     assert "result.json" in str(caught.value)
     assert "restore it, or measure again" in str(caught.value)
+
+
+def test_slices_are_read_as_they_were_written(saved: Path) -> None:
+    change(saved, final)
+    result = read_result(saved)
+    measured = result.cases[0].runs[0].final
+    assert measured is not None
+    assert (measured.sets, measured.places) == ((0, 0, 1), (0, 3, 4))
+    write_result(result, saved)
+    assert read_result(saved) == result
 
 
 def test_garbage_collection_is_as_before(saved: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pytest_ansorbench.records import MachineState, TaskRecord
+from pytest_ansorbench.records import MachineState, Remeasurement, TaskRecord
 from pytest_ansorbench.storage import Journal, StorageError, list_journals, read_journal
 from pytest_ansorbench.storage.entries import (
     JOURNAL_VERSION,
@@ -49,7 +49,9 @@ ROUNDS = [
     )
     for index in (0, 1)
 ]
-FINAL = FinalEntry("conv2d", 7, (make_run(final=1.0).final,), QUIET)
+SLICES = Remeasurement(3, "ok", (1.0, 2.0, 1.5), sets=(0, 0, 1), places=(1, 2, 5))
+LEAD = Remeasurement(2, "ok", (4.0,), sets=(0,), places=(7,))
+FINAL = FinalEntry("conv2d", 7, (make_run(final=1.0).final, SLICES), ((LEAD,), ()), 0.5, QUIET)
 ENTRIES = (CASE, REPEAT, *ROUNDS, FINAL, EndEntry(1))
 
 
@@ -129,6 +131,15 @@ def test_going_on_writes_over_the_line_that_was_cut_short(written):
         (4, lambda text: text.replace('"seed":7', '"seed":NaN'), "NaN is no JSON value"),
         (5, lambda text: text.replace('"seed":7,', ""), "'seed', which is missing"),
         (5, lambda text: "[" * 100_000, "expected JSON"),
+        (6, lambda text: text.replace("[1.0]", "[]"), "finals[0].latencies_s (): expected at"),
+        (6, lambda text: text.replace("[1.0,2.0,1.5]", "[1.0]"), "finals[1].sets (0, 0, 1): "),
+        (6, lambda text: text.replace("[0,0,1]", "[0,1]"), "finals[1].sets (0, 1): expected none"),
+        (6, lambda text: text.replace("[0,0,1]", "[0,1,0]"), "expected sets in order"),
+        (6, lambda text: text.replace("[1,2,5]", "[1,5,2]"), "finals[1].places (1, 5, 2): "),
+        (6, lambda text: text.replace("[1,2,5]", "[1,2]"), "finals[1].places (1, 2): expected"),
+        (6, lambda text: text.replace("[4.0]", "[0.0]"), "leads[0][0].latencies_s (0.0,): "),
+        (6, lambda text: text.replace("[7]", "[]").replace("[0]", "[1]"), "leads[0][0].sets (1,)"),
+        (6, lambda text: text.replace('"leads_s":0.5', '"leads_s":-1'), "leads_s -1.0: expected"),
     ],
 )
 def test_damage_names_file_and_line(written, line, change, what):

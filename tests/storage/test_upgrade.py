@@ -14,13 +14,19 @@ from tests.synthetic import make_case_result, make_result, make_run
 
 
 def as_version_4(data: dict) -> None:  # type: ignore[type-arg]
-    """Undo what version 5 renamed and moved."""
+    """Undo what version 5 renamed, moved and added."""
     data["schema_version"] = 4
     for case in data["cases"]:
         [case["machine"]] = {run.pop("machine") for run in case["runs"]}
+        for run in case["runs"]:
+            del run["leads"], run["leads_s"], run["caches"]
+            if run["final"] is not None:
+                del run["final"]["sets"], run["final"]["places"]
         for verdict in case["verdicts"]:
             comparison = verdict["comparison"]
             comparison["candidate"] = comparison.pop("challenger")
+            for arm in ("reference", "candidate"):
+                del comparison[arm]["optimism"]
             for gate in verdict["gates"]:
                 for fact in ("reason", "estimate", "repeats", "noise", "advice"):
                     del gate[fact]
@@ -156,3 +162,15 @@ def test_a_broken_old_result_is_refused_as_any_other(result, tmp_path, cases):
     path.write_text(json.dumps(data))
     with pytest.raises(StorageError, match="bad result file"):
         read_result(path)
+
+
+@pytest.mark.parametrize(("flush_cache_mb", "caches"), [(0, "warm"), (32, "cold")])
+def test_caches_were_cold_if_they_were_emptied(tmp_path, flush_cache_mb, caches):
+    path = tmp_path / "old.json"
+    write_result(make_result([make_case_result()]), path)
+    data = json.loads(path.read_text())
+    as_version_4(data)
+    data["settings"]["flush_cache_mb"] = flush_cache_mb
+    path.write_text(json.dumps(data))
+    found = {run.caches for case in read_result(path).cases for run in case.runs}
+    assert found == {caches}

@@ -135,6 +135,8 @@ class LocalEngine:
                 turns.measure_set(built)
             except ServerDied:
                 self._supervisor.replace(server)
+            else:
+                self._supervisor.note_success()
         return turns.outcomes
 
     def output(self, program: Program, check: Check) -> NDArray[Any]:

@@ -12,7 +12,7 @@ from pytest_ansorbench.measure.local.runner import Runner
 from pytest_ansorbench.measure.local.worker import Worker
 from pytest_ansorbench.measure.outcomes import Built, Measured, MeasuredInTurn
 from pytest_ansorbench.measure.side_by_side import SideBySide
-from pytest_ansorbench.stats.paired_ratio import NeighbourRatios
+from pytest_ansorbench.stats.paired_ratio import NeighbourRatios, log_ratios
 
 _SHORTEST_S: Final = 1e-9
 """A clock may show 0 s for a kernel that does nothing."""
@@ -81,7 +81,8 @@ class TurnTaking:
         """Measure one set of processes, and end them.
 
         Before it counts, each program runs for a slice, which finds a sleeping core and says how
-        many calls a slice has. Outputs are compared at the end.
+        many calls a slice has. Outputs are compared at the end. A set that time cuts short would
+        weigh as much as a whole one; it counts only if it is the first.
 
         Args:
             built: The programs that are `running`, in order.
@@ -98,13 +99,22 @@ class TurnTaking:
         while not self._set_is_over(racers, turns):
             order = self._effort.order(self._turns + turns, len(racers))
             for step, place in enumerate(order):
-                racers[place].place = self._places + turns * len(racers) + step
-                self._attempt(racers[place], self._take_slice)
+                racer = racers[place]
+                racer.place = self._places + turns * len(racers) + step
+                if racer.failure is None:
+                    # Of the rest, nothing counts as time that a program takes.
+                    time.sleep(self._effort.rest_ms / 1e3)
+                self._attempt(racer, self._take_slice)
             turns += 1
         for racer in racers:
             self._attempt(racer, self._finish)
         for place, racer in zip(self.running, racers, strict=True):
-            self._outcomes[place] = self._with_set(self._outcomes[place], racer)
+            if racer.failure is not None:
+                self._outcomes[place] = MeasuredInTurn(
+                    racer.failure.status, error=racer.failure.error
+                )
+            elif turns >= self._effort.turns.least or self._sets == 0:
+                self._outcomes[place] = self._with_set(self._outcomes[place], racer)
         self._sets += 1
         self._turns += turns
         self._places += turns * len(racers)
@@ -113,21 +123,15 @@ class TurnTaking:
         latencies_s = [racer.latencies_s for racer in racers if racer.failure is None]
         if not latencies_s:
             return True
-        ratios = [NeighbourRatios((_logs(other, latencies_s[0]),)) for other in latencies_s[1:]]
+        first, *others = latencies_s
+        ratios = [NeighbourRatios((log_ratios(other, first),)) for other in others]
         return self._effort.ends_set(turns, ratios, self._elapsed_s)
 
     def _ratios(self) -> list[NeighbourRatios]:
         """Of each program but the first of those that have not failed."""
         first, *others = [self._outcomes[place] for place in self.running]
-        ratios = []
-        for other in others:
-            logs: dict[int, list[float]] = {}
-            for number, log in zip(
-                first.sets, _logs(other.latencies_s, first.latencies_s), strict=True
-            ):
-                logs.setdefault(number, []).append(log)
-            ratios.append(NeighbourRatios(tuple(logs.values())))
-        return ratios
+        ratios = [NeighbourRatios.of(other, first) for other in others]
+        return [ratio for ratio in ratios if ratio is not None]
 
     @property
     def _elapsed_s(self) -> float:
@@ -150,7 +154,8 @@ class TurnTaking:
     def _begin(self, racer: _Racer, worker: Worker) -> None:
         worker.make_arguments()
         latency_s = worker.first_call()
-        if self._cold:
+        # What precedes a call may take a hundred times as long as the call.
+        if self._cold or worker.surroundings is not None:
             return
         slice_s = self._effort.slice_ms / 1e3
         # The first call is cold; a tenth of a slice tells better how many calls fill a whole one.
@@ -160,7 +165,6 @@ class TurnTaking:
         racer.calls = max(1, round(slice_s / max(latency_s, _SHORTEST_S)))
 
     def _take_slice(self, racer: _Racer, worker: Worker) -> None:
-        time.sleep(self._effort.rest_ms / 1e3)
         [latency_s] = worker.time(racer.calls)
         racer.latencies_s.append(max(latency_s, _SHORTEST_S))
         racer.places.append(racer.place)
@@ -170,15 +174,9 @@ class TurnTaking:
         worker.end()
 
     def _with_set(self, so_far: MeasuredInTurn, racer: _Racer) -> MeasuredInTurn:
-        if racer.failure is not None:
-            return MeasuredInTurn(racer.failure.status, error=racer.failure.error)
         return MeasuredInTurn(
             "ok",
             (*so_far.latencies_s, *racer.latencies_s),
             (*so_far.sets, *[self._sets] * len(racer.latencies_s)),
             (*so_far.places, *racer.places),
         )
-
-
-def _logs(numerators_s: Sequence[float], denominators_s: Sequence[float]) -> list[float]:
-    return [math.log(a / b) for a, b in zip(numerators_s, denominators_s, strict=True)]

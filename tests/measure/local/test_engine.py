@@ -22,6 +22,7 @@ from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.workloads.case import Surroundings
 from tests.faults import Doubling, kernel
 from tests.measure.engine_contract import EngineContract
+from tests.measure.local.processes import gone, server
 
 QUICK = FixedMeasurement(number=1, repeat=3, min_repeat_ms=1)
 NEVER_BEATEN_S = 1e-12
@@ -39,10 +40,6 @@ class TestContract(EngineContract):
 def measure(engine, kinds, check, best_s=None):
     built = engine.build([kernel(kind) for kind in kinds], check)
     return [engine.run(program, QUICK, best_s=best_s) for program in built]
-
-
-def server(engine):
-    return psutil.Process(engine.server_pid)
 
 
 @pytest.mark.parametrize(
@@ -133,22 +130,6 @@ def test_a_server_killed_from_outside_costs_no_candidate(engine, task, moment):
     assert len(server(engine).children()) == 0
 
 
-def test_side_by_side_a_crash_costs_its_own_place(engine, task):
-    programs = [kernel(kind) for kind in ("fine", "crash", "fine")]
-    outcomes = engine.measure_side_by_side(programs, task.check, samples=2)
-    assert [outcome.status for outcome in outcomes] == ["ok", "run-error", "ok"]
-    assert not server(engine).children()
-
-
-def test_a_server_killed_side_by_side_costs_no_sample(engine, task, monkeypatch):
-    from pytest_ansorbench.measure.local import side_by_side
-
-    kills = [server(engine)]
-    monkeypatch.setattr(side_by_side.time, "sleep", lambda s: kills and kills.pop().kill())
-    [outcome] = engine.measure_side_by_side([kernel("fine")], task.check, samples=2)
-    assert (outcome.status, len(outcome.latencies_s)) == ("ok", 2)
-
-
 def test_kernels_can_be_pinned_and_find_cold_caches(task):
     cores = tuple(sorted(os.sched_getaffinity(0))[:2])
     settings = EngineSettings(cores=cores, flush_cache_mb=8)
@@ -175,7 +156,7 @@ def test_kernels_find_the_caches_as_their_network_leaves_them(task):
         assert (alone.status, len(alone.latencies_s)) == ("ok", 3)
 
 
-def test_calls_within_a_network_are_averaged_over(task):
+def test_within_a_network_a_slice_is_a_call(task):
     around = Surroundings(weights=(0,), touched_bytes=1_000_000)
     with LocalEngine(resolve_target(None), EngineSettings(caches="network")) as engine:
         program = dataclasses.replace(kernel("fine"), surroundings=around)
@@ -252,14 +233,3 @@ def test_where_no_file_can_be_written_a_search_finishes_all_the_same():
         env={**os.environ, "TMPDIR": "/nonexistent"},
     )
     assert completed.stdout.split() == ["ok", "run-error", "ok"], completed.stderr
-
-
-def gone(pids):
-    """Wait until processes have ended; a zombie, whose parent is still to look, has."""
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        alive = [pid for pid in pids if psutil.pid_exists(pid)]
-        if all(psutil.Process(pid).status() == psutil.STATUS_ZOMBIE for pid in alive):
-            return
-        time.sleep(0.05)
-    raise AssertionError(f"still alive: {alive}")

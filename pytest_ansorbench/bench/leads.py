@@ -1,0 +1,83 @@
+"""Every program that led a run, measured again at the end of a repeat: progress that is true.
+
+The best of a search is the luckiest of many samples, so a search believes in more progress than
+it makes. Measured again side by side, its leads tell how far it had really come, and when.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from pytest_ansorbench.bench.finals import remeasured
+from pytest_ansorbench.bench.prepared import PreparedCase
+from pytest_ansorbench.measure.program import Program
+from pytest_ansorbench.measure.side_by_side import SideBySide, Span
+from pytest_ansorbench.records import Remeasurement
+
+if TYPE_CHECKING:
+    from pytest_ansorbench.measure.engine import Engine
+    from pytest_ansorbench.search.loop import Search
+    from pytest_ansorbench.search.task_search import Best
+
+SHARE_OF_SEARCH: Final = 0.25
+"""Confirming may take this share of the repeat's search time."""
+_TRIALS_A_LEAD: Final = 4
+"""A lead costs about as much to confirm as a trial does, so this keeps to the share as well."""
+_EFFORT: Final = SideBySide(precision=0.01, turns=Span(10, 30), sets=Span(1, 1))
+
+
+def measure_leads(
+    prepared: PreparedCase, searches: Sequence[Search], engine: Engine
+) -> tuple[tuple[Remeasurement, ...], ...]:
+    """Measure the leads of finished searches against each other, task by task.
+
+    It takes at most `SHARE_OF_SEARCH` of what the searches took together, but for the compilation
+    of a last task. For that, of a run with few trials a lead only some leads are measured, the
+    first and the last among them.
+
+    Args:
+        prepared: The case.
+        searches: One an arm.
+        engine: Builds and measures.
+
+    Returns:
+        Per search the re-measurements of its leads, in order of their trials.
+
+    Raises:
+        EngineError: The engine is broken.
+    """
+    allowed_s = SHARE_OF_SEARCH * sum(search.search_s for search in searches)
+    found: list[list[Remeasurement]] = [[] for _ in searches]
+    for index, task in enumerate(prepared.tasks):
+        leads = [_some(search, index, engine.capacity // len(searches)) for search in searches]
+        programs = [
+            Program.kernel(lead.mod, lead.args_info, task.surroundings)
+            for of_arm in leads
+            for lead in of_arm
+        ]
+        if not programs:
+            continue
+        effort = replace(_EFFORT, most_s=allowed_s / len(prepared.tasks))
+        outcomes = iter(engine.measure_side_by_side(programs, task.check, effort))
+        for of_arm, so_far in zip(leads, found, strict=True):
+            so_far += [remeasured(lead.index, next(outcomes)) for lead in of_arm]
+    return tuple(tuple(sorted(leads, key=_trial)) for leads in found)
+
+
+def _some(search: Search, index: int, most: int) -> Sequence[Best]:
+    """Leads of a task: all of them, or as many as may be measured, evenly spaced."""
+    task = search.tasks[index]
+    leads = task.leads
+    most = max(1, min(most, task.trials_done // _TRIALS_A_LEAD))
+    if len(leads) <= most:
+        return leads
+    if most == 1:
+        return leads[-1:]
+    return [leads[round(place * (len(leads) - 1) / (most - 1))] for place in range(most)]
+
+
+def _trial(lead: Remeasurement) -> int:
+    assert lead.trial is not None
+    return lead.trial

@@ -1,0 +1,148 @@
+"""At the end of a repeat all programs that ever led are measured again, side by side."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from pytest_ansorbench.bench.leads import SHARE_OF_SEARCH, measure_leads
+from pytest_ansorbench.bench.prepared import PreparedCase, prepare
+from pytest_ansorbench.budget import Budget, Trials
+from pytest_ansorbench.search import Search
+from pytest_ansorbench.storage.entries import FinalEntry
+from pytest_ansorbench.strategies import Registry
+from pytest_ansorbench.workloads import BatchMatmul, Mlp
+from tests.bench.conftest import RUNS
+from tests.bench.test_repeat import repeat
+from tests.fast_engine import FastEngine
+from tests.proposers import scripted
+
+KINDS = ("fine", "wrong", "fine", "fine")
+LONG = scripted(*[KINDS] * 4, name="long")
+
+
+class Noting(FastEngine):
+    """Notes what it was asked to measure side by side."""
+
+    def __init__(self, target):
+        super().__init__(target)
+        self.asked = []
+
+    def measure_side_by_side(self, programs, check, effort):
+        self.asked.append((len(programs), effort))
+        return super().measure_side_by_side(programs, check, effort)
+
+
+@pytest.fixture
+def engine(target):
+    with Noting(target) as started:
+        yield started
+
+
+def searched(engine, strategies, prepared, trials, round_trials=4):
+    searches = [
+        Search(
+            prepared.case,
+            prepared.tasks,
+            strategy,
+            engine,
+            seed=0,
+            budget_trials=trials,
+            round_trials=round_trials,
+        )
+        for strategy in strategies
+    ]
+    for search in searches:
+        while not search.finished:
+            search.step()
+    return searches
+
+
+def believed_leads(search):
+    """Trials that were the fastest so far, one entry a task."""
+    best, found = {}, []
+    for trial in search.trials:
+        task = search.rounds[trial.round - 1].task
+        if trial.status == "ok" and trial.latency_s < best.get(task, float("inf")):
+            best[task] = trial.latency_s
+            found.append(trial.index)
+    return found
+
+
+def test_leads_are_those_that_the_trials_tell_of(engine):
+    case = BatchMatmul(batch=1, m=16, n=16, k=16)
+    prepared = PreparedCase(case, case.tasks())
+    searches = searched(engine, [Registry().get("random")], prepared, 24)
+    [leads] = measure_leads(prepared, searches, engine)
+    told = believed_leads(searches[0])
+    assert [lead.index for lead in searches[0].tasks[0].leads] == told
+    measured = [lead.trial for lead in leads]
+    assert set(measured) <= set(told)
+    assert measured == sorted(measured)
+    assert measured[-1] == told[-1]
+    assert all(lead.status == "ok" and lead.sets for lead in leads)
+
+
+def test_a_short_run_measures_its_last_lead_only(engine, prepared):
+    searches = searched(engine, [LONG], prepared, 4)
+    [[lead]] = measure_leads(prepared, searches, engine)
+    assert lead.trial == believed_leads(searches[0])[-1]
+
+
+def test_it_takes_a_share_of_the_search(engine, prepared):
+    searches = searched(engine, [LONG, LONG], prepared, 16)
+    measure_leads(prepared, searches, engine)
+    [(programs, effort)] = engine.asked
+    assert programs <= engine.capacity
+    spent_s = sum(search.search_s for search in searches)
+    assert effort.most_s == pytest.approx(SHARE_OF_SEARCH * spent_s)
+
+
+def test_an_arm_without_a_valid_trial_has_no_leads(engine, prepared):
+    lost = scripted(("wrong",) * 4, name="lost")
+    searches = searched(engine, [LONG, lost], prepared, 4)
+    found, none = measure_leads(prepared, searches, engine)
+    assert len(found) == 1
+    assert none == ()
+    searches = searched(engine, [lost], prepared, 4)
+    engine.asked.clear()
+    assert measure_leads(prepared, searches, engine) == ((),)
+    assert engine.asked == []
+
+
+def test_tasks_of_a_network_are_measured_one_by_one(target):
+    case = Mlp(features=24, hidden=(16, 16), classes=5)
+    with Noting(target) as engine:
+        prepared = prepare(case, case.tasks(), engine, lambda note: None)
+        searches = searched(
+            engine, [Registry().get("random")] * 2, prepared, 4 * len(prepared.tasks), 4
+        )
+        engine.asked.clear()
+        leads = measure_leads(prepared, searches, engine)
+        assert len(engine.asked) == len(prepared.tasks)
+        for search, found in zip(searches, leads, strict=True):
+            trials = [lead.trial for lead in found]
+            assert trials == sorted(trials)
+            assert set(trials) <= set(believed_leads(search))
+            tasks = {search.rounds[search.trials[t].round - 1].task for t in trials}
+            assert tasks == set(range(len(prepared.tasks)))
+
+
+def test_believed_progress_measures_no_leads(engine, prepared):
+    plan = dataclasses.replace(RUNS, progress="believed")
+    ended = repeat(prepared, engine, plan=plan)[-1]
+    assert isinstance(ended, FinalEntry)
+    assert ended.leads is None
+    assert len(engine.asked) == 1
+    assert plan.conditions(1)["progress"] == "believed"
+    ended = repeat(prepared, engine)[-1]
+    assert [len(leads) for leads in ended.leads] == [1, 1]
+    assert ended.leads_s > 0
+
+
+def test_a_resumed_search_knows_its_leads(engine, prepared):
+    plan = dataclasses.replace(RUNS, budget=Budget(Trials(16), 4))
+    _, *rounds, ended = repeat(prepared, engine, strategies=(LONG,), plan=plan)
+    again = repeat(prepared, engine, strategies=(LONG,), plan=plan, rounds={"long": rounds})
+    assert [lead.trial for lead in again[-1].leads[0]] == [lead.trial for lead in ended.leads[0]]
