@@ -165,12 +165,9 @@ def test_a_broken_old_result_is_refused_as_any_other(result, tmp_path, cases):
 
 
 @pytest.mark.parametrize(("flush_cache_mb", "caches"), [(0, "warm"), (32, "cold")])
-def test_caches_were_cold_if_they_were_emptied(tmp_path, flush_cache_mb, caches):
+def test_caches_were_cold_if_they_were_emptied(result, tmp_path, flush_cache_mb, caches):
     path = tmp_path / "old.json"
-    write_result(make_result([make_case_result()]), path)
-    data = json.loads(path.read_text())
-    as_version_4(data)
-    data["settings"]["flush_cache_mb"] = flush_cache_mb
-    path.write_text(json.dumps(data))
-    found = {run.caches for case in read_result(path).cases for run in case.runs}
-    assert found == {caches}
+    write_result(result, path)
+    rewritten(path, as_version_4)
+    rewritten(path, lambda data: data["settings"].update(flush_cache_mb=flush_cache_mb))
+    assert {run.caches for run in read_result(path).cases[0].runs} == {caches}

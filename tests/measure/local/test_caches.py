@@ -13,6 +13,17 @@ from pytest_ansorbench.measure.local.caches import Predecessors
 from pytest_ansorbench.workloads.case import Surroundings
 
 
+@pytest.fixture(autouse=True)
+def _affinity():
+    """TVM's pool of threads, where it starts, keeps the calling thread to some cores."""
+    if not hasattr(os, "sched_getaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    yield
+    os.sched_setaffinity(0, before)
+
+
 def arrays(*lengths):
     rng = np.random.default_rng(0)
     return [aligned(rng.standard_normal(length, np.float32)) for length in lengths]
