@@ -97,6 +97,7 @@ class CaseHistory:
                     leads=of_arm,
                     leads_s=repeat.final.leads_s,
                     last_check=repeat.rankings.get(strategy),
+                    caches=str(self.entry.conditions.get("caches", "warm")),
                 )
             )
         return tuple(runs)

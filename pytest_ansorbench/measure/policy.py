@@ -7,9 +7,9 @@ takes any object with a `measure` like theirs.
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from statistics import median
 from typing import Final, Protocol, runtime_checkable
 
 #: A mean of 0 s, as a clock may show for a kernel that does nothing, must not divide.
@@ -248,7 +248,7 @@ class PairedMeasurement:
 
     def _verdict(self, ratios: Sequence[float], best_s: float) -> tuple[float, ...]:
         against = sum(ratio >= 1.0 for ratio in ratios)
-        if statistics.median(ratios) < 1.0 and against > self.doubt * len(ratios):
+        if median(ratios) < 1.0 and against > self.doubt * len(ratios):
             return tuple(best_s * max(1.0, ratio) for ratio in ratios)
         return tuple(best_s * ratio for ratio in ratios)
 
@@ -289,6 +289,32 @@ class ColdMeasurement:
     def measure(self, kernel: Stopwatch, best_s: float | None) -> tuple[float, ...]:
         """Measure a kernel, whatever the best so far."""
         return kernel.time(1, self.samples)
+
+
+@dataclass(frozen=True)
+class NetworkMeasurement:
+    """Single calls, each after what a network would have done: what an engine that does so uses.
+
+    It takes the place of a strategy's own policy, whose calls would take a hundred times as long
+    as it reckons with: before each of them go up to some milliseconds. A few calls show who cannot
+    win; the others get more.
+
+    Attributes:
+        few: Calls of a candidate that cannot win, each a sample of its own.
+        contender_ratio: Median of the few over the best so far up to which there are more.
+        samples: Calls beyond the few, each a sample of its own.
+    """
+
+    few: int = 5
+    contender_ratio: float = 1.5
+    samples: int = 20
+
+    def measure(self, kernel: Stopwatch, best_s: float | None) -> tuple[float, ...]:
+        """Measure a kernel as far as it stays in the race."""
+        first = kernel.time(1, self.few)
+        if best_s is not None and median(first) > self.contender_ratio * best_s:
+            return first
+        return (*first, *kernel.time(1, self.samples))
 
 
 def _calls(duration_s: float, latency_s: float) -> int:

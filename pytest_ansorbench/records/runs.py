@@ -233,6 +233,7 @@ class Run:
         machine: What it was measured on, a key of the result's `machines`. All arms of a repeat
             have the same one; repeats may have different ones.
         last_check: What crowned the winner of each task; None if the fastest trials won.
+        caches: How the timed calls of its trials found the caches, as `EngineSettings` has it.
     """
 
     case: str
@@ -252,6 +253,7 @@ class Run:
     leads: tuple[Remeasurement, ...] | None = None
     leads_s: float = 0.0
     last_check: LastRanking | None = None
+    caches: str = "warm"
 
     @property
     def search_s(self) -> float:

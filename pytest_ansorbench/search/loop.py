@@ -247,8 +247,9 @@ class Search:
         self, task: TaskSearch, incumbent: Incumbent, candidates: Sequence[Candidate]
     ) -> list[Measured]:
         with self._state.clock.phase("build"):
+            around = task.task.surroundings
             built = self._engine.build(
-                [Program.kernel(c.mod, c.args_info) for c in candidates], task.task.check
+                [Program.kernel(c.mod, c.args_info, around) for c in candidates], task.task.check
             )
         outcomes: list[Measured] = []
         try:

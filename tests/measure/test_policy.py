@@ -14,6 +14,7 @@ from pytest_ansorbench.measure.policy import (
     ColdMeasurement,
     ComparingMeasurement,
     FixedMeasurement,
+    NetworkMeasurement,
     PairedMeasurement,
     RacingMeasurement,
 )
@@ -285,3 +286,14 @@ def test_a_kernel_that_takes_no_time_at_all_is_compared_too():
             return (0.0,) * samples
 
     assert set(PairedMeasurement().compare(Nothing(), Nothing(), 1e-9)) == {1e-9}
+
+
+@pytest.mark.parametrize(
+    ("best_s", "timed"),
+    [(None, [(1, 5), (1, 20)]), (0.007, [(1, 5), (1, 20)]), (0.006, [(1, 5)])],
+)
+def test_within_a_network_all_calls_are_samples_and_losers_have_few(best_s, timed):
+    kernel = MadeUp(0.01)
+    samples = NetworkMeasurement().measure(kernel, best_s)
+    assert kernel.timed == timed
+    assert samples == pytest.approx([0.01] * sum(samples for _, samples in timed))

@@ -135,9 +135,7 @@ class LocalEngine:
         (`TVM_THREAD_POOL_SPIN_COUNT=0`) make small kernels two to three times as slow:
         docs/measurement.md.
         """
-        turns = TurnTaking(
-            len(programs), effort, self._runner, cold=self._settings.flush_cache_mb > 0
-        )
+        turns = TurnTaking(len(programs), effort, self._runner, cold=self._settings.flush_mb > 0)
         while not turns.finished:
             built = self._builder.build([programs[place] for place in turns.running], check)
             server = self._supervisor.server
@@ -179,6 +177,7 @@ class LocalEngine:
         server = ForkServer(
             threads=int(self.target.attrs["num-cores"]),
             memory_limit_mb=self._settings.memory_limit_mb,
+            caches=self._settings.found_caches,
             cores=self._settings.cores,
         )
         try:

@@ -29,6 +29,7 @@ from typing import IO, Any, Final
 
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.local.channel import Channel, ChannelClosed
+from pytest_ansorbench.measure.settings import Caches
 
 #: Importing TVM and compiling a first kernel takes 2 s here; a cold disk takes longer.
 WARM_UP_TIMEOUT_S: Final = 180.0
@@ -114,13 +115,19 @@ class ForkServer:
     """
 
     def __init__(
-        self, *, threads: int, memory_limit_mb: int, cores: Sequence[int] | None = None
+        self,
+        *,
+        threads: int,
+        memory_limit_mb: int,
+        caches: Caches = "warm",
+        cores: Sequence[int] | None = None,
     ) -> None:
         """Start the process; `wait_until_warm` waits for it.
 
         Args:
             threads: Threads that a kernel may use.
             memory_limit_mb: Memory a child may allocate beyond what it is forked with.
+            caches: How children's calls are to find the caches.
             cores: Cores that children are to keep to, one for each of a kernel's threads at
                 least; None leaves placement to TVM and the operating system.
 
@@ -132,7 +139,7 @@ class ForkServer:
                 "measuring needs an operating system that forks: Linux, macOS, or WSL on Windows"
             )
         ours, theirs = socket.socketpair()
-        options = [str(theirs.fileno()), str(memory_limit_mb)]
+        options = [str(theirs.fileno()), str(memory_limit_mb), caches]
         if cores is not None:
             options.append(",".join(map(str, cores)))
         self._log = anonymous_file()

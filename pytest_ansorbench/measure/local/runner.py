@@ -20,7 +20,12 @@ from pytest_ansorbench.measure.local.worker import (
     WrongOutput,
 )
 from pytest_ansorbench.measure.outcomes import Built, Measured
-from pytest_ansorbench.measure.policy import ColdMeasurement, ComparingMeasurement, Measurement
+from pytest_ansorbench.measure.policy import (
+    ColdMeasurement,
+    ComparingMeasurement,
+    Measurement,
+    NetworkMeasurement,
+)
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.records import TrialStatus
 
@@ -57,7 +62,7 @@ class Runner:
         if built.handle is None:
             return Measured.not_run(built)
         started_s = time.monotonic()
-        policy = ColdMeasurement() if self._settings.flush_cache_mb else measurement
+        policy = self._policy(built.handle, measurement)
         outcome = self._run(built.handle, policy, best_s, incumbent)
         return replace(outcome, build_s=built.build_s, run_s=time.monotonic() - started_s)
 
@@ -140,6 +145,12 @@ class Runner:
             return policy.measure(worker, best_s)
         rival.wake(self._settings.run_timeout_s)
         return policy.compare(worker, rival, best_s)
+
+    def _policy(self, worker: Worker, measurement: Measurement) -> Measurement:
+        """A policy for calls that something precedes, in place of a strategy's."""
+        if worker.surroundings is not None:
+            return NetworkMeasurement()
+        return ColdMeasurement() if self._settings.flush_mb else measurement
 
 
 def _rival(policy: Measurement, incumbent: Built | None) -> Incumbent | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import signal
 import subprocess
@@ -17,6 +18,8 @@ from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.measure.local.engine import LocalEngine
 from pytest_ansorbench.measure.policy import FixedMeasurement
 from pytest_ansorbench.measure.settings import EngineSettings
+from pytest_ansorbench.measure.side_by_side import SideBySide, Span
+from pytest_ansorbench.workloads.case import Surroundings
 from tests.faults import Doubling, kernel
 from tests.measure.engine_contract import Comparing, EngineContract
 from tests.measure.local.processes import gone, server
@@ -232,6 +235,30 @@ def test_kernels_can_be_pinned_and_find_cold_caches(task):
     assert outcome.status == "ok"
     # A copy of 8 MB precedes each call, and is not part of it.
     assert outcome.run_s > 100 * outcome.latencies_s[0]
+
+
+def test_kernels_find_the_caches_as_their_network_leaves_them(task):
+    around = Surroundings(weights=(), touched_bytes=8_000_000)
+    with LocalEngine(resolve_target(None), EngineSettings(caches="network")) as engine:
+        kinds = ("fine", "fine", "wrong")
+        programs = [dataclasses.replace(kernel(kind), surroundings=around) for kind in kinds]
+        built = engine.build(programs, task.check)
+        # The policy of the strategy would have had 3 samples.
+        contender, loser = engine.run(built[0], QUICK), engine.run(built[1], QUICK, best_s=1e-12)
+        assert (contender.status, len(contender.latencies_s)) == ("ok", 25)
+        assert (loser.status, len(loser.latencies_s)) == ("ok", 5)
+        assert engine.run(built[2], QUICK, best_s=1.0).status == "wrong-result"
+        [alone] = measure(engine, ["fine"], task.check)
+        assert (alone.status, len(alone.latencies_s)) == ("ok", 3)
+
+
+def test_within_a_network_a_slice_is_a_call(task):
+    around = Surroundings(weights=(0,), touched_bytes=1_000_000)
+    with LocalEngine(resolve_target(None), EngineSettings(caches="network")) as engine:
+        program = dataclasses.replace(kernel("fine"), surroundings=around)
+        effort = SideBySide(turns=Span(2, 2), sets=Span(1, 1), precision=0.0, slice_ms=0.1)
+        [outcome] = engine.measure_side_by_side([program], task.check, effort)
+    assert (outcome.status, len(outcome.latencies_s)) == ("ok", 2)
 
 
 def test_closing_ends_all_processes(task):
