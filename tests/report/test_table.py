@@ -133,7 +133,7 @@ def test_a_case_without_challengers_is_shown_from_its_runs() -> None:
     cells = cells_of([lone_case()], ALL)
     assert cells[1:] == [
         [
-            "alone", "default", "8", "4.00", "-", "-", "-", "-", "2.00", "-", "1.00",
+            "alone", "default", "8", "4.00", "-", "-", "-", "-", "2.00", "-", "0.50",
             "0/8", "-", "-", "2.00", "1.00", "0.50", "0.50",
         ]
     ]  # fmt: skip
