@@ -4,10 +4,11 @@
 
 Tunes each network by random search with N trials a task, and compiles it with the best programs.
 Then, in turn: whole inferences; inferences in which an instrument of TVM's virtual machine times
-every call; each task alone, as in a search, over and over on the same arguments (warm caches); and
-alone after 64 MB were copied (cold caches). What an inference takes beyond the sum of warm tasks
-is then either within the calls, which find the caches as the other tasks left them, or between
-them. The instrument is a Python function, which adds some microseconds to each call.
+every call; each task alone, as in a search, over and over on the same arguments (warm caches);
+alone after 64 MB were copied (cold caches); and alone after what precedes a call in the network, as
+an engine with `caches="network"` times it. What an inference takes beyond the sum of warm tasks is
+then either within the calls, which find the caches as the other tasks left them, or between them.
+The instrument is a Python function, which adds some microseconds to each call.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from pytest_ansorbench import workloads
 from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.measure.arguments import Arguments, shapes_of
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
+from pytest_ansorbench.measure.local.caches import Predecessors
 from pytest_ansorbench.measure.local.compiled import (
     KERNEL_ENTRY,
     compile_module,
@@ -53,6 +55,8 @@ if TYPE_CHECKING:
 TURNS: Final = 10
 INFERENCES_A_TURN: Final = 10
 FLUSH_BYTES: Final = 64 << 20
+CALLS_AS_IN_NETWORK: Final = 5
+"""Calls a turn, each of which is timed alone."""
 ALONE_S: Final = 0.01
 """How long a warm task is repeated for one sample."""
 
@@ -138,18 +142,37 @@ class Alone:
 
     kernel: Module
     arguments: Arguments
+    predecessors: Predecessors
 
     @classmethod
-    def of(cls, best: Best, target: Target) -> Alone:
+    def of(cls, tuned: Tuned, target: Target) -> Alone:
         """Compile it."""
-        arguments = Arguments(shapes_of(best.args_info), None)
-        return cls(compile_module(best.mod, target), arguments)
+        arguments = Arguments(shapes_of(tuned.best.args_info), None)
+        assert tuned.task.surroundings is not None
+        return cls(
+            compile_module(tuned.best.mod, target),
+            arguments,
+            Predecessors(arguments.arrays, tuned.task.surroundings),
+        )
 
     def seconds(self, number: int, flush_bytes: int) -> float:
         """Mean of so many calls."""
         arrays = self.arguments.arrays
         [each] = evaluate(self.kernel, KERNEL_ENTRY, arrays, number, 1, flush_bytes=flush_bytes)
         return each
+
+    def seconds_as_in_network(self) -> list[float]:
+        """Of single calls, each after what precedes it in its network."""
+        before = self.predecessors.registered()
+        return evaluate(
+            self.kernel,
+            KERNEL_ENTRY,
+            self.arguments.arrays,
+            1,
+            CALLS_AS_IN_NETWORK,
+            flush_bytes=0,
+            before=before,
+        )
 
 
 def measured(case: NetworkCase, tasks: Sequence[Tuned], target: Target) -> dict[str, Any]:
@@ -162,9 +185,10 @@ def measured(case: NetworkCase, tasks: Sequence[Tuned], target: Target) -> dict[
     calls = Calls()
     instrumented.set_instrument(calls)
     tensors = [tvm.runtime.tensor(array) for array in case.arguments()]
-    alone = [Alone.of(tuned.best, target) for tuned in tasks]
+    alone = [Alone.of(tuned, target) for tuned in tasks]
     often = [max(1, round(ALONE_S / tuned.best.latency_s)) for tuned in tasks]
-    whole, warm, cold = [], [[] for _ in tasks], [[] for _ in tasks]
+    whole: list[float] = []
+    warm, cold, as_network = ([[] for _ in tasks] for _ in range(3))
     plain["main"](*tensors)
     for _ in range(TURNS):
         for _ in range(INFERENCES_A_TURN):
@@ -176,6 +200,7 @@ def measured(case: NetworkCase, tasks: Sequence[Tuned], target: Target) -> dict[
         for index, kernel in enumerate(alone):
             warm[index].append(kernel.seconds(often[index], 0))
             cold[index].append(kernel.seconds(1, FLUSH_BYTES))
+            as_network[index] += kernel.seconds_as_in_network()
     inferences = TURNS * INFERENCES_A_TURN
     of_tasks = [
         {
@@ -184,6 +209,7 @@ def measured(case: NetworkCase, tasks: Sequence[Tuned], target: Target) -> dict[
             "warm_s": tuned.task.weight * median(warm[index]),
             "within_s": _an_inference(calls.seconds.pop(tuned.task.name), inferences),
             "cold_s": tuned.task.weight * median(cold[index]),
+            "as_network_s": tuned.task.weight * median(as_network[index]),
         }
         for index, tuned in enumerate(tasks)
     ]
@@ -202,7 +228,7 @@ def _an_inference(seconds: Sequence[float], inferences: int) -> float:
 
 def report(row: dict[str, Any]) -> str:
     """The tasks that gain or lose most, and the sums."""
-    columns = ("warm_s", "within_s", "cold_s")
+    columns = ("warm_s", "within_s", "as_network_s", "cold_s")
     ranked = sorted(row["tasks"], key=lambda task: task["warm_s"] - task["within_s"])
     table = [
         [task["task"], task["weight"], *(f"{1e3 * task[column]:.3f}" for column in columns)]
@@ -215,8 +241,15 @@ def report(row: dict[str, Any]) -> str:
     machine_ms = 1e3 * row["machine_calls_s"]
     lines = tabulate(
         table,
-        headers=["task", "weight", "alone, warm (ms)", "within (ms)", "alone, cold (ms)"],
-        colalign=("left", *["right"] * 4),
+        headers=[
+            "task",
+            "weight",
+            "alone, warm (ms)",
+            "within (ms)",
+            "alone, as within (ms)",
+            "alone, cold (ms)",
+        ],
+        colalign=("left", *["right"] * 5),
         disable_numparse=True,
     )
     return (

@@ -1,19 +1,26 @@
-"""Does racing change which schedule wins? The same candidates, measured both ways.
+"""Do measurement policies change which schedule wins? The same candidates, measured every way.
 
-    python benchmarks/racing.py [--case ID,ID] [--trials 64] [--passes 4] [--json FILE]
+    python benchmarks/racing.py [--case ID,ID] [--trials 64] [--passes 3] [--json FILE]
 
 A search with the stock strategy proposes the candidates, in rounds of 16. Then all of them are
-measured again in the order of the search, pass by pass, fixed and racing in turn, so that each
-pass of each policy crowns a winner. The winners of all passes and the ten fastest are measured once
-more, fixed, side by side, 10 samples each: that is taken for the truth. A policy's *regret* is how
-much slower the schedule it crowned truly is than the best of them.
+measured again in the order of the search, pass by pass, by all policies in turn: fixed, racing and
+paired. Each pass of each policy crowns a winner, once by its latencies alone and once by a last
+check of its fastest few. All winners and the ten fastest are then measured side by side in slices,
+from several sets of processes: that is taken for the truth. A policy's *regret* is how much slower
+the schedule it crowned truly is than the best of them. How far its latency of the winner is off the
+winner's true latency, over that of the first candidate, is its *exaggeration*.
+
+With --json, everything measured is written after each case, and cases that the file has are not
+measured again.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import statistics
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,14 +33,34 @@ from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
 from pytest_ansorbench.measure.local.engine import LocalEngine
 from pytest_ansorbench.measure.local.machine import describe_machine
-from pytest_ansorbench.measure.policy import FixedMeasurement, RacingMeasurement
+from pytest_ansorbench.measure.outcomes import Built, MeasuredInTurn
+from pytest_ansorbench.measure.policy import (
+    ComparingMeasurement,
+    FixedMeasurement,
+    Measurement,
+    PairedMeasurement,
+    RacingMeasurement,
+)
 from pytest_ansorbench.measure.program import Program
+from pytest_ansorbench.measure.side_by_side import SideBySide, Span
+from pytest_ansorbench.records import Remeasurement
 from pytest_ansorbench.search import Search
+from pytest_ansorbench.search.last_check import crowned
+from pytest_ansorbench.stats.paired_ratio import NeighbourRatios
 from pytest_ansorbench.storage import describe_commit
-from pytest_ansorbench.strategies import StockEvolution, Strategy
+from pytest_ansorbench.strategies import LastCheck, StockEvolution, Strategy
 
-CASES = "conv2d-n1-h14-w14-ci256-co256-k3-s1-p1,matmul-b1-m512-n512-k512"
-POLICIES = {"fixed": FixedMeasurement(), "racing": RacingMeasurement()}
+CASES = (
+    "conv2d-n1-h14-w14-ci256-co256-k3-s1-p1,matmul-b1-m512-n512-k512,"
+    "depthwise-conv2d-n1-h14-w14-c512-k3-s1-p1,conv1d-n1-l64-ci256-co256-k5-s1-p2"
+)
+POLICIES: Mapping[str, Measurement] = {
+    "fixed": FixedMeasurement(),
+    "racing": RacingMeasurement(),
+    "paired": PairedMeasurement(),
+}
+CHECK = LastCheck()
+TRUTH = SideBySide(precision=0.004, turns=Span(10, 30), sets=Span(3, 5), most_s=45.0)
 ROUND_TRIALS = 16
 FASTEST = 10
 
@@ -55,7 +82,7 @@ class _Listening:
     heard: list[Any]
 
     def propose(self, trials: int) -> Sequence[Any] | None:
-        candidates = self.inner.propose(trials)
+        candidates: Sequence[Any] | None = self.inner.propose(trials)
         self.heard += candidates or []
         return candidates
 
@@ -66,90 +93,149 @@ class _Listening:
         self.inner.recall(candidates)
 
     def decisions(self) -> Mapping[str, Any]:
-        return self.inner.decisions()
+        decided: Mapping[str, Any] = self.inner.decisions()
+        return decided
 
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--case", default=CASES, help="ids, separated by commas")
     parser.add_argument("--trials", type=int, default=64, help="candidates (default: 64)")
-    parser.add_argument("--passes", type=int, default=4, help="passes a policy (default: 4)")
+    parser.add_argument("--passes", type=int, default=3, help="passes a policy (default: 3)")
     parser.add_argument("--json", type=Path, help="write everything measured here")
     given = parser.parse_args()
     commit = describe_commit(Path(__file__).parent)  # before anyone edits it
+    record: dict[str, Any] = {"machine": describe_machine(), "commit": commit, "cases": {}}
+    if given.json and given.json.exists():
+        record = json.loads(given.json.read_text())
+    wanted = [case for case in given.case.split(",") if case not in record["cases"]]
     target = resolve_target(None)
     register_intrinsics(target)
-    with LocalEngine(target) as engine:
-        cases = {
-            case: measure_case(engine, case, given.trials, given.passes)
-            for case in given.case.split(",")
-        }
-    print(report(cases))
-    if given.json:
-        record = {
-            "machine": describe_machine(),
-            "commit": commit,
-            "cases": cases,
-        }
-        given.json.write_text(json.dumps(record) + "\n")
+    for case in wanted:
+        with LocalEngine(target) as engine:
+            record["cases"][case] = measure_case(engine, case, given.trials, given.passes)
+        if given.json:
+            given.json.write_text(json.dumps(record) + "\n")
+    print(report(record["cases"]))
 
 
 def measure_case(engine: LocalEngine, case: str, trials: int, passes: int) -> dict[str, Any]:
-    """All passes over one case's candidates, and the truth about the best of them."""
+    """All passes over one case's candidates, and the truth about the best of them.
+
+    Returns:
+        JSON values: passes by policy, and slices of the finalists by index of the candidate.
+    """
+    task, candidates = propose(engine, case, trials)
+    measured: dict[str, list[dict[str, Any]]] = {name: [] for name in POLICIES}
+    for turn in range(passes):
+        for name in list(POLICIES)[:: 1 if turn % 2 else -1]:
+            one = measure_all(engine, task, candidates, POLICIES[name])
+            measured[name].append({**one, **check(engine, task, candidates, one)})
+    typical = [
+        statistics.median(one["latencies_s"][i] for one in measured["fixed"])
+        for i in range(len(candidates))
+    ]
+    fastest = sorted(range(len(candidates)), key=lambda i: typical[i])[:FASTEST]
+    every_pass = [one for of_policy in measured.values() for one in of_policy]
+    crowned_once = {one[key] for one in every_pass for key in ("winner", "checked_winner")}
+    first = {one["first"] for one in every_pass}
+    finalists = sorted({*fastest, *crowned_once, *first} - {-1})
+    finals = engine.measure_side_by_side(
+        [kernel(candidates[i]) for i in finalists], task.check, TRUTH
+    )
+    truth = {
+        str(i): {"latencies_s": final.latencies_s, "sets": final.sets}
+        for i, final in zip(finalists, finals, strict=True)
+        if final.status == "ok"
+    }
+    return {"passes": measured, "truth": truth}
+
+
+def propose(engine: LocalEngine, case: str, trials: int) -> tuple[Any, list[Any]]:
+    """The task of a case, and the candidates of a stock search of it."""
     found = workloads.get(case)
     [task] = found.tasks()
     listening = Listening()
     search = Search(
         found,
         [task],
-        Strategy("listening", proposer=listening),
+        Strategy("listening", proposer=listening, measurement=RacingMeasurement()),
         engine,
         seed=0,
         budget_trials=trials,
-        round_trials=ROUND_TRIALS,
+        round_trials=min(trials, ROUND_TRIALS),
     )
     while not search.finished:
         search.step()
-    candidates = listening.heard[:trials]
-    measured: dict[str, list[dict[str, Any]]] = {name: [] for name in POLICIES}
-    for turn in range(passes):
-        for name in list(POLICIES)[:: 1 if turn % 2 else -1]:
-            measured[name].append(measure_all(engine, task, candidates, POLICIES[name]))
-    typical = [
-        statistics.median(one["latencies_s"][i] for one in measured["fixed"])
-        for i in range(len(candidates))
-    ]
-    fastest = sorted(range(len(candidates)), key=lambda i: typical[i])[:FASTEST]
-    winners = {one["winner"] for name in POLICIES for one in measured[name]}
-    finalists = sorted({*fastest, *winners})
-    kernels = [kernel(candidates[i]) for i in finalists]
-    finals = engine.measure_side_by_side(kernels, task.check, samples=10)
-    truth_s = {
-        i: statistics.median(final.latencies_s)
-        for i, final in zip(finalists, finals, strict=True)
-        if final.status == "ok"
-    }
-    return {"passes": measured, "truth_s": truth_s}
+    return task, listening.heard[:trials]
 
 
-def measure_all(engine: LocalEngine, task: Any, candidates: Sequence[Any], policy: Any) -> Any:
-    """One pass: every candidate once, in order, and which would have won."""
+def measure_all(
+    engine: LocalEngine, task: Any, candidates: Sequence[Any], policy: Measurement
+) -> dict[str, Any]:
+    """One pass: every candidate once, in order, and which would have won.
+
+    `incumbent_s` are the seconds of those runs that were held against an incumbent, to show what
+    a process that waits does to the others; `first` is the first valid candidate.
+    """
     latencies_s: list[float] = []
-    run_s = 0.0
+    run_s, compared_s = 0.0, []
     best_s: float | None = None
-    winner = -1
+    incumbent: Built | None = None
+    winner = first = -1
     for start in range(0, len(candidates), ROUND_TRIALS):
         batch = candidates[start : start + ROUND_TRIALS]
         built = engine.build([kernel(candidate) for candidate in batch], task.check)
         for offset, program in enumerate(built):
-            outcome = engine.run(program, policy, best_s=best_s)
+            outcome = engine.run(program, policy, best_s=best_s, incumbent=incumbent)
             run_s += outcome.run_s
+            if incumbent is not None and not outcome.lost_incumbent:
+                compared_s.append(outcome.run_s)
             latency_s = statistics.median(outcome.latencies_s) if outcome.latencies_s else 1e10
             latencies_s.append(latency_s)
-            if best_s is None or latency_s < best_s:
+            if outcome.status == "ok" and (best_s is None or latency_s < best_s):
                 best_s, winner = latency_s, start + offset
-    return {"latencies_s": latencies_s, "run_s": run_s, "winner": winner}
+                first = winner if first < 0 else first
+                if incumbent is not None:
+                    engine.discard(incumbent)
+                incumbent = outcome.kept
+    if incumbent is not None:
+        engine.discard(incumbent)
+    return {
+        "latencies_s": latencies_s,
+        "run_s": run_s,
+        "incumbent_s": compared_s,
+        "compares": isinstance(policy, ComparingMeasurement),
+        "winner": winner,
+        "first": first,
+    }
+
+
+def check(
+    engine: LocalEngine, task: Any, candidates: Sequence[Any], one: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The last check of a pass: who wins then, and the seconds it took, builds included."""
+    latencies_s = one["latencies_s"]
+    ranked = sorted(range(len(candidates)), key=lambda i: latencies_s[i])
+    limit_s = (1.0 + CHECK.within) * latencies_s[ranked[0]]
+    rivals = [i for i in ranked[: CHECK.top] if latencies_s[i] <= limit_s]
+    if len(rivals) < 2:
+        return {"checked_winner": one["winner"], "check_s": 0.0, "rivals": len(rivals)}
+    started_s = time.perf_counter()
+    outcomes = engine.measure_side_by_side(
+        [kernel(candidates[i]) for i in rivals], task.check, CHECK.effort
+    )
+    winner = crowned([remeasured(i, o) for i, o in zip(rivals, outcomes, strict=True)])
+    check_s = time.perf_counter() - started_s
+    return {"checked_winner": winner, "check_s": check_s, "rivals": len(rivals)}
+
+
+def remeasured(index: int, outcome: MeasuredInTurn) -> Remeasurement:
+    """An outcome as the last check takes it."""
+    return Remeasurement(
+        index, outcome.status, outcome.latencies_s, outcome.error, outcome.sets, outcome.places
+    )
 
 
 def kernel(candidate: Any) -> Program:
@@ -158,29 +244,64 @@ def kernel(candidate: Any) -> Program:
 
 
 def report(cases: Mapping[str, Any]) -> str:
-    """A row per case and policy."""
+    """A row per case, policy, and with or without a last check."""
     rows = []
     for case, result in cases.items():
-        truth_s = result["truth_s"]
-        best_s = min(truth_s.values())
+        truth = {
+            int(i): Remeasurement(int(i), "ok", tuple(one["latencies_s"]), sets=tuple(one["sets"]))
+            for i, one in result["truth"].items()
+        }
         for name, passes in result["passes"].items():
-            regrets = [truth_s[one["winner"]] / best_s - 1 for one in passes]
-            trials = len(passes[0]["latencies_s"])
-            rows.append(
-                [
-                    case,
-                    name,
-                    f"{statistics.fmean(one['run_s'] / trials for one in passes):.3f}",
-                    len({one["winner"] for one in passes}),
-                    f"{statistics.fmean(regrets):.1%}",
-                    f"{max(regrets):.1%}",
-                ]
-            )
-    return tabulate(
+            for key, extra in (("winner", ""), ("checked_winner", " + last check")):
+                valid = [one for one in passes if one[key] in truth]
+                if valid:
+                    rows.append([case, name + extra, *_row(valid, key, truth)])
+    table: str = tabulate(
         rows,
-        ["case", "policy", "run (s/trial)", "different winners", "mean regret", "worst regret"],
+        [
+            "case",
+            "policy",
+            "run (s/trial)",
+            "different winners",
+            "mean regret",
+            "worst regret",
+            "exaggeration",
+        ],
         disable_numparse=True,
     )
+    return table
+
+
+def _row(
+    passes: Sequence[Mapping[str, Any]], key: str, truth: Mapping[int, Remeasurement]
+) -> list[str]:
+    reference = next(iter(truth.values()))
+    logs = {i: _log_ratio(one, reference) for i, one in truth.items()}
+    best = min(logs.values())
+    regrets = [math.exp(logs[one[key]] - best) - 1 for one in passes]
+    checked = key == "checked_winner"
+    trials = len(passes[0]["latencies_s"])
+    seconds = [(one["run_s"] + checked * one["check_s"]) / trials for one in passes]
+    exaggerated = [
+        logs[one[key]]
+        - logs[one["first"]]
+        - math.log(one["latencies_s"][one[key]] / one["latencies_s"][one["first"]])
+        for one in passes
+        if one["first"] in logs
+    ]
+    return [
+        f"{statistics.fmean(seconds):.3f}",
+        str(len({one[key] for one in passes})),
+        f"{statistics.fmean(regrets):.1%}",
+        f"{max(regrets):.1%}",
+        f"{math.expm1(statistics.fmean(exaggerated)):+.1%}" if exaggerated else "",
+    ]
+
+
+def _log_ratio(one: Remeasurement, reference: Remeasurement) -> float:
+    ratios = NeighbourRatios.of(one, reference)
+    assert ratios is not None
+    return ratios.log_ratio
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from pytest_ansorbench.measure.check import mismatch
 from pytest_ansorbench.measure.engine import EngineError, UntunedError
 from pytest_ansorbench.measure.local.compiled import Compiled, CompiledKernel, CompiledNetwork
 from pytest_ansorbench.measure.outcomes import Built, Measured, MeasuredInTurn
-from pytest_ansorbench.measure.policy import Measurement
+from pytest_ansorbench.measure.policy import ComparingMeasurement, Measurement
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.side_by_side import SideBySide
 from pytest_ansorbench.records import MachineState
@@ -74,15 +74,26 @@ class FastEngine:
         return [self._built(program, check) for program in programs]
 
     def run(
-        self, built: Built, measurement: Measurement, *, best_s: float | None = None
+        self,
+        built: Built,
+        measurement: Measurement,
+        *,
+        best_s: float | None = None,
+        incumbent: Built | None = None,
     ) -> Measured:
         if built.handle is None:
             return Measured.not_run(built)
         kernel: InProcess = built.handle
-        samples = measurement.measure(kernel, best_s)
+        compares = isinstance(measurement, ComparingMeasurement)
+        if compares and incumbent is not None and best_s is not None:
+            samples = measurement.compare(kernel, incumbent.handle, best_s)
+        else:
+            samples = measurement.measure(kernel, best_s)
         measured = Measured("ok", samples, build_s=built.build_s, run_s=sum(samples))
-        if (best_s is None or median(samples) < best_s) and (wrong := kernel.wrong()):
-            return replace(measured, status="wrong-result", latencies_s=(), error=wrong)
+        if best_s is None or median(samples) < best_s:
+            if wrong := kernel.wrong():
+                return replace(measured, status="wrong-result", latencies_s=(), error=wrong)
+            return replace(measured, kept=built if compares else None)
         return measured
 
     def discard(self, built: Built) -> None:

@@ -114,6 +114,7 @@ class Experiment:
             label=self._journal.label,
             lead=place,
             rounds=past.rounds if past else None,
+            rankings=past.rankings if past else {},
             on_trial=lambda search: self._report(search, place),
             on_finals=lambda: self._progress.note(
                 f"{self._prepared.case.id}  measuring what was found, in turn"

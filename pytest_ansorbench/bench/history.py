@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
-from pytest_ansorbench.records import MachineNoise, Run, TaskRecord
+from pytest_ansorbench.records import LastRanking, MachineNoise, Run, TaskRecord
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.storage import Journal, Past, StorageError, fingerprint
 from pytest_ansorbench.storage.entries import (
@@ -14,6 +14,7 @@ from pytest_ansorbench.storage.entries import (
     EndEntry,
     Entry,
     FinalEntry,
+    LastCheckEntry,
     NoiseEntry,
     RepeatEntry,
     RoundEntry,
@@ -28,12 +29,14 @@ class RepeatHistory:
     Attributes:
         begun: Its beginning.
         rounds: Rounds of each arm, in order.
+        rankings: The last check of each arm that has one behind it.
         final: Its end; None if it was interrupted.
     """
 
     begun: RepeatEntry
     rounds: dict[str, list[RoundEntry]] = field(default_factory=dict)
     final: FinalEntry | None = None
+    rankings: dict[str, LastRanking] = field(default_factory=dict)
 
     @property
     def trials(self) -> int:
@@ -93,6 +96,8 @@ class CaseHistory:
                     machine=fingerprint(repeat.begun.machine),
                     leads=of_arm,
                     leads_s=repeat.final.leads_s,
+                    last_check=repeat.rankings.get(strategy),
+                    caches=str(self.entry.conditions.get("caches", "warm")),
                 )
             )
         return tuple(runs)
@@ -194,12 +199,28 @@ def _add(histories: dict[str, CaseHistory], entry: Entry) -> str:
         return ""
     if entry.strategy not in case.entry.strategies:
         return f"the case has no strategy {entry.strategy!r}"
+    if entry.strategy in repeat.rankings:
+        return f"the run of {entry.strategy!r} has had its last check already"
+    if isinstance(entry, LastCheckEntry):
+        return _add_ranking(case.entry, repeat, entry)
     if not 0 <= entry.round.task < len(case.entry.tasks):
         return f"the case has no task {entry.round.task}"
     rounds = repeat.rounds.setdefault(entry.strategy, [])
     if entry.round.index != len(rounds) + 1:
         return f"expected round {len(rounds) + 1}, got {entry.round.index}"
     rounds.append(entry)
+    return ""
+
+
+def _add_ranking(case: CaseEntry, repeat: RepeatHistory, entry: LastCheckEntry) -> str:
+    rounds = repeat.rounds.get(entry.strategy, [])
+    valid = {trial.index for line in rounds for trial in line.trials if trial.status == "ok"}
+    for checked in entry.ranking.tasks:
+        if not 0 <= checked.task < len(case.tasks):
+            return f"the case has no task {checked.task}"
+        if checked.crowned not in valid:
+            return f"the run of {entry.strategy!r} has no valid trial {checked.crowned}"
+    repeat.rankings[entry.strategy] = entry.ranking
     return ""
 
 
@@ -222,7 +243,7 @@ class CaseJournal:
             _check_same(history.entry, entry)
         self.history = history
 
-    def append(self, entry: RepeatEntry | RoundEntry | FinalEntry) -> None:
+    def append(self, entry: RepeatEntry | RoundEntry | LastCheckEntry | FinalEntry) -> None:
         """Write down what was just done.
 
         Raises:

@@ -52,7 +52,11 @@ def measure_leads(
     found: list[list[Remeasurement]] = [[] for _ in searches]
     for index, task in enumerate(prepared.tasks):
         leads = [_some(search, index, engine.capacity // len(searches)) for search in searches]
-        programs = [Program.kernel(lead.mod, lead.args_info) for of_arm in leads for lead in of_arm]
+        programs = [
+            Program.kernel(lead.mod, lead.args_info, task.surroundings)
+            for of_arm in leads
+            for lead in of_arm
+        ]
         if not programs:
             continue
         effort = replace(_EFFORT, most_s=allowed_s / len(prepared.tasks))

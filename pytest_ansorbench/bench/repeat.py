@@ -5,15 +5,17 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from pytest_ansorbench.bench.finals import measure_winners
 from pytest_ansorbench.bench.leads import measure_leads
 from pytest_ansorbench.bench.prepared import PreparedCase
 from pytest_ansorbench.bench.run_plan import RunPlan
+from pytest_ansorbench.records import LastRanking
 from pytest_ansorbench.search.loop import Search
 from pytest_ansorbench.search.scheduling import SCHEDULERS
-from pytest_ansorbench.storage.entries import FinalEntry, RepeatEntry, RoundEntry
+from pytest_ansorbench.storage.entries import FinalEntry, LastCheckEntry, RepeatEntry, RoundEntry
 
 if TYPE_CHECKING:
     from pytest_ansorbench.measure.engine import Engine
@@ -30,13 +32,14 @@ def run_repeat(
     label: str,
     lead: int = 0,
     rounds: Mapping[str, Sequence[RoundEntry]] | None = None,
+    rankings: Mapping[str, LastRanking] = MappingProxyType({}),
     on_trial: Callable[[Search], None] = lambda search: None,
     on_finals: Callable[[], None] = lambda: None,
-) -> Iterator[RepeatEntry | RoundEntry | FinalEntry]:
+) -> Iterator[RepeatEntry | RoundEntry | LastCheckEntry | FinalEntry]:
     """Run one repeat, all of it on one engine and so on one machine.
 
     It depends on nothing but its arguments, and leaves nothing behind but what it yields: the
-    beginning, each round as soon as it is over, the end.
+    beginning, each round and each last check as soon as it is over, the end.
 
     Args:
         prepared: The case.
@@ -48,6 +51,7 @@ def run_repeat(
         lead: The arm that takes the first turn, counted round and round.
         rounds: Rounds by strategy that an interrupted repeat has behind it; None for a repeat
             that has not begun. What they say is not yielded again.
+        rankings: Last checks by strategy that it has behind it, likewise.
         on_trial: Called after every trial, outside the clock.
         on_finals: Called before the winners are measured.
 
@@ -73,14 +77,19 @@ def run_repeat(
             scheduler=SCHEDULERS[plan.scheduler],
             on_trial=on_trial,
             resumed=tuple((rounds or {}).get(strategy.name, ())),
+            ranking=rankings.get(strategy.name),
         )
         for strategy in strategies
     ]
-    if plan.order == "interleaved":
-        yield from _take_turns(searches, lead, label)
-    else:
-        for search in _rotated(searches, lead):
-            yield from _take_turns([search], 0, label)
+    try:
+        if plan.order == "interleaved":
+            yield from _take_turns(searches, lead, label)
+        else:
+            for search in _rotated(searches, lead):
+                yield from _take_turns([search], 0, label)
+    finally:
+        for search in searches:
+            search.close()
     on_finals()
     finals = measure_winners(prepared, searches, engine, plan.final)
     started_s = time.monotonic()
@@ -89,18 +98,26 @@ def run_repeat(
     yield FinalEntry(label, seed, finals, leads, leads_s, engine.observe())
 
 
-def _take_turns(searches: Sequence[Search], lead: int, label: str) -> Iterator[RoundEntry]:
-    """Step the searches round by round until all are finished, each leading in turn.
+def _take_turns(
+    searches: Sequence[Search], lead: int, label: str
+) -> Iterator[RoundEntry | LastCheckEntry]:
+    """Step the searches round by round until all are finished, then do their last checks.
+
+    In each turn another one leads.
 
     Searches that go on from a journal may be a round apart: those ahead wait for their turn.
     """
     for turn in itertools.count():
         if all(search.finished for search in searches):
-            return
+            break
         for search in _rotated(searches, lead + turn):
             if len(search.rounds) == turn and not search.finished:
                 search.step()
                 yield search.last_round(label)
+    for search in searches:
+        if search.last_check_due:
+            search.rank()
+            yield search.last_check(label)
 
 
 def _rotated(searches: Sequence[Search], by: int) -> list[Search]:

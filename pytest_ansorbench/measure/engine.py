@@ -113,15 +113,27 @@ class Engine(Protocol):
         ...
 
     def run(
-        self, built: Built, measurement: Measurement, *, best_s: float | None = None
+        self,
+        built: Built,
+        measurement: Measurement,
+        *,
+        best_s: float | None = None,
+        incumbent: Built | None = None,
     ) -> Measured:
-        """Measure a program that was built, and let go of it.
+        """Measure a program that was built, and let go of it unless it is kept.
+
+        If the policy is a `ComparingMeasurement`, a program that takes the lead may be `kept`: it
+        then waits, at rest, and may be given as `incumbent` to later runs, any number of times,
+        until it is discarded. Programs that are kept do not count against `capacity`.
 
         Args:
             built: As `build` returned it; if building failed, so did the trial.
             measurement: How long to run it; its own errors pass, and the program can then be
                 discarded.
-            best_s: Latency of the run's best valid trial so far; None if there is none.
+            best_s: Latency of the task's best valid trial so far; None if there is none.
+            incumbent: The program of that trial, as it was kept or built again; stays the
+                caller's to discard. Needs `best_s`. An incumbent that fails costs the trial
+                nothing but time: the program is then measured alone.
 
         Returns:
             The trial's outcome. A program that would be the best so far is `ok` only if its
@@ -133,7 +145,7 @@ class Engine(Protocol):
         ...
 
     def discard(self, built: Built) -> None:
-        """Let go of a program that will not be run. Does nothing if it has been run."""
+        """Let go of a program that was kept, or will not be run. Does nothing if that is done."""
         ...
 
     def measure_side_by_side(

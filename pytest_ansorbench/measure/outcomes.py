@@ -38,6 +38,9 @@ class Measured:
         build_s: Seconds it took to compile.
         run_s: Seconds it took to measure and check; 0 if it did not get that far.
         peak_memory_mb: Peak memory of its process.
+        kept: The program, which took the lead and waits to be an incumbent until it is discarded;
+            None if it did not, or the measurement policy compares nothing.
+        lost_incumbent: Whether the incumbent could not be run, so that another one is needed.
     """
 
     status: TrialStatus
@@ -46,6 +49,8 @@ class Measured:
     build_s: float = 0.0
     run_s: float = 0.0
     peak_memory_mb: float = 0.0
+    kept: Built | None = None
+    lost_incumbent: bool = False
 
     @classmethod
     def not_run(cls, built: Built) -> Measured:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from tvm import IRModule
     from tvm.s_tir.meta_schedule.arg_info import ArgInfo
 
+    from pytest_ansorbench.workloads.case import Surroundings
+
 
 @dataclass(frozen=True, eq=False)
 class Program:
@@ -23,22 +25,30 @@ class Program:
         shapes: Data type and shape of each argument of a kernel, the inputs first, then the
             output; empty for a network, which is called with the inputs of its check.
         functions: Number of functions to compile, at least 1. Time limits are for one of them.
+        surroundings: The network around a kernel, where there is one and it is known.
     """
 
     mod: IRModule
     kind: Literal["kernel", "network"]
     shapes: Shapes
     functions: int
+    surroundings: Surroundings | None = None
 
     @classmethod
-    def kernel(cls, mod: IRModule, args_info: Sequence[ArgInfo]) -> Program:
+    def kernel(
+        cls,
+        mod: IRModule,
+        args_info: Sequence[ArgInfo],
+        surroundings: Surroundings | None = None,
+    ) -> Program:
         """A TensorIR module with one function `main`.
 
         Args:
             mod: The module, scheduled or not.
             args_info: Its arguments as TVM describes them, inputs then output.
+            surroundings: Those of its task.
         """
-        return cls(mod, "kernel", shapes_of(args_info), 1)
+        return cls(mod, "kernel", shapes_of(args_info), 1, surroundings)
 
     @classmethod
     def network(cls, mod: IRModule) -> Program:

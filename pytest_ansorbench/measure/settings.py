@@ -3,9 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 CheckScope = Literal["winners", "all"]
+Caches = Literal["warm", "cold", "network"]
+
+DEFAULT_CACHES: Final[Caches] = "warm"
+"""How a timed call finds the caches if nothing is said of that."""
+FLUSH_CACHE_MB: Final = 64
+"""Megabytes to copy where caches are to be cold and nothing else is said: as TVM advises."""
+
+
+class CachesError(ValueError):
+    """Caches that are not to be cold, and megabytes to empty them by.
+
+    Attributes:
+        caches: How calls are to find the caches.
+        flush_cache_mb: The megabytes.
+    """
+
+    def __init__(self, caches: Caches, flush_cache_mb: int) -> None:
+        super().__init__(f"{flush_cache_mb} MB are to empty caches that are to be {caches!r}")
+        self.caches = caches
+        self.flush_cache_mb = flush_cache_mb
 
 
 @dataclass(frozen=True)
@@ -19,9 +39,17 @@ class EngineSettings:
         memory_limit_mb: Megabytes a candidate may allocate, compiling and running.
         check: Whether the output of every measured candidate is compared with the reference,
             or only of those that would be the run's best so far.
-        flush_cache_mb: Megabytes to copy before each call, timed alone; 0 for warm caches.
+        caches: How a timed call finds the caches: `warm`, after other calls on the same arguments;
+            `cold`, after a copy of `flush_mb` megabytes; or `network`, as the network around a
+            task leaves them, where a program that is in no network is measured warm. None for
+            `cold` if there is a `flush_cache_mb`, else `DEFAULT_CACHES`.
+        flush_cache_mb: Megabytes to copy before each call, timed alone; 0 for none, and where
+            caches are to be `cold` for `FLUSH_CACHE_MB`.
         cores: Cores to build and run on, each kernel thread pinned to one of its own; None
             leaves placement to TVM and the operating system.
+
+    Raises:
+        CachesError: There are megabytes to copy, but caches are not to be cold.
     """
 
     build_workers: int | None = None
@@ -29,9 +57,29 @@ class EngineSettings:
     run_timeout_s: float = 30.0
     memory_limit_mb: int = 4096
     check: CheckScope = "winners"
+    caches: Caches | None = None
     flush_cache_mb: int = 0
     cores: tuple[int, ...] | None = None
 
+    def __post_init__(self) -> None:
+        if self.flush_cache_mb and self.caches not in (None, "cold"):
+            raise CachesError(self.caches, self.flush_cache_mb)
+
+    @property
+    def found_caches(self) -> Caches:
+        """How a timed call finds the caches."""
+        return self.caches or ("cold" if self.flush_cache_mb else DEFAULT_CACHES)
+
+    @property
+    def flush_mb(self) -> int:
+        """Megabytes to copy before each call; 0 unless caches are cold."""
+        return (self.flush_cache_mb or FLUSH_CACHE_MB) if self.found_caches == "cold" else 0
+
     def conditions(self) -> dict[str, Any]:
         """The settings as JSON values: all of them decide measurements."""
-        return {**asdict(self), "cores": None if self.cores is None else list(self.cores)}
+        return {
+            **asdict(self),
+            "caches": self.found_caches,
+            "flush_cache_mb": self.flush_mb,
+            "cores": None if self.cores is None else list(self.cores),
+        }

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from pytest_ansorbench.measure.settings import DEFAULT_CACHES, FLUSH_CACHE_MB
 from pytest_ansorbench.options import values
 from pytest_ansorbench.stats.figures import FIGURES, Figure
 
@@ -211,12 +212,21 @@ OPTIONS: Final = (
         "winners|all",
     ),
     Option(
+        "engine.caches",
+        "caches",
+        values.choice("warm", "cold", "network"),
+        "how a timed call finds the caches: after other calls on the same arguments, emptied, or "
+        "as the network around a task leaves them",
+        "warm|cold|network",
+        default=f"{DEFAULT_CACHES}, or cold with a --ansor-flush-cache",
+    ),
+    Option(
         "engine.flush_cache_mb",
         "flush-cache",
         values.whole_number(0, 64),
         "megabytes to copy before each timed call, to empty the caches",
         "MB",
-        default="{}, warm caches",
+        default=f"{{}}, or {FLUSH_CACHE_MB} if they are to be cold",
     ),
     Option(
         "engine.cores",

@@ -11,6 +11,7 @@ from typing import Any, Final
 import pytest
 
 from pytest_ansorbench.budget import BudgetError
+from pytest_ansorbench.measure.settings import CachesError
 from pytest_ansorbench.options.declarations import OPTIONS, Option, flag_of, option_of
 from pytest_ansorbench.options.help import help_text
 from pytest_ansorbench.options.settings import Settings
@@ -62,7 +63,7 @@ def resolve(config: pytest.Config, marker: Mapping[str, Any] | None = None) -> S
 
     Raises:
         SettingError: A value is not accepted, a marker keyword is unknown, or the budget is
-            smaller than a round.
+            smaller than a round, or two values contradict each other.
     """
     marker = marker or {}
     for keyword in marker:
@@ -76,11 +77,17 @@ def resolve(config: pytest.Config, marker: Mapping[str, Any] | None = None) -> S
         source, value = _given(config, marker, option)
         if value is not None:
             values[option.field] = _parsed(option, source, value)
-    settings = Settings.of(values)
     try:
+        settings = Settings.of(values)
         settings.budget.check(tasks=1)
     except BudgetError as error:
         raise SettingError(budget_refusal(error)) from None
+    except CachesError as error:
+        raise SettingError(
+            f"bad {flag_of('engine.caches')} {error.caches!r}: expected cold, as "
+            f"{flag_of('engine.flush_cache_mb')} {error.flush_cache_mb} empties the caches; or "
+            "leave one of them out"
+        ) from None
     return settings
 
 

@@ -15,10 +15,12 @@ from pytest_ansorbench.records.results import (
 )
 from pytest_ansorbench.records.runs import (
     TRIAL_STATUSES,
+    LastRanking,
     MachineState,
     Remeasurement,
     Round,
     Run,
+    TaskRanking,
     TaskRecord,
     Trial,
     TrialStatus,
@@ -46,6 +48,7 @@ __all__ = [
     "Comparison",
     "Estimate",
     "Gate",
+    "LastRanking",
     "MachineNoise",
     "MachineState",
     "Moment",
@@ -57,6 +60,7 @@ __all__ = [
     "Result",
     "Round",
     "Run",
+    "TaskRanking",
     "TaskRecord",
     "Trial",
     "TrialStatus",

@@ -142,6 +142,35 @@ class Remeasurement:
 
 
 @dataclass(frozen=True, slots=True)
+class TaskRanking:
+    """The fastest few of a task, measured against each other before the run named its winner.
+
+    Attributes:
+        task: Index into the run's `tasks`.
+        compared: The programs, the fastest trial first; slices at the same place belong to the
+            same turn.
+        crowned: Index of the trial that won.
+    """
+
+    task: int
+    compared: tuple[Remeasurement, ...]
+    crowned: int
+
+
+@dataclass(frozen=True, slots=True)
+class LastRanking:
+    """The last check of a run, as its strategy wants it, on the run's clock.
+
+    Attributes:
+        check_s: Seconds it took, builds included.
+        tasks: The tasks that were checked, in order of measurement.
+    """
+
+    check_s: float
+    tasks: tuple[TaskRanking, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class MachineState:
     """What else the machine was doing, observed while the bench itself was at rest.
 
@@ -203,6 +232,8 @@ class Run:
         leads_s: Seconds that this took for all arms of the repeat together.
         machine: What it was measured on, a key of the result's `machines`. All arms of a repeat
             have the same one; repeats may have different ones.
+        last_check: What crowned the winner of each task; None if the fastest trials won.
+        caches: How the timed calls of its trials found the caches, as `EngineSettings` has it.
     """
 
     case: str
@@ -221,21 +252,30 @@ class Run:
     machine: str = ""
     leads: tuple[Remeasurement, ...] | None = None
     leads_s: float = 0.0
+    last_check: LastRanking | None = None
+    caches: str = "warm"
 
     @property
     def search_s(self) -> float:
-        """Search time of the whole run in seconds."""
-        return sum(r.search_s for r in self.rounds)
+        """Search time of the whole run in seconds, the last check included."""
+        check_s = self.last_check.check_s if self.last_check else 0.0
+        return sum(r.search_s for r in self.rounds) + check_s
 
     @property
     def best_trials(self) -> tuple[Trial | None, ...]:
-        """Per task the fastest valid trial, the earliest of equals; None where none is valid."""
+        """Per task the trial that won; None where none is valid.
+
+        That is the one that the last check crowned, or else the fastest valid one, the earliest
+        of equals.
+        """
         best: list[Trial | None] = [None] * len(self.tasks)
         for trial in self.trials:
             latency_s, task = trial.latency_s, self.task_of(trial)
             so_far = best[task]
             if latency_s is not None and (so_far is None or latency_s < (so_far.latency_s or 0.0)):
                 best[task] = trial
+        for ranking in self.last_check.tasks if self.last_check else ():
+            best[ranking.task] = self.trials[ranking.crowned]
         return tuple(best)
 
     @property

@@ -8,7 +8,7 @@ from pytest_ansorbench.report.build import (
 )
 from pytest_ansorbench.report.changes import changes_notes, changes_table
 from pytest_ansorbench.report.columns import COLUMNS, DEFAULT_COLUMNS, ColumnError, parse_columns
-from pytest_ansorbench.report.conditions import machine_warnings
+from pytest_ansorbench.report.conditions import caches_lines, machine_warnings
 from pytest_ansorbench.report.controls import control_lines
 from pytest_ansorbench.report.curves import curves
 from pytest_ansorbench.report.details import case_details
@@ -41,6 +41,7 @@ __all__ = [
     "RuleTotals",
     "Section",
     "Terminal",
+    "caches_lines",
     "case_details",
     "case_table",
     "change_sentence",

@@ -1,4 +1,4 @@
-"""Warnings about the machines: other work that they did, and cases measured on several of them."""
+"""What a result was measured under: how caches were found, what else the machines did."""
 
 from __future__ import annotations
 
@@ -11,6 +11,34 @@ from pytest_ansorbench.report.sections import Lines, Sentence, listed
 
 BUSY_CORES: Final = 0.1
 """Cores' worth of other work that moves a latency by more than it varies anyway."""
+
+
+_CACHES: Final = {
+    "cold": "each timed call of a trial came after a copy that emptied the caches",
+    "network": (
+        "each timed call of a network's trials found the caches as the network leaves them; "
+        "operators and final measurements are warm"
+    ),
+}
+
+
+def caches_lines(results: Sequence[CaseResult]) -> Lines:
+    """Say how trials found the caches.
+
+    Args:
+        results: The cases.
+
+    Returns:
+        One sentence for each way but the usual one, which is warm.
+    """
+    found = {run.caches: None for result in results for run in result.runs}
+    return Lines(
+        tuple(
+            ("caches: ", Text(caches), ": ", _CACHES[caches])
+            for caches in found
+            if caches in _CACHES
+        )
+    )
 
 
 def machine_warnings(results: Sequence[CaseResult]) -> Lines:

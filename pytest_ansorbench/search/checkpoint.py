@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pytest_ansorbench.measure.outcomes import Measured
-from pytest_ansorbench.records import Trial
+from pytest_ansorbench.records import LastRanking, Trial
 from pytest_ansorbench.search.candidates import CandidateError, pack, unpack
 from pytest_ansorbench.search.run_state import RunState
 from pytest_ansorbench.storage.entries import RoundEntry, SearchState
@@ -76,6 +76,25 @@ def restore(state: RunState, entries: Sequence[RoundEntry]) -> None:
     # Learning anew may have drawn numbers that were drawn before.
     state.random_state.load(last.numpy_state, last.numpy_position)
     _set_generators(state, entries)
+
+
+def restore_winners(state: RunState, ranking: LastRanking) -> None:
+    """Crown what the last check of an earlier run crowned.
+
+    Args:
+        state: The run with all its rounds.
+        ranking: The check.
+
+    Raises:
+        ResumeError: It is not of this run's trials.
+    """
+    for checked in ranking.tasks:
+        if not 0 <= checked.task < len(state.tasks):
+            raise ResumeError(f"a last check of task {checked.task}, which there is not")
+        try:
+            state.tasks[checked.task].crown(checked.crowned)
+        except ValueError as error:
+            raise ResumeError(f"the last check cannot be taken over: {error}") from None
 
 
 def _set_generators(state: RunState, entries: Sequence[RoundEntry]) -> None:

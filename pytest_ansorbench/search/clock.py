@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final, Literal, get_args
 
-Phase = Literal["propose", "build", "run", "learn"]
+Phase = Literal["propose", "build", "run", "learn", "check"]
 PHASES: Final[tuple[Phase, ...]] = get_args(Phase)
 
 
@@ -42,6 +42,6 @@ class Clock:
             self._elapsed_s += spent_s
 
     def take_round(self) -> dict[Phase, float]:
-        """Seconds per phase since the last call."""
+        """Seconds per phase since the last call; `check` is in no round, but after the last."""
         taken, self._round_s = self._round_s, dict.fromkeys(PHASES, 0.0)
         return taken

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pytest_ansorbench.measure.outcomes import Built, Measured
+from pytest_ansorbench.measure.policy import ComparingMeasurement
 from pytest_ansorbench.measure.program import Program
-from pytest_ansorbench.records import Round, Trial
-from pytest_ansorbench.search.checkpoint import last_round, restore
+from pytest_ansorbench.records import LastRanking, Round, Trial
+from pytest_ansorbench.search.checkpoint import last_round, restore, restore_winners
 from pytest_ansorbench.search.clock import Clock
+from pytest_ansorbench.search.incumbent import Incumbent
+from pytest_ansorbench.search.last_check import rank_tasks
 from pytest_ansorbench.search.random_state import PrivateRandomState
 from pytest_ansorbench.search.run_state import RunState
 from pytest_ansorbench.search.scheduling import GradientScheduler, TaskScheduler, TaskStanding
 from pytest_ansorbench.search.task_search import Shared, TaskSearch
-from pytest_ansorbench.storage.entries import RoundEntry
-from pytest_ansorbench.strategies.checked import CheckedMeasurement, start_cost_model
+from pytest_ansorbench.storage.entries import LastCheckEntry, RoundEntry
+from pytest_ansorbench.strategies.checked import checked_measurement, start_cost_model
 
 if TYPE_CHECKING:
     from pytest_ansorbench.measure.engine import Engine
@@ -27,16 +31,18 @@ if TYPE_CHECKING:
 
 
 class Search:
-    """One run in the making: call `step` until it is finished.
+    """One run in the making: call `step` until it is finished, `rank` if a last check is due.
 
     Random state, database, cost model and policies belong to this object alone; only the
     measurement engine is shared with other searches. Tasks share the run's budget, clock,
-    database and cost model, and each has policies of its own.
+    database and cost model, and each has policies of its own. A search that is not finished may
+    hold processes of its engine, which `close` lets go.
 
     Attributes:
         strategy: How the case is searched.
         budget_trials: Trials to measure.
         current: The task that the last step was on; None before the first.
+        ranking: The last check, once it is done.
     """
 
     def __init__(
@@ -52,6 +58,7 @@ class Search:
         scheduler: TaskScheduler = GradientScheduler(),  # noqa: B008 - frozen
         on_trial: Callable[[Search], None] = lambda search: None,
         resumed: Sequence[RoundEntry] = (),
+        ranking: LastRanking | None = None,
     ) -> None:
         """Set up the design spaces and what was learnt in earlier rounds; costs no search time.
 
@@ -67,6 +74,7 @@ class Search:
             on_trial: Called after every trial, outside the clock.
             resumed: The rounds that this run has behind it already, as `last_round` gave them;
                 see `checkpoint.restore`.
+            ranking: The last check, if this run has that behind it, too.
 
         Raises:
             ResumeError: The rounds are not of these tasks.
@@ -80,7 +88,7 @@ class Search:
         self._engine = engine
         self._round_trials = round_trials
         self._scheduler = scheduler
-        self._measurement = CheckedMeasurement(strategy)
+        self._measurement = checked_measurement(strategy)
         self._on_trial = on_trial
         random_state = PrivateRandomState(seed)
         with random_state.installed():
@@ -97,10 +105,17 @@ class Search:
                 TaskSearch(task, shared, index=index, rounds_done=len(resumed))
                 for index, task in enumerate(tasks)
             ]
-        clock = Clock(elapsed_s=sum(entry.round.search_s for entry in resumed))
+        check_s = ranking.check_s if ranking else 0.0
+        clock = Clock(elapsed_s=sum(entry.round.search_s for entry in resumed) + check_s)
         self._state = RunState(seed, tuple(searches), clock, random_state)
         if resumed:
             restore(self._state, resumed)
+        self.ranking = ranking
+        if ranking is not None:
+            restore_winners(self._state, ranking)
+        self._incumbents = [
+            Incumbent(engine, missing=search.best is not None) for search in self.tasks
+        ]
 
     @property
     def tasks(self) -> Sequence[TaskSearch]:
@@ -153,12 +168,45 @@ class Search:
         wanted = min(self._round_trials, self.budget_trials - len(state.trials))
         with state.random_state.installed(), state.clock.phase("propose"):
             state.candidates = task.propose(wanted)
-        measured = self._measure(task, state.candidates)
+        measured = self._measure(task, self._incumbents[index], state.candidates)
         with state.random_state.installed(), state.clock.phase("learn"):
             task.learn(
                 state.candidates, measured, state.trials[len(state.trials) - len(measured) :]
             )
         state.finish_round(index, restarts=self._engine.restarts - restarts_before)
+        if self.finished:
+            self.close()
+
+    @property
+    def last_check_due(self) -> bool:
+        """Whether `rank` is to be called before the winner counts."""
+        return self.finished and self.strategy.last_check is not None and self.ranking is None
+
+    def rank(self) -> None:
+        """Do the last check: the fastest few of the tasks, side by side, on the clock.
+
+        Does nothing if none is due.
+
+        Raises:
+            EngineError: The engine cannot go on.
+        """
+        policy = self.strategy.last_check
+        if policy is None or not self.last_check_due:
+            return
+        clock = self._state.clock
+        before_s, started_s = clock.elapsed_s, time.perf_counter()
+
+        def late() -> bool:
+            return time.perf_counter() - started_s >= policy.share * before_s
+
+        with clock.phase("check"):
+            rankings = rank_tasks(self.tasks, self._engine, policy, late)
+        self.ranking = LastRanking(clock.elapsed_s - before_s, rankings)
+
+    def close(self) -> None:
+        """Let go of the engine's processes. Does nothing if there are none."""
+        for incumbent in self._incumbents:
+            incumbent.close()
 
     def last_round(self, label: str) -> RoundEntry:
         """The round that was stepped through last, with all it takes to go on from there.
@@ -168,6 +216,15 @@ class Search:
         """
         return last_round(self._state, label=label, strategy=self.strategy.name)
 
+    def last_check(self, label: str) -> LastCheckEntry:
+        """The last check as the journal keeps it.
+
+        Args:
+            label: What the journal calls the case.
+        """
+        assert self.ranking is not None
+        return LastCheckEntry(label, self._state.seed, self.strategy.name, self.ranking)
+
     def _standings(self) -> list[TaskStanding]:
         return [TaskStanding(t.task.weight, t.best_s, bool(t.stopped)) for t in self.tasks]
 
@@ -176,35 +233,49 @@ class Search:
         rng = np.random.default_rng((self._state.seed, len(self.rounds)))
         return int(rng.integers(choices))
 
-    def _measure(self, task: TaskSearch, candidates: Sequence[Candidate]) -> list[Measured]:
+    def _measure(
+        self, task: TaskSearch, incumbent: Incumbent, candidates: Sequence[Candidate]
+    ) -> list[Measured]:
         """Build candidates, then run them one after the other, as many as the engine can hold."""
         outcomes = []
         for start in range(0, len(candidates), self._engine.capacity):
             part = candidates[start : start + self._engine.capacity]
-            outcomes += self._measure_batch(task, part)
+            outcomes += self._measure_batch(task, incumbent, part)
         return outcomes
 
-    def _measure_batch(self, task: TaskSearch, candidates: Sequence[Candidate]) -> list[Measured]:
+    def _measure_batch(
+        self, task: TaskSearch, incumbent: Incumbent, candidates: Sequence[Candidate]
+    ) -> list[Measured]:
         with self._state.clock.phase("build"):
+            around = task.task.surroundings
             built = self._engine.build(
-                [Program.kernel(c.mod, c.args_info) for c in candidates], task.task.check
+                [Program.kernel(c.mod, c.args_info, around) for c in candidates], task.task.check
             )
         outcomes: list[Measured] = []
         try:
             for candidate, program in zip(candidates, built, strict=True):
-                outcomes.append(self._measure_one(task, candidate, program))
+                outcomes.append(self._measure_one(task, incumbent, candidate, program))
         finally:
             for program in built[len(outcomes) :]:
                 self._engine.discard(program)
         return outcomes
 
-    def _measure_one(self, task: TaskSearch, candidate: Candidate, built: Built) -> Measured:
-        with self._state.clock.phase("run"):
+    def _measure_one(
+        self, task: TaskSearch, incumbent: Incumbent, candidate: Candidate, built: Built
+    ) -> Measured:
+        best, clock = task.best, self._state.clock
+        if best is not None and isinstance(self._measurement, ComparingMeasurement):
+            with clock.phase("build"):
+                incumbent.restore(best, task.task.check)
+        with clock.phase("run"):
             outcome = self._engine.run(
                 built,
                 self._measurement,
-                best_s=task.best.latency_s if task.best else None,
+                best_s=best.latency_s if best else None,
+                incumbent=incumbent.built,
             )
+            if outcome.lost_incumbent:
+                incumbent.lose()
         trial = Trial(
             round=len(self.rounds) + 1,
             index=len(self.trials),
@@ -219,5 +290,8 @@ class Search:
         )
         self._state.trials.append(trial)
         task.keep(trial, candidate)
+        if task.best is not best:
+            with clock.phase("run"):
+                incumbent.succeed(outcome.kept)
         self._on_trial(self)
         return outcome

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 MAX_EMPTY_ROUNDS: Final = 5
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Best:
-    """The fastest valid trial of a task so far, the earliest of equals.
+    """A valid trial and its program; of a task's best, the earliest of equals.
 
     Attributes:
         index: Its place in the run.
@@ -80,8 +80,10 @@ class TaskSearch:
         task: The task.
         sketches: Tells its sketches apart.
         stopped: Why it ended; empty if it did not.
-        best: The fastest valid trial; None if none is valid.
-        leads: Every trial that was the best so far, in order.
+        best: The fastest valid trial, or what the last check crowned; None if none is valid.
+        fastest: The fastest valid trials of different programs, fastest first: as many as the
+            strategy's last check compares.
+        leads: Every trial that was the best so far, in order; last the one that was crowned.
         best_s: Best latency after each round; infinity while no trial was valid.
         trials_done: Its trials so far.
     """
@@ -101,6 +103,7 @@ class TaskSearch:
         self.task = task
         self.stopped = ""
         self.best: Best | None = None
+        self.fastest: list[Best] = []
         self.leads: list[Best] = []
         self.best_s: list[float] = []
         self.trials_done = 0
@@ -152,12 +155,28 @@ class TaskSearch:
         self._proposer.recall(candidates)
 
     def keep(self, trial: Trial, candidate: Candidate) -> None:
-        """Take note of a trial, and of its candidate if it is the best so far."""
+        """Take note of a trial, and of its candidate if it is among the best so far."""
         self.trials_done += 1
         latency_s = trial.latency_s
-        if latency_s is not None and (self.best is None or latency_s < self.best.latency_s):
-            self.best = Best(trial.index, latency_s, candidate.mod, candidate.args_info)
-            self.leads.append(self.best)
+        if latency_s is None:
+            return
+        valid = Best(trial.index, latency_s, candidate.mod, candidate.args_info)
+        if self.best is None or latency_s < self.best.latency_s:
+            self.best = valid
+            self.leads.append(valid)
+        self._rank(valid)
+
+    def crown(self, index: int) -> None:
+        """Make one of the `fastest` the best, and the last of the leads.
+
+        Raises:
+            ValueError: None of them is the trial with this index.
+        """
+        crowned = [trial for trial in self.fastest if trial.index == index]
+        if not crowned:
+            raise ValueError(f"trial {index} is not among the fastest of its task")
+        [self.best] = crowned
+        self.leads = [*(lead for lead in self.leads if lead.index != index), self.best]
 
     def learn(
         self,
@@ -205,6 +224,20 @@ class TaskSearch:
         if self._empty_rounds >= MAX_EMPTY_ROUNDS:
             self.stopped = f"{MAX_EMPTY_ROUNDS} rounds without a new candidate"
         return self._proposer.decisions()
+
+    def _rank(self, valid: Best) -> None:
+        """Put a valid trial among the fastest, unless it is too slow or a slower twin."""
+        from tvm_ffi import structural_equal
+
+        check = self._shared.strategy.last_check
+        if check is None:
+            return
+        ranked = sorted([*self.fastest, valid], key=lambda trial: trial.latency_s)
+        at = ranked.index(valid)
+        if at >= check.top or any(structural_equal(t.mod, valid.mod) for t in ranked[:at]):
+            return
+        slower = [t for t in ranked[at + 1 :] if not structural_equal(t.mod, valid.mod)]
+        self.fastest = [*ranked[: at + 1], *slower][: check.top]
 
     def _commit(self, candidates: Sequence[Candidate], results: Sequence[RunnerResult]) -> None:
         from tvm.s_tir.meta_schedule.database import TuningRecord

@@ -79,11 +79,14 @@ class Trajectory:
         best_s = np.minimum.accumulate([math.inf, *_of_case(run, latencies_s)])
         at = np.flatnonzero(best_s[1:] < best_s[:-1])
         improved = [trials[i] for i in at]
+        crowned_s = _winner_s(run) if confirmed and _crowned_late(run) else math.inf
+        # What the last check crowned, the run had from its end on only.
+        ends = 1 + (crowned_s < best_s[-1])
         return cls(
             run=run,
-            latency_s=best_s[1:][at],
-            search_s=np.array([*(trial.search_s for trial in improved), run.search_s]),
-            trials=np.array([*(trial.index + 1.0 for trial in improved), len(trials)]),
+            latency_s=np.array([*best_s[1:][at], *[crowned_s] * (ends - 1)]),
+            search_s=np.array([*(trial.search_s for trial in improved), *[run.search_s] * ends]),
+            trials=np.array([*(trial.index + 1.0 for trial in improved), *[len(trials)] * ends]),
             final_s=math.inf,
             confirmed=confirmed,
         ).ending_at(math.inf if final_s is None else final_s)
@@ -149,8 +152,23 @@ def _believed(run: Run) -> Sequence[float]:
 
 def _confirmed(run: Run) -> Sequence[float]:
     """Latency of each trial that led, as measured again; infinity for all others."""
-    leads_s = lead_latencies_s(run)
-    return [leads_s.get(trial.index, math.inf) for trial in run.trials]
+    leads_s, late = lead_latencies_s(run), _crowned_late(run)
+    return [
+        math.inf if trial.index in late else leads_s.get(trial.index, math.inf)
+        for trial in run.trials
+    ]
+
+
+def _crowned_late(run: Run) -> set[int]:
+    """Indices of trials that the last check crowned and that had not led before."""
+    crowned = {ranking.crowned for ranking in (run.last_check.tasks if run.last_check else ())}
+    best_s = [math.inf] * len(run.tasks)
+    for trial in run.trials if crowned else ():
+        task, latency_s = run.task_of(trial), trial.latency_s
+        if latency_s is not None and latency_s < best_s[task]:
+            best_s[task] = latency_s
+            crowned.discard(trial.index)
+    return crowned
 
 
 def _of_case(run: Run, latencies_s: Sequence[float]) -> Sequence[float]:

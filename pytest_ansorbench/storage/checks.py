@@ -14,13 +14,14 @@ from typing import Final
 from pytest_ansorbench.codec import CodecError
 from pytest_ansorbench.records import (
     CaseResult,
+    LastRanking,
     NoiseTrace,
     Remeasurement,
     Result,
     Run,
     Trial,
 )
-from pytest_ansorbench.storage.entries import Entry, FinalEntry, NoiseEntry
+from pytest_ansorbench.storage.entries import Entry, FinalEntry, LastCheckEntry, NoiseEntry
 
 
 def check_result(result: Result) -> None:
@@ -79,8 +80,10 @@ def check_entry(entry: Entry) -> None:
             for index, lead in enumerate(leads):
                 _check_remeasurement(lead, f"leads[{arm}][{index}]")
         _check_seconds(entry.leads_s, "leads_s")
-    if isinstance(entry, NoiseEntry):
+    elif isinstance(entry, NoiseEntry):
         check_trace(entry.trace, "trace")
+    elif isinstance(entry, LastCheckEntry):
+        _check_ranking(entry.ranking, "ranking")
 
 
 def _check_case(case: CaseResult, where: str) -> None:
@@ -136,6 +139,30 @@ def _check_run(run: Run, where: str) -> None:
             expected = f"one of the run's {len(run.trials)} trials, from 0"
             raise CodecError(f"{at}.trial", lead.trial, expected)
     _check_seconds(run.leads_s, f"{where}.leads_s")
+    if run.last_check is not None:
+        _check_ranking(run.last_check, f"{where}.last_check")
+        _check_crowned(run.last_check, run, f"{where}.last_check")
+
+
+def _check_ranking(ranking: LastRanking, where: str) -> None:
+    _check_seconds(ranking.check_s, f"{where}.check_s")
+    for index, checked in enumerate(ranking.tasks):
+        for place, compared in enumerate(checked.compared):
+            _check_remeasurement(compared, f"{where}.tasks[{index}].compared[{place}]")
+
+
+def _check_crowned(ranking: LastRanking, run: Run, where: str) -> None:
+    """A crowned trial is there, and valid."""
+    for index, checked in enumerate(ranking.tasks):
+        at = f"{where}.tasks[{index}]"
+        if not 0 <= checked.task < len(run.tasks):
+            expected = f"one of the run's {len(run.tasks)} tasks, from 0"
+            raise CodecError(f"{at}.task", checked.task, expected)
+        if not 0 <= checked.crowned < len(run.trials):
+            expected = f"one of the run's {len(run.trials)} trials, from 0"
+            raise CodecError(f"{at}.crowned", checked.crowned, expected)
+        if run.trials[checked.crowned].status != "ok":
+            raise CodecError(f"{at}.crowned", checked.crowned, "a valid trial")
 
 
 def _check_remeasurement(measured: Remeasurement, where: str) -> None:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from pytest_ansorbench.records import (
+    LastRanking,
     MachineState,
     Moment,
     NoiseTrace,
@@ -125,6 +126,23 @@ class RoundEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class LastCheckEntry:
+    """The fastest few of a run have been compared, after its last round.
+
+    Attributes:
+        label: The case's label.
+        seed: The repeat's seed.
+        strategy: The arm.
+        ranking: What came of it.
+    """
+
+    label: str
+    seed: int
+    strategy: str
+    ranking: LastRanking
+
+
+@dataclass(frozen=True, slots=True)
 class FinalEntry:
     """A repeat is complete: all winners have been measured again.
 
@@ -174,7 +192,16 @@ class EndEntry:
     cases: int
 
 
-Entry = SessionEntry | CaseEntry | RepeatEntry | RoundEntry | FinalEntry | NoiseEntry | EndEntry
+Entry = (
+    SessionEntry
+    | CaseEntry
+    | RepeatEntry
+    | RoundEntry
+    | LastCheckEntry
+    | FinalEntry
+    | NoiseEntry
+    | EndEntry
+)
 
 KINDS: Final[Mapping[str, type[Entry]]] = MappingProxyType(
     {
@@ -182,6 +209,7 @@ KINDS: Final[Mapping[str, type[Entry]]] = MappingProxyType(
         "case": CaseEntry,
         "repeat": RepeatEntry,
         "round": RoundEntry,
+        "last-check": LastCheckEntry,
         "final": FinalEntry,
         "noise": NoiseEntry,
         "end": EndEntry,

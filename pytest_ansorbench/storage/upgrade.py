@@ -18,8 +18,9 @@ def upgrade(data: dict[str, Any]) -> None:
     Version 4 has networks: a run's `sketches` became those of its only task, a round has `task`.
     Version 5 calls the arm under test `challenger`, has the machine per run, not per case, and of
     a gate the facts in place of a sentence; re-measurements have slices, leads are measured
-    again, and there is the machines' `noise`. Values that were not recorded become None or
-    neutral; anything that does not look like a result is left for the codec to refuse.
+    again, winners may be crowned by a last check, a run says how caches were found, and there is
+    the machines' `noise`. Values that were not recorded become None or neutral; anything that does
+    not look like a result is left for the codec to refuse.
 
     Args:
         data: The result, of a version from 1 to `SCHEMA_VERSION`.
@@ -49,7 +50,8 @@ def upgrade(data: dict[str, Any]) -> None:
         for case in _items(data, "cases"):
             machine = case.pop("machine", "")
             for run in _items(case, "runs"):
-                run.update(machine=machine, leads=None, leads_s=0.0)
+                run.update(machine=machine, leads=None, leads_s=0.0, last_check=None)
+                run["caches"] = _caches(data)
                 if isinstance(run.get("final"), dict):
                     run["final"].update(sets=[], places=[])
         for verdict in _items(data, "cases", "verdicts"):
@@ -62,6 +64,13 @@ def upgrade(data: dict[str, Any]) -> None:
             for gate in _items(verdict, "gates"):
                 _tell_facts(gate, comparison)
     data["schema_version"] = SCHEMA_VERSION
+
+
+def _caches(data: dict[str, Any]) -> str:
+    """How trials found the caches, when a size of what empties them was all that could be given."""
+    settings = data.get("settings")
+    flushed = isinstance(settings, dict) and bool(settings.get("flush_cache_mb"))
+    return "cold" if flushed else "warm"
 
 
 def _keep_machines_apart(data: dict[str, Any]) -> None:

@@ -7,7 +7,10 @@ A `Strategy` is a name and a choice of policies. A policy is a frozen dataclass 
 - `SketchPolicy` and `SketchChooser` to say which sketches `Evolution` draws new programs from;
 - `RulePolicy` and `RuleChooser` to say which rules `Evolution` mutates programs by;
 - `CostModelPolicy` to score candidates by another model;
-- `Measurement`, which has no `start`, to say how long a candidate is run.
+- `Measurement`, which has no `start`, to say how long a candidate is run, or
+  `ComparingMeasurement` to run it beside the best so far.
+
+A `LastCheck` has the fastest few compared side by side before a run names its winner.
 
 `ProgramMaker` makes programs of sketches and traces. This is random search, complete:
 
@@ -54,8 +57,10 @@ import it when they are started.
 """
 
 from pytest_ansorbench.measure.policy import (
+    ComparingMeasurement,
     FixedMeasurement,
     Measurement,
+    PairedMeasurement,
     RacingMeasurement,
     Stopwatch,
 )
@@ -78,6 +83,7 @@ from pytest_ansorbench.strategies.features import (
     pool,
     remembering_extractor,
 )
+from pytest_ansorbench.strategies.last_check import LastCheck
 from pytest_ansorbench.strategies.predicted_rules import PredictedRules
 from pytest_ansorbench.strategies.program_maker import (
     ProgramMaker,
@@ -115,14 +121,17 @@ __all__ = [
     "BadAnswer",
     "BadModel",
     "Candidate",
+    "ComparingMeasurement",
     "CostModelPolicy",
     "Evolution",
     "ExploreThenCommit",
     "Features",
     "FixedMeasurement",
+    "LastCheck",
     "Measurement",
     "NoModel",
     "Observation",
+    "PairedMeasurement",
     "PredictedRules",
     "ProgramMaker",
     "Proposer",

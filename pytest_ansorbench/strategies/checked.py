@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_ansorbench.measure.policy import Stopwatch
+from pytest_ansorbench.measure.policy import ComparingMeasurement, Measurement, Stopwatch
 from pytest_ansorbench.strategies.answers import (
     checked_decisions,
     checked_latencies,
@@ -95,6 +95,32 @@ class CheckedMeasurement:
         with noting(f"while strategy {self._name!r} measured a candidate"):
             samples = self._policy.measure(kernel, best_s)
             return checked_latencies(self._policy.measure, samples)
+
+
+class CheckedComparison(CheckedMeasurement):
+    """A strategy's measurement policy that compares; itself a `ComparingMeasurement`."""
+
+    def __init__(self, strategy: Strategy, policy: ComparingMeasurement) -> None:
+        super().__init__(strategy)
+        self._comparing = policy
+
+    def compare(self, kernel: Stopwatch, incumbent: Stopwatch, best_s: float) -> tuple[float, ...]:
+        """Measure a kernel beside another; see `ComparingMeasurement.compare`.
+
+        Raises:
+            BadAnswer: The policy returned no latencies.
+        """
+        with noting(f"while strategy {self._name!r} compared a candidate"):
+            samples = self._comparing.compare(kernel, incumbent, best_s)
+            return checked_latencies(self._comparing.compare, samples)
+
+
+def checked_measurement(strategy: Strategy) -> Measurement:
+    """A strategy's measurement policy, which compares if the strategy's own does."""
+    policy = strategy.measurement
+    if isinstance(policy, ComparingMeasurement):
+        return CheckedComparison(strategy, policy)
+    return CheckedMeasurement(strategy)
 
 
 def start_cost_model(strategy: Strategy) -> CostModel | None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from importlib.metadata import entry_points
 from typing import Final
 
-from pytest_ansorbench.measure.policy import RacingMeasurement
+from pytest_ansorbench.measure.policy import PairedMeasurement, RacingMeasurement
 from pytest_ansorbench.strategies.cost_model import NoModel
 from pytest_ansorbench.strategies.errors import StrategyError
 from pytest_ansorbench.strategies.evolution import Evolution
@@ -62,6 +62,12 @@ BUILTIN: Final = (
         proposer=StockEvolution(),
         measurement=RacingMeasurement(),
         description="MetaSchedule as it is, but slow candidates are run less than contenders",
+    ),
+    Strategy(
+        "paired",
+        proposer=StockEvolution(),
+        measurement=PairedMeasurement(),
+        description="MetaSchedule as it is, but contenders are run in turn with the best so far",
     ),
     Strategy(
         "random",

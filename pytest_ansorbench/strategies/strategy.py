@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from pytest_ansorbench.measure.policy import FixedMeasurement, Measurement
 from pytest_ansorbench.strategies.checks import require_method
 from pytest_ansorbench.strategies.cost_model import CostModelPolicy, XGBoostModel
+from pytest_ansorbench.strategies.last_check import LastCheck
 from pytest_ansorbench.strategies.proposer import ProposerPolicy
 
 if TYPE_CHECKING:
@@ -31,9 +32,11 @@ class Strategy:
         cost_model: What scores candidates before measurement.
         measurement: How long a candidate is run.
         description: One line for listings.
+        last_check: How the fastest few are compared before the run names its winner; None for
+            no such check.
 
     Raises:
-        ValueError: A policy lacks its protocol's method.
+        ValueError: A policy lacks its protocol's method, or `last_check` is none.
     """
 
     name: str
@@ -41,11 +44,14 @@ class Strategy:
     cost_model: CostModelPolicy = field(default_factory=XGBoostModel)
     measurement: Measurement = field(default_factory=FixedMeasurement)
     description: str = ""
+    last_check: LastCheck | None = None
 
     def __post_init__(self) -> None:
         require_method(self, "proposer", "start", example="StockEvolution()")
         require_method(self, "cost_model", "start", example="XGBoostModel()")
         require_method(self, "measurement", "measure", example="FixedMeasurement()")
+        if not isinstance(self.last_check, LastCheck | None):
+            raise ValueError(f"bad last_check {self.last_check!r}: expected LastCheck() or None")
 
     def space(self) -> SpaceGenerator:
         """MetaSchedule's design space, with the stock rules of the TVM target it is used for."""

@@ -29,6 +29,20 @@ class Check:
 
 
 @dataclass(frozen=True)
+class Surroundings:
+    """What the network around a task does to the caches between two of the task's calls.
+
+    Attributes:
+        weights: Which of the task's arguments are weights, by index: they were last read an
+            inference ago, while the other inputs have just been written.
+        touched_bytes: Bytes of memory that an inference reads or writes, about.
+    """
+
+    weights: tuple[int, ...]
+    touched_bytes: int
+
+
+@dataclass(frozen=True)
 class Task:
     """One tensor program to tune.
 
@@ -39,6 +53,8 @@ class Task:
         flops: Floating-point operations of one call, at least 1.
         weight: How often the case calls it.
         check: Inputs and expected output, or None if no reference is known.
+        surroundings: The network around it, for engines that measure a call as it is there; None
+            for an operator, or if that is not known.
     """
 
     name: str
@@ -46,6 +62,7 @@ class Task:
     flops: int
     weight: int = 1
     check: Check | None = None
+    surroundings: Surroundings | None = None
 
 
 @runtime_checkable

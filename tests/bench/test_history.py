@@ -8,9 +8,10 @@ import pytest
 
 from pytest_ansorbench.bench import case_histories
 from pytest_ansorbench.bench.repeat import run_repeat
-from pytest_ansorbench.records import TaskRecord
+from pytest_ansorbench.records import LastRanking, TaskRanking, TaskRecord
 from pytest_ansorbench.storage import Past, StorageError, fingerprint
 from pytest_ansorbench.storage.entries import CaseEntry, EndEntry, SessionEntry
+from pytest_ansorbench.strategies import LastCheck
 from tests.bench.conftest import FINE, ONE, RUNS, TWO
 from tests.fast_engine import FastEngine
 from tests.proposers import scripted
@@ -125,3 +126,36 @@ def test_a_round_of_no_task_is_refused(lines, tmp_path):
     elsewhere = dataclasses.replace(lines[2].round, task=1)
     with pytest.raises(StorageError, match="the case has no task 1"):
         case_histories(past_of(tmp_path, changed(2, round=elsewhere)(lines)))
+
+
+@pytest.fixture
+def checked_lines(prepared, engine):
+    """A case with one repeat of an arm that has a last check."""
+    arm = dataclasses.replace(ONE, last_check=LastCheck())
+    return [begun(prepared, [arm]), *run_repeat(prepared, 3, [arm], RUNS, engine, label="case")]
+
+
+def test_a_last_check_goes_into_its_run(checked_lines, tmp_path):
+    [history] = case_histories(past_of(tmp_path, checked_lines)).values()
+    [run] = history.runs(3)
+    assert run.last_check == checked_lines[-2].ranking
+    rounds_s = sum(one.search_s for one in run.rounds)
+    assert run.search_s == rounds_s + run.last_check.check_s
+
+
+@pytest.mark.parametrize(
+    ("spoil", "what"),
+    [
+        (lambda lines: [*lines[:-1], lines[-2]], "'one' has had its last check already"),
+        (lambda lines: [*lines[:-1], lines[3]], "'one' has had its last check already"),
+        (lambda lines: [*lines[:2], ranked(lines[-2], 1, 0)], "the case has no task 1"),
+        (lambda lines: [*lines[:3], ranked(lines[-2], 0, 2)], "'one' has no valid trial 2"),
+    ],
+)
+def test_last_checks_that_do_not_follow_are_refused(checked_lines, tmp_path, spoil, what):
+    with pytest.raises(StorageError, match=f"bad journal .*{what}"):
+        case_histories(past_of(tmp_path, spoil(checked_lines)))
+
+
+def ranked(entry, task, crowned):
+    return dataclasses.replace(entry, ranking=LastRanking(1.0, (TaskRanking(task, (), crowned),)))

@@ -10,9 +10,10 @@ from pytest_ansorbench.bench.prepared import prepare
 from pytest_ansorbench.bench.repeat import run_repeat
 from pytest_ansorbench.budget import Budget, Trials
 from pytest_ansorbench.measure.engine import EngineError
+from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.search import ResumeError
-from pytest_ansorbench.storage.entries import FinalEntry, RepeatEntry, RoundEntry
-from pytest_ansorbench.strategies import Registry
+from pytest_ansorbench.storage.entries import FinalEntry, LastCheckEntry, RepeatEntry, RoundEntry
+from pytest_ansorbench.strategies import LastCheck, PairedMeasurement, Registry
 from pytest_ansorbench.workloads import Mlp
 from tests.bench.conftest import FINE, ONE, RUNS, TWO
 from tests.fast_engine import FastEngine
@@ -151,3 +152,54 @@ def test_a_network_is_judged_as_a_whole(target, engine):
     assert {e.round.task for e in entries if isinstance(e, RoundEntry)} == set(
         range(len(prepared.tasks))
     )
+
+
+def checking(case_strategy):
+    """A strategy with a last check of its fastest few."""
+    effort = SideBySide(precision=0.0, turns=Span(2, 2), sets=Span(1, 1))
+    return dataclasses.replace(case_strategy, last_check=LastCheck(effort=effort))
+
+
+def test_a_last_check_follows_the_last_round_of_all(prepared, engine):
+    _, *entries, ended = repeat(prepared, engine, [checking(ONE), TWO])
+    assert turns(entries) == [("one", 1), ("two", 1), ("two", 2), ("one", 2)]
+    [checked] = [e for e in entries if isinstance(e, LastCheckEntry)]
+    assert entries[-1] is checked
+    assert (checked.label, checked.seed, checked.strategy) == ("case", ended.seed, "one")
+    assert checked.ranking.check_s > 0
+
+
+def test_a_last_check_that_lies_behind_is_not_done_again(prepared, engine):
+    strategies = [checking(ONE), TWO]
+    _, *entries, ended = repeat(prepared, engine, strategies)
+    *rounds, checked = entries
+    behind = {name: [e for e in rounds if e.strategy == name] for name in ("one", "two")}
+    again = repeat(prepared, engine, strategies, rounds=behind)
+    assert [type(e) for e in again] == [LastCheckEntry, FinalEntry]
+    rankings = {"one": checked.ranking}
+    [alone] = repeat(prepared, engine, strategies, rounds=behind, rankings=rankings)
+    assert alone.finals == ended.finals
+
+
+class Holding(FastEngine):
+    """Notes what is kept and not discarded."""
+
+    held = ()
+
+    def run(self, *args, **options):
+        outcome = super().run(*args, **options)
+        self.held = (*self.held, outcome.kept) if outcome.kept else self.held
+        return outcome
+
+    def discard(self, built):
+        self.held = tuple(held for held in self.held if held is not built)
+
+
+def test_a_repeat_that_is_given_up_lets_its_processes_go(prepared, target):
+    paired = dataclasses.replace(ONE, measurement=PairedMeasurement())
+    with Holding(target) as engine:
+        entries = run_repeat(prepared, 0, [paired], RUNS, engine, label="case")
+        next(entries), next(entries)
+        assert len(engine.held) == 1
+        entries.close()
+        assert engine.held == ()

@@ -53,6 +53,15 @@ class Recording:
         return samples
 
 
+class Comparing(Recording):
+    """A measurement policy that compares, and notes what it saw. Its candidates always lead."""
+
+    def compare(self, kernel, incumbent, best_s):
+        self.asked.append((kernel.time(2)[0], incumbent.time(2)[0], incumbent.first_call()))
+        assert all(seconds > 0 for seconds in self.asked[-1])
+        return (best_s / 2,)
+
+
 class Failing:
     """A measurement policy with a bug."""
 
@@ -135,6 +144,59 @@ class EngineContract:
             engine.run(built, Failing())
         engine.discard(built)
         assert self.measured(engine, ["fine"], check)[0].status == "ok"
+
+    def test_a_program_that_leads_is_kept_for_policies_that_compare(self, engine, check):
+        built = engine.build([kernel("fine")] * 2, check)
+        alone = engine.run(built[0], QUICK)
+        assert (alone.kept, alone.lost_incumbent) == (None, False)
+        leader = engine.run(built[1], Comparing())
+        assert (leader.status, leader.lost_incumbent) == ("ok", False)
+        assert leader.kept.status == "ok"
+        engine.discard(leader.kept)
+
+    def test_an_incumbent_meets_many_candidates(self, engine, check):
+        policy = Comparing()
+        first, *others = engine.build([kernel("fine")] * 4, check)
+        incumbent = engine.run(first, policy).kept
+        best_s = 1.0
+        for built in others:
+            outcome = engine.run(built, policy, best_s=best_s, incumbent=incumbent)
+            assert (outcome.status, outcome.latencies_s) == ("ok", (best_s / 2,))
+            assert not outcome.lost_incumbent
+            engine.discard(outcome.kept)
+        assert len(policy.asked) == 4
+        engine.discard(incumbent)
+        engine.discard(incumbent)
+
+    def test_an_incumbent_may_be_built_again(self, engine, check):
+        policy = Comparing()
+        incumbent, built = engine.build([kernel("fine")] * 2, check)
+        outcome = engine.run(built, policy, best_s=1.0, incumbent=incumbent)
+        assert (outcome.status, outcome.lost_incumbent) == ("ok", False)
+        for kept in (incumbent, outcome.kept):
+            engine.discard(kept)
+
+    def test_a_wrong_program_takes_no_lead(self, engine, check):
+        incumbent, built = engine.build([kernel("fine"), kernel("wrong")], check)
+        outcome = engine.run(built, Comparing(), best_s=1.0, incumbent=incumbent)
+        assert (outcome.status, outcome.kept) == ("wrong-result", None)
+        engine.discard(incumbent)
+
+    def test_what_is_kept_takes_no_place(self, engine, check):
+        kept = []
+        for _ in range(2):
+            [built] = engine.build([kernel("fine")], check)
+            kept.append(engine.run(built, Comparing()).kept)
+        built = engine.build([kernel("fine")] * engine.capacity, check)
+        assert {program.status for program in built} == {"ok"}
+        for program in (*built, *kept):
+            engine.discard(program)
+
+    def test_a_policy_that_compares_nothing_ignores_the_incumbent(self, engine, check):
+        incumbent, built = engine.build([kernel("fine")] * 2, check)
+        outcome = engine.run(built, QUICK, best_s=1.0, incumbent=incumbent)
+        assert (outcome.status, outcome.kept, outcome.lost_incumbent) == ("ok", None, False)
+        engine.discard(incumbent)
 
     def test_a_wrong_output_is_a_failed_trial(self, engine, check):
         [outcome] = self.measured(engine, ["wrong"], check)

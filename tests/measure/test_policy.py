@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import math
+import statistics
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ansorbench.measure.policy import FixedMeasurement, RacingMeasurement
+from pytest_ansorbench.measure.policy import (
+    ColdMeasurement,
+    ComparingMeasurement,
+    FixedMeasurement,
+    NetworkMeasurement,
+    PairedMeasurement,
+    RacingMeasurement,
+)
 
 
 class MadeUp:
@@ -126,3 +135,165 @@ def test_a_race_is_never_longer_than_a_fixed_measurement_by_more_than_its_heats(
     RacingMeasurement().measure(racing, best_s)
     FixedMeasurement().measure(fixed, best_s)
     assert racing.spent_s <= fixed.spent_s + 0.010 + 8 * latency_s
+
+
+def test_only_paired_measurement_compares():
+    assert isinstance(PairedMeasurement(), ComparingMeasurement)
+    alone = (FixedMeasurement(), RacingMeasurement(), ColdMeasurement())
+    assert not any(isinstance(policy, ComparingMeasurement) for policy in alone)
+
+
+class Machine:
+    """A clock whose speed changes; kernels made by it meet its speed of the moment."""
+
+    def __init__(self, speed) -> None:
+        self._speed = speed
+        self.now_s = 0.0
+
+    def kernel(self, latency_s: float) -> OnMachine:
+        return OnMachine(self, latency_s)
+
+    def call(self, latency_s: float) -> float:
+        seconds = latency_s * self._speed(self.now_s)
+        self.now_s += seconds
+        return seconds
+
+
+class OnMachine:
+    """A kernel on a machine; counts its slices."""
+
+    def __init__(self, machine: Machine, latency_s: float) -> None:
+        self.slices = 0
+        self._machine = machine
+        self._latency_s = latency_s
+
+    def first_call(self) -> float:
+        self.slices += 1
+        return self._machine.call(self._latency_s)
+
+    def time(self, calls: int, samples: int = 1) -> tuple[float, ...]:
+        self.slices += samples
+        self._machine.call(self._latency_s)
+        return tuple(self._machine.call(self._latency_s * calls) / calls for _ in range(samples))
+
+
+def compared(latency_s, best_s, *, speed=lambda now_s: 1.0, believed_s=None):
+    """Compare two kernels on a machine; the samples, the machine, the incumbent."""
+    machine = Machine(speed)
+    incumbent = machine.kernel(best_s)
+    samples = PairedMeasurement().compare(
+        machine.kernel(latency_s), incumbent, believed_s or best_s
+    )
+    return samples, machine, incumbent
+
+
+@given(latencies, st.floats(0.3, 1.2))
+def test_a_contenders_latency_is_the_incumbents_times_their_ratio(best_s, share):
+    samples, _, _ = compared(best_s * share, best_s)
+    assert samples == pytest.approx([best_s * share] * len(samples))
+
+
+@given(st.floats(1e-5, 4e-3), st.floats(0.7, 0.95), st.floats(0.5, 1.5), st.floats(0.0, 6.3))
+def test_what_slows_both_alike_is_not_in_the_ratio(best_s, share, period_s, phase):
+    def speed(now_s):
+        return 1.0 + 0.1 * math.sin(phase + now_s * 6.3 / period_s)
+
+    samples, _, _ = compared(best_s * share, best_s, speed=speed)
+    assert statistics.median(samples) == pytest.approx(best_s * share, rel=0.02)
+
+
+def test_a_latency_is_the_incumbents_own_and_not_that_of_the_moment():
+    samples, _, _ = compared(0.9e-3, 1.2e-3, believed_s=1e-3)
+    assert statistics.median(samples) == pytest.approx(0.75e-3)
+
+
+@given(latencies, st.floats(0.01, 1.2))
+def test_a_comparison_is_no_longer_than_a_race(best_s, share):
+    _, machine, _ = compared(best_s * share, best_s)
+    race = MadeUp(best_s * share)
+    RacingMeasurement().measure(race, best_s)
+    assert machine.now_s <= race.spent_s + 0.005 + 2 * best_s
+
+
+@given(latencies, st.floats(2.1, 50.0))
+def test_who_is_clearly_slower_does_not_wake_the_incumbent(best_s, times):
+    samples, _, incumbent = compared(best_s * times, best_s)
+    assert samples == pytest.approx([best_s * times])
+    assert incumbent.slices == 0
+
+
+@given(st.floats(1e-4, 4e-3), st.floats(1.3, 1.9))
+def test_who_is_slower_is_given_up_after_one_slice_of_the_incumbent(best_s, times):
+    samples, _, incumbent = compared(best_s * times, best_s)
+    assert samples == pytest.approx([best_s * times])
+    assert incumbent.slices == 1
+
+
+@pytest.mark.parametrize("until_s", [0.012, 0.03])
+def test_a_slow_moment_does_not_cost_a_contender_its_turn(until_s):
+    def speed(now_s):
+        return 1.7 if now_s < until_s else 1.0
+
+    samples, _, _ = compared(0.9e-3, 1e-3, speed=speed)
+    assert len(samples) > 2
+    assert statistics.median(samples) == pytest.approx(0.9e-3, rel=0.02)
+    [given_up_s] = RacingMeasurement().measure(Machine(speed).kernel(0.9e-3), 1e-3)
+    assert given_up_s > 1.25e-3
+
+
+class Scattered(OnMachine):
+    """A kernel whose slices scatter."""
+
+    def __init__(self, machine, latency_s, rng):
+        super().__init__(machine, latency_s)
+        self._rng = rng
+
+    def time(self, calls, samples=1):
+        spread = math.exp(self._rng.normal(0.0, 0.025))
+        return tuple(seconds * spread for seconds in super().time(calls, samples))
+
+
+def test_luck_does_not_add_up():
+    """Sixty candidates as fast as the first leader leave its latency where it is."""
+    drifts = []
+    for seed in range(20):
+        rng, machine = np.random.default_rng(seed), Machine(lambda now_s: 1.0)
+        best_s = 1e-3
+        for _ in range(60):
+            one, other = (Scattered(machine, 1e-3, rng) for _ in range(2))
+            best_s = min(best_s, statistics.median(PairedMeasurement().compare(one, other, best_s)))
+        drifts.append(math.log(best_s / 1e-3))
+    assert -0.06 < statistics.fmean(drifts) <= 0.0
+
+
+def test_what_is_not_clearly_faster_is_no_faster():
+    class Luck(OnMachine):
+        def time(self, calls, samples=1):
+            slow = 1.2 if self.slices in (4, 6) else 1.0
+            return tuple(seconds * slow for seconds in super().time(calls, samples))
+
+    machine = Machine(lambda now_s: 1.0)
+    samples = PairedMeasurement().compare(Luck(machine, 0.99e-4), machine.kernel(1e-4), 1e-4)
+    assert statistics.median(samples) == 1e-4
+
+
+def test_a_kernel_that_takes_no_time_at_all_is_compared_too():
+    class Nothing:
+        def first_call(self):
+            return 0.0
+
+        def time(self, calls, samples=1):
+            return (0.0,) * samples
+
+    assert set(PairedMeasurement().compare(Nothing(), Nothing(), 1e-9)) == {1e-9}
+
+
+@pytest.mark.parametrize(
+    ("best_s", "timed"),
+    [(None, [(1, 5), (1, 20)]), (0.007, [(1, 5), (1, 20)]), (0.006, [(1, 5)])],
+)
+def test_within_a_network_all_calls_are_samples_and_losers_have_few(best_s, timed):
+    kernel = MadeUp(0.01)
+    samples = NetworkMeasurement().measure(kernel, best_s)
+    assert kernel.timed == timed
+    assert samples == pytest.approx([0.01] * sum(samples for _, samples in timed))

@@ -33,6 +33,7 @@ RECORDED = {
     "run_timeout_s": 30.0,
     "memory_limit_mb": 4096,
     "check": "winners",
+    "caches": None,
     "flush_cache_mb": 0,
     "cores": None,
     "final_precision": 0.005,

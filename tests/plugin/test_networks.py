@@ -117,3 +117,17 @@ def test_what_cannot_be_tuned_fails_its_test_in_a_sentence(project, cases, messa
     assert outcome.code == 1
     assert message in outcome.out
     assert "Traceback" not in outcome.text
+
+
+def test_tasks_are_measured_as_the_network_runs_them(network):
+    outcome = network.bench(
+        *QUICK, "--ansor-trials=1/task", "--ansor-round=1", "--ansor-json=result.json",
+        "--ansor-caches=network",
+    )  # fmt: skip
+    assert outcome.code == 0, outcome.text
+    assert "caches: network: " in outcome.text
+    [case] = network.json("result.json")["cases"]
+    for run in case["runs"]:
+        assert run["caches"] == "network"
+        # The engine's own policy replaces that of either strategy.
+        assert {len(latencies_s) for latencies_s in run["trials"]["latencies_s"]} == {25}

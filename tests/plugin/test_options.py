@@ -191,6 +191,31 @@ def test_flush_cache_and_cores_reach_the_engine(project):
     assert all(len(trial["latencies_s"]) == 10 for run in made for trial in trials(run))
 
 
+@pytest.mark.parametrize(
+    ("arguments", "caches", "flush_mb", "samples"),
+    [
+        (["--ansor-caches=cold"], "cold", 64, 10),
+        # Operators are in no network: they are measured warm, by their strategy's policy.
+        (["--ansor-caches=network"], "network", 0, 2),
+    ],
+)
+def test_caches(project, arguments, caches, flush_mb, samples):
+    made = runs(project, *arguments, "--ansor-strategy=one", "--ansor-repeats=1")
+    [case] = [entry for entry in journal(project).entries if isinstance(entry, CaseEntry)]
+    assert (case.conditions["caches"], case.conditions["flush_cache_mb"]) == (caches, flush_mb)
+    assert all(len(trial["latencies_s"]) == samples for run in made for trial in trials(run))
+    other = project.bench("--ansor-resume", "--ansor-strategy=one", "--ansor-repeats=1")
+    assert other.code != 0
+    assert "caches" in other.text
+
+
+def test_caches_that_are_not_to_be_cold_are_not_to_be_flushed(project):
+    outcome = project.bench("--ansor-caches=warm", "--ansor-flush-cache=32")
+    assert outcome.code == 4
+    assert "bad --ansor-caches 'warm': expected cold" in outcome.text
+    assert "--ansor-flush-cache 32" in outcome.text
+
+
 @pytest.mark.parametrize("cores", ["0,100000", "100000"])
 def test_cores_that_are_not_there_are_refused_before_anything_runs(project, cores):
     outcome = project.bench(f"--ansor-cores={cores}")

@@ -1,4 +1,4 @@
-"""Warnings about machines: those with other work, and those that a case was spread over."""
+"""What results were measured under: caches, machines with other work, several machines."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from pytest_ansorbench.records import CaseResult, MachineState
-from pytest_ansorbench.report import machine_warnings
+from pytest_ansorbench.report import caches_lines, machine_warnings
 from tests.report.rendered import lines_of
 from tests.synthetic import make_run
 
@@ -56,3 +56,15 @@ def test_repeats_from_several_machines_are_told():
 
 def test_warnings_have_the_tone_of_one():
     assert machine_warnings([case((QUIET, BUSY))]).tone == "warning"
+
+
+@pytest.mark.parametrize(
+    ("caches", "told"),
+    [("warm", []), ("cold", ["caches: cold: "]), ("network", ["caches: network: "])],
+)
+def test_how_caches_were_found_is_told_unless_they_were_warm(caches, told):
+    quiet = case((QUIET, QUIET), (QUIET, QUIET))
+    runs = tuple(dataclasses.replace(run, caches=caches) for run in quiet.runs)
+    lines = lines_of(caches_lines([dataclasses.replace(quiet, runs=runs)] * 2))
+    assert len(lines) == len(told)
+    assert all(line.startswith(words) for line, words in zip(lines, told, strict=True))

@@ -263,6 +263,10 @@ FAULTS: list[tuple[Callable[[Any], object], str]] = [
     (lambda v: lead(v, trial=None), r"leads\[0\].trial None: expected one of the run's 4 trials"),
     (lambda v: lead(v, trial=4), r"leads\[0\].trial 4: expected one of the run's 4 trials"),
     (lambda v: lead(v, trial=-1), r"leads\[0\].trial -1: expected one of the run's 4 trials"),
+    (lambda v: ranking(v, check_s=-1), r"last_check.check_s -1.0: expected seconds from 0"),
+    (lambda v: ranking(v, task=1), r"last_check.tasks\[0\].task 1: expected one of the run's 1"),
+    (lambda v: ranking(v, crowned=4), r"tasks\[0\].crowned 4: expected one of the run's 4 trials"),
+    (lambda v: ranking(v, latencies_s=[]), r"compared\[0\].latencies_s \(\): expected at least"),
     (lambda v: run(v).update(leads_s=-1), r"leads_s -1.0: expected seconds from 0"),
     (lambda v: run(v).update(tasks=[]), r"runs\[0\].tasks \(\): expected at least one task"),
     (lambda v: run(v)["tasks"][0].update(weight=0), r"tasks\[0\].weight 0: expected from 1"),
@@ -296,6 +300,13 @@ def final(values: Any, **fields: Any) -> None:
     """The winner of the first run, measured in three slices of two sets, with a fault."""
     slices = {"latencies_s": [1.0, 1.0, 1.0], "sets": [0, 0, 1], "places": [0, 3, 4]}
     run(values)["final"].update({**slices, **fields})
+
+
+def ranking(values, *, check_s=1.0, task=0, crowned=0, latencies_s=(1.0,)):
+    compared = {"trial": 0, "status": "ok", "error": "", "sets": [0], "places": [0]}
+    compared["latencies_s"] = list(latencies_s)
+    checked = {"task": task, "compared": [compared], "crowned": crowned}
+    run(values)["last_check"] = {"check_s": check_s, "tasks": [checked]}
 
 
 def lead(values: Any, **fields: Any) -> None:

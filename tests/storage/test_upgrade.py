@@ -20,7 +20,7 @@ def as_version_4(data: dict) -> None:  # type: ignore[type-arg]
     for case in data["cases"]:
         [case["machine"]] = {run.pop("machine") for run in case["runs"]}
         for run in case["runs"]:
-            del run["leads"], run["leads_s"]
+            del run["leads"], run["leads_s"], run["caches"]
             if run["final"] is not None:
                 del run["final"]["sets"], run["final"]["places"]
         for verdict in case["verdicts"]:
@@ -164,3 +164,12 @@ def test_a_broken_old_result_is_refused_as_any_other(result, tmp_path, cases):
     path.write_text(json.dumps(data))
     with pytest.raises(StorageError, match="bad result file"):
         read_result(path)
+
+
+@pytest.mark.parametrize(("flush_cache_mb", "caches"), [(0, "warm"), (32, "cold")])
+def test_caches_were_cold_if_they_were_emptied(result, tmp_path, flush_cache_mb, caches):
+    path = tmp_path / "old.json"
+    write_result(result, path)
+    rewritten(path, as_version_4)
+    rewritten(path, lambda data: data["settings"].update(flush_cache_mb=flush_cache_mb))
+    assert {run.caches for run in read_result(path).cases[0].runs} == {caches}

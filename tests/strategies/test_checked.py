@@ -9,8 +9,11 @@ import pytest
 
 from pytest_ansorbench.strategies import (
     BadAnswer,
+    ComparingMeasurement,
     FixedMeasurement,
+    LastCheck,
     NoModel,
+    PairedMeasurement,
     RandomTraces,
     Strategy,
     XGBoostModel,
@@ -18,6 +21,7 @@ from pytest_ansorbench.strategies import (
 from pytest_ansorbench.strategies.checked import (
     CheckedMeasurement,
     CheckedProposer,
+    checked_measurement,
     start_cost_model,
     train_cost_model,
 )
@@ -143,6 +147,40 @@ def test_latencies_that_are_none_are_refused(answer):
 def test_a_checked_measurement_looks_like_the_policy():
     strategy = Strategy("mine", proposer=RandomTraces())
     assert repr(CheckedMeasurement(strategy)) == repr(FixedMeasurement())
+
+
+class Comparing(Answering):
+    """A measurement policy that compares, with the same answer."""
+
+    def compare(self, kernel, incumbent, best_s):
+        return self.answer
+
+
+def test_a_policy_compares_if_the_strategys_own_does():
+    def checked(policy):
+        return checked_measurement(Strategy("mine", proposer=RandomTraces(), measurement=policy))
+
+    assert not isinstance(checked(FixedMeasurement()), ComparingMeasurement)
+    comparing = checked(PairedMeasurement())
+    assert isinstance(comparing, ComparingMeasurement)
+    assert repr(comparing) == repr(PairedMeasurement())
+    assert checked(Comparing([1, 2.0])).compare(None, None, 1.0) == (1.0, 2.0)
+    with pytest.raises(BadAnswer, match="bad latencies") as e:
+        checked(Comparing(None)).compare(None, None, 1.0)
+    assert e.value.__notes__ == ["while strategy 'mine' compared a candidate"]
+
+
+@pytest.mark.parametrize("value", [5, "yes", LastCheck])
+def test_a_last_check_is_one_or_none(value):
+    with pytest.raises(ValueError, match=r"bad last_check .*: expected LastCheck\(\) or None"):
+        Strategy("mine", proposer=RandomTraces(), last_check=value)
+
+
+@pytest.mark.parametrize("bad", [{"top": 1}, {"within": -0.1}, {"share": 1.5}])
+def test_numbers_of_a_last_check_are_in_range(bad):
+    [name] = bad
+    with pytest.raises(ValueError, match=f"bad {name} "):
+        LastCheck(**bad)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -19,6 +19,7 @@ def test_the_shipped_ones_are_there_in_order():
         "optimized-paper",
         "default-small",
         "racing",
+        "paired",
         "random",
     ]
     assert all(strategy.description for strategy in BUILTIN)

@@ -65,7 +65,7 @@ class Builder:
 
     def _begin(self, program: Program, text: bytes, check: Check | None) -> Worker:
         child = self._supervisor.fork(check)
-        worker = Worker(child, program, check, flush_cache_mb=self._settings.flush_cache_mb)
+        worker = Worker(child, program, check, self._settings)
         worker.begin_build(self._target, self._settings.build_timeout_s, text)
         return worker
 

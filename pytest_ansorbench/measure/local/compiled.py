@@ -5,9 +5,11 @@ from __future__ import annotations
 import struct
 import time
 from collections.abc import Sequence
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from pytest_ansorbench.measure.arguments import Arguments, Shapes, aligned
+from pytest_ansorbench.measure.local.caches import Predecessors
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from tvm.runtime.vm import VirtualMachine
     from tvm.target import Target
 
-    from pytest_ansorbench.workloads.case import Check
+    from pytest_ansorbench.workloads.case import Check, Surroundings
 
 KERNEL_ENTRY: Final = "main"
 """The function of a kernel's module."""
@@ -28,12 +30,15 @@ _NETWORK_ENTRY: Final = "with_arguments"
 class Compiled(Protocol):
     """Something compiled, which can be called once it has its arguments."""
 
-    def take(self, shapes: Shapes, check: Check | None) -> None:
+    def take(
+        self, shapes: Shapes, check: Check | None, surroundings: Surroundings | None = None
+    ) -> None:
         """Make its arguments.
 
         Args:
             shapes: Data type and shape of each, the inputs first, then the output.
             check: Its inputs are used as they are; without, inputs are random.
+            surroundings: The network that timed calls are to be as in; None for none.
         """
         ...
 
@@ -42,7 +47,10 @@ class Compiled(Protocol):
         ...
 
     def time(self, calls: int, samples: int, flush_bytes: int) -> list[float]:
-        """Call it once uncounted, then time `samples` times `calls` calls; seconds a call."""
+        """Call it once uncounted, then time `samples` times `calls` calls; seconds a call.
+
+        With surroundings, each call is timed alone, after what precedes it there.
+        """
         ...
 
     def output(self) -> NDArray[Any]:
@@ -61,10 +69,15 @@ class CompiledKernel:
         """Compile a scheduled TensorIR module."""
         self._module = compile_module(mod, target)
         self._arguments: Arguments | None = None
+        self._predecessors: Predecessors | None = None
 
-    def take(self, shapes: Shapes, check: Check | None) -> None:
+    def take(
+        self, shapes: Shapes, check: Check | None, surroundings: Surroundings | None = None
+    ) -> None:
         """See `Compiled`; the output lies between guards."""
         self._arguments = Arguments(shapes, check)
+        if surroundings is not None:
+            self._predecessors = Predecessors(self._arguments.arrays, surroundings)
 
     def call(self) -> float:
         """See `Compiled`."""
@@ -72,14 +85,16 @@ class CompiledKernel:
 
     def time(self, calls: int, samples: int, flush_bytes: int) -> list[float]:
         """See `Compiled`."""
-        return evaluate(
-            self._module,
-            KERNEL_ENTRY,
-            self._ready().arrays,
-            calls,
-            samples,
-            flush_bytes=flush_bytes,
+        arrays = self._ready().arrays
+        if self._predecessors is None:
+            return evaluate(
+                self._module, KERNEL_ENTRY, arrays, calls, samples, flush_bytes=flush_bytes
+            )
+        before = self._predecessors.registered()
+        seconds = evaluate(
+            self._module, KERNEL_ENTRY, arrays, 1, calls * samples, flush_bytes=0, before=before
         )
+        return [fmean(seconds[i : i + calls]) for i in range(0, len(seconds), calls)]
 
     def output(self) -> NDArray[Any]:
         """See `Compiled`."""
@@ -101,8 +116,10 @@ class CompiledNetwork:
         """Compile a fused Relax module, whose functions may have been scheduled."""
         self._machine = compile_program(program, target)
 
-    def take(self, shapes: Shapes, check: Check | None) -> None:
-        """See `Compiled`; the arguments are the inputs of the check."""
+    def take(
+        self, shapes: Shapes, check: Check | None, surroundings: Surroundings | None = None
+    ) -> None:
+        """See `Compiled`; the arguments are the inputs of the check, and nothing is around."""
         from tvm.runtime import from_dlpack
 
         assert check is not None
@@ -183,11 +200,21 @@ def evaluate(
     repeat: int,
     *,
     flush_bytes: int,
+    before: str = "",
 ) -> list[float]:
     """TVM's time evaluator: one call, then `repeat` times the mean of `number` calls.
 
     The Python around it (`Module.time_evaluator`) is left out, since it also computes a
     summary with NumPy, which takes longer than many a kernel.
+
+    Args:
+        module: Has the function.
+        entry: Its name.
+        arrays: Its arguments.
+        number: Calls a sample.
+        repeat: Samples.
+        flush_bytes: Bytes to copy before each sample.
+        before: Name of the global function of TVM's that runs before each sample; empty for none.
     """
     import tvm
     from tvm.runtime import from_dlpack
@@ -195,7 +222,7 @@ def evaluate(
     device = tvm.cpu()
     evaluator = tvm.get_global_func("runtime.RPCTimeEvaluator")(
         module, entry, device.dlpack_device_type(), device.index,
-        number, repeat, 0, 1, 0, 1, flush_bytes, "",
+        number, repeat, 0, 1, 0, 1, flush_bytes, before,
     )  # fmt: skip
     blob = evaluator(*(from_dlpack(array) for array in arrays))
     return list(struct.unpack(f"@{repeat}d", blob))

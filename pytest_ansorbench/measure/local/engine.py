@@ -108,10 +108,18 @@ class LocalEngine:
         return self._builder.build(programs, check)
 
     def run(
-        self, built: Built, measurement: Measurement, *, best_s: float | None = None
+        self,
+        built: Built,
+        measurement: Measurement,
+        *,
+        best_s: float | None = None,
+        incumbent: Built | None = None,
     ) -> Measured:
-        """See `Engine.run`; under `check="all"` any wrong output is a failure."""
-        return self._runner.run(built, measurement, best_s)
+        """See `Engine.run`; under `check="all"` any wrong output is a failure.
+
+        A program that is kept is a process that sleeps. With cold caches none is kept.
+        """
+        return self._runner.run(built, measurement, best_s, incumbent)
 
     def discard(self, built: Built) -> None:
         """See `Engine.discard`."""
@@ -127,9 +135,7 @@ class LocalEngine:
         (`TVM_THREAD_POOL_SPIN_COUNT=0`) make small kernels two to three times as slow:
         docs/measurement.md.
         """
-        turns = TurnTaking(
-            len(programs), effort, self._runner, cold=self._settings.flush_cache_mb > 0
-        )
+        turns = TurnTaking(len(programs), effort, self._runner, cold=self._settings.flush_mb > 0)
         while not turns.finished:
             built = self._builder.build([programs[place] for place in turns.running], check)
             server = self._supervisor.server
@@ -171,6 +177,7 @@ class LocalEngine:
         server = ForkServer(
             threads=int(self.target.attrs["num-cores"]),
             memory_limit_mb=self._settings.memory_limit_mb,
+            caches=self._settings.found_caches,
             cores=self._settings.cores,
         )
         try:

@@ -23,11 +23,13 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import wait
+from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any, Final
 
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.local.channel import Channel, ChannelClosed
+from pytest_ansorbench.measure.settings import Caches
 
 #: Importing TVM and compiling a first kernel takes 2 s here; a cold disk takes longer.
 WARM_UP_TIMEOUT_S: Final = 180.0
@@ -71,6 +73,18 @@ class Child:
         self.server = server
         self._ended: Ended | None = None
 
+    @property
+    def peak_memory_mb(self) -> float:
+        """Largest resident memory so far, as `Ended` has it; 0 where it cannot be told: Linux can.
+
+        A child that has ended is asked by `bury`.
+        """
+        with contextlib.suppress(OSError):
+            for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
+                if line.startswith("VmHWM:"):
+                    return int(line.split()[1]) * 1024 / 1e6
+        return 0.0
+
     def kill(self) -> None:
         """End it and all it has started; `bury` tells when it is gone."""
         if self._ended is not None:
@@ -101,13 +115,19 @@ class ForkServer:
     """
 
     def __init__(
-        self, *, threads: int, memory_limit_mb: int, cores: Sequence[int] | None = None
+        self,
+        *,
+        threads: int,
+        memory_limit_mb: int,
+        caches: Caches = "warm",
+        cores: Sequence[int] | None = None,
     ) -> None:
         """Start the process; `wait_until_warm` waits for it.
 
         Args:
             threads: Threads that a kernel may use.
             memory_limit_mb: Memory a child may allocate beyond what it is forked with.
+            caches: How children's calls are to find the caches.
             cores: Cores that children are to keep to, one for each of a kernel's threads at
                 least; None leaves placement to TVM and the operating system.
 
@@ -119,7 +139,7 @@ class ForkServer:
                 "measuring needs an operating system that forks: Linux, macOS, or WSL on Windows"
             )
         ours, theirs = socket.socketpair()
-        options = [str(theirs.fileno()), str(memory_limit_mb)]
+        options = [str(theirs.fileno()), str(memory_limit_mb), caches]
         if cores is not None:
             options.append(",".join(map(str, cores)))
         self._log = anonymous_file()

@@ -1,7 +1,7 @@
 """The fork server itself: imports and warms up once, then forks a child a request.
 
-Started as `python -m pytest_ansorbench.measure.local.fork_server_main FD MEMORY_MB [CORES]` with
-one end of a socket as file descriptor FD. It must stay a process of one thread, since only the
+Started as `python -m pytest_ansorbench.measure.local.fork_server_main FD MEMORY_MB CACHES [CORES]`
+with one end of a socket as file descriptor FD. It must stay a process of one thread, since only the
 thread that forks lives on in the child: it compiles kernels to warm up, and runs one without
 parallel loops, but never starts TVM's thread pool.
 """
@@ -23,6 +23,7 @@ from typing import IO, Any, Final
 
 from pytest_ansorbench.measure.arguments import aligned
 from pytest_ansorbench.measure.check import load_check
+from pytest_ansorbench.measure.local import caches
 from pytest_ansorbench.measure.local.channel import Channel, ChannelClosed
 from pytest_ansorbench.measure.local.compiled import (
     KERNEL_ENTRY,
@@ -45,11 +46,13 @@ def main(arguments: Sequence[str]) -> None:
     # TVM imports PyTorch wherever it is installed. That takes seconds, and memory that every child
     # has to map, for nothing that a kernel needs.
     sys.modules["torch"] = None  # type: ignore[assignment]
-    cores = [int(core) for core in arguments[2].split(",")] if len(arguments) > 2 else []
+    cores = [int(core) for core in arguments[3].split(",")] if len(arguments) > 3 else []
     try:
         if cores:
             os.sched_setaffinity(0, cores)
         warm_up()
+        if arguments[2] == "network":
+            caches.prepare()
     except Exception as error:
         control.send({"error": f"{type(error).__name__}: {first_line(error)}"})
         return

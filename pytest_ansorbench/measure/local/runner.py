@@ -10,6 +10,7 @@ from typing import Final
 
 from pytest_ansorbench.measure.local.builder import Builder
 from pytest_ansorbench.measure.local.fork_server import ServerDied
+from pytest_ansorbench.measure.local.incumbent import Incumbent, IncumbentLost
 from pytest_ansorbench.measure.local.supervisor import Supervisor
 from pytest_ansorbench.measure.local.worker import (
     ProgramError,
@@ -19,7 +20,12 @@ from pytest_ansorbench.measure.local.worker import (
     WrongOutput,
 )
 from pytest_ansorbench.measure.outcomes import Built, Measured
-from pytest_ansorbench.measure.policy import ColdMeasurement, Measurement
+from pytest_ansorbench.measure.policy import (
+    ColdMeasurement,
+    ComparingMeasurement,
+    Measurement,
+    NetworkMeasurement,
+)
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.records import TrialStatus
 
@@ -45,12 +51,19 @@ class Runner:
         self._builder = builder
         self._settings = settings
 
-    def run(self, built: Built, measurement: Measurement, best_s: float | None) -> Measured:
+    def run(
+        self,
+        built: Built,
+        measurement: Measurement,
+        best_s: float | None,
+        incumbent: Built | None,
+    ) -> Measured:
         """See `Engine.run`."""
         if built.handle is None:
             return Measured.not_run(built)
         started_s = time.monotonic()
-        outcome = self._run(built.handle, measurement, best_s)
+        policy = self._policy(built.handle, measurement)
+        outcome = self._run(built.handle, policy, best_s, incumbent)
         return replace(outcome, build_s=built.build_s, run_s=time.monotonic() - started_s)
 
     def attempt(self, worker: Worker, work: Callable[[], tuple[float, ...]]) -> Measured:
@@ -74,11 +87,18 @@ class Runner:
                 peak_memory_mb=ended.peak_memory_mb,
             )
 
-    def _run(self, worker: Worker, measurement: Measurement, best_s: float | None) -> Measured:
+    def _run(
+        self, worker: Worker, policy: Measurement, best_s: float | None, incumbent: Built | None
+    ) -> Measured:
         """Measure a program; if the fork server has died, compile it again first."""
+        rival = _rival(policy, incumbent)
         while True:
             try:
-                outcome = self._measured(worker, measurement, best_s)
+                if rival is not None and not rival.lives_on(self._supervisor.server):
+                    raise IncumbentLost
+                outcome = self._measured(worker, policy, best_s, rival)
+            except IncumbentLost:
+                rival = None
             except ServerDied:
                 self._supervisor.replace(worker.child.server)
                 [built] = self._builder.build([worker.program], worker.check)
@@ -87,19 +107,54 @@ class Runner:
                 worker = built.handle
             else:
                 self._supervisor.note_success()
-                return outcome
+                lost = rival is None and _rival(policy, incumbent) is not None
+                return replace(outcome, lost_incumbent=lost)
 
-    def _measured(self, worker: Worker, measurement: Measurement, best_s: float | None) -> Measured:
+    def _measured(
+        self, worker: Worker, policy: Measurement, best_s: float | None, rival: Incumbent | None
+    ) -> Measured:
+        """Measure a program, check it, and keep it if policies may want it again.
+
+        Raises:
+            IncumbentLost: The incumbent failed; the program is as it was.
+            ServerDied: The fork server died, and the worker with it.
+        """
+        took_lead = False
+
         def work() -> tuple[float, ...]:
+            nonlocal took_lead
             worker.make_arguments()
-            policy = ColdMeasurement() if self._settings.flush_cache_mb else measurement
-            samples = policy.measure(worker, best_s)
-            wins = best_s is None or statistics.median(samples) < best_s
-            if wins or self._settings.check == "all":
+            samples = self._samples(worker, policy, best_s, rival)
+            took_lead = best_s is None or statistics.median(samples) < best_s
+            if took_lead or self._settings.check == "all":
                 worker.verify()
             return samples
 
         outcome = self.attempt(worker, work)
         if outcome.status != "ok":
             return outcome
+        if took_lead and isinstance(policy, ComparingMeasurement):
+            kept = Built("ok", 0.0, handle=worker)
+            return replace(outcome, peak_memory_mb=worker.child.peak_memory_mb, kept=kept)
         return replace(outcome, peak_memory_mb=worker.end().peak_memory_mb)
+
+    def _samples(
+        self, worker: Worker, policy: Measurement, best_s: float | None, rival: Incumbent | None
+    ) -> tuple[float, ...]:
+        if rival is None or best_s is None or not isinstance(policy, ComparingMeasurement):
+            return policy.measure(worker, best_s)
+        rival.wake(self._settings.run_timeout_s)
+        return policy.compare(worker, rival, best_s)
+
+    def _policy(self, worker: Worker, measurement: Measurement) -> Measurement:
+        """A policy for calls that something precedes, in place of a strategy's."""
+        if worker.surroundings is not None:
+            return NetworkMeasurement()
+        return ColdMeasurement() if self._settings.flush_mb else measurement
+
+
+def _rival(policy: Measurement, incumbent: Built | None) -> Incumbent | None:
+    """The incumbent, if the policy compares with it."""
+    if incumbent is None or incumbent.handle is None:
+        return None
+    return Incumbent(incumbent.handle) if isinstance(policy, ComparingMeasurement) else None

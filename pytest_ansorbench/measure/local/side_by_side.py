@@ -154,7 +154,8 @@ class TurnTaking:
     def _begin(self, racer: _Racer, worker: Worker) -> None:
         worker.make_arguments()
         latency_s = worker.first_call()
-        if self._cold:
+        # What precedes a call may take a hundred times as long as the call.
+        if self._cold or worker.surroundings is not None:
             return
         slice_s = self._effort.slice_ms / 1e3
         # The first call is cold; a tenth of a slice tells better how many calls fill a whole one.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from dataclasses import asdict
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from pytest_ansorbench.measure.local.fork_server import Child, Ended
     from pytest_ansorbench.measure.program import Program
+    from pytest_ansorbench.measure.settings import EngineSettings
     from pytest_ansorbench.workloads.case import Check
 
 
@@ -42,10 +44,11 @@ class Worker:
         child: The process.
         program: What it compiles, should that have to be done again.
         check: Inputs and expected output, if known.
+        surroundings: The network whose doings precede each timed call; None for none.
     """
 
     def __init__(
-        self, child: Child, program: Program, check: Check | None, *, flush_cache_mb: int
+        self, child: Child, program: Program, check: Check | None, settings: EngineSettings
     ) -> None:
         """Take charge of a process that has been forked for this program.
 
@@ -53,12 +56,14 @@ class Worker:
             child: The process.
             program: What to compile.
             check: Inputs and expected output that the process was forked with.
-            flush_cache_mb: Megabytes to copy before each sample; 0 for warm caches.
+            settings: Say how calls are to find the caches.
         """
         self.child = child
         self.program = program
         self.check = check
-        self._flush_cache_mb = flush_cache_mb
+        self._flush_mb = settings.flush_mb
+        self._has_arguments = False
+        self.surroundings = program.surroundings if settings.found_caches == "network" else None
         self.allow(0.0)
 
     def begin_build(self, target: str, timeout_s: float, text: bytes) -> None:
@@ -85,8 +90,12 @@ class Worker:
         return max(0.0, self._deadline_s - time.monotonic())
 
     def make_arguments(self) -> None:
-        """Make the arrays it is called with; a network has those of its check."""
-        self._request({"op": "arguments", "shapes": self.program.shapes})
+        """Make the arrays it is called with, once; a network has those of its check."""
+        if not self._has_arguments:
+            around = None if self.surroundings is None else asdict(self.surroundings)
+            request = {"op": "arguments", "shapes": self.program.shapes, "surroundings": around}
+            self._request(request)
+        self._has_arguments = True
 
     def first_call(self) -> float:
         """See `Stopwatch.first_call`."""
@@ -95,7 +104,7 @@ class Worker:
     def time(self, calls: int, samples: int = 1) -> tuple[float, ...]:
         """See `Stopwatch.time`."""
         request = {"op": "time", "calls": calls, "samples": samples}
-        reply = self._request({**request, "flush_mb": self._flush_cache_mb})
+        reply = self._request({**request, "flush_mb": self._flush_mb})
         return tuple(float(seconds) for seconds in reply["seconds"])
 
     def verify(self) -> None:

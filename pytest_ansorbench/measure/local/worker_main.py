@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pytest_ansorbench.measure.check import mismatch
 from pytest_ansorbench.measure.local.channel import Channel, ChannelClosed
 from pytest_ansorbench.measure.local.compiled import Compiled, CompiledKernel, CompiledNetwork
+from pytest_ansorbench.workloads.case import Surroundings
 
 if TYPE_CHECKING:
     from pytest_ansorbench.workloads.case import Check
@@ -75,9 +76,17 @@ class WorkerMain:
         self._compiled = _KINDS[kind](module, Target(json.loads(target)))
         return {}
 
-    def arguments(self, shapes: list[tuple[str, list[int]]]) -> dict[str, Any]:
-        """Make the arguments, given as data types and shapes."""
-        self._ready().take(shapes, self._check)
+    def arguments(
+        self, shapes: list[tuple[str, list[int]]], surroundings: dict[str, Any] | None
+    ) -> dict[str, Any]:
+        """Make the arguments.
+
+        Args:
+            shapes: Their data types and shapes.
+            surroundings: Fields of the `Surroundings` that timed calls are to have; None for none.
+        """
+        around = None if surroundings is None else Surroundings(**surroundings)
+        self._ready().take(shapes, self._check, around)
         return {}
 
     def call(self) -> dict[str, Any]:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any
 
-from pytest_ansorbench.workloads.case import Task
+import numpy as np
+
+from pytest_ansorbench.workloads.case import Surroundings, Task
 
 if TYPE_CHECKING:
     from tvm import IRModule
 
 
-def extract_tasks(program: IRModule) -> tuple[Task, ...]:
+def extract_tasks(program: IRModule, inputs: int) -> tuple[Task, ...]:
     """Find the different functions that a network calls, and how often it calls each.
 
     Args:
         program: A fused Relax module, as from `fuse`.
+        inputs: How many of the arguments of its `main` are inputs; the others are weights.
 
     Returns:
         One task for each different function, in the order of its first call. Its weight is the
@@ -25,7 +30,9 @@ def extract_tasks(program: IRModule) -> tuple[Task, ...]:
     from tvm.s_tir.meta_schedule.relax_integration import extract_tasks as tvm_extract_tasks
     from tvm.target import Target
 
-    order = {name: place for place, name in reversed(list(enumerate(_called(program))))}
+    calls = list(_calls(program, inputs))
+    order = {call.name: place for place, call in reversed(list(enumerate(calls)))}
+    surroundings = _surroundings(program, inputs, calls)
     extracted = tvm_extract_tasks(program, Target("llvm"))
     return tuple(
         Task(
@@ -34,18 +41,77 @@ def extract_tasks(program: IRModule) -> tuple[Task, ...]:
             # A task that only moves data still has a throughput to be compared by.
             flops=max(1, int(estimate_tir_flops(task.dispatched[0]))),
             weight=int(task.weight),
+            surroundings=surroundings[str(task.task_name)],
         )
         for task in sorted(extracted, key=lambda task: order[str(task.task_name)])
     )
 
 
-def _called(program: IRModule) -> Iterator[str]:
-    """Names of the functions that `main` calls, in order."""
+@dataclass(frozen=True)
+class _Call:
+    """One call of a function.
+
+    Attributes:
+        name: Of the function.
+        weights: Which arguments are weights, by index.
+        activation_bytes: Bytes of the other arguments and of what it returns.
+    """
+
+    name: str
+    weights: frozenset[int]
+    activation_bytes: int
+
+
+def _calls(program: IRModule, inputs: int) -> Iterator[_Call]:
+    """The calls of TensorIR functions in `main`, in order."""
     from tvm.ir import Op
     from tvm.relax import Call
 
     call_tir = Op.get("relax.call_tir")
+    weights = list(program["main"].params)[inputs:]
     for block in program["main"].body.blocks:
         for binding in block.bindings:
-            if isinstance(binding.value, Call) and binding.value.op == call_tir:
-                yield str(binding.value.args[0].name_hint)
+            call = binding.value
+            if isinstance(call, Call) and call.op == call_tir:
+                arguments = list(call.args[1])
+                of_weights = frozenset(
+                    index
+                    for index, argument in enumerate(arguments)
+                    if _is_constant(argument) or any(argument.same_as(weight) for weight in weights)
+                )
+                activations = [a for i, a in enumerate(arguments) if i not in of_weights]
+                yield _Call(
+                    str(call.args[0].name_hint),
+                    of_weights,
+                    sum(_bytes(value.ty) for value in (*activations, binding.var)),
+                )
+
+
+def _is_constant(argument: Any) -> bool:
+    from tvm.relax import Var
+
+    return not isinstance(argument, Var)
+
+
+def _surroundings(program: IRModule, inputs: int, calls: list[_Call]) -> Mapping[str, Surroundings]:
+    """The surroundings of each function, by its name.
+
+    An inference touches all weights once. Memory of activations is used over and over, so that it
+    is about as much as one call has of them at most.
+    """
+    weights = sum(_bytes(weight.ty) for weight in list(program["main"].params)[inputs:])
+    touched = weights + max((call.activation_bytes for call in calls), default=0)
+    # A function may be called with an activation where another call has a weight.
+    of_all: dict[str, frozenset[int]] = {}
+    for call in calls:
+        of_all[call.name] = of_all.get(call.name, call.weights) & call.weights
+    return {name: Surroundings(tuple(sorted(of)), touched) for name, of in of_all.items()}
+
+
+def _bytes(type_: Any) -> int:
+    """Bytes of a tensor of fixed shape; 0 for what is none."""
+    try:
+        extents = [int(extent) for extent in type_.shape]
+    except (TypeError, AttributeError):
+        return 0
+    return prod(extents) * np.dtype(str(type_.dtype)).itemsize

@@ -92,7 +92,9 @@ class ImportedNetwork:
         described = [parameter.ty for parameter in program["main"].params]
         inputs = described[: len(described) - len(weights)]
         return Imported(
-            program, (*_random_inputs(self.id, inputs), *weights), extract_tasks(program)
+            program,
+            (*_random_inputs(self.id, inputs), *weights),
+            extract_tasks(program, len(inputs)),
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import signal
 import subprocess
@@ -17,8 +18,10 @@ from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.measure.local.engine import LocalEngine
 from pytest_ansorbench.measure.policy import FixedMeasurement
 from pytest_ansorbench.measure.settings import EngineSettings
+from pytest_ansorbench.measure.side_by_side import SideBySide, Span
+from pytest_ansorbench.workloads.case import Surroundings
 from tests.faults import Doubling, kernel
-from tests.measure.engine_contract import EngineContract
+from tests.measure.engine_contract import Comparing, EngineContract
 from tests.measure.local.processes import gone, server
 
 QUICK = FixedMeasurement(number=1, repeat=3, min_repeat_ms=1)
@@ -127,6 +130,102 @@ def test_a_server_killed_from_outside_costs_no_candidate(engine, task, moment):
     assert len(server(engine).children()) == 0
 
 
+def beside(engine, incumbent, kind, check):
+    """Run a kernel beside an incumbent; the outcome, and whether they were compared."""
+    policy = Comparing()
+    [built] = engine.build([kernel(kind)], check)
+    outcome = engine.run(built, policy, best_s=1.0, incumbent=incumbent)
+    return outcome, isinstance(policy.asked[0], tuple) if policy.asked else None
+
+
+def kill_server(engine):
+    """Kill the server and wait until its children are gone, too."""
+    victims = [server(engine), *server(engine).children()]
+    victims[0].kill()
+    gone([victim.pid for victim in victims])
+
+
+def led(engine, check):
+    """A program that took the lead, as it is kept."""
+    [built] = engine.build([kernel("fine")], check)
+    return engine.run(built, Comparing()).kept
+
+
+def test_an_incumbent_sleeps_in_its_process_until_it_is_discarded(engine, task):
+    incumbent = led(engine, task.check)
+    [process] = server(engine).children()
+    assert process.pid == incumbent.handle.child.pid
+    outcome, were_compared = beside(engine, incumbent, "fine", task.check)
+    assert were_compared
+    assert outcome.peak_memory_mb > 0
+    assert len(server(engine).children()) == 2
+    engine.discard(outcome.kept)
+    engine.discard(incumbent)
+    assert not server(engine).children()
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"), [("crash", "run-error"), ("hang", "run-timeout"), ("wrong", "wrong-result")]
+)
+def test_a_candidate_that_fails_beside_the_incumbent_fails_alone(engine, task, kind, status):
+    incumbent = led(engine, task.check)
+    outcome, _ = beside(engine, incumbent, kind, task.check)
+    assert (outcome.status, outcome.lost_incumbent, outcome.kept) == (status, False, None)
+    again, were_compared = beside(engine, incumbent, "fine", task.check)
+    assert (again.status, were_compared) == ("ok", True)
+    for kept in (incumbent, again.kept):
+        engine.discard(kept)
+    assert not server(engine).children()
+
+
+def test_an_incumbent_killed_from_outside_costs_no_trial(engine, task):
+    incumbent, restarts = led(engine, task.check), engine.restarts
+    os.kill(incumbent.handle.child.pid, signal.SIGKILL)
+    outcome, were_compared = beside(engine, incumbent, "fine", task.check)
+    assert (outcome.status, outcome.lost_incumbent, were_compared) == ("ok", True, False)
+    assert len(outcome.latencies_s) == 4  # measured alone
+    assert engine.restarts == restarts
+    for kept in (incumbent, outcome.kept):
+        engine.discard(kept)
+    assert not server(engine).children()
+
+
+@pytest.mark.parametrize("kind", ["crash", "hang"])
+def test_an_incumbent_that_fails_costs_no_trial(engine, task, kind):
+    [incumbent] = engine.build([kernel(kind)], task.check)
+    outcome, were_compared = beside(engine, incumbent, "fine", task.check)
+    assert (outcome.status, outcome.lost_incumbent, were_compared) == ("ok", True, False)
+    for kept in (incumbent, outcome.kept):
+        engine.discard(kept)
+    assert not server(engine).children()
+
+
+@pytest.mark.parametrize("moment", ["before the build", "before the run"])
+def test_a_server_killed_from_outside_costs_the_incumbent_only(engine, task, moment):
+    incumbent, restarts = led(engine, task.check), engine.restarts
+    if moment == "before the build":
+        kill_server(engine)
+    built = engine.build([kernel("fine")] * 2, task.check)
+    if moment == "before the run":
+        kill_server(engine)
+    outcomes = [
+        engine.run(program, Comparing(), best_s=1.0, incumbent=incumbent) for program in built
+    ]
+    assert [outcome.status for outcome in outcomes] == ["ok", "ok"]
+    assert [outcome.lost_incumbent for outcome in outcomes] == [True, True]
+    assert engine.restarts == restarts + 1
+    for kept in (incumbent, *(outcome.kept for outcome in outcomes)):
+        engine.discard(kept)
+    assert not server(engine).children()
+
+
+def test_with_cold_caches_nothing_is_kept(task):
+    with LocalEngine(resolve_target(None), EngineSettings(flush_cache_mb=1)) as engine:
+        incumbent, built = engine.build([kernel("fine")] * 2, task.check)
+        outcome = engine.run(built, Comparing(), best_s=1.0, incumbent=incumbent)
+        assert (outcome.status, outcome.kept, outcome.lost_incumbent) == ("ok", None, False)
+
+
 def test_kernels_can_be_pinned_and_find_cold_caches(task):
     cores = tuple(sorted(os.sched_getaffinity(0))[:2])
     settings = EngineSettings(cores=cores, flush_cache_mb=8)
@@ -136,6 +235,30 @@ def test_kernels_can_be_pinned_and_find_cold_caches(task):
     assert outcome.status == "ok"
     # A copy of 8 MB precedes each call, and is not part of it.
     assert outcome.run_s > 100 * outcome.latencies_s[0]
+
+
+def test_kernels_find_the_caches_as_their_network_leaves_them(task):
+    around = Surroundings(weights=(), touched_bytes=8_000_000)
+    with LocalEngine(resolve_target(None), EngineSettings(caches="network")) as engine:
+        kinds = ("fine", "fine", "wrong")
+        programs = [dataclasses.replace(kernel(kind), surroundings=around) for kind in kinds]
+        built = engine.build(programs, task.check)
+        # The policy of the strategy would have had 3 samples.
+        contender, loser = engine.run(built[0], QUICK), engine.run(built[1], QUICK, best_s=1e-12)
+        assert (contender.status, len(contender.latencies_s)) == ("ok", 25)
+        assert (loser.status, len(loser.latencies_s)) == ("ok", 5)
+        assert engine.run(built[2], QUICK, best_s=1.0).status == "wrong-result"
+        [alone] = measure(engine, ["fine"], task.check)
+        assert (alone.status, len(alone.latencies_s)) == ("ok", 3)
+
+
+def test_within_a_network_a_slice_is_a_call(task):
+    around = Surroundings(weights=(0,), touched_bytes=1_000_000)
+    with LocalEngine(resolve_target(None), EngineSettings(caches="network")) as engine:
+        program = dataclasses.replace(kernel("fine"), surroundings=around)
+        effort = SideBySide(turns=Span(2, 2), sets=Span(1, 1), precision=0.0, slice_ms=0.1)
+        [outcome] = engine.measure_side_by_side([program], task.check, effort)
+    assert (outcome.status, len(outcome.latencies_s)) == ("ok", 2)
 
 
 def test_closing_ends_all_processes(task):

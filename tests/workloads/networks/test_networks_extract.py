@@ -6,6 +6,9 @@ import pytest
 
 from pytest_ansorbench import workloads
 from pytest_ansorbench.search.describe import describe_tasks
+from pytest_ansorbench.workloads.case import Surroundings
+from pytest_ansorbench.workloads.networks.extract import extract_tasks
+from pytest_ansorbench.workloads.networks.to_relax import fuse
 
 # The convolutions among the 29 tasks of ResNet-50 in TVM's tutorial "Auto-scheduling a Neural
 # Network for x86 CPU" (https://tvm.apache.org/docs/v0.8.0/how_to/tune_with_autoscheduler/
@@ -90,3 +93,37 @@ def test_equal_layers_are_one_task(target):
     assert all(task.check is None for task in tasks)
     twice = next(task for task in tasks if task.weight == 2)
     assert twice.flops >= 2 * 32 * 32
+
+
+def test_tasks_know_their_weights_and_how_much_the_network_touches():
+    case = workloads.Mlp(features=32, hidden=(32, 32), classes=8)
+    inputs, *weights = case.arguments()
+    # One call has an input and an output of 32 numbers at most.
+    touched = sum(weight.nbytes for weight in weights) + 2 * inputs.nbytes
+    for task in case.tasks():
+        expected = () if "softmax" in task.name else (1, 2)
+        assert task.surroundings == Surroundings(expected, touched), task.name
+
+
+@pytest.mark.parametrize("case_id", ["resnet18-n1-s224", "mobilenetv2-n1-s224"])
+def test_weights_of_convolutions_are_found(case_id):
+    for task in workloads.get(case_id).tasks():
+        # Data, kernel, bias; a shortcut comes after them.
+        layer = "conv2d" in task.name or "matmul" in task.name
+        assert task.surroundings.weights == ((1, 2) if layer else ()), task.name
+
+
+def test_an_argument_is_a_weight_only_if_it_is_one_at_every_call():
+    from tvm import relax
+
+    builder = relax.BlockBuilder()
+    x, weight = (relax.Var(name, relax.TensorType([64], "float32")) for name in "xw")
+    with builder.function("main", [x, weight]):
+        with builder.dataflow():
+            once = builder.emit(relax.op.nn.softmax(weight))
+            twice = builder.emit(relax.op.nn.softmax(once))
+            output = builder.emit_output(relax.op.nn.relu(relax.op.matmul(twice, x)))
+        builder.emit_func_output(output)
+    tasks = {task.name: task for task in extract_tasks(fuse(builder.get()), inputs=1)}
+    assert tasks["softmax"].weight == 2
+    assert tasks["softmax"].surroundings.weights == ()

@@ -1,0 +1,104 @@
+"""The last check of a run: the fastest few of each task against each other, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from pytest_ansorbench.measure.outcomes import MeasuredInTurn
+from pytest_ansorbench.measure.program import Program
+from pytest_ansorbench.records import Remeasurement, TaskRanking
+from pytest_ansorbench.stats.paired_ratio import NeighbourRatios
+
+if TYPE_CHECKING:
+    from pytest_ansorbench.measure.engine import Engine
+    from pytest_ansorbench.search.task_search import Best, TaskSearch
+    from pytest_ansorbench.strategies.last_check import LastCheck
+
+
+def rank_tasks(
+    tasks: Sequence[TaskSearch],
+    engine: Engine,
+    policy: LastCheck,
+    late: Callable[[], bool],
+) -> tuple[TaskRanking, ...]:
+    """Compare the fastest few of each task, and crown the fastest of them.
+
+    Tasks that take most of the case's time come first. A task whose best has no rival close by
+    is passed over.
+
+    Args:
+        tasks: The tasks of a search that has spent its trials.
+        engine: Builds and measures.
+        policy: How many, and how long.
+        late: Whether to begin no further task; not asked before the first.
+
+    Returns:
+        One ranking for each task that was checked, in order of measurement.
+
+    Raises:
+        EngineError: The engine cannot go on.
+    """
+    rankings: list[TaskRanking] = []
+    for index in sorted(range(len(tasks)), key=lambda i: -_share_s(tasks[i])):
+        rivals = _rivals(tasks[index], policy, engine.capacity)
+        if len(rivals) < 2:
+            continue
+        if rankings and late():
+            break
+        outcomes = engine.measure_side_by_side(
+            [Program.kernel(rival.mod, rival.args_info) for rival in rivals],
+            tasks[index].task.check,
+            policy.effort,
+        )
+        compared = tuple(map(_remeasurement, rivals, outcomes))
+        ranking = TaskRanking(index, compared, crowned(compared))
+        tasks[index].crown(ranking.crowned)
+        rankings.append(ranking)
+    return tuple(rankings)
+
+
+def crowned(compared: Sequence[Remeasurement]) -> int:
+    """Index of the trial that wins.
+
+    Args:
+        compared: Programs measured side by side, at least one, the fastest trial first.
+
+    Returns:
+        The fastest trial, unless another program is clearly faster than it: then the fastest of
+        all by the ratio. If the fastest trial failed now, the next one takes its place.
+    """
+    valid = [one for one in compared if one.status == "ok"] or list(compared)
+    first = valid[0]
+    best, best_log = first, 0.0
+    for other in valid[1:]:
+        ratios = NeighbourRatios.of(other, first)
+        if ratios is None or ratios.log_ratio + ratios.half_width() >= 0.0:
+            continue
+        if ratios.log_ratio < best_log:
+            best, best_log = other, ratios.log_ratio
+    assert best.trial is not None
+    return best.trial
+
+
+def _share_s(task: TaskSearch) -> float:
+    return task.task.weight * task.best.latency_s if task.best else 0.0
+
+
+def _rivals(task: TaskSearch, policy: LastCheck, capacity: int) -> list[Best]:
+    """The fastest trial and those close to it, fastest first."""
+    if task.best is None:
+        return []
+    limit_s = (1.0 + policy.within) * task.best.latency_s
+    return [trial for trial in task.fastest if trial.latency_s <= limit_s][:capacity]
+
+
+def _remeasurement(rival: Best, outcome: MeasuredInTurn) -> Remeasurement:
+    return Remeasurement(
+        rival.index,
+        outcome.status,
+        outcome.latencies_s,
+        outcome.error,
+        outcome.sets,
+        outcome.places,
+    )
