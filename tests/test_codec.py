@@ -52,6 +52,8 @@ def build(cls: type, **fields: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]
     for field in dataclasses.fields(cls):
         if field.type == "float":
             fields.setdefault(field.name, NUMBERS)
+        elif field.type == "float | None":
+            fields.setdefault(field.name, st.none() | NUMBERS)
     names = {field.name for field in dataclasses.fields(cls)}
     plain = {"str": st.text(), "int": st.integers()}
     types = {field.name: field.type for field in dataclasses.fields(cls)}
