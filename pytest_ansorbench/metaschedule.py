@@ -41,8 +41,8 @@ def tune_parts(
         ms.tune_tir(mod, target, work_dir, 256, **tune_parts("optimized", target))
 
     These are the policies that run under `pytest --ansor-bench`, started with the caller's
-    context, database and cost model. A strategy's measurement policy has no effect here: the
-    caller's runner measures.
+    context, database and cost model. A strategy's measurement policy and last check have no
+    effect here: the caller's runner measures.
 
     Args:
         strategy: A shipped strategy's name, or one of your own.
