@@ -3,7 +3,8 @@
 In a network a call finds the caches as the others left them: its weights were last read an
 inference ago, and as much memory as an inference touches has passed through the caches since; its
 other inputs have just been written, and by all cores. So, before each call that is timed, all
-cores together read as much memory, then write to these inputs, which keep their values.
+cores together read as much memory, then write to these inputs, which keep their values. The
+output is left alone: in a network its memory held other activations, some calls ago, and is cold.
 """
 
 from __future__ import annotations
