@@ -33,7 +33,7 @@ from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
 from pytest_ansorbench.measure.local.engine import LocalEngine
 from pytest_ansorbench.measure.local.machine import describe_machine
-from pytest_ansorbench.measure.outcomes import Built, MeasuredInTurn
+from pytest_ansorbench.measure.outcomes import Built
 from pytest_ansorbench.measure.policy import (
     ComparingMeasurement,
     FixedMeasurement,
@@ -226,16 +226,9 @@ def check(
     outcomes = engine.measure_side_by_side(
         [kernel(candidates[i]) for i in rivals], task.check, CHECK.effort
     )
-    winner = crowned([remeasured(i, o) for i, o in zip(rivals, outcomes, strict=True)])
+    winner = crowned([one.remeasured(i) for i, one in zip(rivals, outcomes, strict=True)])
     check_s = time.perf_counter() - started_s
     return {"checked_winner": winner, "check_s": check_s, "rivals": len(rivals)}
-
-
-def remeasured(index: int, outcome: MeasuredInTurn) -> Remeasurement:
-    """An outcome as the last check takes it."""
-    return Remeasurement(
-        index, outcome.status, outcome.latencies_s, outcome.error, outcome.sets, outcome.places
-    )
 
 
 def kernel(candidate: Any) -> Program:

@@ -64,21 +64,4 @@ def _remeasurement(search: Search, outcome: MeasuredInTurn | None) -> Remeasurem
         return Remeasurement(None, "run-error", (), "no valid trial")
     best = search.tasks[0].best if len(search.tasks) == 1 else None
     trial = best.index if best is not None else None
-    return remeasured(trial, outcome)
-
-
-def remeasured(trial: int | None, outcome: MeasuredInTurn) -> Remeasurement:
-    """What is kept of a program that was measured side by side with others.
-
-    Args:
-        trial: Index of its trial; None for a network.
-        outcome: What the engine says of it.
-    """
-    return Remeasurement(
-        trial,
-        outcome.status,
-        outcome.latencies_s,
-        outcome.error,
-        outcome.sets,
-        outcome.places,
-    )
+    return outcome.remeasured(trial)

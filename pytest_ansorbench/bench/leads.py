@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from pytest_ansorbench.bench.finals import remeasured
 from pytest_ansorbench.bench.prepared import PreparedCase
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
@@ -62,7 +61,7 @@ def measure_leads(
         effort = replace(_EFFORT, most_s=allowed_s / len(prepared.tasks))
         outcomes = iter(engine.measure_side_by_side(programs, task.check, effort))
         for of_arm, so_far in zip(leads, found, strict=True):
-            so_far += [remeasured(lead.index, next(outcomes)) for lead in of_arm]
+            so_far += [next(outcomes).remeasured(lead.index) for lead in of_arm]
     return tuple(tuple(sorted(leads, key=_trial)) for leads in found)
 
 

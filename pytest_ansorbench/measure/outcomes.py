@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_ansorbench.records import TrialStatus
+from pytest_ansorbench.records import Remeasurement, TrialStatus
 
 
 @dataclass(frozen=True)
@@ -80,3 +80,13 @@ class MeasuredInTurn:
     sets: tuple[int, ...] = ()
     places: tuple[int, ...] = ()
     error: str = ""
+
+    def remeasured(self, trial: int | None) -> Remeasurement:
+        """What a run keeps of it.
+
+        Args:
+            trial: Index of the program's trial; None for a network.
+        """
+        return Remeasurement(
+            trial, self.status, self.latencies_s, self.error, self.sets, self.places
+        )

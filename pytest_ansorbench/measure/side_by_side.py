@@ -76,8 +76,8 @@ class SideBySide:
     slice_ms: float = 5.0
     rest_ms: float = 0.0
     precision: float = 0.005
-    turns: Span = Span(20, 60)
-    sets: Span = Span(3, 6)
+    turns: Span = Span(15, 60)
+    sets: Span = Span(4, 8)
     most_s: float | None = None
 
     @classmethod

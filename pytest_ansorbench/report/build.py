@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pytest_ansorbench.records import CaseResult, MachineNoise
 from pytest_ansorbench.report.changes import changes_notes, changes_table
 from pytest_ansorbench.report.columns import DEFAULT_COLUMNS
-from pytest_ansorbench.report.conditions import caches_lines, machine_warnings
+from pytest_ansorbench.report.conditions import caches_lines, machine_warnings, progress_lines
 from pytest_ansorbench.report.controls import control_lines
 from pytest_ansorbench.report.details import case_details
 from pytest_ansorbench.report.legend import legend
@@ -48,8 +48,8 @@ def result_report(
         detailed: Whether to include the details of each case and of the noise.
 
     Returns:
-        The table; then the legend, how caches were found, the controls, the noise and warnings
-        about machines; then the details.
+        The table; then the legend, which progress counts, how caches were found, the controls,
+        the noise and warnings about machines; then the details.
 
     Raises:
         ColumnError: There is no such sort key.
@@ -57,6 +57,7 @@ def result_report(
     words = legend(columns, criteria=criteria, repeats=_repeats(cases)) if explained else Lines(())
     notes = (
         words,
+        progress_lines(cases, criteria) if explained else Lines(()),
         caches_lines(cases),
         control_lines(cases, criteria),
         noise_details(noise) if detailed else noise_lines(noise),

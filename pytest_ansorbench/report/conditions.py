@@ -1,4 +1,4 @@
-"""What a result was measured under: how caches were found, what else the machines did."""
+"""What a result was measured under: caches, confirmed progress, what else the machines did."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Final
 from pytest_ansorbench.records import CaseResult, MachineState
 from pytest_ansorbench.report.cells import Cell, Cores, Count, Counted, Text
 from pytest_ansorbench.report.sections import Lines, Sentence, listed
+from pytest_ansorbench.stats.criteria import Criteria
 
 BUSY_CORES: Final = 0.1
 """Cores' worth of other work that moves a latency by more than it varies anyway."""
@@ -39,6 +40,27 @@ def caches_lines(results: Sequence[CaseResult]) -> Lines:
             if caches in _CACHES
         )
     )
+
+
+def progress_lines(results: Sequence[CaseResult], criteria: Criteria) -> Lines:
+    """Say which progress of the searches counts, where there is a choice.
+
+    Args:
+        results: The cases.
+        criteria: How they were judged.
+
+    Returns:
+        One sentence; none if no run's leads were measured again.
+    """
+    if not any(run.leads is not None for result in results for run in result.runs):
+        return Lines(())
+    return Lines((("progress: ", _PROGRESS[criteria.progress]),))
+
+
+_PROGRESS: Final = {
+    "confirmed": "each program that led a search was measured again, and counts as fast as then",
+    "believed": "each program that led a search counts as fast as the search saw it",
+}
 
 
 def machine_warnings(results: Sequence[CaseResult]) -> Lines:

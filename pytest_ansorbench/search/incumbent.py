@@ -10,7 +10,7 @@ from pytest_ansorbench.measure.program import Program
 if TYPE_CHECKING:
     from pytest_ansorbench.measure.engine import Engine
     from pytest_ansorbench.search.task_search import Best
-    from pytest_ansorbench.workloads.case import Check
+    from pytest_ansorbench.workloads.case import Task
 
 _MOST_REBUILDS: Final = 3
 """Of one program: what fails more often is not worth its patience."""
@@ -36,12 +36,12 @@ class Incumbent:
         self._missing = missing
         self._rebuilds = 0
 
-    def restore(self, best: Best, check: Check | None) -> None:
+    def restore(self, best: Best, task: Task) -> None:
         """Build the best program again if its process was lost. Takes as long as a trial's build.
 
         Args:
             best: The task's best trial.
-            check: The task's inputs and expected output, if known.
+            task: The task.
 
         Raises:
             EngineError: The engine cannot go on.
@@ -49,7 +49,8 @@ class Incumbent:
         if not self._missing or self._rebuilds == _MOST_REBUILDS:
             return
         self._rebuilds += 1
-        [built] = self._engine.build([Program.kernel(best.mod, best.args_info)], check)
+        program = Program.kernel(best.mod, best.args_info, task.surroundings)
+        [built] = self._engine.build([program], task.check)
         if built.handle is not None:
             self.built, self._missing = built, False
 

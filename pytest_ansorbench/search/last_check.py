@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from pytest_ansorbench.measure.outcomes import MeasuredInTurn
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.records import Remeasurement, TaskRanking
 from pytest_ansorbench.stats.paired_ratio import NeighbourRatios
@@ -46,12 +45,15 @@ def rank_tasks(
             continue
         if rankings and late():
             break
+        task = tasks[index].task
         outcomes = engine.measure_side_by_side(
-            [Program.kernel(rival.mod, rival.args_info) for rival in rivals],
-            tasks[index].task.check,
+            [Program.kernel(rival.mod, rival.args_info, task.surroundings) for rival in rivals],
+            task.check,
             policy.effort,
         )
-        compared = tuple(map(_remeasurement, rivals, outcomes))
+        compared = tuple(
+            outcome.remeasured(rival.index) for rival, outcome in zip(rivals, outcomes, strict=True)
+        )
         ranking = TaskRanking(index, compared, crowned(compared))
         tasks[index].crown(ranking.crowned)
         rankings.append(ranking)
@@ -91,14 +93,3 @@ def _rivals(task: TaskSearch, policy: LastCheck, capacity: int) -> list[Best]:
         return []
     limit_s = (1.0 + policy.within) * task.best.latency_s
     return [trial for trial in task.fastest if trial.latency_s <= limit_s][:capacity]
-
-
-def _remeasurement(rival: Best, outcome: MeasuredInTurn) -> Remeasurement:
-    return Remeasurement(
-        rival.index,
-        outcome.status,
-        outcome.latencies_s,
-        outcome.error,
-        outcome.sets,
-        outcome.places,
-    )

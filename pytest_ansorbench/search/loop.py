@@ -266,7 +266,7 @@ class Search:
         best, clock = task.best, self._state.clock
         if best is not None and isinstance(self._measurement, ComparingMeasurement):
             with clock.phase("build"):
-                incumbent.restore(best, task.task.check)
+                incumbent.restore(best, task.task)
         with clock.phase("run"):
             outcome = self._engine.run(
                 built,

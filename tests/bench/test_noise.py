@@ -118,7 +118,7 @@ def test_slices_are_as_long_as_suits_the_noise_and_a_resumption_does_not_mind(
     make_looking, make_session, target, monkeypatch
 ):
     # A fast engine's own noise would be over in no time.
-    trace = make_trace(6000, scatter=0.1, memory_s=0.02)
+    trace = make_trace(6000, scatter=0.1, memory_s=0.006)
     monkeypatch.setattr("pytest_ansorbench.bench.session.observe_noise", lambda *given: trace)
     effort = SideBySide(precision=0.0, turns=Span(2, 2), sets=Span(1, 1))
     plan = dataclasses.replace(PLAN, runs=dataclasses.replace(RUNS, final=effort))
@@ -126,7 +126,7 @@ def test_slices_are_as_long_as_suits_the_noise_and_a_resumption_does_not_mind(
     session = make_looking(engine)
     session.run(CASE, [ONE], plan)
     finals = [asked for asked in engine.efforts if asked.turns == effort.turns]
-    assert finals == [dataclasses.replace(effort, slice_ms=10.0)] * 2
+    assert finals == [dataclasses.replace(effort, slice_ms=2.0)] * 2
     session.close()
     again = make_session(past=read_journal(session.journal))
     assert len(again.run(CASE, [ONE], plan).runs) == 2

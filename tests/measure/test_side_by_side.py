@@ -148,7 +148,7 @@ def test_conditions_are_json_and_tell_efforts_apart():
     effort = SideBySide()
     recorded = effort.conditions()
     assert json.loads(json.dumps(recorded, allow_nan=False)) == recorded
-    assert recorded["turns"] == "20:60"
+    assert recorded["turns"] == "15:60"
     changes = (
         {"slice_ms": 1.0},
         {"rest_ms": 1.0},

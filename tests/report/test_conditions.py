@@ -8,8 +8,9 @@ import pytest
 
 from pytest_ansorbench.records import CaseResult, MachineState
 from pytest_ansorbench.report import caches_lines, machine_warnings
+from pytest_ansorbench.report.conditions import progress_lines
 from tests.report.rendered import lines_of
-from tests.synthetic import make_run
+from tests.synthetic import CRITERIA, make_run
 
 QUIET = MachineState(0.02, 0.0, 1.5, 3000.0)
 BUSY = MachineState(0.9, 0.0, 1.5, None, ("browser 80%", "updater 10%"))
@@ -68,3 +69,14 @@ def test_how_caches_were_found_is_told_unless_they_were_warm(caches, told):
     lines = lines_of(caches_lines([dataclasses.replace(quiet, runs=runs)] * 2))
     assert len(lines) == len(told)
     assert all(line.startswith(words) for line, words in zip(lines, told, strict=True))
+
+
+def test_which_progress_counts_is_told_where_there_is_a_choice():
+    believed = dataclasses.replace(CRITERIA, progress="believed")
+    assert lines_of(progress_lines([case((QUIET, QUIET))], CRITERIA)) == []
+    run = dataclasses.replace(make_run(), leads=())
+    measured_again = CaseResult("conv2d", ("default",), (run,), ())
+    [confirmed] = lines_of(progress_lines([measured_again], CRITERIA))
+    assert confirmed.startswith("progress: each program that led a search was measured again")
+    [seen] = lines_of(progress_lines([measured_again], believed))
+    assert seen.endswith("counts as fast as the search saw it")

@@ -118,7 +118,7 @@ def test_a_few_slices_say_nothing():
 
 
 @pytest.mark.parametrize(
-    ("memory_s", "slice_ms"), [(0.0, 5.0), (0.006, 2.0), (0.011, 5.0), (0.02, 10.0), (0.1, 20.0)]
+    ("memory_s", "slice_ms"), [(0.0, 5.0), (0.006, 2.0), (0.011, 5.0), (0.1, 5.0)]
 )
 def test_slices_are_as_long_as_the_noise_stays(memory_s, slice_ms):
     trace = make_trace(6000, scatter=0.1, memory_s=memory_s)

@@ -137,7 +137,7 @@ class LocalEngine:
         """
         turns = TurnTaking(len(programs), effort, self._runner, cold=self._settings.flush_mb > 0)
         while not turns.finished:
-            built = self._builder.build([programs[place] for place in turns.running], check)
+            built = self._builder.build([programs[place] for place in turns.lineup], check)
             server = self._supervisor.server
             try:
                 turns.measure_set(built)

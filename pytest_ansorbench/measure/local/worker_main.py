@@ -8,7 +8,6 @@ end of the channel ends the child.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pytest_ansorbench.measure.check import mismatch
 from pytest_ansorbench.measure.local.channel import Channel, ChannelClosed
 from pytest_ansorbench.measure.local.compiled import Compiled, CompiledKernel, CompiledNetwork
+from pytest_ansorbench.measure.local.placement import place_threads
 from pytest_ansorbench.workloads.case import Surroundings
 
 if TYPE_CHECKING:
@@ -109,8 +109,10 @@ class WorkerMain:
         compiled = self._ready()
         if not self._called and self._cores:
             compiled.call()
+            self._settle()
+        seconds = compiled.time(calls, samples, flush_mb * 1_000_000)
         self._settle()
-        return {"seconds": compiled.time(calls, samples, flush_mb * 1_000_000)}
+        return {"seconds": seconds}
 
     def check(self) -> dict[str, Any]:
         """Compare what it wrote with the reference; `wrong` is empty if it agrees."""
@@ -131,9 +133,8 @@ class WorkerMain:
 
     def _settle(self) -> None:
         """After a first call, when TVM's threads exist, give each a core of its own."""
-        if not self._called and self._cores:
-            for place, thread in enumerate(sorted(map(int, os.listdir("/proc/self/task")))):
-                os.sched_setaffinity(thread, {self._cores[place % len(self._cores)]})
+        if not self._called:
+            place_threads(self._cores)
         self._called = True
 
 
