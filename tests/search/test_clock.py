@@ -31,14 +31,14 @@ def test_time_outside_of_phases_does_not_count():
 def test_a_round_holds_what_passed_since_the_last_one():
     time = Time()
     clock = Clock(time)
-    for phase, seconds in zip(PHASES, (1, 2, 3, 4), strict=True):
+    for phase, seconds in zip(PHASES, (1, 2, 3, 4, 6), strict=True):
         with clock.phase(phase):
             time.s += seconds
-    assert clock.take_round() == {"propose": 1, "build": 2, "run": 3, "learn": 4}
+    assert clock.take_round() == {"propose": 1, "build": 2, "run": 3, "learn": 4, "check": 6}
     with clock.phase("run"):
         time.s += 5
-    assert clock.take_round() == {"propose": 0, "build": 0, "run": 5, "learn": 0}
-    assert clock.elapsed_s == 15
+    assert clock.take_round() == {"propose": 0, "build": 0, "run": 5, "learn": 0, "check": 0}
+    assert clock.elapsed_s == 21
 
 
 def test_a_phase_that_fails_counts_all_the_same():
