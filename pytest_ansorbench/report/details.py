@@ -67,10 +67,8 @@ def _arm(result: CaseResult, row: ArmRow, criteria: Criteria) -> Iterator[Block]
         yield Lines((("no run",),), _DEPTH)
         return
     runs = result.runs_of(row.strategy)
-    yield Lines(
-        (_phases(row.arm), *_counters(runs), *_leads(result, runs), _failures(runs, row.arm)),
-        _DEPTH,
-    )
+    measured = (*_counters(runs), *_last_checks(runs), *_leads(result, runs))
+    yield Lines((_phases(row.arm), *measured, _failures(runs, row.arm)), _DEPTH)
     yield from network_blocks(runs, _DEPTH)
     yield Lines(mutation_sentences(runs), _DEPTH)
     if row.verdict is not None:
@@ -172,6 +170,22 @@ def _leads(result: CaseResult, runs: Sequence[Run]) -> Iterator[Sentence]:
         " s, ",
         Percentage(math.fsum(spent_s.values()) / search_s, Decimals(0)),
         " of the search time",
+    )
+
+
+def _last_checks(runs: Sequence[Run]) -> Iterator[Sentence]:
+    """How often a last check crowned another program than the one that the trials showed."""
+    checks = [run.last_check for run in runs if run.last_check is not None]
+    if not checks:
+        return
+    ranked = [ranking for check in checks for ranking in check.tasks]
+    others = sum(ranking.crowned != ranking.compared[0].trial for ranking in ranked)
+    yield (
+        "last check: ",
+        Seconds(math.fsum(check.check_s for check in checks) / len(checks), Decimals(2)),
+        " s a run, which count; another winner than by the trials in ",
+        Part(others, len(ranked)),
+        " of its rankings",
     )
 
 

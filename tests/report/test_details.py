@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from pytest_ansorbench.records import CaseResult, Remeasurement
+from pytest_ansorbench.records import CaseResult, LastRanking, Remeasurement, TaskRanking
 from pytest_ansorbench.report import case_details
 from tests.report.rendered import lines_of
 from tests.synthetic import CRITERIA, make_case_result, make_run
@@ -107,3 +107,18 @@ def test_what_confirming_took_is_told_once_a_repeat() -> None:
         "    4 leads measured again; for all arms that took 1.0 s, 6% of the search time"
         in described(result)
     )
+
+
+def test_what_last_checks_took_and_changed_is_told() -> None:
+    rivals = tuple(Remeasurement(trial, "ok", (1.0,), "", (0,), (0,)) for trial in (3, 2))
+    runs = [
+        dataclasses.replace(
+            make_run(seed=seed),
+            last_check=LastRanking(0.5, (TaskRanking(0, rivals, crowned),)),
+        )
+        for seed, crowned in enumerate((3, 2, 3))
+    ]
+    assert (
+        "    last check: 0.50 s a run, which count; another winner than by the trials in 1/3 of "
+        "its rankings"
+    ) in described(CaseResult("c", ("default",), tuple(runs), ()))
