@@ -303,9 +303,7 @@ def side_by_side(
 def _remeasured(outcome: MeasuredInTurn) -> Remeasurement:
     if outcome.status != "ok":
         raise SystemExit(f"a kernel failed: {outcome.status} {outcome.error}")
-    return Remeasurement(
-        0, outcome.status, outcome.latencies_s, sets=outcome.sets, places=outcome.places
-    )
+    return outcome.remeasured(0)
 
 
 def _finite(value: float) -> float | None:
