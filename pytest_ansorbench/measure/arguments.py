@@ -71,6 +71,22 @@ def aligned(array: NDArray[Any]) -> NDArray[Any]:
     return copy
 
 
+def in_ordinary_pages(size: int) -> NDArray[np.uint8]:
+    """Memory as the system hands it out to whoever asks for it, TVM's runtime among them.
+
+    NumPy asks Linux for huge pages where an array has 4 MB or more
+    (https://numpy.org/doc/stable/reference/global_state.html). A kernel then needs hardly any
+    address translations for its large arguments, as it would nowhere else.
+
+    Args:
+        size: In bytes.
+
+    Returns:
+        Zeros, shape (size,).
+    """
+    return np.frombuffer(bytearray(size), np.uint8)
+
+
 def _guarded(
     dtype: np.dtype[Any] | str, shape: Sequence[int]
 ) -> tuple[NDArray[np.uint8], NDArray[Any]]:
@@ -78,7 +94,8 @@ def _guarded(
     kind = np.dtype(dtype)
     size = int(np.prod(shape, dtype=np.int64)) * kind.itemsize
     # The guard behind starts at the very next byte, whatever the size.
-    memory = np.full(size + 2 * GUARD + ALIGNMENT, _GUARD_BYTE, np.uint8)
+    memory = in_ordinary_pages(size + 2 * GUARD + ALIGNMENT)
+    memory.fill(_GUARD_BYTE)
     start = (-memory.ctypes.data) % ALIGNMENT
     memory = memory[start : start + size + 2 * GUARD]
     array = memory[GUARD : GUARD + size].view(kind).reshape(shape)
