@@ -68,7 +68,7 @@ def measured(case_id: str) -> dict[str, Any]:
     imported_mb = peak_mb()
     layers, layers_s = timed(lambda: to_relax(case.graph()))
     program, fuse_s = timed(lambda: fuse(layers))
-    tasks, extract_s = timed(lambda: extract_tasks(program, inputs=1))
+    tasks, extract_s = timed(lambda: extract_tasks(program))
     described, sketches_s = timed(lambda: describe_tasks(tasks, target))
     extracted_mb = peak_mb()
     _, compile_s = timed(lambda: compile_program(program, target))

@@ -33,12 +33,13 @@ class Surroundings:
     """What the network around a task does to the caches between two of the task's calls.
 
     Attributes:
-        weights: Which of the task's arguments are weights, by index: they were last read an
-            inference ago, while the other inputs have just been written.
+        given: Which of the task's arguments the network itself is given, by index, weights above
+            all: they were last read an inference ago, while the other inputs have just been
+            written.
         touched_bytes: Bytes of memory that an inference reads or writes, about.
     """
 
-    weights: tuple[int, ...]
+    given: tuple[int, ...]
     touched_bytes: int
 
 

@@ -15,12 +15,11 @@ if TYPE_CHECKING:
     from tvm import IRModule
 
 
-def extract_tasks(program: IRModule, inputs: int) -> tuple[Task, ...]:
+def extract_tasks(program: IRModule) -> tuple[Task, ...]:
     """Find the different functions that a network calls, and how often it calls each.
 
     Args:
         program: A fused Relax module, as from `fuse`.
-        inputs: How many of the arguments of its `main` are inputs; the others are weights.
 
     Returns:
         One task for each different function, in the order of its first call. Its weight is the
@@ -30,9 +29,9 @@ def extract_tasks(program: IRModule, inputs: int) -> tuple[Task, ...]:
     from tvm.s_tir.meta_schedule.relax_integration import extract_tasks as tvm_extract_tasks
     from tvm.target import Target
 
-    calls = list(_calls(program, inputs))
+    calls = list(_calls(program))
     order = {call.name: place for place, call in reversed(list(enumerate(calls)))}
-    surroundings = _surroundings(program, inputs, calls)
+    surroundings = _surroundings(program, calls)
     extracted = tvm_extract_tasks(program, Target("llvm"))
     return tuple(
         Task(
@@ -53,36 +52,36 @@ class _Call:
 
     Attributes:
         name: Of the function.
-        weights: Which arguments are weights, by index.
+        given: Which arguments are the network's own or constants, by index.
         activation_bytes: Bytes of the other arguments and of what it returns.
     """
 
     name: str
-    weights: frozenset[int]
+    given: frozenset[int]
     activation_bytes: int
 
 
-def _calls(program: IRModule, inputs: int) -> Iterator[_Call]:
+def _calls(program: IRModule) -> Iterator[_Call]:
     """The calls of TensorIR functions in `main`, in order."""
     from tvm.ir import Op
     from tvm.relax import Call
 
     call_tir = Op.get("relax.call_tir")
-    weights = list(program["main"].params)[inputs:]
+    params = list(program["main"].params)
     for block in program["main"].body.blocks:
         for binding in block.bindings:
             call = binding.value
             if isinstance(call, Call) and call.op == call_tir:
                 arguments = list(call.args[1])
-                of_weights = frozenset(
+                given = frozenset(
                     index
                     for index, argument in enumerate(arguments)
-                    if _is_constant(argument) or any(argument.same_as(weight) for weight in weights)
+                    if _is_constant(argument) or any(argument.same_as(param) for param in params)
                 )
-                activations = [a for i, a in enumerate(arguments) if i not in of_weights]
+                activations = [a for i, a in enumerate(arguments) if i not in given]
                 yield _Call(
                     str(call.args[0].name_hint),
-                    of_weights,
+                    given,
                     sum(_bytes(value.ty) for value in (*activations, binding.var)),
                 )
 
@@ -93,18 +92,18 @@ def _is_constant(argument: Any) -> bool:
     return not isinstance(argument, Var)
 
 
-def _surroundings(program: IRModule, inputs: int, calls: list[_Call]) -> Mapping[str, Surroundings]:
+def _surroundings(program: IRModule, calls: list[_Call]) -> Mapping[str, Surroundings]:
     """The surroundings of each function, by its name.
 
-    An inference touches all weights once. Memory of activations is used over and over, so that it
-    is about as much as one call has of them at most.
+    An inference touches all that it is given once. Memory of activations is used over and over, so
+    that it is about as much as one call has of them at most.
     """
-    weights = sum(_bytes(weight.ty) for weight in list(program["main"].params)[inputs:])
-    touched = weights + max((call.activation_bytes for call in calls), default=0)
+    given = sum(_bytes(param.ty) for param in program["main"].params)
+    touched = given + max((call.activation_bytes for call in calls), default=0)
     # A function may be called with an activation where another call has a weight.
     of_all: dict[str, frozenset[int]] = {}
     for call in calls:
-        of_all[call.name] = of_all.get(call.name, call.weights) & call.weights
+        of_all[call.name] = of_all.get(call.name, call.given) & call.given
     return {name: Surroundings(tuple(sorted(of)), touched) for name, of in of_all.items()}
 
 

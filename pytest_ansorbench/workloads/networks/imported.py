@@ -94,7 +94,7 @@ class ImportedNetwork:
         return Imported(
             program,
             (*_random_inputs(self.id, inputs), *weights),
-            extract_tasks(program, len(inputs)),
+            extract_tasks(program),
         )
 
 

@@ -83,7 +83,7 @@ class Network(abc.ABC):
         """See `NetworkCase.tasks`."""
         from pytest_ansorbench.workloads.networks.extract import extract_tasks
 
-        return extract_tasks(self.program(), inputs=1)
+        return extract_tasks(self.program())
 
 
 @dataclass(frozen=True, kw_only=True)

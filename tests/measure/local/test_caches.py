@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 
 import numpy as np
@@ -52,16 +53,21 @@ def test_every_line_is_read_and_written_to():
     memory = aligned(np.zeros((3, 50, 64), np.uint8))
     memory[:, :, 0] = [[1], [2], [3]]
     sums = aligned(np.full((3, 64), 7, np.uint8))
-    read(memory, sums)
-    read(memory, sums)
+    read(memory.reshape(3, 5, 10, 64), sums)
+    # Each twice.
     assert (sums[:, 0] - 7).tolist() == [2 * 50, 2 * 100, 2 * 150 - 256]
     write(memory, aligned(np.array([4], np.uint8)))
     assert memory[:, :, 0].tolist() == [[5] * 50, [6] * 50, [7] * 50]
     assert not memory[:, :, 1:].any()
 
 
-@pytest.mark.parametrize(("touched", "read"), [(0, 0), (6_400, 6_400), (10**12, caches.MOST_BYTES)])
-def test_as_much_is_read_as_a_network_touches_but_not_without_bounds(monkeypatch, touched, read):
+@pytest.mark.parametrize(
+    ("touched", "read"),
+    [(0, 0), (6_400, 12_800), (10**7, 2 * 10**7), (10**12, caches.MOST_BYTES)],
+)
+def test_twice_as_much_is_read_as_a_network_touches_but_not_without_bounds(
+    monkeypatch, touched, read
+):
     lines = []
     monkeypatch.setattr(
         caches,
@@ -70,5 +76,5 @@ def test_as_much_is_read_as_a_network_touches_but_not_without_bounds(monkeypatch
     )
     Predecessors(arrays(100), Surroundings((), touched))()
     # All threads read as many lines.
-    rest = read - sum(shares * count * line for shares, count, line in lines)
+    rest = read - sum(map(math.prod, lines))
     assert 0 <= rest < 64 * os.cpu_count()

@@ -238,7 +238,7 @@ def test_kernels_can_be_pinned_and_find_cold_caches(task):
 
 
 def test_kernels_find_the_caches_as_their_network_leaves_them(task):
-    around = Surroundings(weights=(), touched_bytes=8_000_000)
+    around = Surroundings(given=(), touched_bytes=8_000_000)
     with LocalEngine(resolve_target(None), EngineSettings(caches="network")) as engine:
         kinds = ("fine", "fine", "wrong")
         programs = [dataclasses.replace(kernel(kind), surroundings=around) for kind in kinds]
@@ -253,7 +253,7 @@ def test_kernels_find_the_caches_as_their_network_leaves_them(task):
 
 
 def test_within_a_network_a_slice_is_a_call(task):
-    around = Surroundings(weights=(0,), touched_bytes=1_000_000)
+    around = Surroundings(given=(0,), touched_bytes=1_000_000)
     with LocalEngine(resolve_target(None), EngineSettings(caches="network")) as engine:
         program = dataclasses.replace(kernel("fine"), surroundings=around)
         effort = SideBySide(turns=Span(2, 2), sets=Span(1, 1), precision=0.0, slice_ms=0.1)
