@@ -102,11 +102,11 @@ def make_case_result(
     control: str | None = None,
     version: str = "1",
 ) -> CaseResult:
-    """Build a case's result; without arguments a challenger in half the time at three seeds."""
+    """Build a case's result; without arguments a challenger in half the time at four seeds."""
     if reference is None:
-        reference = [make_run(case, seed=seed, final=1.0) for seed in range(3)]
+        reference = [make_run(case, seed=seed, final=1.0) for seed in range(4)]
     if challengers is None:
-        half = [make_run(case, "fast", s, seconds_per_trial=0.5, final=1.0) for s in range(3)]
+        half = [make_run(case, "fast", s, seconds_per_trial=0.5, final=1.0) for s in range(4)]
         challengers = {"fast": half}
     strategies = (reference[0].strategy, *challengers)
     runs = (*reference, *(run for runs in challengers.values() for run in runs))

@@ -83,6 +83,7 @@ COMPARISONS = build(
     search_ratio=ESTIMATES,
     search_ratio_paper=ESTIMATES,
     search_ratio_trials=ESTIMATES,
+    running_time_ratio=ESTIMATES,
     throughput_ratio=ESTIMATES,
 )
 GATES = build(Gate, estimate=ESTIMATES, advice=st.none() | build(Advice))

@@ -39,6 +39,9 @@ TERMS = (
     "S",
     "S_trials",
     "S_paper",
+    "S to target",
+    "gain",
+    "rung",
     "throughput ratio",
     "verdict",
 )

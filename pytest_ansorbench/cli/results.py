@@ -23,6 +23,7 @@ def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
         "result", help="what --ansor-json wrote, or the name or number of a stored result"
     )
     show.add_argument("--columns", metavar="NAME,NAME", help="columns of the table")
+    _add_goal(show)
     show.add_argument("--sort", metavar="NAME", help="what to sort cases by")
     show.add_argument("--markdown", action="store_true", help="print a Markdown table")
     show.add_argument(
@@ -47,6 +48,7 @@ def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
         help="by how much a figure may get worse, e.g. search_ratio:5%%; may be given several "
         "times; an unknown metric makes it list all",
     )
+    _add_goal(compare)
     compare.add_argument(
         "--any-machine", action="store_true", help="compare seconds and GFLOP/s all the same"
     )
@@ -69,6 +71,14 @@ def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
     )
     _add_storage(saved)
     saved.set_defaults(run=_list)
+
+
+def _add_goal(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--goal",
+        metavar="GOAL",
+        help="what S counts the time to, as --ansor-goal has it (default: as recorded)",
+    )
 
 
 def _add_storage(parser: argparse.ArgumentParser) -> None:
@@ -97,6 +107,7 @@ def _show(given: argparse.Namespace) -> int:
     except ColumnError as error:
         raise Refusal(str(error)) from None
     _, result = _read(given.storage, given.result)
+    result = _with_goal(result, given.goal)
     cases, criteria = _judged_again(result, given.result)
     report = result_report(
         cases, criteria, columns, sort, noise=result.noise, detailed=given.verbose
@@ -120,6 +131,7 @@ def _compare(given: argparse.Namespace) -> int:
             raise Refusal(f"bad --fail {text!r}: {error}") from None
     _, before = _read(given.storage, given.before)
     path, after = _read(given.storage, given.after)
+    after = _with_goal(after, given.goal)
     try:
         changes = result_changes(
             before,
@@ -163,6 +175,18 @@ def _merge(given: argparse.Namespace) -> int:
     runs = sum(len(case.runs) for case in cases)
     print(f"{given.output}: {len(cases)} cases, {runs} runs from {len(read)} results")
     return HOLDS
+
+
+def _with_goal(result: Result, goal: str | None) -> Result:
+    """The same runs, to be judged by another goal."""
+    from pytest_ansorbench.stats.goal import Goal
+
+    if goal is None:
+        return result
+    try:
+        return replace(result, settings={**result.settings, "goal": str(Goal.parse(goal))})
+    except ValueError as error:
+        raise Refusal(f"bad --goal {goal!r}: {error}") from None
 
 
 def _read(storage: Path, wanted: str) -> tuple[Path, Result]:

@@ -265,7 +265,8 @@ OPTIONS: Final = (
         "experiment.final_samples",
         "final-samples",
         values.whole_number(1, 10),
-        "samples of 100 ms of each winner, with rests between them, instead of slices",
+        "samples of 100 ms of each winner, with rests between them, instead of slices, whose "
+        "precision, turns and sets then do not matter",
         "N",
         default="slices",
         per_test=True,
@@ -274,8 +275,10 @@ OPTIONS: Final = (
         "criteria.goal",
         "goal",
         values.goal,
-        "what S counts the time to: the median of the reference's final throughput, a share of "
-        "its gain such as 90%, or GFLOP/s such as 200",
+        "what S counts the time to: the way, a ladder of 32 targets from 10% of the reference's "
+        "gain to its end, or from elsewhere, such as way:25% or way:25%:16; or one target: the "
+        "median of the reference's final throughput, a share of its gain such as 90%, or GFLOP/s "
+        "such as 200",
         "GOAL",
         per_test=True,
     ),

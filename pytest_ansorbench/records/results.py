@@ -10,7 +10,7 @@ from pytest_ansorbench.records.noise import MachineNoise
 from pytest_ansorbench.records.runs import Run
 from pytest_ansorbench.records.verdicts import Verdict
 
-SCHEMA_VERSION: Final = 5
+SCHEMA_VERSION: Final = 6
 
 
 @dataclass(frozen=True, slots=True)

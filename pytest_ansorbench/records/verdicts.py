@@ -12,6 +12,7 @@ Reason = Literal[
     "nothing-to-compare",
     "other-machine",
     "straddles",
+    "early-only",
     "within-noise",
     "chance",
 ]
@@ -83,12 +84,14 @@ class Comparison:
 
     Attributes:
         case: The case's id.
-        target_gflops: The fixed target that S and S_trials are counted to.
+        target_gflops: The target that expected times are counted to: the goal's one target, or
+            for S over the way the end of the ladder.
         reference: The arm compared against.
         challenger: The arm under test.
-        search_ratio: S, expected time to the fixed target, challenger over reference.
+        search_ratio: S, search time of the challenger over that of the reference, by the goal.
         search_ratio_paper: S_paper, where each reference run's own best is the target.
         search_ratio_trials: S_trials, S counted in trials.
+        running_time_ratio: Expected time to the target (ERT), challenger over reference.
         throughput_ratio: Final throughput, challenger over reference.
     """
 
@@ -99,6 +102,7 @@ class Comparison:
     search_ratio: Estimate
     search_ratio_paper: Estimate
     search_ratio_trials: Estimate
+    running_time_ratio: Estimate
     throughput_ratio: Estimate
 
 
@@ -107,14 +111,15 @@ class Advice:
     """The effect that an undecided gate's repeats could show, and how many would settle it.
 
     Attributes:
-        prospect: The use of more repeats. `no-interval`: there are fewer than three, and no
-            interval to speak of. `unknown`: they narrow the interval, by how much cannot be
-            told. `too-close`: no number settles a figure between limit and noise threshold.
-            `too-many`: it would take more than anybody runs. `settles`: `repeats_needed` do.
+        prospect: The use of more repeats. `no-interval`: there are too few for an interval of
+            the confidence that is asked for. `unknown`: they narrow the interval, by how much
+            cannot be told. `too-close`: no number settles a figure between limit and noise
+            threshold. `too-many`: it would take more than anybody runs. `settles`:
+            `repeats_needed` do.
         detectable: The true figure that these repeats show to hold with a chance of 80%; None
             if too little is known.
         repeats_needed: Repeats that settle the gate with a chance of 80%, if the true figure
-            is the one that was seen; None unless `settles`.
+            is the one that was seen, or for `no-interval` the fewest that have one; else None.
     """
 
     prospect: Prospect
@@ -134,14 +139,18 @@ class Gate:
         reason: Why. It holds `within` the limit. It is broken `beyond` limit, noise and chance,
             or because there was `nothing-to-compare`, or nothing but figures of an
             `other-machine`. It is undecided if its interval `straddles` the limit or is beyond
-            it `within-noise`, or if `chance` may have done it.
+            it `within-noise`, if `chance` may have done it, or if it is within the limit for
+            `early-only` targets.
         estimate: The figure with its interval.
         repeats: Seeds that it stands on.
         noise: Share by which the figure may miss its limit without being called broken.
         family: How many gates were judged together, over which false alarms are shared out.
         p_value: Probability to see a figure this bad by chance if it were exactly good
-            enough; None where the interval made the question idle.
-        advice: The use of more repeats; None unless undecided.
+            enough, or for `early-only` an end this far behind if both arms were the same; None
+            where the interval made the question idle.
+        advice: The use of more repeats; None unless undecided, and for `early-only`.
+        turn: Share of the reference's gain from which on a challenger that is ahead for
+            `early-only` targets is not; None if it is ahead as far as targets go, and else.
     """
 
     metric: str
@@ -154,6 +163,7 @@ class Gate:
     family: int = 1
     p_value: float | None = None
     advice: Advice | None = None
+    turn: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,6 +146,12 @@ COLUMNS: Final[Mapping[str, CaseColumn]] = MappingProxyType(
                 lambda c: c.search_ratio_trials,
                 lambda m: m.search_ratio_trials,
             ),
+            _ratio(
+                "running_time_ratio",
+                "S to target",
+                lambda c: c.running_time_ratio,
+                lambda m: m.running_time_ratio,
+            ),
             CaseColumn(
                 Column("throughput", Throughput.UNIT, Throughput.UNIT), _of_arm(_throughput)
             ),
@@ -177,6 +183,7 @@ RATIO_COLUMNS: Final = (
     "search_ratio",
     "search_ratio_paper",
     "search_ratio_trials",
+    "running_time_ratio",
     "throughput_ratio",
 )
 

@@ -17,7 +17,7 @@ from pytest_ansorbench.report.cells import (
 from pytest_ansorbench.report.sections import Sentence
 from pytest_ansorbench.stats.changes import Change
 from pytest_ansorbench.stats.figures import FIGURES
-from pytest_ansorbench.stats.power import FEWEST_REPEATS, MOST_REPEATS
+from pytest_ansorbench.stats.power import MOST_REPEATS
 
 
 def gate_sentence(gate: Gate) -> Sentence:
@@ -58,6 +58,8 @@ def _sentence(gate: Gate, name: Sentence) -> Sentence:
         return (*name, ": nothing could be compared with the limit ", limit, *end)
     clause: Sentence = (*name, " ", Statement(gate.estimate, gate.limit))
     verb = "exceeds" if FIGURES[gate.metric].sense == "smaller" else "falls short of"
+    if gate.reason == "early-only":
+        return (*clause, " is within the limit ", limit, *_early_only(gate), *end)
     if gate.reason == "within":
         clause = (*clause, " is within the limit ", limit)
     elif gate.reason == "straddles":
@@ -72,6 +74,16 @@ def _sentence(gate: Gate, name: Sentence) -> Sentence:
     if gate.advice is None:
         return (*clause, *end)
     return (*clause, *end, " (", *_advice(gate, gate.advice), ")")
+
+
+def _early_only(gate: Gate) -> Sentence:
+    """Why that is not enough."""
+    why: Sentence = (" on the way only, for its runs stall",)
+    if gate.turn is not None:
+        why = (*why, "; ahead up to ", Percentage(gate.turn, Significant(2)), " of the gain")
+    if gate.p_value is None:
+        return why
+    return (*why, " (by chance in ", Percentage(gate.p_value, Significant(2)), " of sessions)")
 
 
 def _advice(gate: Gate, advice: Advice) -> Sentence:
@@ -96,7 +108,7 @@ def _prospect(gate: Gate, advice: Advice) -> Sentence:
     seen = PlainRatio(gate.estimate.value)
     match advice.prospect:
         case "no-interval":
-            return ("below ", Count(FEWEST_REPEATS), " there is no interval to speak of")
+            return ("below ", Count(advice.repeats_needed or 0), " there is no interval")
         case "unknown":
             return ("more repeats narrow the interval",)
         case "too-close":

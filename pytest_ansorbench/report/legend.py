@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from pytest_ansorbench.report.cells import (
+    Count,
     Counted,
     Percentage,
     Significant,
@@ -14,6 +16,7 @@ from pytest_ansorbench.report.cells import (
 from pytest_ansorbench.report.sections import Lines, Sentence
 from pytest_ansorbench.stats.bootstrap import RESAMPLES
 from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.deals import fewest_repeats
 
 
 def legend(columns: Sequence[str], *, criteria: Criteria, repeats: int) -> Lines:
@@ -29,7 +32,9 @@ def legend(columns: Sequence[str], *, criteria: Criteria, repeats: int) -> Lines
     """
     shown = set(columns)
     sentences: list[Sentence] = [(text,) for key, text in _MEANINGS.items() if key in shown]
-    if shown & _TARGETED:
+    if "search_ratio" in shown:
+        sentences.append(_search_ratio(criteria))
+    if shown & _targeted(criteria):
         sentences.append(("target: ", *_target(criteria, repeats)))
     if "search_ratio_paper" in shown:
         sentences.append(
@@ -37,7 +42,7 @@ def legend(columns: Sequence[str], *, criteria: Criteria, repeats: int) -> Lines
         )
     if shown & _ESTIMATED:
         sentences += [
-            _interval(criteria.confidence, repeats),
+            *_intervals(shown, criteria, repeats),
             (
                 ">=, <=: one side never reached the target, so the ratio is a bound; "
                 "n/a: nothing to compare",
@@ -53,11 +58,9 @@ _MEANINGS: Final = {
         "time to target: expected search time until the target is reached, counting all time "
         "of runs that miss it; '(k/n)' if only k of n runs reach it"
     ),
-    "search_ratio": (
-        "S: time to target, challenger over reference; below 1 the challenger is faster"
-    ),
     "search_ratio_paper": "S_paper: as S, to what the reference run of the same seed reached",
     "search_ratio_trials": "S_trials: as S, counted in trials instead of seconds",
+    "running_time_ratio": "S to target: time to target, challenger over reference",
     "throughput_ratio": (
         "throughput ratio: final kernels, measured again side by side, challenger over "
         "reference; above 1 the challenger's are faster"
@@ -71,17 +74,35 @@ _MEANINGS: Final = {
     ),
 }
 
-_TARGETED: Final = {"time_to_target", "search_ratio", "search_ratio_trials", "reached"}
-_ESTIMATED: Final = {
-    "search_ratio",
-    "search_ratio_paper",
-    "search_ratio_trials",
-    "throughput_ratio",
+_TARGETED: Final = {"time_to_target", "running_time_ratio", "reached"}
+_BY_GOAL: Final = {"search_ratio", "search_ratio_trials"}
+_HEADINGS: Final = {
+    "search_ratio": "S",
+    "search_ratio_paper": "S_paper",
+    "search_ratio_trials": "S_trials",
+    "running_time_ratio": "S to target",
+    "throughput_ratio": "throughput ratio",
 }
+_ESTIMATED: Final = set(_HEADINGS)
+
+
+def _targeted(criteria: Criteria) -> set[str]:
+    """Columns that count the time to the one target."""
+    return _TARGETED if criteria.goal.kind == "way" else _TARGETED | _BY_GOAL
+
+
+def _search_ratio(criteria: Criteria) -> Sentence:
+    if criteria.goal.kind != "way":
+        return ("S: time to target, challenger over reference; below 1 the challenger is faster",)
+    return (
+        "S: how many times longer the challenger takes, over targets from ",
+        Percentage(criteria.goal.value, Significant(12)),
+        " of the reference's gain to its end; below 1 it is faster",
+    )
 
 
 def _target(criteria: Criteria, repeats: int) -> Sentence:
-    goal = criteria.goal
+    goal = criteria.goal.target
     if goal.kind == "gflops":
         return (Throughput(goal.value, Significant(6)), " GFLOP/s")
     median = (
@@ -96,17 +117,40 @@ def _target(criteria: Criteria, repeats: int) -> Sentence:
     return median
 
 
-def _interval(confidence: float, repeats: int) -> Sentence:
-    if repeats < 2:
-        return ("[low, high]: unknown, because one seed proves nothing; ask for more repeats",)
-    caution = "; below 5 seeds it covers less than that" if repeats < 5 else ""
-    return (
-        "[low, high]: ",
-        Percentage(confidence),
-        " interval over ",
-        Counted(repeats, "seed"),
-        " (paired bootstrap, ",
+def _intervals(shown: set[str], criteria: Criteria, repeats: int) -> Iterator[Sentence]:
+    """How intervals came about: those of exact tests, then those of the bootstrap."""
+    exact = shown & ({"throughput_ratio"} | (_BY_GOAL if criteria.goal.kind == "way" else set()))
+    resampled = [_HEADINGS[key] for key in _HEADINGS if key in (shown & _ESTIMATED) - exact]
+    confidence = Percentage(criteria.confidence)
+    fewest = fewest_repeats((1.0 - criteria.confidence) / 2.0)
+    if exact and repeats < fewest:
+        yield (
+            "[low, high]: none, because ",
+            Counted(repeats, "seed"),
+            " can be dealt out to two arms in ",
+            Counted(math.comb(2 * repeats, repeats), "way"),
+            " only; ",
+            confidence,
+            " takes ",
+            Count(fewest),
+            " seeds",
+        )
+    elif exact:
+        yield (
+            "[low, high]: ",
+            confidence,
+            " interval over ",
+            Counted(repeats, "seed"),
+            ", all ratios that a permutation test does not reject",
+        )
+    if not resampled:
+        return
+    yield (
+        "[low, high] of ",
+        ", ".join(resampled),
+        ": ",
+        confidence,
+        " interval by paired bootstrap, ",
         Counted(RESAMPLES, "resample"),
-        ")",
-        caution,
+        *(("; below 5 seeds it covers less than that",) if repeats < 5 else ()),
     )

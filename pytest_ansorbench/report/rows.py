@@ -49,6 +49,7 @@ class MeanRow:
     search_ratio: MeanRatio
     search_ratio_paper: MeanRatio
     search_ratio_trials: MeanRatio
+    running_time_ratio: MeanRatio
     throughput_ratio: MeanRatio
 
 
@@ -74,6 +75,7 @@ def mean_rows(cases: Sequence[CaseResult]) -> tuple[MeanRow, ...]:
             search_ratio=geometric_mean([c.search_ratio for c in comparisons]),
             search_ratio_paper=geometric_mean([c.search_ratio_paper for c in comparisons]),
             search_ratio_trials=geometric_mean([c.search_ratio_trials for c in comparisons]),
+            running_time_ratio=geometric_mean([c.running_time_ratio for c in comparisons]),
             throughput_ratio=geometric_mean([c.throughput_ratio for c in comparisons]),
         )
         for strategy, comparisons in compared.items()

@@ -80,6 +80,7 @@ SORT_KEYS: Final[Mapping[str, Callable[[CaseResult], float | str]]] = MappingPro
         "search_ratio": _by_ratio(lambda c: c.search_ratio),
         "search_ratio_paper": _by_ratio(lambda c: c.search_ratio_paper),
         "search_ratio_trials": _by_ratio(lambda c: c.search_ratio_trials),
+        "running_time_ratio": _by_ratio(lambda c: c.running_time_ratio),
         "throughput_ratio": _by_ratio(lambda c: c.throughput_ratio),
         "verdict": _by_verdict,
     }

@@ -15,7 +15,7 @@ from pytest_ansorbench.stats.figures import FIGURES, Figure
 from pytest_ansorbench.stats.gate import Judge
 from pytest_ansorbench.stats.limits import Allowance
 from pytest_ansorbench.stats.quotient import UNDEFINED
-from pytest_ansorbench.stats.running_time_ratio import Race
+from pytest_ansorbench.stats.race import Race
 
 SHOWN: Final = ("search_ratio", "throughput_ratio", "throughput", "search_time")
 """Figures that a comparison shows without being asked."""

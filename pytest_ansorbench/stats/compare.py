@@ -9,7 +9,9 @@ from pytest_ansorbench.records import CaseResult, Comparison, Run
 from pytest_ansorbench.stats.arms import summarize_arm
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.paired_ratio import NeighbourRatios
-from pytest_ansorbench.stats.running_time_ratio import Race, search_ratio, search_ratio_paper
+from pytest_ansorbench.stats.race import Race
+from pytest_ansorbench.stats.running_time_ratio import running_time_ratio, search_ratio_paper
+from pytest_ansorbench.stats.search_ratio import search_ratio
 from pytest_ansorbench.stats.throughput_ratio import throughput_ratio
 from pytest_ansorbench.stats.trajectory import Trajectory
 
@@ -60,11 +62,12 @@ def case_race(case: CaseResult, challenger: str, criteria: Criteria) -> Race:
 def compare(race: Race, confidence: float) -> Comparison:
     """Compare two arms on one case.
 
-    The three forms of the search-time ratio are
+    The forms of the search-time ratio are
 
-        S         ERT of the challenger / ERT of the reference, in seconds to the fixed target
-        S_trials  the same, in trials
-        S_paper   the same, in seconds, each seed's target being its reference run's own best
+        S            challenger over reference, in seconds, over the way or to the goal's target
+        S_trials     the same, in trials
+        S to target  ERT of the challenger / ERT of the reference, in seconds to the goal's target
+        S_paper      the same, each seed's target being its reference run's own best
 
     Args:
         race: The pairs of runs.
@@ -74,14 +77,18 @@ def compare(race: Race, confidence: float) -> Comparison:
         The comparison.
     """
     target_s = race.target_s
+    to_target = running_time_ratio(race, "search_s", confidence)
     return Comparison(
         case=race.reference[0].run.case,
         target_gflops=race.flops / target_s / 1e9 if target_s else math.inf,
         reference=summarize_arm(race.reference, target_s),
         challenger=summarize_arm(race.challenger, target_s),
-        search_ratio=search_ratio(race, "search_s", confidence),
+        search_ratio=(
+            search_ratio(race, "search_s", confidence) if race.goal.kind == "way" else to_target
+        ),
         search_ratio_paper=search_ratio_paper(race, confidence),
         search_ratio_trials=search_ratio(race, "trials", confidence),
+        running_time_ratio=to_target,
         throughput_ratio=throughput_ratio(race.reference, race.challenger, confidence),
     )
 

@@ -8,7 +8,8 @@ from typing import Final
 from pytest_ansorbench.records import Estimate
 from pytest_ansorbench.stats.ert import expected_running_time
 from pytest_ansorbench.stats.goal import Goal
-from pytest_ansorbench.stats.running_time_ratio import Race, search_ratio
+from pytest_ansorbench.stats.race import Race
+from pytest_ansorbench.stats.running_time_ratio import running_time_ratio
 
 SHARES: Final = (0.25, 0.5, 0.75, 0.9, 1.0)
 """Shares of the reference's gain: from its first kernel to the target of S."""
@@ -71,5 +72,5 @@ def _milestone(race: Race, share: float, confidence: float) -> Milestone:
         challenger_s=expected_running_time(
             [hit.search_s for hit in challenger], [hit.reached for hit in challenger]
         ),
-        ratio=search_ratio(there, "search_s", confidence),
+        ratio=running_time_ratio(there, "search_s", confidence),
     )

@@ -15,11 +15,13 @@ import numpy as np
 
 from pytest_ansorbench.records import Estimate
 from pytest_ansorbench.stats.bootstrap import draw, percentile_interval
+from pytest_ansorbench.stats.deals import Deals, fewest_repeats, smallest_chance
 from pytest_ansorbench.stats.figures import Figure
 from pytest_ansorbench.stats.power import FEWEST_REPEATS
 from pytest_ansorbench.stats.quotient import UNDEFINED, quotient, quotients
-from pytest_ansorbench.stats.relabel import Deals, permutation_chance, sharpened, smallest_chance
-from pytest_ansorbench.stats.running_time_ratio import Race
+from pytest_ansorbench.stats.race import Race
+from pytest_ansorbench.stats.relabel import permutation_chance, sharpened
+from pytest_ansorbench.stats.stall import EarlyOnly
 from pytest_ansorbench.stats.trajectory import Floats
 
 
@@ -36,6 +38,9 @@ class Evidence:
         spread: Standard deviation of the log figure of a single pair of runs; None if too
             little is known.
         endless_by_chance: Whether chance alone can make the figure 0 or infinite.
+        fewest_repeats: Seeds below which there is no interval to speak of.
+        early: For a limit that the figure is within, what shows that it is so for early targets
+            alone.
     """
 
     estimate: Estimate
@@ -44,6 +49,8 @@ class Evidence:
     smallest: float
     spread: Callable[[], float | None]
     endless_by_chance: bool = False
+    fewest_repeats: int = FEWEST_REPEATS
+    early: Callable[[float], EarlyOnly | None] = lambda limit: None
 
     def chance(self, figure: Figure, limit: float, level: float) -> float:
         """Probability to see a figure this bad, if the true one were a limit.
@@ -63,13 +70,14 @@ class Evidence:
         return sharpened(counted, self.smallest, self.repeats, level, excess, error)
 
 
-def limit_evidence(figure: Figure, race: Race, estimate: Estimate) -> Evidence:
+def limit_evidence(figure: Figure, race: Race, estimate: Estimate, confidence: float) -> Evidence:
     """Evidence on a figure that has a limit.
 
     Args:
         figure: The figure.
         race: The runs.
         estimate: The figure, as its entry's `estimate` gives it.
+        confidence: Confidence of its interval.
     """
     test, repeats = figure.limit, len(race.reference)
     assert test is not None, figure.key
@@ -79,7 +87,16 @@ def limit_evidence(figure: Figure, race: Race, estimate: Estimate) -> Evidence:
         counted=lambda limit, level: test.chance(race, limit, level),
         smallest=test.tests * smallest_chance(repeats, repeats),
         spread=lambda: test.spread(race),
+        fewest_repeats=_fewest(estimate, confidence),
+        early=lambda limit: test.early(race, limit),
     )
+
+
+def _fewest(estimate: Estimate, confidence: float) -> int:
+    """Repeats that an interval takes: those of an exact test, if this one has no ends."""
+    if estimate.low > 0.0 or estimate.high < math.inf:
+        return FEWEST_REPEATS
+    return max(FEWEST_REPEATS, fewest_repeats((1.0 - confidence) / 2.0))
 
 
 def change_evidence(figure: Figure, before: Race, after: Race, confidence: float) -> Evidence:
@@ -148,6 +165,8 @@ def _change_chance(figure: Figure, before: Race, after: Race, limit: float, leve
     first = len(before.reference)
 
     def worsening(deals: Deals) -> Floats:
+        if figure.lateness is not None:
+            return figure.lateness(both, deals[:, first:]) - figure.lateness(both, deals[:, :first])
         then, now = figure.values(both, deals[:, :first]), figure.values(both, deals[:, first:])
         return quotients(now, then) if figure.sense == "smaller" else quotients(then, now)
 

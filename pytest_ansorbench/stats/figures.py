@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Final, Literal
 if TYPE_CHECKING:
     from pytest_ansorbench.records import Estimate
     from pytest_ansorbench.stats.bootstrap import Draws
-    from pytest_ansorbench.stats.running_time_ratio import Race
+    from pytest_ansorbench.stats.race import Race
+    from pytest_ansorbench.stats.stall import EarlyOnly
     from pytest_ansorbench.stats.trajectory import Floats, Spending, Trajectory
 
 Sense = Literal["smaller", "larger"]
@@ -34,6 +35,8 @@ class LimitTest:
         tests: How many tests `chance` takes the smallest probability of, and multiplies by.
         spread: Standard deviation of the log figure of a single pair of runs; None if too
             little is known.
+        early: What shows that a figure within the limit is so for the early targets alone; None
+            if nothing does.
     """
 
     word: str
@@ -41,6 +44,7 @@ class LimitTest:
     chance: Callable[[Race, float, float], float]
     spread: Callable[[Race], float | None]
     tests: int = 1
+    early: Callable[[Race, float], EarlyOnly | None] = lambda race, limit: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,8 @@ class Figure:
         values: The figure in each draw of a race's seeds, shape (draws,).
         improved: A run whose figure is better by a factor, all else the same: smaller figures
             are divided by it, larger ones multiplied.
+        lateness: How bad it is in each draw, for the test of a change, where that is finer than
+            the figure; shape (draws,).
         limit: How it is held against a limit; None if only its change can be gated.
     """
 
@@ -67,6 +73,7 @@ class Figure:
     per_machine: bool
     values: Callable[[Race, Draws], Floats]
     improved: Callable[[Trajectory, float], Trajectory]
+    lateness: Callable[[Race, Draws], Floats] | None = None
     limit: LimitTest | None = None
 
 
@@ -84,9 +91,18 @@ def gates_per_case(keys: Iterable[str], strategies: int) -> int:
 
 def _search_ratios(spending: Spending) -> Callable[[Race, Draws], Floats]:
     def values(race: Race, drawn: Draws) -> Floats:
-        from pytest_ansorbench.stats.running_time_ratio import search_ratios
+        from pytest_ansorbench.stats.search_ratio import search_ratios
 
         return search_ratios(race, drawn, spending)
+
+    return values
+
+
+def _lateness(spending: Spending) -> Callable[[Race, Draws], Floats]:
+    def values(race: Race, drawn: Draws) -> Floats:
+        from pytest_ansorbench.stats.search_ratio import search_lateness
+
+        return search_lateness(race, drawn, spending)
 
     return values
 
@@ -128,12 +144,12 @@ def _faster(run: Trajectory, factor: float) -> Trajectory:
 
 def _search_limit(word: str, spending: Spending) -> LimitTest:
     def estimate(race: Race, confidence: float) -> Estimate:
-        from pytest_ansorbench.stats.running_time_ratio import search_ratio
+        from pytest_ansorbench.stats.search_ratio import search_ratio
 
         return search_ratio(race, spending, confidence)
 
     def chance(race: Race, limit: float, level: float) -> float:
-        from pytest_ansorbench.stats.relabel import search_ratio_chance
+        from pytest_ansorbench.stats.search_ratio import search_ratio_chance
 
         return search_ratio_chance(race, spending, limit, level)
 
@@ -142,7 +158,12 @@ def _search_limit(word: str, spending: Spending) -> LimitTest:
 
         return search_spread(race, spending)
 
-    return LimitTest(word, estimate, chance, spread)
+    def early(race: Race, limit: float) -> EarlyOnly | None:
+        from pytest_ansorbench.stats.stall import early_only
+
+        return early_only(race, spending, limit)
+
+    return LimitTest(word, estimate, chance, spread, early=early)
 
 
 def _throughput_limit(word: str) -> LimitTest:
@@ -176,6 +197,7 @@ FIGURES: Final[Mapping[str, Figure]] = MappingProxyType(
                 per_machine=False,
                 values=_search_ratios("search_s"),
                 improved=_less("search_s"),
+                lateness=_lateness("search_s"),
                 limit=_search_limit("max-search-ratio", "search_s"),
             ),
             Figure(
@@ -186,6 +208,7 @@ FIGURES: Final[Mapping[str, Figure]] = MappingProxyType(
                 per_machine=False,
                 values=_search_ratios("trials"),
                 improved=_less("trials"),
+                lateness=_lateness("trials"),
             ),
             Figure(
                 key="throughput_ratio",

@@ -1,6 +1,7 @@
 """Whether a comparison keeps what was promised: holds, broken, or undecided.
 
-A gate *holds* if the whole interval is on the good side of its limit. It is *broken* if
+A gate *holds* if the whole interval is on the good side of its limit, and, for S over the way, if
+nothing shows that the challenger stalls (`stall`). It is *broken* if
 
 1. the whole interval is on the bad side, by more than the noise threshold, and
 2. chance alone would make an exactly good enough challenger look that bad less often than the
@@ -17,13 +18,13 @@ is out of reach.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pytest_ansorbench.records import Advice, Estimate, Gate, Outcome, Reason
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.evidence import Evidence
 from pytest_ansorbench.stats.figures import Figure
-from pytest_ansorbench.stats.power import FEWEST_REPEATS, detectable_effect, repeats_needed
+from pytest_ansorbench.stats.power import detectable_effect, repeats_needed
 from pytest_ansorbench.stats.quotient import UNDEFINED
 
 
@@ -56,7 +57,11 @@ class Judge:
         if estimate.bound == "undefined":
             return self._gate(figure, evidence, limit, "broken", "nothing-to-compare")
         if _is_good(figure, estimate, limit):
-            return self._gate(figure, evidence, limit, "holds", "within")
+            early = evidence.early(limit)
+            if early is None:
+                return self._gate(figure, evidence, limit, "holds", "within")
+            found = self._gate(figure, evidence, limit, "undecided", "early-only", early.chance)
+            return replace(found, turn=early.turn, advice=None)
         if _is_bad(figure, estimate, edge):
             p_value = evidence.chance(figure, edge, self.level)
             if p_value <= self.level:
@@ -114,8 +119,8 @@ class Judge:
     def _advice(self, figure: Figure, evidence: Evidence, limit: float) -> Advice:
         """The effect that the repeats could show, and how many would settle it."""
         repeats, confidence = evidence.repeats, self.criteria.confidence
-        if repeats < FEWEST_REPEATS:
-            return Advice("no-interval")
+        if repeats < evidence.fewest_repeats:
+            return Advice("no-interval", repeats_needed=evidence.fewest_repeats)
         spread = evidence.spread()
         if spread is None:
             return Advice("unknown")

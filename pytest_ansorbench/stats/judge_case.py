@@ -12,7 +12,7 @@ from pytest_ansorbench.stats.evidence import limit_evidence
 from pytest_ansorbench.stats.figures import FIGURES, Figure
 from pytest_ansorbench.stats.gate import Judge
 from pytest_ansorbench.stats.limits import Limits
-from pytest_ansorbench.stats.running_time_ratio import Race
+from pytest_ansorbench.stats.race import Race
 
 
 def judge_arms(
@@ -58,7 +58,8 @@ def _gates(race: Race, comparison: Comparison, limits: Limits, judge: Judge) -> 
     for key, limit in limits.items():
         figure = FIGURES[key]
         estimate = _estimate(figure, race, comparison, judge)
-        gates.append(judge.gate(figure, limit_evidence(figure, race, estimate), limit))
+        evidence = limit_evidence(figure, race, estimate, judge.criteria.confidence)
+        gates.append(judge.gate(figure, evidence, limit))
     return tuple(gates)
 
 

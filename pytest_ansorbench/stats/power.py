@@ -17,7 +17,8 @@ from typing import Final
 
 import numpy as np
 
-from pytest_ansorbench.stats.running_time_ratio import Race
+from pytest_ansorbench.stats.over_the_way import ratio_over_the_way
+from pytest_ansorbench.stats.race import Race
 from pytest_ansorbench.stats.student import t_quantile
 from pytest_ansorbench.stats.throughput_ratio import seed_ratios
 from pytest_ansorbench.stats.trajectory import Floats, Spending
@@ -30,6 +31,9 @@ FEWEST_REPEATS: Final = 3
 
 MOST_REPEATS: Final = 100
 """More than anybody runs."""
+
+_ONE_ERROR: Final = 0.6827
+"""Probability within one standard error of a normal distribution's mean."""
 
 
 def detectable_effect(spread: float, repeats: int, confidence: float) -> float:
@@ -65,19 +69,41 @@ def repeats_needed(effect: float, spread: float, confidence: float) -> int | Non
 
 
 def search_spread(race: Race, spending: Spending) -> float | None:
-    """Spread of the log search ratio per pair of runs, by the infinitesimal jackknife.
-
-        u_i = spent_i / mean(spent) - reached_i / mean(reached)    per arm and run
-        spread = standard deviation of u_i(challenger) - u_i(reference) over the pairs
-
-    Efron 1982, The Jackknife, the Bootstrap and Other Resampling Plans, chapter 6.
+    """Spread of the log search ratio per pair of runs.
 
     Args:
         race: The runs.
         spending: Cost to count: search time or trials.
 
     Returns:
-        The spread; None below three pairs or if an arm never reached the target.
+        The spread; None below three pairs or if an arm never reached a target.
+    """
+    if race.goal.kind == "way":
+        return _spread_over_the_way(race, spending)
+    return _running_time_spread(race, spending)
+
+
+def _spread_over_the_way(race: Race, spending: Spending) -> float | None:
+    """From the exact interval that a normal distribution has one standard error to either side of.
+
+    A jackknife would not do: as a median S does not change at all when some pairs are left out.
+    """
+    n = len(race.reference)
+    estimate = ratio_over_the_way(race, spending, _ONE_ERROR)
+    if n < FEWEST_REPEATS or estimate.bound != "value" or not estimate.low > 0.0:
+        return None
+    if math.isinf(estimate.high):
+        return None
+    return math.log(estimate.high / estimate.low) / 2.0 * math.sqrt(n)
+
+
+def _running_time_spread(race: Race, spending: Spending) -> float | None:
+    """Of expected running times, by the infinitesimal jackknife.
+
+        u_i = spent_i / mean(spent) - reached_i / mean(reached)    per arm and run
+        spread = standard deviation of u_i(challenger) - u_i(reference) over the pairs
+
+    Efron 1982, The Jackknife, the Bootstrap and Other Resampling Plans, chapter 6.
     """
     target_s = np.array([race.target_s])
     influences = []

@@ -11,7 +11,8 @@ Runs are dealt out across seeds: five pairs can be swapped in 32 ways only, and 
 smallest probability. Common causes within a seed make the arms more alike than the dealt-out
 ones, so that the test then alarms less often than stated, never more. Where seeds differ much and
 the arms of a seed little, as final kernels may, swapping pairs sees what dealing out does not: for
-throughput both are counted, and the smaller share is doubled for having had two chances.
+throughput both are counted, and the smaller share is doubled for having had two chances. Where
+pairs are so few that swapping them shows nothing of the kind, dealing out has the only chance.
 
 Five seeds an arm can be dealt out in 252 ways, so no figure can look less likely than 0.4%, which
 would never do in a session of many gates. Where counting ends, with the worst deal of all, normal
@@ -20,34 +21,26 @@ theory goes on: `sharpened` asks Student's t for the rest.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pytest_ansorbench.stats.deals import Deals, dealt, share, swapped, swaps_tell
 from pytest_ansorbench.stats.quotient import quotients
-from pytest_ansorbench.stats.running_time_ratio import Race, expected_times
+from pytest_ansorbench.stats.race import Race
+from pytest_ansorbench.stats.running_time_ratio import expected_times
 from pytest_ansorbench.stats.student import upper_tail
 from pytest_ansorbench.stats.trajectory import Floats, Spending, Trajectory
 
-_SEED: Final = 20_230_817
-_EXHAUSTIVE: Final = 20_000
-"""Up to this number of ways of dealing out, all of them are tried: up to eight seeds."""
-_CHUNK: Final = 20_000
-_MOST: Final = 1_000_000
 _LOST: Final = 1e6
 """Factor by which a kernel that could not be measured is slower than any that could."""
 
-Deals = NDArray[np.intp]
-"""Runs in the order dealt: the first group's, then the second's; shape (deals, runs)."""
 
-
-def search_ratio_chance(race: Race, spending: Spending, limit: float, level: float) -> float:
-    """Chance of a search ratio at least as large as seen, if the true one were the limit.
+def running_time_chance(race: Race, spending: Spending, limit: float, level: float) -> float:
+    """Chance of a running time ratio at least as large as seen, if the true one were the limit.
 
     The statistic is the ratio itself, with the target derived anew from the runs that are dealt to
     the reference.
@@ -91,7 +84,8 @@ def throughput_chance(
         level: How small a chance matters; decides how many deals are tried.
 
     Returns:
-        The probability, above 0: twice the smaller one of dealing out and of swapping pairs.
+        The probability, above 0: by dealing out alone, or, where swapping pairs can show the
+        level as well, twice the smaller one of both.
     """
     n = len(reference)
     latencies = np.array(
@@ -108,14 +102,11 @@ def throughput_chance(
         means: Floats = logs[deals[:, n:]].mean(axis=1) - logs[deals[:, :n]].mean(axis=1)
         return means
 
-    dealt = permutation_chance(slowdowns, n, n, level)
-    swapped = _count(slowdowns, n, n, _swaps(n, level), 2**n)
-    return min(1.0, 2.0 * min(dealt, swapped))
-
-
-def smallest_chance(first: int, second: int) -> float:
-    """The smallest probability that groups of these sizes can show: one deal of all."""
-    return 1.0 / math.comb(first + second, first)
+    by_deals = permutation_chance(slowdowns, n, n, level)
+    if not swaps_tell(n, level):
+        return by_deals
+    by_swaps = _count(slowdowns, n, n, swapped(n, level), 2**n)
+    return min(1.0, 2.0 * min(by_deals, by_swaps))
 
 
 def sharpened(
@@ -159,7 +150,7 @@ def permutation_chance(
     Returns:
         The share, above 0: what was seen is itself a deal.
     """
-    deals = _deals(first, second, level)
+    deals = dealt(first, second, level)
     return _count(badness, first, second, deals, math.comb(first + second, first))
 
 
@@ -178,43 +169,4 @@ def _count(
         # Deals that cannot be compared (NaN) count against an alarm.
         worse += int(np.sum(~(badness(some) < threshold)))
         total += len(some)
-    return worse / total if total == ways else (1 + worse) / (1 + total)
-
-
-def _deals(first: int, second: int, level: float) -> Iterator[Deals]:
-    runs = first + second
-    if math.comb(runs, first) <= _EXHAUSTIVE:
-        chosen = np.array(list(itertools.combinations(range(runs), first)), dtype=np.intp)
-        mine = np.zeros((len(chosen), runs), dtype=bool)
-        np.put_along_axis(mine, chosen, True, axis=1)
-        yield np.argsort(~mine, axis=1, kind="stable")
-        return
-    generator = np.random.default_rng(_SEED)
-    for size in _chunks(level):
-        yield generator.permuted(np.broadcast_to(np.arange(runs), (size, runs)), axis=1)
-
-
-def _swaps(pairs: int, level: float) -> Iterator[Deals]:
-    """The arms of some seeds exchanged, those of the others not."""
-    if 2**pairs <= _EXHAUSTIVE:
-        yield _swapped(np.array(list(itertools.product([False, True], repeat=pairs))))
-        return
-    generator = np.random.default_rng(_SEED)
-    for size in _chunks(level):
-        yield _swapped(generator.random((size, pairs)) < 0.5)
-
-
-def _swapped(which: NDArray[np.bool_]) -> Deals:
-    pairs = np.arange(which.shape[1])
-    return np.concatenate(
-        [np.where(which, pairs + len(pairs), pairs), np.where(which, pairs, pairs + len(pairs))],
-        axis=1,
-    )
-
-
-def _chunks(level: float) -> Iterator[int]:
-    """Sizes of the portions in which enough ways for a level are tried."""
-    wanted = min(_MOST, max(_CHUNK, math.ceil(20.0 / level)))
-    while wanted > 0:
-        yield min(_CHUNK, wanted)
-        wanted -= _CHUNK
+    return share(worse, total, total == ways)

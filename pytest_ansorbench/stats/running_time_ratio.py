@@ -10,49 +10,14 @@ import numpy as np
 
 from pytest_ansorbench.records import Bound, Estimate
 from pytest_ansorbench.stats.bootstrap import Draws, draw, percentile_interval
-from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.quotient import UNDEFINED, quotient, quotients
-from pytest_ansorbench.stats.targets import fixed_target_s, fixed_targets_s, own_targets_s
+from pytest_ansorbench.stats.race import Race
+from pytest_ansorbench.stats.targets import own_targets_s
 from pytest_ansorbench.stats.trajectory import Floats, Spending, Trajectory
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Race:
-    """Two arms on the way to the same place: the runs of a case, and how the place is chosen.
-
-    Attributes:
-        reference: The reference arm's runs, by seed.
-        challenger: The challenger arm's, of the same seeds in the same order.
-        goal: How the fixed target is chosen.
-        tolerance: Throughput to concede in targets, a fraction in [0, 1).
-    """
-
-    reference: Sequence[Trajectory]
-    challenger: Sequence[Trajectory]
-    goal: Goal
-    tolerance: float
-
-    @property
-    def flops(self) -> int:
-        """Floating-point operations of a kernel call."""
-        return self.reference[0].run.flops
-
-    @property
-    def target_s(self) -> float:
-        """The fixed target, as latency in seconds."""
-        return fixed_target_s(self.reference, self.goal, tolerance=self.tolerance, flops=self.flops)
-
-    def targets_s(self, drawn: Draws) -> Floats:
-        """The fixed target of each draw of reference runs, shape (draws,)."""
-        best_s = np.array([run.best_s for run in self.reference])
-        first_s = np.array([run.first_s for run in self.reference])
-        return fixed_targets_s(
-            self.goal, best_s[drawn], first_s[drawn], tolerance=self.tolerance, flops=self.flops
-        )
-
-
-def search_ratio(race: Race, spending: Spending, confidence: float) -> Estimate:
-    """S or S_trials: expected running time to the fixed target, challenger over reference.
+def running_time_ratio(race: Race, spending: Spending, confidence: float) -> Estimate:
+    """Expected running time to the goal's one target, challenger over reference.
 
     If the challenger never got there, its true expected time is at least about all it spent,
     and the ratio is a lower bound; if the reference never did, an upper bound. The ends of
@@ -89,7 +54,7 @@ def search_ratio(race: Race, spending: Spending, confidence: float) -> Estimate:
 def search_ratio_paper(race: Race, confidence: float) -> Estimate:
     """S_paper: expected search time, each seed's target being its reference run's own best.
 
-    Bounds and interval are those of `search_ratio`.
+    Bounds and interval are those of `running_time_ratio`.
 
     Args:
         race: The runs.
@@ -153,8 +118,8 @@ def expected_times(
     return _drawn(runs, drawn, targets_s, spending).expected
 
 
-def search_ratios(race: Race, drawn: Draws, spending: Spending) -> Floats:
-    """S or S_trials in each draw of the seeds.
+def running_time_ratios(race: Race, drawn: Draws, spending: Spending) -> Floats:
+    """The ratio of expected running times in each draw of the seeds.
 
     Args:
         race: The runs.

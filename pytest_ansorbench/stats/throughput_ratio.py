@@ -9,6 +9,7 @@ import numpy as np
 
 from pytest_ansorbench.records import Estimate
 from pytest_ansorbench.stats.bootstrap import Draws, draw, percentile_interval
+from pytest_ansorbench.stats.deals import Deals, some_deals, some_swaps, swaps_tell
 from pytest_ansorbench.stats.quotient import UNDEFINED, quotients
 from pytest_ansorbench.stats.trajectory import Floats, Trajectory
 
@@ -40,10 +41,52 @@ def throughput_ratio(
     value = float(geometric_means(ratios[np.newaxis, :])[0])
     if math.isnan(value):
         return UNDEFINED
-    low, high = percentile_interval(
-        geometric_means(ratios[draw(len(ratios))]), len(ratios), confidence
-    )
+    if np.isfinite(ratios).all() and ratios.all() and len(ratios) == len(reference):
+        low, high = _exact_interval(reference, challenger, confidence)
+    else:
+        # A kernel that is missing has no place on a scale; it has one in a resample.
+        low, high = percentile_interval(
+            geometric_means(ratios[draw(len(ratios))]), len(ratios), confidence
+        )
     return Estimate(value, min(low, value), max(high, value))
+
+
+def _exact_interval(
+    reference: Sequence[Trajectory], challenger: Sequence[Trajectory], confidence: float
+) -> tuple[float, float]:
+    """All ratios that the tests of `relabel.throughput_chance` do not reject.
+
+    For each deal there is one ratio at which it looks as the labels do, so the ends are order
+    statistics of these ratios. Garthwaite 1996, https://doi.org/10.2307/2532852
+    """
+    n, tail = len(reference), (1.0 - confidence) / 2.0
+    logs = np.log([run.final_s for run in (*reference, *challenger)])
+    if not swaps_tell(n, tail):
+        low, high = _ends(logs, *some_deals(n, tail), tail)
+    else:
+        by_deals = _ends(logs, *some_deals(n, tail / 2.0), tail / 2.0)
+        by_swaps = _ends(logs, *some_swaps(n, tail / 2.0), tail / 2.0)
+        low, high = (max(by_deals[0], by_swaps[0]), min(by_deals[1], by_swaps[1]))
+    return math.exp(low), math.exp(high)
+
+
+def _ends(logs: Floats, deals: Deals, complete: bool, tail: float) -> tuple[float, float]:
+    """Ends of the interval of the log throughput ratio by one kind of deals."""
+    n = len(logs) // 2
+    slower = logs[deals[:, n:]].mean(axis=1) - logs[deals[:, :n]].mean(axis=1)
+    seen = logs[n:].mean() - logs[:n].mean()
+    # The challenger's share in the second group, less that in the first.
+    kept = ((deals[:, n:] >= n).mean(axis=1) - (deals[:, :n] >= n).mean(axis=1)).clip(-1.0, 1.0)
+    differs = kept < 1.0
+    alike = np.sort(-(seen - slower[differs]) / (1.0 - kept[differs]))
+    # Deals that give back the same groups look as bad at any ratio, and so does what was seen.
+    same = len(deals) - len(alike) + (not complete)
+    total = len(deals) + (not complete)
+    # An end is where the share of deals that look as bad gets above the tail.
+    beyond = math.floor(tail * total * (1.0 + 1e-12)) - same
+    if beyond < 0:
+        return -math.inf, math.inf
+    return float(alike[beyond]), float(alike[len(alike) - 1 - beyond])
 
 
 def seed_ratios(reference: Sequence[Trajectory], challenger: Sequence[Trajectory]) -> Floats:

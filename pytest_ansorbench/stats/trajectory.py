@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -74,12 +74,14 @@ class Trajectory:
         """
         final_s = run.final.latency_s if run.final else None
         confirmed = progress == "confirmed" and run.leads is not None
+        leads_s = lead_latencies_s(run) if confirmed else {}
+        winner_s = _winner_s(run, leads_s) if confirmed else math.inf
         trials = run.trials
-        latencies_s = _confirmed(run) if confirmed else _believed(run)
+        latencies_s = _confirmed(run, leads_s) if confirmed else _believed(run)
         best_s = np.minimum.accumulate([math.inf, *_of_case(run, latencies_s)])
         at = np.flatnonzero(best_s[1:] < best_s[:-1])
         improved = [trials[i] for i in at]
-        crowned_s = _winner_s(run) if confirmed and _crowned_late(run) else math.inf
+        crowned_s = winner_s if confirmed and _crowned_late(run) else math.inf
         # What the last check crowned, the run had from its end on only.
         ends = 1 + (crowned_s < best_s[-1])
         return cls(
@@ -87,16 +89,15 @@ class Trajectory:
             latency_s=np.array([*best_s[1:][at], *[crowned_s] * (ends - 1)]),
             search_s=np.array([*(trial.search_s for trial in improved), *[run.search_s] * ends]),
             trials=np.array([*(trial.index + 1.0 for trial in improved), *[len(trials)] * ends]),
-            final_s=math.inf,
+            final_s=winner_s,
             confirmed=confirmed,
         ).ending_at(math.inf if final_s is None else final_s)
 
     def ending_at(self, final_s: float) -> Trajectory:
         """The same run with another latency of its winner; confirmed progress goes with it."""
-        before_s = self.final_s if math.isfinite(self.final_s) else _winner_s(self.run)
-        if not self.confirmed or math.isinf(final_s) or math.isinf(before_s):
+        if not self.confirmed or math.isinf(final_s) or math.isinf(self.final_s):
             return replace(self, final_s=final_s)
-        return replace(self, final_s=final_s, latency_s=self.latency_s * (final_s / before_s))
+        return replace(self, final_s=final_s, latency_s=self.latency_s * (final_s / self.final_s))
 
     @property
     def first_s(self) -> float:
@@ -107,6 +108,11 @@ class Trajectory:
     def best_s(self) -> float:
         """Latency of the best trial; infinity if none is valid."""
         return float(self.latency_s[-1]) if len(self.latency_s) else math.inf
+
+    @property
+    def last_improvement(self) -> float:
+        """Share of its trials after which it found nothing better; 0 without a valid trial."""
+        return float(self.trials[-2] / self.trials[-1]) if len(self.latency_s) else 0.0
 
     def hit(self, target_s: float) -> Hit:
         """When it first got at least as fast as a target, or what it spent in all."""
@@ -150,9 +156,9 @@ def _believed(run: Run) -> Sequence[float]:
     ]
 
 
-def _confirmed(run: Run) -> Sequence[float]:
+def _confirmed(run: Run, leads_s: Mapping[int, float]) -> Sequence[float]:
     """Latency of each trial that led, as measured again; infinity for all others."""
-    leads_s, late = lead_latencies_s(run), _crowned_late(run)
+    late = _crowned_late(run)
     return [
         math.inf if trial.index in late else leads_s.get(trial.index, math.inf)
         for trial in run.trials
@@ -182,9 +188,8 @@ def _of_case(run: Run, latencies_s: Sequence[float]) -> Sequence[float]:
     return latencies_s if weight == 1 else [weight * latency_s for latency_s in latencies_s]
 
 
-def _winner_s(run: Run) -> float:
+def _winner_s(run: Run, leads_s: Mapping[int, float]) -> float:
     """Latency of the case by its winners' latencies as leads; infinity if one has none."""
-    leads_s = lead_latencies_s(run)
     return math.fsum(
         task.weight * (math.inf if best is None else leads_s.get(best.index, math.inf))
         for task, best in zip(run.tasks, run.best_trials, strict=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pytest_ansorbench.stats.ert import expected_running_time
-from pytest_ansorbench.stats.running_time_ratio import Race
+from pytest_ansorbench.stats.race import Race
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,10 @@ def upgrade(data: dict[str, Any]) -> None:
     Version 5 calls the arm under test `challenger`, has the machine per run, not per case, and of
     a gate the facts in place of a sentence; re-measurements have slices, leads are measured
     again, winners may be crowned by a last check, a run says how caches were found, and there is
-    the machines' `noise`. Values that were not recorded become None or neutral; anything that does
-    not look like a result is left for the codec to refuse.
+    the machines' `noise`. Version 6 has S over the way: comparisons have `running_time_ratio`,
+    gates have `turn`, and the goal `median`, the default until then, gives way to today's. Values
+    that were not recorded become None or neutral; anything that does not look like a result is
+    left for the codec to refuse.
 
     Args:
         data: The result, of a version from 1 to `SCHEMA_VERSION`.
@@ -63,6 +65,16 @@ def upgrade(data: dict[str, Any]) -> None:
                     comparison[arm]["optimism"] = None
             for gate in _items(verdict, "gates"):
                 _tell_facts(gate, comparison)
+    if data["schema_version"] < 6:
+        settings = data.get("settings")
+        if isinstance(settings, dict) and settings.get("goal") == "median":
+            del settings["goal"]
+        for verdict in _items(data, "cases", "verdicts"):
+            comparison = verdict.get("comparison")
+            if isinstance(comparison, dict):
+                comparison["running_time_ratio"] = comparison.get("search_ratio")
+            for gate in _items(verdict, "gates"):
+                gate["turn"] = None
     data["schema_version"] = SCHEMA_VERSION
 
 

@@ -73,6 +73,29 @@ def test_show_takes_columns_sort_markdown_and_verbosity(result_file, capsys):
     assert capsys.readouterr().out.startswith("| case")
 
 
+def early_bird():
+    """A challenger that reaches 0.4 GFLOP/s in a third of the trials, and the end as late."""
+    reference = [make_run(seed=seed, final=1.0) for seed in range(5)]
+    fast = [
+        make_run(strategy="fast", seed=seed, latencies=[2, 2, 2, 1], final=1.0) for seed in range(5)
+    ]
+    return make_case_result(reference=reference, challengers={"fast": fast})
+
+
+def test_show_and_compare_judge_by_another_goal(tmp_path, capsys):
+    path = str(tmp_path / "result.json")
+    write_result(make_result(early_bird()), tmp_path / "result.json")
+    columns = ["--columns", "strategy,search_ratio"]
+    main(["show", path, *columns])
+    assert "0.33" not in capsys.readouterr().out
+    main(["show", path, *columns, "--goal", "0.4"])
+    assert "0.33 [0.33, 0.33]" in capsys.readouterr().out
+    assert main(["compare", path, path, "--goal", "0.4"]) == 0
+    assert "0.33" in capsys.readouterr().out
+    assert main(["show", path, "--goal", "best"]) == 2
+    assert "bad --goal 'best': expected way, way from" in capsys.readouterr().err
+
+
 def test_show_warns_of_a_machine_that_was_busy(tmp_path, capsys):
     case = make_case_result()
     busy = MachineState(0.9, 0.0, 1.0, None, ("updater 90%",))
@@ -82,7 +105,7 @@ def test_show_warns_of_a_machine_that_was_busy(tmp_path, capsys):
     path = tmp_path / "busy.json"
     write_result(make_result(case), path)
     main(["show", str(path)])
-    assert "busy at 3 of 3 looks, with up to 0.9 cores" in capsys.readouterr().out
+    assert "busy at 4 of 4 looks, with up to 0.9 cores" in capsys.readouterr().out
 
 
 def test_show_and_compare_tell_how_steady_the_machine_was(tmp_path, capsys):

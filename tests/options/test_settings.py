@@ -40,7 +40,7 @@ RECORDED = {
     "final_turns": "15:60",
     "final_sets": "4:8",
     "final_samples": None,
-    "goal": "median",
+    "goal": "way:10%:32",
     "tolerance": 0.01,
     "progress": "confirmed",
     "confidence": 0.95,

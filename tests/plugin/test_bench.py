@@ -112,7 +112,8 @@ def test_a_strategy_without_a_valid_trial_breaks_its_gate(project):
         "--ansor-repeats=2",
     )
     assert outcome.code == 1, outcome.text
-    assert "throughput ratio" in outcome.out
+    failure = outcome.out.split("FAILURES")[1]
+    assert "throughput ratio = 0 [0, 0] falls short of the limit 0.50: broken" in failure
 
 
 def test_a_failing_setup_of_one_case_does_not_stop_the_others(project):

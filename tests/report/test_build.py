@@ -34,7 +34,7 @@ def test_a_result_is_a_table_if_there_is_nothing_to_say_of_it() -> None:
 
 
 def test_legend_controls_and_warnings_are_notes_in_this_order() -> None:
-    again = {"default-again": [make_run(strategy="default-again", seed=s) for s in range(3)]}
+    again = {"default-again": [make_run(strategy="default-again", seed=s) for s in range(4)]}
     case = make_case_result(challengers=again, control="default-again")
     busy = MachineState(0.9, 0.0, None, None)
     runs = tuple(dataclasses.replace(run, before=busy) for run in case.runs)

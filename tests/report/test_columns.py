@@ -29,6 +29,7 @@ def test_keys_are_the_documented_ones() -> None:
         "search_ratio",
         "search_ratio_paper",
         "search_ratio_trials",
+        "running_time_ratio",
         "throughput",
         "throughput_ratio",
         "optimism",

@@ -16,20 +16,20 @@ def described(result: CaseResult) -> tuple[str, ...]:
 
 
 def test_phases_failures_and_gates_of_every_arm() -> None:
-    reference = [make_run(seed=s, final=1.0) for s in range(2)]
+    reference = [make_run(seed=s, final=1.0) for s in range(4)]
     fast = [
         make_run(strategy="fast", seed=s, latencies=[None, 1.0], final=1.0, stopped="interrupted")
-        for s in range(2)
+        for s in range(4)
     ]
     lines = described(make_case_result(reference=reference, challengers={"fast": fast}))
     assert lines == (
         "conv2d: target 0.99 GFLOP/s",
         "  default",
-        "    4.00 s a run over 2 runs: propose 2.00, build 1.00, run 0.50, learn 0.50",
-        "    no failures in 8 trials",
+        "    4.00 s a run over 4 runs: propose 2.00, build 1.00, run 0.50, learn 0.50",
+        "    no failures in 16 trials",
         "  fast",
-        "    2.00 s a run over 2 runs: propose 1.00, build 0.50, run 0.25, learn 0.25",
-        "    2 failures in 4 trials: 2 run-error",
+        "    2.00 s a run over 4 runs: propose 1.00, build 0.50, run 0.25, learn 0.25",
+        "    4 failures in 8 trials: 4 run-error",
         "    search ratio S = 0.50 [0.50, 0.50] is within the limit 0.75: holds",
         "    throughput ratio = 1.00 [1.00, 1.00] is within the limit 0.98: holds",
         "    to 25% of the reference's gain, 0.435 GFLOP/s: 2.0 s against 3.0 s, ratio 0.67 "
@@ -44,6 +44,8 @@ def test_phases_failures_and_gates_of_every_arm() -> None:
         "[0.50, 0.50]",
         "    seed 0, stopped after 2 of 2 trials: interrupted",
         "    seed 1, stopped after 2 of 2 trials: interrupted",
+        "    seed 2, stopped after 2 of 2 trials: interrupted",
+        "    seed 3, stopped after 2 of 2 trials: interrupted",
     )
 
 

@@ -32,8 +32,8 @@ def gate(metric: str, estimate: Estimate, limit: float, **facts: Any) -> Gate:
     return Gate(metric, limit, estimate=estimate, **{"repeats": 5, "noise": 0.01, **facts})
 
 
-def undecided(limit: float = 0.75, **facts: Any) -> Gate:
-    return gate("search_ratio", STRADDLING, limit, outcome="undecided", reason="straddles", **facts)
+def undecided(limit: float = 0.75, reason: str = "straddles", **facts: Any) -> Gate:
+    return gate("search_ratio", STRADDLING, limit, outcome="undecided", reason=reason, **facts)
 
 
 @pytest.mark.parametrize(
@@ -46,6 +46,16 @@ def undecided(limit: float = 0.75, **facts: Any) -> Gate:
         (
             gate("search_ratio", Estimate(1.2, 1.1, 1.5), 0.9, outcome="broken", reason="beyond"),
             "search ratio S = 1.20 [1.10, 1.50] exceeds the limit 0.90: broken",
+        ),
+        (
+            undecided(0.9, reason="early-only", p_value=0.03, turn=0.82),
+            "search ratio S = 0.62 [0.51, 0.88] is within the limit 0.90 on the way only, for its "
+            "runs stall; ahead up to 82% of the gain (by chance in 3% of sessions): undecided",
+        ),
+        (
+            undecided(0.9, reason="early-only", p_value=0.03),
+            "search ratio S = 0.62 [0.51, 0.88] is within the limit 0.90 on the way only, for its "
+            "runs stall (by chance in 3% of sessions): undecided",
         ),
         (
             undecided(advice=Advice("unknown")),
@@ -112,7 +122,7 @@ def test_the_sentence_has_figure_limit_outcome_and_advice(judged: Gate, sentence
 @pytest.mark.parametrize(
     ("advice", "words"),
     [
-        (Advice("no-interval"), "(5 repeats; below 3 there is no interval to speak of)"),
+        (Advice("no-interval", repeats_needed=4), "(5 repeats; below 4 there is no interval)"),
         (
             Advice("settles", 0.274, 22),
             "(with 5 repeats a figure has to be below about 0.27 to hold; at 0.62 about 22 would "

@@ -6,7 +6,7 @@ import pytest
 
 from pytest_ansorbench.report import COLUMNS, DEFAULT_COLUMNS, legend
 from pytest_ansorbench.stats.criteria import Criteria
-from pytest_ansorbench.stats.goal import Goal
+from pytest_ansorbench.stats.goal import MEDIAN, Goal
 from tests.report.rendered import lines_of, rendered
 
 
@@ -16,9 +16,10 @@ def explained(*columns: str, repeats: int = 5) -> str:
 
 def test_the_default_table_is_explained() -> None:
     text = explained(*DEFAULT_COLUMNS)
-    assert "S: time to target, challenger over reference; below 1 the challenger is faster" in text
+    assert "S: how many times longer the challenger takes, over targets from 10% of" in text
     assert "the median over 5 seeds of the reference's best search throughput, less 1%" in text
-    assert "95% interval over 5 seeds" in text
+    assert "95% interval over 5 seeds, all ratios that a permutation test does not reject" in text
+    assert "bootstrap" not in text
     assert "throughput ratio: final kernels, measured again" in text
     assert "S_paper" not in text
     assert "S_trials" not in text
@@ -26,7 +27,7 @@ def test_the_default_table_is_explained() -> None:
 
 def test_every_form_of_s_is_told_apart() -> None:
     lines = explained(*COLUMNS).splitlines()
-    for name in ("S:", "S_paper:", "S_trials:"):
+    for name in ("S:", "S_paper:", "S_trials:", "S to target:"):
         assert sum(line.startswith(name) for line in lines) == 1
 
 
@@ -37,7 +38,9 @@ def test_what_is_not_shown_is_not_explained() -> None:
 
 
 def test_one_repeat_has_no_interval() -> None:
-    assert "one seed proves nothing" in explained("search_ratio", repeats=1)
+    text = explained("search_ratio", repeats=1)
+    assert "none, because 1 seed can be dealt out to two arms in 2 ways only" in text
+    assert "95% takes 4 seeds" in text
 
 
 def test_sums_and_means_are_told_apart() -> None:
@@ -45,13 +48,25 @@ def test_sums_and_means_are_told_apart() -> None:
 
 
 def test_few_seeds_are_warned_of() -> None:
-    assert "below 5 seeds it covers less" in explained("search_ratio", repeats=4)
-    assert "covers less" not in explained("search_ratio", repeats=5)
+    assert "[low, high] of S_paper: 95% interval by paired bootstrap" in _of_paper(repeats=4)
+    assert "below 5 seeds it covers less" in _of_paper(repeats=4)
+    assert "covers less" not in _of_paper(repeats=5)
+
+
+def test_a_single_target_has_the_intervals_of_the_bootstrap() -> None:
+    words = legend(["search_ratio"], criteria=Criteria(goal=MEDIAN), repeats=5)
+    text = "\n".join(lines_of(words))
+    assert "S: time to target, challenger over reference; below 1" in text
+    assert "[low, high] of S: 95% interval by paired bootstrap" in text
+
+
+def _of_paper(repeats: int) -> str:
+    return explained("search_ratio_paper", repeats=repeats)
 
 
 def test_odd_fractions_are_not_rounded() -> None:
     criteria = Criteria(tolerance=0.0125, confidence=0.999)
-    text = rendered(legend(["search_ratio"], criteria=criteria, repeats=2))
+    text = rendered(legend(["running_time_ratio"], criteria=criteria, repeats=2))
     assert "less 1.25%" in text
     assert "99.9% interval" in text
 

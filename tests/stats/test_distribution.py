@@ -7,8 +7,8 @@ import math
 import pytest
 
 from pytest_ansorbench.stats.distribution import milestones
-from pytest_ansorbench.stats.goal import Goal
-from pytest_ansorbench.stats.running_time_ratio import Race
+from pytest_ansorbench.stats.goal import MEDIAN
+from pytest_ansorbench.stats.race import Race
 from pytest_ansorbench.stats.trajectory import Trajectory
 from tests.synthetic import make_run
 
@@ -18,7 +18,7 @@ def race(reference: list[float], challenger: list[float]) -> Race:
         [Trajectory.of(make_run(strategy=name, seed=s, latencies=latencies)) for s in range(4)]
         for name, latencies in (("default", reference), ("fast", challenger))
     ]
-    return Race(arms[0], arms[1], Goal(), 0.0)
+    return Race(arms[0], arms[1], MEDIAN, 0.0)
 
 
 def test_targets_climb_to_that_of_s() -> None:

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import pytest
 
 from pytest_ansorbench.records import Estimate
+from pytest_ansorbench.stats.deals import smallest_chance
 from pytest_ansorbench.stats.evidence import Evidence, change_evidence, limit_evidence, observed
 from pytest_ansorbench.stats.figures import FIGURES
 from pytest_ansorbench.stats.goal import Goal
-from pytest_ansorbench.stats.relabel import smallest_chance
-from pytest_ansorbench.stats.running_time_ratio import Race
+from pytest_ansorbench.stats.race import Race
 from pytest_ansorbench.stats.trajectory import Trajectory
 from tests.synthetic import make_run
 
@@ -70,10 +70,10 @@ def test_an_endless_figure_is_no_accident_between_arms_but_may_be_between_result
 
 def test_a_figure_with_a_limit_is_asked_of_its_own_runs() -> None:
     estimate = Estimate(2.0, 1.5, 2.5)
-    found = limit_evidence(S, race(seconds=2.0), estimate)
+    found = limit_evidence(S, race(seconds=2.0), estimate, 0.95)
     assert (found.estimate, found.repeats) == (estimate, 5)
     assert found.smallest == smallest_chance(5, 5)
-    assert limit_evidence(THROUGHPUT, race(), estimate).smallest == 2 * smallest_chance(5, 5)
+    assert limit_evidence(THROUGHPUT, race(), estimate, 0.95).smallest == 2 * smallest_chance(5, 5)
     assert found.counted(1.0, 0.01) == 1 / 252
     assert found.counted(4.0, 0.01) > 0.5
 

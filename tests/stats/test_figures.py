@@ -11,7 +11,7 @@ import pytest
 from pytest_ansorbench.stats.evidence import observed
 from pytest_ansorbench.stats.figures import FIGURES, gates_per_case
 from pytest_ansorbench.stats.goal import Goal
-from pytest_ansorbench.stats.running_time_ratio import Race
+from pytest_ansorbench.stats.race import Race
 from pytest_ansorbench.stats.trajectory import Trajectory
 from tests.synthetic import make_run
 

@@ -82,7 +82,10 @@ def test_ends_on_the_limit_are_good() -> None:
 
 def test_one_repeat_leaves_no_interval() -> None:
     judged = gate("search_ratio", Estimate(0.5, 0.0, math.inf), 0.75, repeats=1, spread=0.1)
-    assert (judged.outcome, judged.advice) == ("undecided", Advice("no-interval"))
+    assert (judged.outcome, judged.advice) == (
+        "undecided",
+        Advice("no-interval", repeats_needed=3),
+    )
 
 
 def test_a_loss_smaller_than_the_noise_threshold_is_not_broken() -> None:

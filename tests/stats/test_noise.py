@@ -87,7 +87,7 @@ def test_a_few_outliers_decide_nothing(seed):
         spoiled[place] *= 30
     one = noise_figures(trace)
     other = noise_figures(dataclasses.replace(trace, latencies_s=tuple(spoiled)))
-    assert other.scatter == pytest.approx(one.scatter, rel=0.1)
+    assert other.scatter == pytest.approx(one.scatter, rel=0.2)
     assert correlation(other, 0.01) == pytest.approx(correlation(one, 0.01), abs=0.25)
 
 

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_ansorbench.stats.goal import Goal
+from pytest_ansorbench.stats.deals import smallest_chance
+from pytest_ansorbench.stats.goal import MEDIAN
+from pytest_ansorbench.stats.race import Race
 from pytest_ansorbench.stats.relabel import (
     permutation_chance,
-    search_ratio_chance,
+    running_time_chance,
     sharpened,
-    smallest_chance,
     throughput_chance,
 )
-from pytest_ansorbench.stats.running_time_ratio import Race
 from pytest_ansorbench.stats.trajectory import Trajectory
 from tests.synthetic import make_run
 
@@ -32,29 +32,36 @@ def arm(*seconds: float, strategy: str = "default", final: float = 1.0) -> list[
 
 
 def race(reference: list[Trajectory], challenger: list[Trajectory]) -> Race:
-    return Race(reference, challenger, Goal(), 0.0)
+    return Race(reference, challenger, MEDIAN, 0.0)
 
 
 def test_apart_as_far_as_can_be_is_the_smallest_chance_there_is() -> None:
     slow = race(arm(1, 2, 3, 4, 5), arm(10, 20, 30, 40, 50))
-    assert search_ratio_chance(slow, "search_s", 1.0, 0.01) == smallest_chance(5, 5) == 1 / 252
+    assert running_time_chance(slow, "search_s", 1.0, 0.01) == smallest_chance(5, 5) == 1 / 252
 
 
 def test_the_limit_is_what_the_challenger_is_held_to() -> None:
     twice = race(arm(1, 2, 3, 4, 5), arm(2, 4, 6, 8, 10))
-    assert search_ratio_chance(twice, "search_s", 2.0, 0.01) > 0.4
-    assert search_ratio_chance(twice, "search_s", 0.1, 0.01) == 1 / 252
+    assert running_time_chance(twice, "search_s", 2.0, 0.01) > 0.4
+    assert running_time_chance(twice, "search_s", 0.1, 0.01) == 1 / 252
 
 
 def test_a_ratio_of_trials_does_not_see_the_clock() -> None:
     slow = race(arm(1, 2, 3, 4, 5), arm(10, 20, 30, 40, 50))
-    assert search_ratio_chance(slow, "trials", 1.0, 0.01) == 1.0
-    assert search_ratio_chance(slow, "trials", 0.5, 0.01) == 1 / 252
+    assert running_time_chance(slow, "trials", 1.0, 0.01) == 1.0
+    assert running_time_chance(slow, "trials", 0.5, 0.01) == 1 / 252
+
+
+def test_swapping_few_pairs_has_no_chance_and_costs_none() -> None:
+    fast, slow = arm(*[1] * 5, final=1.0), arm(*[1] * 5, final=2.0)
+    # 32 swaps tell nothing of 1%, but of 10%.
+    assert throughput_chance(fast, slow, 1.0, 0.01) == 1 / 252
+    assert throughput_chance(fast, slow, 1.0, 0.1) == 2 / 252
 
 
 def test_throughput_counts_losses_and_not_gains() -> None:
     fast, slow = arm(*[1] * 5, final=1.0), arm(*[1] * 5, final=2.0)
-    assert throughput_chance(fast, slow, 1.0, 0.01) == 2 / 252
+    assert throughput_chance(fast, slow, 1.0, 0.01) == 1 / 252
     assert throughput_chance(slow, fast, 1.0, 0.01) == 1.0
     assert throughput_chance(fast, slow, 0.5, 0.01) == 1.0  # half as fast is good enough
 
@@ -63,7 +70,7 @@ def test_a_challenger_that_never_arrives_is_compared_too() -> None:
     never = [
         Trajectory.of(make_run(strategy="fast", seed=s, latencies=[9.0, 9.0])) for s in range(5)
     ]
-    assert search_ratio_chance(race(arm(1, 1, 1, 1, 1), never), "search_s", 1.0, 0.01) <= 2 / 252
+    assert running_time_chance(race(arm(1, 1, 1, 1, 1), never), "search_s", 1.0, 0.01) <= 2 / 252
 
 
 def test_pairs_that_differ_much_from_each_other_are_swapped_too() -> None:
@@ -76,7 +83,7 @@ def test_pairs_that_differ_much_from_each_other_are_swapped_too() -> None:
 
 def test_winners_that_could_not_be_measured_count_as_the_slowest() -> None:
     lost = [Trajectory.of(make_run(strategy="fast", seed=s)) for s in range(4)]
-    assert throughput_chance(arm(1, 1, 1, 1), lost, 1.0, 0.01) == 2 * smallest_chance(4, 4)
+    assert throughput_chance(arm(1, 1, 1, 1), lost, 1.0, 0.01) == smallest_chance(4, 4)
 
 
 def test_what_cannot_be_compared_raises_no_alarm() -> None:
@@ -108,10 +115,10 @@ def test_many_seeds_are_sampled_and_a_small_level_takes_more_deals() -> None:
 @given(st.lists(st.floats(0.1, 10.0), min_size=6, max_size=6, unique=True))
 def test_a_chance_is_a_probability_and_order_does_not_matter(seconds: list[float]) -> None:
     reference, challenger = arm(*seconds[:3]), arm(*seconds[3:], strategy="fast")
-    found = search_ratio_chance(race(reference, challenger), "search_s", 1.0, 0.01)
+    found = running_time_chance(race(reference, challenger), "search_s", 1.0, 0.01)
     assert 1 / 20 <= found <= 1.0
     turned = race(reference[::-1], challenger[::-1])
-    assert search_ratio_chance(turned, "search_s", 1.0, 0.01) == found
+    assert running_time_chance(turned, "search_s", 1.0, 0.01) == found
 
 
 def test_under_the_null_small_chances_are_as_rare_as_they_say() -> None:
@@ -125,7 +132,7 @@ def test_under_the_null_small_chances_are_as_rare_as_they_say() -> None:
         )
         for _ in range(400)
     ]
-    assert 0.02 < np.mean(np.array(found) <= 0.1) < 0.13  # two chances, doubled: at most 0.1
+    assert 0.02 < np.mean(np.array(found) <= 0.1) < 0.13
 
 
 def _with_final(seconds: float) -> Trajectory:

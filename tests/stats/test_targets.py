@@ -8,13 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ansorbench.stats.goal import Goal
+from pytest_ansorbench.stats.goal import MEDIAN, Goal
 from pytest_ansorbench.stats.targets import fixed_target_s, own_targets_s
 from pytest_ansorbench.stats.trajectory import Trajectory
 from tests.synthetic import FLOPS, make_run
 
 LATENCIES = st.floats(1e-6, 1e3)
-MEDIAN = Goal()
 
 
 def runs(*best: float | None) -> list[Trajectory]:

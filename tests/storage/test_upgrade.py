@@ -13,8 +13,20 @@ from pytest_ansorbench.storage import StorageError, read_result, write_result
 from tests.synthetic import make_case_result, make_result, make_run
 
 
+def as_version_5(data: dict) -> None:  # type: ignore[type-arg]
+    """Take away what version 6 added."""
+    data["schema_version"] = 5
+    data["settings"]["goal"] = "median"
+    for case in data["cases"]:
+        for verdict in case["verdicts"]:
+            del verdict["comparison"]["running_time_ratio"]
+            for gate in verdict["gates"]:
+                del gate["turn"]
+
+
 def as_version_4(data: dict) -> None:  # type: ignore[type-arg]
     """Undo what version 5 renamed, moved and added."""
+    as_version_5(data)
     data["schema_version"] = 4
     del data["noise"]
     for case in data["cases"]:
@@ -101,7 +113,7 @@ def test_an_older_version_is_read_as_the_same_without_what_it_lacks(result, tmp_
     gates = verdict.gates
     assert [gate.reason for gate in gates] == ["within", "within"]
     assert gates[0].estimate == verdict.comparison.search_ratio
-    assert [gate.repeats for gate in gates] == [3, 3]
+    assert [gate.repeats for gate in gates] == [4, 4]
     assert [gate.family for gate in gates] == (
         [2, 2] if older in (as_version_1, as_version_2) else [1, 1]
     )
@@ -109,7 +121,7 @@ def test_an_older_version_is_read_as_the_same_without_what_it_lacks(result, tmp_
 
 def test_the_control_of_version_2_is_told_by_its_setting(tmp_path):
     path = tmp_path / "old.json"
-    again = [make_run(strategy="default-again", seed=s, final=1.0) for s in range(3)]
+    again = [make_run(strategy="default-again", seed=s, final=1.0) for s in range(4)]
     write_result(make_result(make_case_result(challengers={"default-again": again})), path)
     rewritten(path, as_version_2)
     assert read_result(path).cases[0].control is None
@@ -173,3 +185,22 @@ def test_caches_were_cold_if_they_were_emptied(result, tmp_path, flush_cache_mb,
     rewritten(path, as_version_4)
     rewritten(path, lambda data: data["settings"].update(flush_cache_mb=flush_cache_mb))
     assert {run.caches for run in read_result(path).cases[0].runs} == {caches}
+
+
+def test_what_was_judged_by_the_former_default_is_judged_by_todays(result, tmp_path):
+    path = tmp_path / "old.json"
+    write_result(result, path)
+    rewritten(path, as_version_5)
+    read = read_result(path)
+    assert "goal" not in read.settings
+    [verdict] = read.cases[0].verdicts
+    assert verdict.comparison.running_time_ratio == verdict.comparison.search_ratio
+    assert [gate.turn for gate in verdict.gates] == [None, None]
+
+
+def test_a_goal_that_was_chosen_stays(result, tmp_path):
+    path = tmp_path / "old.json"
+    write_result(result, path)
+    rewritten(path, as_version_5)
+    rewritten(path, lambda data: data["settings"].update(goal="90%"))
+    assert read_result(path).settings["goal"] == "90%"

@@ -1,0 +1,157 @@
+"""The labels of runs, dealt out anew: all the ways in which two arms could have got theirs.
+
+If an arm is exactly as good as it is supposed to be, its runs could as well have been the other
+arm's. A statistic of the runs as they were labelled is then one draw from that of all deals, which
+makes a test exact for any number of runs and any distribution. Fisher 1935; Ernst 2004, Permutation
+Methods, https://doi.org/10.1214/088342304000000396
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Deals = NDArray[np.intp]
+"""Runs in the order dealt: the first group's, then the second's; shape (deals, runs)."""
+
+_SEED: Final = 20_230_817
+_EXHAUSTIVE: Final = 20_000
+"""Up to this number of ways of dealing out, all of them are tried: up to eight seeds."""
+_CHUNK: Final = 20_000
+_MOST: Final = 1_000_000
+_FEW: Final = 4_000
+"""Deals that an interval is found by, if there are as many: its ends take some 20 tests."""
+
+
+def smallest_chance(first: int, second: int) -> float:
+    """The smallest probability that groups of these sizes can show: one deal of all."""
+    return 1.0 / math.comb(first + second, first)
+
+
+def fewest_repeats(tail: float) -> int:
+    """How many runs an arm needs for a deal to be as rare as the tail of an interval.
+
+    Args:
+        tail: Probability beyond one end, in (0, 1).
+    """
+    return next(n for n in itertools.count(1) if smallest_chance(n, n) <= tail)
+
+
+def swaps_tell(pairs: int, level: float) -> bool:
+    """Whether exchanging the arms of seeds can show a probability as small as half of a level."""
+    return 2.0**-pairs <= level / 2.0
+
+
+def dealt(first: int, second: int, level: float) -> Iterator[Deals]:
+    """All ways to deal runs out to two groups, or so many that a level can be told.
+
+    Args:
+        first: Runs of the first group.
+        second: Runs of the second.
+        level: How small a probability matters.
+
+    Yields:
+        Deals, in portions.
+    """
+    if math.comb(first + second, first) <= _EXHAUSTIVE:
+        yield _all(first, second)
+        return
+    generator = np.random.default_rng(_SEED)
+    for size in _portions(level):
+        yield _drawn(first + second, size, generator)
+
+
+def swapped(pairs: int, level: float) -> Iterator[Deals]:
+    """All ways to exchange the arms of some seeds and not of the others, or very many.
+
+    Args:
+        pairs: Seeds.
+        level: How small a probability matters.
+
+    Yields:
+        Deals, in portions.
+    """
+    if 2**pairs <= _EXHAUSTIVE:
+        yield _exchanged(np.array(list(itertools.product([False, True], repeat=pairs))))
+        return
+    generator = np.random.default_rng(_SEED)
+    for size in _portions(level):
+        yield _exchanged(generator.random((size, pairs)) < 0.5)
+
+
+@lru_cache(maxsize=16)
+def some_deals(repeats: int, tail: float) -> tuple[Deals, bool]:
+    """Deals of two arms of as many runs, few enough to look at them again and again.
+
+    Args:
+        repeats: Runs of each arm.
+        tail: Probability that is to be told from them.
+
+    Returns:
+        The deals, and whether they are all there are.
+    """
+    size = max(_FEW, math.ceil(20.0 / tail))
+    if math.comb(2 * repeats, repeats) <= size:
+        deals = _all(repeats, repeats)
+    else:
+        deals = _drawn(2 * repeats, size, np.random.default_rng(_SEED))
+    deals.flags.writeable = False  # handed out again and again
+    return deals, math.comb(2 * repeats, repeats) == len(deals)
+
+
+@lru_cache(maxsize=16)
+def some_swaps(pairs: int, tail: float) -> tuple[Deals, bool]:
+    """`some_deals` by exchanging the arms of seeds."""
+    size = max(_FEW, math.ceil(20.0 / tail))
+    if 2**pairs <= size:
+        which = np.array(list(itertools.product([False, True], repeat=pairs)))
+    else:
+        which = np.random.default_rng(_SEED).random((size, pairs)) < 0.5
+    deals = _exchanged(which)
+    deals.flags.writeable = False
+    return deals, len(deals) == 2**pairs
+
+
+def share(as_bad: int, deals: int, complete: bool) -> float:
+    """Probability by counting; what was seen is itself a deal if they are drawn at random.
+
+    Args:
+        as_bad: How many deals look at least as bad as what was seen.
+        deals: How many were looked at.
+        complete: Whether these are all there are.
+    """
+    return as_bad / deals if complete else (1 + as_bad) / (1 + deals)
+
+
+def _all(first: int, second: int) -> Deals:
+    runs = first + second
+    chosen = np.array(list(itertools.combinations(range(runs), first)), dtype=np.intp)
+    mine = np.zeros((len(chosen), runs), dtype=bool)
+    np.put_along_axis(mine, chosen, True, axis=1)
+    return np.argsort(~mine, axis=1, kind="stable")
+
+
+def _drawn(runs: int, size: int, generator: np.random.Generator) -> Deals:
+    return generator.permuted(np.broadcast_to(np.arange(runs), (size, runs)), axis=1)
+
+
+def _exchanged(which: NDArray[np.bool_]) -> Deals:
+    pairs = np.arange(which.shape[1])
+    return np.concatenate(
+        [np.where(which, pairs + len(pairs), pairs), np.where(which, pairs, pairs + len(pairs))],
+        axis=1,
+    )
+
+
+def _portions(level: float) -> Iterator[int]:
+    """Sizes of the portions in which enough ways for a level are tried."""
+    wanted = min(_MOST, max(_CHUNK, math.ceil(20.0 / level)))
+    while wanted > 0:
+        yield min(_CHUNK, wanted)
+        wanted -= _CHUNK

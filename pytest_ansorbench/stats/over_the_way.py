@@ -1,0 +1,165 @@
+"""S over the way: how much longer the challenger takes along a ladder of targets.
+
+`climb` has the estimator. Its interval holds all ratios that an exact test does not reject: if the
+true ratio is s, the challenger's runs with their costs divided by s could as well have been the
+reference's, so the labels are dealt out anew and the votes counted. The test is the one that gates
+ask, so interval and verdict cannot disagree, and where there are too few deals for a confidence,
+the interval has no end.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+
+from pytest_ansorbench.records import Estimate
+from pytest_ansorbench.stats.bootstrap import Draws
+from pytest_ansorbench.stats.climb import Climb
+from pytest_ansorbench.stats.deals import Deals, dealt, share, some_deals
+from pytest_ansorbench.stats.quotient import UNDEFINED
+from pytest_ansorbench.stats.race import Race
+from pytest_ansorbench.stats.trajectory import Floats, Spending
+
+_TIE: Final = 1e-9
+_BEYOND: Final = 1.0
+"""How far beyond all votes the outermost ratios lie that are tested, as logarithm."""
+
+
+def ratio_over_the_way(race: Race, spending: Spending, confidence: float) -> Estimate:
+    """The factor at which votes balance, with the interval of the exact test.
+
+    If no run of the challenger ever reached a rung, the ratio is at least about the median of the
+    pairs' ratios with all that the challenger spent; if none of the reference's did, at most.
+
+    Args:
+        race: The runs.
+        spending: Cost to count: search time or trials.
+        confidence: Confidence of the interval, in (0, 1).
+
+    Returns:
+        The estimate; undefined if neither arm ever reached a rung.
+    """
+    climb = Climb.of(race, spending)
+    log_ratio = float(climb.log_ratios(climb.seen[:, : climb.repeats])[0])
+    if math.isnan(log_ratio):
+        return UNDEFINED
+    if math.isinf(log_ratio):
+        bound = math.exp(float(np.median(climb.gaps())))
+        low, high = _interval(climb, math.log(bound), confidence)
+        if log_ratio > 0.0:
+            return Estimate(bound, min(low, bound), math.inf, "at-least")
+        return Estimate(bound, 0.0, max(high, bound), "at-most")
+    value = math.exp(log_ratio)
+    low, high = _interval(climb, log_ratio, confidence)
+    return Estimate(value, min(low, value), max(high, value))
+
+
+def ratios_over_the_way(race: Race, drawn: Draws, spending: Spending) -> Floats:
+    """The factor at which votes balance in each draw of the seeds.
+
+    Args:
+        race: The runs.
+        drawn: Indices of seeds, shape (draws, n).
+        spending: Cost to count: search time or trials.
+
+    Returns:
+        Shape (draws,); infinity where no run of the challenger ever reached a rung, 0 where none of
+        the reference did, NaN where neither did.
+    """
+    ratios: Floats = np.exp(Climb.of(race, spending).log_ratios(drawn))
+    return ratios
+
+
+def lateness_over_the_way(race: Race, drawn: Draws, spending: Spending) -> Floats:
+    """How late the challenger is in each draw of the seeds, at the ratio of all seeds.
+
+    As a statistic of deals it is finer than the ratio itself, which as a median is the same for
+    many of them.
+
+    Args:
+        race: The runs.
+        drawn: Indices of seeds, shape (draws, n).
+        spending: Cost to count: search time or trials.
+
+    Returns:
+        Votes a pair and rung, from -1 to 1, shape (draws,).
+    """
+    climb = Climb.of(race, spending)
+    log_ratio = float(climb.log_ratios(climb.seen[:, : climb.repeats])[0])
+    if not math.isfinite(log_ratio):
+        log_ratio = float(np.median(climb.gaps()))
+    return climb.mean_votes(drawn, log_ratio)
+
+
+def chance_over_the_way(race: Race, spending: Spending, limit: float, level: float) -> float:
+    """Chance to be at least as late as seen, if the true ratio were the limit.
+
+    Args:
+        race: The runs.
+        spending: Cost to count: search time or trials.
+        limit: The ratio that the challenger is supposed to have.
+        level: How small a chance matters; decides how many deals are tried.
+
+    Returns:
+        The probability, above 0.
+    """
+    climb = Climb.of(race, spending)
+    n, scores = climb.repeats, climb.scores(math.log(limit))
+    seen = float(climb.lateness(scores, climb.seen, climb.ladders(climb.seen[:, :n]))[0])
+    as_late = total = 0
+    for deals in dealt(n, n, level):
+        votes = climb.lateness(scores, deals, climb.ladders(deals[:, :n]))
+        as_late += int(np.sum(votes >= seen - _TIE))
+        total += len(deals)
+    return share(as_late, total, total == math.comb(2 * n, n))
+
+
+def _interval(climb: Climb, inside: float, confidence: float) -> tuple[float, float]:
+    """All ratios that the test does not reject, from one that is among them, outwards.
+
+    Votes change where a pair's gap is crossed and nowhere else, so that the ends are gaps.
+    """
+    tail = (1.0 - confidence) / 2.0
+    test = _Test(climb, *some_deals(climb.repeats, tail))
+    gaps = climb.all_gaps()
+    between = np.concatenate(
+        [[gaps[0] - _BEYOND], (gaps[1:] + gaps[:-1]) / 2.0, [gaps[-1] + _BEYOND]]
+    )
+
+    def last_kept(first: int, last: int, side: float) -> int | None:
+        """The last stretch that is kept on the way from one to another; None if none is."""
+        step = 1 if last >= first else -1
+        kept, rejected = first - step, last + step
+        while abs(rejected - kept) > 1:
+            middle = (rejected + kept) // 2
+            if test.chance(float(between[middle]), side) > tail:
+                kept = middle
+            else:
+                rejected = middle
+        return None if kept == first - step else kept
+
+    below = last_kept(int(np.searchsorted(gaps, inside - _TIE)), 0, -1.0)
+    above = last_kept(int(np.searchsorted(gaps, inside + _TIE)), len(gaps), 1.0)
+    low = inside if below is None else -math.inf if below == 0 else float(gaps[below - 1])
+    high = inside if above is None else math.inf if above == len(gaps) else float(gaps[above])
+    return math.exp(low), math.exp(high)
+
+
+class _Test:
+    """The test of one ratio after the other, over the same deals."""
+
+    def __init__(self, climb: Climb, deals: Deals, complete: bool) -> None:
+        n = climb.repeats
+        self._climb, self._deals, self._complete = climb, deals, complete
+        self._ladders = climb.ladders(deals[:, :n])
+        self._own_ladder = climb.ladders(climb.seen[:, :n])
+
+    def chance(self, log_ratio: float, side: float) -> float:
+        """Probability to look at least as fast (`side` 1) or slow (-1) if this were the ratio."""
+        scores = self._climb.scores(log_ratio)
+        seen = self._climb.lateness(scores, self._climb.seen, self._own_ladder)[0]
+        votes = self._climb.lateness(scores, self._deals, self._ladders)
+        extreme = int(np.sum(side * votes <= side * seen + _TIE))
+        return share(extreme, len(votes), self._complete)

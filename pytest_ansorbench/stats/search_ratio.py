@@ -1,0 +1,77 @@
+"""S and S_trials, by whatever goal was chosen."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pytest_ansorbench.records import Estimate
+from pytest_ansorbench.stats.bootstrap import Draws
+from pytest_ansorbench.stats.over_the_way import (
+    chance_over_the_way,
+    lateness_over_the_way,
+    ratio_over_the_way,
+    ratios_over_the_way,
+)
+from pytest_ansorbench.stats.race import Race
+from pytest_ansorbench.stats.relabel import running_time_chance
+from pytest_ansorbench.stats.running_time_ratio import running_time_ratio, running_time_ratios
+from pytest_ansorbench.stats.trajectory import Floats, Spending
+
+
+def search_ratio(race: Race, spending: Spending, confidence: float) -> Estimate:
+    """The cost of the search, challenger over reference.
+
+    Args:
+        race: The runs; its goal says whether over a ladder of targets or to one.
+        spending: Cost to count: search time for S, trials for S_trials.
+        confidence: Confidence of the interval, in (0, 1).
+    """
+    by_goal = ratio_over_the_way if race.goal.kind == "way" else running_time_ratio
+    return by_goal(race, spending, confidence)
+
+
+def search_ratios(race: Race, drawn: Draws, spending: Spending) -> Floats:
+    """`search_ratio` in each draw of the seeds.
+
+    Args:
+        race: The runs.
+        drawn: Indices of seeds, shape (draws, n).
+        spending: Cost to count.
+
+    Returns:
+        Shape (draws,); NaN where neither arm reached a target.
+    """
+    by_goal = ratios_over_the_way if race.goal.kind == "way" else running_time_ratios
+    return by_goal(race, drawn, spending)
+
+
+def search_lateness(race: Race, drawn: Draws, spending: Spending) -> Floats:
+    """How late the challenger is in each draw of the seeds, for tests of a change.
+
+    Args:
+        race: The runs.
+        drawn: Indices of seeds, shape (draws, n).
+        spending: Cost to count.
+
+    Returns:
+        Shape (draws,): votes over the way, or the logarithm of the ratio to one target; NaN where
+        neither arm reached it.
+    """
+    if race.goal.kind == "way":
+        return lateness_over_the_way(race, drawn, spending)
+    with np.errstate(divide="ignore"):
+        logs: Floats = np.log(running_time_ratios(race, drawn, spending))
+    return logs
+
+
+def search_ratio_chance(race: Race, spending: Spending, limit: float, level: float) -> float:
+    """Chance of a search ratio at least as large as seen, if the true one were the limit.
+
+    Args:
+        race: The runs.
+        spending: Cost to count.
+        limit: The ratio that the challenger is supposed to have.
+        level: How small a chance matters.
+    """
+    by_goal = chance_over_the_way if race.goal.kind == "way" else running_time_chance
+    return by_goal(race, spending, limit, level)

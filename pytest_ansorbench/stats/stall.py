@@ -1,0 +1,114 @@
+"""Early is not late: a search that is ahead on the way and never arrives.
+
+Over most of a ladder a search that stalls is as fast as one that does not. What tells it is its
+end: its runs get less far than the reference's, and find nothing more in the later part of their
+trials. Either alone scatters from seed to seed as much as a stall takes away, so both are asked at
+once, by ranks: all runs are ranked by the throughput that they got to, and by the share of their
+trials after which they improved no more, which counts half. Labels are dealt out to see how often
+chance puts an arm as far behind. `docs/methodology.md` has the rates for a planted stall.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from pytest_ansorbench.stats.climb import Climb
+from pytest_ansorbench.stats.deals import share, some_deals
+from pytest_ansorbench.stats.race import Race
+from pytest_ansorbench.stats.trajectory import Floats, Spending
+
+_RARE: Final = (0.3, 1.4)
+"""How rare chance has to be: no more than the first, nor than the second over the repeats. A stall
+shows the better the more runs there are, so that more and more can be asked of it; the figures are
+from simulations of stalls and of searches that are as fast to their end."""
+_SHARE: Final = 0.5
+"""Weight of when runs last improved, over that of how far they got."""
+_TIE: Final = 1e-9
+
+
+def too_rare(repeats: int) -> float:
+    """The chance up to which a challenger is too far behind to be ahead for its way alone."""
+    most, shared = _RARE
+    return min(most, shared / repeats)
+
+
+def chance_of_stall(race: Race) -> float:
+    """Chance to end at least as far behind, and as early, if both arms were the same.
+
+    Args:
+        race: The runs.
+
+    Returns:
+        The probability, above 0.
+    """
+    runs = [*race.reference, *race.challenger]
+    far = _standardized(np.array([1.0 / run.best_s for run in runs]))
+    late = _standardized(np.array([run.last_improvement for run in runs]))
+    rank = far + _SHARE * late
+    n = len(race.reference)
+    deals, complete = some_deals(n, too_rare(n))
+    behind = rank[deals[:, n:]].sum(axis=1) <= rank[n:].sum() + _TIE
+    return share(int(behind.sum()), len(deals), complete)
+
+
+@dataclass(frozen=True, slots=True)
+class EarlyOnly:
+    """A challenger that is ahead on the strength of early targets alone.
+
+    Attributes:
+        chance: How often chance puts an arm as far behind at the end.
+        turn: Share of the reference's gain from which on it is not ahead; None if it is ahead as
+            far as the ladder goes.
+    """
+
+    chance: float
+    turn: float | None
+
+
+def early_only(race: Race, spending: Spending, limit: float) -> EarlyOnly | None:
+    """Whether a challenger that is ahead on the way stalls.
+
+    Args:
+        race: The runs.
+        spending: Cost to count.
+        limit: The ratio of costs that it is ahead of.
+
+    Returns:
+        What shows it; None if nothing does, or if the goal is a single target.
+    """
+    if race.goal.kind != "way":
+        return None
+    chance = chance_of_stall(race)
+    if chance > too_rare(len(race.reference)):
+        return None
+    return EarlyOnly(chance, turning_point(race, spending, limit))
+
+
+def turning_point(race: Race, spending: Spending, limit: float) -> float | None:
+    """From which share of the reference's gain on the challenger is not ahead of a limit any more.
+
+    Args:
+        race: The runs; its goal is a ladder.
+        spending: Cost to count.
+        limit: The ratio of costs.
+
+    Returns:
+        The share at the lowest rung from which on no rung has more votes that the challenger is
+        earlier than the limit says than votes that it is later; None if the last rung has.
+    """
+    shares, votes = Climb.of(race, spending).rungs(math.log(limit))
+    ahead = np.flatnonzero(votes < 0.0)
+    turn = int(ahead[-1]) + 1 if len(ahead) else 0
+    return float(shares[turn]) if turn < len(shares) else None
+
+
+def _standardized(values: Floats) -> Floats:
+    """Ranks, ties in their middle, less their mean and over their standard deviation."""
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(count) - (count - 1) / 2.0)[place]
+    spread = float(ranks.std())
+    return (ranks - ranks.mean()) / spread if spread else np.zeros(len(values))

@@ -1,0 +1,70 @@
+"""Dealing out labels."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from pytest_ansorbench.stats.deals import (
+    dealt,
+    fewest_repeats,
+    share,
+    smallest_chance,
+    some_deals,
+    some_swaps,
+    swapped,
+    swaps_tell,
+)
+
+
+@pytest.mark.parametrize(("first", "second"), [(1, 1), (2, 3), (4, 4)])
+def test_all_ways_are_dealt_once_and_each_run_is_in_every_deal(first: int, second: int) -> None:
+    deals = np.concatenate(list(dealt(first, second, 0.01)))
+    assert len(deals) == math.comb(first + second, first)
+    assert (np.sort(deals, axis=1) == np.arange(first + second)).all()
+    assert len({frozenset(deal[:first]) for deal in deals}) == len(deals)
+
+
+def test_many_runs_are_dealt_at_random_and_the_same_way_each_time() -> None:
+    once, again = (np.concatenate(list(dealt(12, 12, 0.01))) for _ in range(2))
+    assert len(once) == 20_000
+    assert np.array_equal(once, again)
+    assert sum(map(len, dealt(12, 12, 1e-4))) == 200_000
+
+
+def test_swaps_exchange_the_arms_of_seeds() -> None:
+    [deals] = swapped(3, 0.01)
+    assert len(deals) == 8
+    assert {frozenset(pair) for deal in deals for pair in zip(deal[:3], deal[3:], strict=True)} == {
+        frozenset({seed, seed + 3}) for seed in range(3)
+    }
+
+
+def test_few_deals_are_complete_and_handed_out_again() -> None:
+    deals, complete = some_deals(5, 0.025)
+    assert (len(deals), complete) == (252, True)
+    assert some_deals(5, 0.025)[0] is deals
+    drawn, complete = some_deals(10, 0.025)
+    assert (len(drawn), complete) == (4000, False)
+    assert len(some_deals(10, 0.001)[0]) == 20_000
+    assert some_swaps(10, 0.025)[1]
+    assert not some_swaps(20, 0.025)[1]
+
+
+def test_as_few_repeats_as_a_tail_takes() -> None:
+    assert fewest_repeats(0.05) == 3  # 20 deals
+    assert fewest_repeats(0.025) == 4  # 70 deals
+    assert fewest_repeats(0.005) == 5
+    assert smallest_chance(4, 4) == 1 / 70
+
+
+def test_swaps_are_worth_asking_once_they_can_tell() -> None:
+    assert not swaps_tell(6, 0.025)
+    assert swaps_tell(7, 0.025)
+
+
+def test_what_was_seen_is_a_deal_too() -> None:
+    assert share(0, 99, complete=False) == 0.01
+    assert share(1, 100, complete=True) == 0.01
