@@ -24,14 +24,14 @@ from tabulate import tabulate
 
 from pytest_ansorbench.records import CaseResult, Run
 from pytest_ansorbench.stats.criteria import Criteria, Progress
-from pytest_ansorbench.stats.ert import expected_running_time
-from pytest_ansorbench.stats.goal import Goal
-from pytest_ansorbench.stats.running_time_ratio import Race
+from pytest_ansorbench.stats.goal import MEDIAN, Goal
+from pytest_ansorbench.stats.race import Race
+from pytest_ansorbench.stats.search_ratio import search_ratios
 from pytest_ansorbench.stats.trajectory import Trajectory
 from pytest_ansorbench.storage import read_result
 
 CRITERIA: Final = Criteria()
-GOALS: Final = (Goal(), Goal("gain", 0.9), Goal("gain", 0.75), Goal("gain", 0.5))
+GOALS: Final = (Goal(), MEDIAN, Goal.parse("75%"), Goal.parse("50%"))
 WAYS: Final[tuple[Progress, ...]] = ("believed", "confirmed")
 
 
@@ -91,7 +91,7 @@ def _scatter(values: Sequence[float]) -> float:
 def _scatter_of_log_s(
     runs: Sequence[Run], way: Progress, goal: Goal, deals: int
 ) -> dict[str, float]:
-    """Standard deviation of log S over deals in which both arms reach the target; their share."""
+    """Standard deviation of log S over deals in which both arms reach a target; their share."""
     trajectories = [Trajectory.of(run, way) for run in runs]
     rng = np.random.default_rng(0)
     logs = []
@@ -99,16 +99,11 @@ def _scatter_of_log_s(
         order = rng.permutation(len(runs))
         half = len(runs) // 2
         arms = [[trajectories[i] for i in part] for part in (order[:half], order[half:])]
-        target_s = Race(arms[0], arms[1], goal, CRITERIA.tolerance).target_s
-        reference_s, challenger_s = (_expected_s(arm, target_s) for arm in arms)
-        if math.isfinite(reference_s) and math.isfinite(challenger_s):
-            logs.append(math.log(challenger_s / reference_s))
+        race = Race(arms[0], arms[1], goal, CRITERIA.tolerance)
+        [ratio] = search_ratios(race, np.arange(half)[np.newaxis], "search_s")
+        if 0.0 < ratio < math.inf:
+            logs.append(math.log(ratio))
     return {"scatter": statistics.stdev(logs), "share": len(logs) / deals}
-
-
-def _expected_s(arm: Sequence[Trajectory], target_s: float) -> float:
-    hits = [run.hit(target_s) for run in arm]
-    return expected_running_time([hit.search_s for hit in hits], [hit.reached for hit in hits])
 
 
 def report(found: Sequence[dict[str, Any]]) -> str:

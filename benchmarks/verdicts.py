@@ -3,32 +3,36 @@
     python benchmarks/verdicts.py docs/results/control-*.json [--comparisons 1000] [--json FILE]
 
 Every simulated arm is a draw, with replacement, from the recorded runs of one search, so its
-spread is the measured one and the truth is known: the challenger's clock runs `S` times as fast,
-its kernels are slower by a planted loss, and nothing else differs. Gates, intervals and advice are
-the plugin's own. No TVM, a few minutes.
+spread is the measured one and the truth is known: the challenger's clock shows S times the time,
+its kernels are slower by a planted loss, it stalls at a share of each run's own gain, and nothing
+else differs. Gates, intervals and advice are the plugin's own. No TVM, some minutes.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import json
 import math
 import statistics
 from collections import Counter
 from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from pytest_ansorbench.records import Remeasurement, Run
+from pytest_ansorbench.records import Estimate, Remeasurement, Run
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.evidence import limit_evidence
 from pytest_ansorbench.stats.figures import FIGURES
 from pytest_ansorbench.stats.gate import Judge
-from pytest_ansorbench.stats.goal import Goal
+from pytest_ansorbench.stats.goal import MEDIAN, Goal
 from pytest_ansorbench.stats.power import detectable_effect, search_spread, throughput_spread
-from pytest_ansorbench.stats.running_time_ratio import Race, search_ratio
+from pytest_ansorbench.stats.race import Race
+from pytest_ansorbench.stats.search_ratio import search_ratio
 from pytest_ansorbench.stats.throughput_ratio import throughput_ratio
 from pytest_ansorbench.stats.trajectory import Trajectory
 from pytest_ansorbench.storage import read_result
@@ -38,8 +42,9 @@ JUDGE = Judge(CRITERIA, family=1)
 REPEATS = (3, 4, 5, 7, 10, 15, 20)
 TRUE_S = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 POWER_LIMIT = 0.9
-GOALS = (Goal(), Goal("gain", 0.9), Goal("gain", 0.75), Goal("gain", 0.5))
-POWER_GOALS = (GOALS[0], GOALS[-1])
+GOALS = (Goal(), Goal("way", 0.25), MEDIAN, Goal.parse("50%"))
+STALL = 0.8
+"""Share of its own gain at which a planted stall stops."""
 OUTCOMES = ("holds", "undecided", "broken")
 
 
@@ -51,14 +56,25 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write the shares here")
     given = parser.parse_args()
     found = {}
-    for path in given.results:
-        for case in read_result(path).cases:
-            pool = [Trajectory.of(run) for run in case.runs if _is_reference(case, run)]
-            print(f"{case.case}: {len(pool)} recorded runs of {case.strategies[0]}")
-            found[case.case] = simulate(pool, given.comparisons)
-            print()
+    with ProcessPoolExecutor() as processes:
+        simulations = [
+            processes.submit(simulated, path, given.comparisons) for path in given.results
+        ]
+        for path, simulation in zip(given.results, simulations, strict=True):
+            text, found[path.stem] = simulation.result()
+            print(text)
     if given.json:
         given.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
+def simulated(path: Path, comparisons: int) -> tuple[str, dict[str, object]]:
+    """What is printed of one result's first case, and its figures."""
+    case = read_result(path).cases[0]
+    pool = [Trajectory.of(run) for run in case.runs if _is_reference(case, run)]
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        print(f"{path.stem}, {case.case}: {len(pool)} recorded runs of {case.strategies[0]}")
+        figures = simulate(pool, comparisons)
+    return out.getvalue(), figures
 
 
 def simulate(pool: Sequence[Trajectory], comparisons: int) -> dict[str, object]:
@@ -69,9 +85,10 @@ def simulate(pool: Sequence[Trajectory], comparisons: int) -> dict[str, object]:
         "spread": spread(pool),
         "false_alarms": false_alarms(pool, comparisons, rng),
         "kept_promises": kept_promises(pool, comparisons // 2, rng),
+        "stalls": stalls(pool, comparisons // 2, rng),
         "planted_losses": planted_losses(pool, comparisons // 2, rng),
         "coverage": coverage(pool, comparisons // 2, rng),
-        "power": {str(goal): power(pool, comparisons // 10, rng, goal) for goal in POWER_GOALS},
+        "power": power(pool, comparisons // 10, rng, GOALS[0]),
     }
 
 
@@ -79,11 +96,11 @@ def spread(pool: Sequence[Trajectory]) -> dict[str, float | None]:
     """Measured spread of a pair of runs, and of what measuring alone contributes to it."""
     race = _race(pool, pool[1:] + pool[:1])
     rng = np.random.default_rng(0)
+    noise = [math.log(_noise_of(run.run, rng)) for _ in range(100) for run in pool]
     found = {
         "log S": search_spread(race, "search_s"),
         "log throughput ratio": throughput_spread(race),
-        "log throughput ratio of the same kernel": _noise(pool, rng, faster_half),
-        "the same by medians": _noise(pool, rng, statistics.median),
+        "log throughput ratio of the same kernel": statistics.stdev(noise),
     }
     print("  standard deviation of a single pair of runs:")
     for name, value in found.items():
@@ -96,45 +113,64 @@ def faster_half(samples: Sequence[float]) -> float:
     return Remeasurement(0, "ok", tuple(samples)).latency_s or math.inf
 
 
-def _noise(
-    pool: Sequence[Trajectory],
-    rng: np.random.Generator,
-    latency_of: Callable[[Sequence[float]], float],
-) -> float:
-    """How much two measurements of one kernel differ."""
-    ratios = [
-        latency_of(_samples(run.run, rng)) / latency_of(_samples(run.run, rng))
-        for _ in range(100)
-        for run in pool
-    ]
-    return statistics.stdev(map(math.log, ratios))
-
-
 def false_alarms(
     pool: Sequence[Trajectory], comparisons: int, rng: np.random.Generator
-) -> dict[str, float]:
-    """The search against itself, five repeats: how often is a gate at 1 broken?"""
+) -> dict[str, dict[str, float]]:
+    """The search against itself: how often is a gate at 1 broken, or held?"""
     found = {}
-    for repeats in (5, 10):
-        races = [drawn(pool, repeats, rng) for _ in range(comparisons)]
-        for key in ("search_ratio", "throughput_ratio"):
-            found[f"{key}, {repeats} repeats"] = _share(map(outcome_at(key, 1.0), races))
-    for name, share in found.items():
-        print(f"  against itself, limit 1, {name}: broken in {share:.1%} (asked for: 1% at most)")
+    for key in ("search_ratio", "throughput_ratio"):
+        for repeats in (3, 4, 5, 7, 10):
+            judged = outcome_at(key, 1.0)
+            counts = Counter(judged(drawn(pool, repeats, rng)) for _ in range(comparisons))
+            shares = {outcome: counts[outcome] / comparisons for outcome in OUTCOMES}
+            found[f"{key}, {repeats} repeats"] = shares
+            print(
+                f"  against itself, limit 1, {key}, {repeats} repeats: broken in "
+                f"{shares['broken']:.1%} (1% at most), holds in {shares['holds']:.1%} (2.5%)"
+            )
     return found
 
 
 def kept_promises(
     pool: Sequence[Trajectory], comparisons: int, rng: np.random.Generator
 ) -> dict[str, float]:
-    """Twice as fast, ten repeats, limit 0.9: how often does it hold, by goal?"""
+    """Twice as fast, limit 0.9: how often does it hold, by goal?"""
     found = {}
+    judged = outcome_at("search_ratio", 0.9)
     for goal in GOALS:
-        races = (drawn(pool, 10, rng, true_s=0.5, goal=goal) for _ in range(comparisons))
-        found[str(goal)] = _share(map(outcome_at("search_ratio", 0.9), races), "holds")
+        for repeats, asked in ((5, "50%"), (10, "80%")):
+            races = (drawn(pool, repeats, rng, true_s=0.5, goal=goal) for _ in range(comparisons))
+            name = f"{goal}, {repeats} repeats"
+            found[name] = _share(map(judged, races), "holds")
+            print(
+                f"  true S 0.5, limit 0.9, goal {name}: holds in {found[name]:.1%} "
+                f"(asked for: {asked} at least)"
+            )
+    return found
+
+
+def stalls(
+    pool: Sequence[Trajectory], comparisons: int, rng: np.random.Generator
+) -> dict[str, dict[str, float]]:
+    """Twice as fast to 80% of each run's gain and then no further: how often does S hold?"""
+    found = {}
+    searched, kernels = outcome_at("search_ratio", 0.9), outcome_at("throughput_ratio", 0.98)
+    for repeats in (4, 5, 7, 10):
+        races = [drawn(pool, repeats, rng, true_s=0.5, stall=STALL) for _ in range(comparisons)]
+        of_s = [searched(race) == "holds" for race in races]
+        of_both = [
+            held and kernels(race) == "holds" for held, race in zip(of_s, races, strict=True)
+        ]
+        of_way = [search_ratio(race, "search_s", CRITERIA.confidence).high <= 0.9 for race in races]
+        found[f"{repeats} repeats"] = {
+            "way alone": statistics.fmean(of_way),
+            "search_ratio": statistics.fmean(of_s),
+            "both gates": statistics.fmean(of_both),
+        }
         print(
-            f"  true S 0.5, limit 0.9, 10 repeats, goal {goal}: holds in {found[str(goal)]:.1%} "
-            "(asked for: 80% at least)"
+            f"  stalled at {STALL:.0%}, {repeats} repeats: S holds 0.9 in "
+            f"{statistics.fmean(of_s):.1%} (10% at most; {statistics.fmean(of_way):.1%} without "
+            f"the guard), with the gate on kernels in {statistics.fmean(of_both):.1%} (2.5%)"
         )
     return found
 
@@ -163,25 +199,32 @@ def planted_losses(
 
 def coverage(
     pool: Sequence[Trajectory], comparisons: int, rng: np.random.Generator
-) -> dict[str, float]:
-    """How often the intervals hold the truth."""
+) -> dict[str, dict[str, float]]:
+    """How often the intervals hold the truth, and how wide they are: high over low, the median."""
     found = {}
-    for repeats in REPEATS:
-        held = 0
-        for _ in range(comparisons):
-            estimate = search_ratio(drawn(pool, repeats, rng, true_s=0.75), "search_s", 0.95)
-            held += estimate.low <= 0.75 <= estimate.high
-        found[f"search_ratio, {repeats} repeats"] = held / comparisons
-    for repeats in (5, 10):
-        held = 0
-        for _ in range(comparisons):
-            race = drawn(pool, repeats, rng, loss=0.1)
-            estimate = throughput_ratio(race.reference, race.challenger, 0.95)
-            held += estimate.low <= 0.9 <= estimate.high
-        found[f"throughput_ratio, {repeats} repeats"] = held / comparisons
-    for name, share in found.items():
-        print(f"  95% interval of {name}: holds the truth in {share:.1%}")
+    for goal, asked in ((GOALS[0], REPEATS), (MEDIAN, (5, 10))):
+        for repeats in asked:
+            races = (drawn(pool, repeats, rng, true_s=0.75, goal=goal) for _ in range(comparisons))
+            estimates = [search_ratio(race, "search_s", 0.95) for race in races]
+            found[f"S, goal {goal}, {repeats} repeats"] = _covered(estimates, 0.75)
+    for repeats in (4, 5, 7, 10):
+        races = (drawn(pool, repeats, rng, loss=0.1) for _ in range(comparisons))
+        estimates = [throughput_ratio(race.reference, race.challenger, 0.95) for race in races]
+        found[f"throughput ratio, {repeats} repeats"] = _covered(estimates, 0.9)
+    for name, one in found.items():
+        print(
+            f"  95% interval of {name}: holds the truth in {one['covered']:.1%}, "
+            f"high over low {one['width']:.2f}"
+        )
     return found
+
+
+def _covered(estimates: Sequence[Estimate], truth: float) -> dict[str, float]:
+    widths = [one.high / one.low if one.low else math.inf for one in estimates]
+    return {
+        "covered": statistics.fmean(one.low <= truth <= one.high for one in estimates),
+        "width": statistics.median(widths),
+    }
 
 
 def power(
@@ -225,26 +268,43 @@ def drawn(
     *,
     true_s: float = 1.0,
     loss: float = 0.0,
+    stall: float = 1.0,
     goal: Goal = GOALS[0],
 ) -> Race:
-    """Two arms of independent runs; the challenger's clock and kernels are altered."""
+    """Two arms of independent runs; the challenger's clock, kernels and ends are altered."""
     picks = rng.integers(len(pool), size=(2, repeats))
-    challenger = [altered(pool[i], true_s, loss) for i in picks[1]]
+    challenger = [altered(stalled(pool[i], stall), true_s, loss) for i in picks[1]]
     return _race([pool[i] for i in picks[0]], challenger, goal)
 
 
 def remeasured(
     pool: Sequence[Trajectory], repeats: int, rng: np.random.Generator, *, loss: float
 ) -> Race:
-    """Two arms with the same kernels, each measured with samples drawn from the recorded ones."""
+    """Two arms with the same kernels, measured twice with the noise of the recorded measurement."""
     runs = [pool[i] for i in rng.integers(len(pool), size=repeats)]
-    again = [[replace(run, final_s=_sampled_s(run.run, rng)) for run in runs] for _ in range(2)]
-    return _race(again[0], [altered(run, 1.0, loss) for run in again[1]])
+    again = [replace(run, final_s=run.final_s * _noise_of(run.run, rng)) for run in runs]
+    return _race(runs, [altered(run, 1.0, loss) for run in again])
 
 
 def altered(run: Trajectory, true_s: float, loss: float) -> Trajectory:
     """A run on a clock that shows `true_s` times the time, with a kernel slower by a share."""
     return replace(run, search_s=run.search_s * true_s, final_s=run.final_s / (1.0 - loss))
+
+
+def stalled(run: Trajectory, share: float) -> Trajectory:
+    """A run that stops at a share of its own gain, its kernel as much slower."""
+    if share == 1.0 or not len(run.latency_s):
+        return run
+    cap_s = 1.0 / (1.0 / run.first_s + share * (1.0 / run.best_s - 1.0 / run.first_s))
+    kept = int(np.sum(run.latency_s > cap_s)) + 1
+    latency_s = np.maximum(run.latency_s[:kept], cap_s)
+    return replace(
+        run,
+        latency_s=latency_s,
+        search_s=np.append(run.search_s[:kept], run.search_s[-1]),
+        trials=np.append(run.trials[:kept], run.trials[-1]),
+        final_s=run.final_s * cap_s / run.best_s,
+    )
 
 
 def outcome_at(key: str, limit: float) -> Callable[[Race], str]:
@@ -254,14 +314,29 @@ def outcome_at(key: str, limit: float) -> Callable[[Race], str]:
     def outcome(race: Race) -> str:
         assert figure.limit is not None
         estimate = figure.limit.estimate(race, CRITERIA.confidence)
-        return JUDGE.gate(figure, limit_evidence(figure, race, estimate), limit).outcome
+        return JUDGE.gate(
+            figure, limit_evidence(figure, race, estimate, CRITERIA.confidence), limit
+        ).outcome
 
     return outcome
 
 
-def _sampled_s(run: Run, rng: np.random.Generator) -> float:
-    """The winner's latency from samples drawn anew from those that were measured."""
-    return faster_half(_samples(run, rng))
+def _noise_of(run: Run, rng: np.random.Generator) -> float:
+    """Ratio of two measurements of a run's winner, drawn from what was recorded of it.
+
+    Slices that follow each other stand for those of two arms, sets are drawn anew. Samples without
+    sets are drawn anew for each of the two.
+    """
+    final = run.final
+    assert final is not None
+    if not final.sets:
+        return faster_half(_samples(run, rng)) / faster_half(_samples(run, rng))
+    medians = []
+    for number in sorted(set(final.sets)):
+        slices = [s for s, of in zip(final.latencies_s, final.sets, strict=True) if of == number]
+        pairs = zip(slices[::2], slices[1::2], strict=False)
+        medians.append(statistics.median(math.log(a / b) for a, b in pairs))
+    return math.exp(statistics.median(rng.choice(medians, size=len(medians)).tolist()))
 
 
 def _samples(run: Run, rng: np.random.Generator) -> list[float]:
