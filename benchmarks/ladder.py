@@ -37,9 +37,9 @@ def main() -> None:
     race = case_race(case, strategy, Criteria())
     climb = Climb.of(race, "search_s")
     n, flops = climb.repeats, race.flops
-    [start], [stop] = climb.ladders(climb.seen[:, :n])
+    [start], [stop] = climb.ladder
     rungs = climb.levels[start:stop] * flops / 1e9
-    log_s = float(climb.log_ratios(climb.seen[:, :n])[0])
+    log_s = climb.log_ratio
     with figure(given.svg, 1, 2, figsize=(10, 4.2), sharey=True) as (fig, (ways, votes)):
         for rung in rungs:
             ways.axhline(rung, color="0.85", linewidth=0.6, zorder=0)

@@ -72,7 +72,7 @@ def aligned(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def in_ordinary_pages(size: int) -> NDArray[np.uint8]:
-    """Memory as the system hands it out to whoever asks for it, TVM's runtime among them.
+    """Aligned memory in pages of the default size, in which TVM's runtime has its tensors.
 
     NumPy asks Linux for huge pages where an array has 4 MB or more
     (https://numpy.org/doc/stable/reference/global_state.html). A kernel then needs hardly any
@@ -84,7 +84,9 @@ def in_ordinary_pages(size: int) -> NDArray[np.uint8]:
     Returns:
         Zeros, shape (size,).
     """
-    return np.frombuffer(bytearray(size), np.uint8)
+    memory = np.frombuffer(bytearray(size + ALIGNMENT), np.uint8)
+    start = -memory.ctypes.data % ALIGNMENT
+    return memory[start : start + size]
 
 
 def _guarded(
@@ -94,10 +96,8 @@ def _guarded(
     kind = np.dtype(dtype)
     size = int(np.prod(shape, dtype=np.int64)) * kind.itemsize
     # The guard behind starts at the very next byte, whatever the size.
-    memory = in_ordinary_pages(size + 2 * GUARD + ALIGNMENT)
+    memory = in_ordinary_pages(size + 2 * GUARD)
     memory.fill(_GUARD_BYTE)
-    start = (-memory.ctypes.data) % ALIGNMENT
-    memory = memory[start : start + size + 2 * GUARD]
     array = memory[GUARD : GUARD + size].view(kind).reshape(shape)
     array.fill(np.nan if kind.kind == "f" else 0)
     return memory, array

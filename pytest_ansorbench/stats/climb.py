@@ -113,6 +113,16 @@ class Climb:
         stop = np.maximum(stop, 1)
         return np.minimum(start, stop - 1), stop
 
+    @property
+    def ladder(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """The reference's, as `ladders` gives it for a single deal."""
+        return self.ladders(self.seen[:, : self.repeats])
+
+    @property
+    def log_ratio(self) -> float:
+        """The factor at which the votes of all seeds balance, as logarithm; see `log_ratios`."""
+        return float(self.log_ratios(self.seen[:, : self.repeats])[0])
+
     def scores(self, log_ratio: float) -> Floats:
         """How many runs each run is later than, less those it is earlier than, added up by level.
 
@@ -167,7 +177,7 @@ class Climb:
             later, less those that it is earlier; each of shape (rungs,).
         """
         n = self.repeats
-        [start], [stop] = self.ladders(self.seen[:, :n])
+        [start], [stop] = self.ladder
         first, end = _ends(self.first[:n], self.best[:n], 0.0, self.tolerance)
         gain = max(float(end - first), _NO_COST)
         votes = np.diff(self.scores(log_ratio)[n:].sum(axis=0))
@@ -180,7 +190,7 @@ class Climb:
             Shape (n * n * rungs,).
         """
         n = self.repeats
-        [start], [stop] = self.ladders(self.seen[:, :n])
+        [start], [stop] = self.ladder
         cost = self.log_cost[:, start:stop]
         gaps: Floats = (cost[n:, np.newaxis] - cost[np.newaxis, :n]).ravel()
         return gaps

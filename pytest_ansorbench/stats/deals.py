@@ -78,7 +78,7 @@ def swapped(pairs: int, level: float) -> Iterator[Deals]:
         Deals, in portions.
     """
     if 2**pairs <= _EXHAUSTIVE:
-        yield _exchanged(np.array(list(itertools.product([False, True], repeat=pairs))))
+        yield _all_exchanged(pairs)
         return
     generator = np.random.default_rng(_SEED)
     for size in _portions(level):
@@ -110,10 +110,9 @@ def some_swaps(pairs: int, tail: float) -> tuple[Deals, bool]:
     """`some_deals` by exchanging the arms of seeds."""
     size = max(_FEW, math.ceil(20.0 / tail))
     if 2**pairs <= size:
-        which = np.array(list(itertools.product([False, True], repeat=pairs)))
+        deals = _all_exchanged(pairs)
     else:
-        which = np.random.default_rng(_SEED).random((size, pairs)) < 0.5
-    deals = _exchanged(which)
+        deals = _exchanged(np.random.default_rng(_SEED).random((size, pairs)) < 0.5)
     deals.flags.writeable = False
     return deals, len(deals) == 2**pairs
 
@@ -139,6 +138,10 @@ def _all(first: int, second: int) -> Deals:
 
 def _drawn(runs: int, size: int, generator: np.random.Generator) -> Deals:
     return generator.permuted(np.broadcast_to(np.arange(runs), (size, runs)), axis=1)
+
+
+def _all_exchanged(pairs: int) -> Deals:
+    return _exchanged(np.array(list(itertools.product([False, True], repeat=pairs))))
 
 
 def _exchanged(which: NDArray[np.bool_]) -> Deals:

@@ -17,9 +17,10 @@ import numpy as np
 from pytest_ansorbench.records import Estimate
 from pytest_ansorbench.stats.bootstrap import Draws
 from pytest_ansorbench.stats.climb import Climb
-from pytest_ansorbench.stats.deals import Deals, dealt, share, some_deals
+from pytest_ansorbench.stats.deals import Deals, share, some_deals
 from pytest_ansorbench.stats.quotient import UNDEFINED
 from pytest_ansorbench.stats.race import Race
+from pytest_ansorbench.stats.relabel import permutation_chance
 from pytest_ansorbench.stats.trajectory import Floats, Spending
 
 _TIE: Final = 1e-9
@@ -42,7 +43,7 @@ def ratio_over_the_way(race: Race, spending: Spending, confidence: float) -> Est
         The estimate; undefined if neither arm ever reached a rung.
     """
     climb = Climb.of(race, spending)
-    log_ratio = float(climb.log_ratios(climb.seen[:, : climb.repeats])[0])
+    log_ratio = climb.log_ratio
     if math.isnan(log_ratio):
         return UNDEFINED
     if math.isinf(log_ratio):
@@ -87,7 +88,7 @@ def lateness_over_the_way(race: Race, drawn: Draws, spending: Spending) -> Float
         Votes a pair and rung, from -1 to 1, shape (draws,).
     """
     climb = Climb.of(race, spending)
-    log_ratio = float(climb.log_ratios(climb.seen[:, : climb.repeats])[0])
+    log_ratio = climb.log_ratio
     if not math.isfinite(log_ratio):
         log_ratio = float(np.median(climb.gaps()))
     return climb.mean_votes(drawn, log_ratio)
@@ -107,13 +108,9 @@ def chance_over_the_way(race: Race, spending: Spending, limit: float, level: flo
     """
     climb = Climb.of(race, spending)
     n, scores = climb.repeats, climb.scores(math.log(limit))
-    seen = float(climb.lateness(scores, climb.seen, climb.ladders(climb.seen[:, :n]))[0])
-    as_late = total = 0
-    for deals in dealt(n, n, level):
-        votes = climb.lateness(scores, deals, climb.ladders(deals[:, :n]))
-        as_late += int(np.sum(votes >= seen - _TIE))
-        total += len(deals)
-    return share(as_late, total, total == math.comb(2 * n, n))
+    return permutation_chance(
+        lambda deals: climb.lateness(scores, deals, climb.ladders(deals[:, :n])), n, n, level
+    )
 
 
 def _interval(climb: Climb, inside: float, confidence: float) -> tuple[float, float]:
@@ -154,7 +151,7 @@ class _Test:
         n = climb.repeats
         self._climb, self._deals, self._complete = climb, deals, complete
         self._ladders = climb.ladders(deals[:, :n])
-        self._own_ladder = climb.ladders(climb.seen[:, :n])
+        self._own_ladder = climb.ladder
 
     def chance(self, log_ratio: float, side: float) -> float:
         """Probability to look at least as fast (`side` 1) or slow (-1) if this were the ratio."""

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from pytest_ansorbench.measure.arguments import ALIGNMENT, aligned, in_ordinary_pages
+from pytest_ansorbench.measure.arguments import aligned, in_ordinary_pages
 from pytest_ansorbench.workloads.case import Surroundings
 
 if TYPE_CHECKING:
@@ -89,11 +89,10 @@ def prepare() -> None:
 def _memory() -> NDArray[np.uint8]:
     """What is read, at least as much as may be."""
     # Ordinary pages, so that what is read takes the place of address translations as well.
-    memory = in_ordinary_pages(MOST_BYTES + ALIGNMENT)
+    memory = in_ordinary_pages(MOST_BYTES)
     # Written once: the system maps memory that was never written to one and the same page.
     memory.fill(1)
-    start = -memory.ctypes.data % ALIGNMENT
-    return memory[start : start + MOST_BYTES]
+    return memory
 
 
 @cache
