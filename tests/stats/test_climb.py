@@ -47,8 +47,9 @@ def votes_by_hand(found: Climb, log_factor: float, rung: int) -> int:
     for challenger in range(n, 2 * n):
         for reference in range(n):
             gap = found.log_cost[challenger, rung] - log_factor - found.log_cost[reference, rung]
-            votes += int(gap > 0 and found.reached[reference, rung])
-            votes -= int(gap < 0 and found.reached[challenger, rung])
+            # Costs that are the same but for their rounding are a tie.
+            votes += int(gap > 1e-9 and found.reached[reference, rung])
+            votes -= int(gap < -1e-9 and found.reached[challenger, rung])
     return votes
 
 
