@@ -25,7 +25,7 @@ from pytest_ansorbench.report import (
 )
 from pytest_ansorbench.report.cells import Cell, Count, Decimals, Ratio, Score, Text
 from pytest_ansorbench.report.sections import Column, Group, Lines, Table
-from pytest_ansorbench.stats.judge_case import judge_result
+from pytest_ansorbench.stats.judge_result import judge_result
 from pytest_ansorbench.storage import read_result
 
 if TYPE_CHECKING:
@@ -49,8 +49,9 @@ BARS: Final = (
 
 def write_report(main: Path, controls: Path, stem: Path) -> None:
     """Write `STEM.txt` and `STEM-*.svg` from what there is."""
-    cases, criteria = judge_result(read_result(main))
-    [table] = case_table(cases, parse_columns(COLUMNS)).blocks
+    judged = judge_result(read_result(main))
+    cases = judged.cases
+    [table] = case_table(cases, parse_columns(COLUMNS), suites=judged.suites).blocks
     assert isinstance(table, Table)
     sections = [
         told(f"ansor-bench show {main.name} --columns {COLUMNS}"),
@@ -60,13 +61,13 @@ def write_report(main: Path, controls: Path, stem: Path) -> None:
         Section("rules", (rules_table(cases),)),
     ]
     if controls.exists():
-        control_cases, control_criteria = judge_result(read_result(controls))
+        control = judge_result(read_result(controls))
         sections += [
             told(f"ansor-bench show {controls.name}"),
-            case_table(control_cases, parse_columns(COLUMNS)),
-            Section("controls", (control_lines(control_cases, control_criteria),)),
+            case_table(control.cases, parse_columns(COLUMNS), suites=control.suites),
+            Section("controls", (control_lines(control.cases, control.criteria),)),
         ]
-    sections += [case_details(case, criteria) for case in cases]
+    sections += [case_details(case, judged.criteria) for case in cases]
     text = Terminal().render(Report.of(*sections))
     stem.with_name(f"{stem.name}.txt").write_text(text + "\n", encoding="utf-8")
     for key, strategy, title, suffix in BARS:

@@ -2,10 +2,8 @@
 
     python benchmarks/verdicts.py docs/results/control-*.json [--comparisons 1000] [--json FILE]
 
-Every simulated arm is a draw, with replacement, from the recorded runs of one search, so its
-spread is the measured one and the truth is known: the challenger's clock shows S times the time,
-its kernels are slower by a planted loss, it stalls at a share of each run's own gain, and nothing
-else differs. Gates, intervals and advice are the plugin's own. No TVM, some minutes.
+`drawn_runs.py` draws the arms. Gates, intervals and advice are the plugin's own. No TVM, some
+minutes.
 """
 
 from __future__ import annotations
@@ -19,12 +17,13 @@ import statistics
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from drawn_runs import drawn, noise_of, pool_of, race_of, remeasured
+from suite_verdicts import SUITE_PARTS
 
-from pytest_ansorbench.records import Estimate, Remeasurement, Run
+from pytest_ansorbench.records import Estimate
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.evidence import limit_evidence
 from pytest_ansorbench.stats.figures import FIGURES
@@ -35,7 +34,6 @@ from pytest_ansorbench.stats.race import Race
 from pytest_ansorbench.stats.search_ratio import search_ratio
 from pytest_ansorbench.stats.throughput_ratio import throughput_ratio
 from pytest_ansorbench.stats.trajectory import Trajectory
-from pytest_ansorbench.storage import read_result
 
 CRITERIA = Criteria()
 JUDGE = Judge(CRITERIA, family=1)
@@ -60,20 +58,37 @@ def main() -> None:
         simulations = [
             processes.submit(simulated, path, given.comparisons) for path in given.results
         ]
+        of_suites = [
+            processes.submit(simulated_suites, given.results, part, given.comparisons)
+            for part in SUITE_PARTS
+        ]
         for path, simulation in zip(given.results, simulations, strict=True):
             text, found[path.stem] = simulation.result()
             print(text)
+        print(f"suites, cases drawn from {', '.join(path.stem for path in given.results)} in turn")
+        found["suites"] = {}
+        for part, simulation in zip(SUITE_PARTS, of_suites, strict=True):
+            text, found["suites"][part] = simulation.result()
+            print(text, end="")
     if given.json:
         given.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
 def simulated(path: Path, comparisons: int) -> tuple[str, dict[str, object]]:
     """What is printed of one result's first case, and its figures."""
-    case = read_result(path).cases[0]
-    pool = [Trajectory.of(run) for run in case.runs if _is_reference(case, run)]
+    pool = pool_of(path)
     with contextlib.redirect_stdout(io.StringIO()) as out:
-        print(f"{path.stem}, {case.case}: {len(pool)} recorded runs of {case.strategies[0]}")
+        run = pool[0].run
+        print(f"{path.stem}, {run.case}: {len(pool)} recorded runs of {run.strategy}")
         figures = simulate(pool, comparisons)
+    return out.getvalue(), figures
+
+
+def simulated_suites(paths: Sequence[Path], part: str, comparisons: int) -> tuple[str, object]:
+    """What is printed of suites, and the figures: one part of it."""
+    pools = [pool_of(path) for path in paths]
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        figures = SUITE_PARTS[part](pools, comparisons // 2, np.random.default_rng(0))
     return out.getvalue(), figures
 
 
@@ -94,9 +109,9 @@ def simulate(pool: Sequence[Trajectory], comparisons: int) -> dict[str, object]:
 
 def spread(pool: Sequence[Trajectory]) -> dict[str, float | None]:
     """Measured spread of a pair of runs, and of what measuring alone contributes to it."""
-    race = _race(pool, pool[1:] + pool[:1])
+    race = race_of(pool, pool[1:] + pool[:1])
     rng = np.random.default_rng(0)
-    noise = [math.log(_noise_of(run.run, rng)) for _ in range(100) for run in pool]
+    noise = [math.log(noise_of(run.run, rng)) for _ in range(100) for run in pool]
     found = {
         "log S": search_spread(race, "search_s"),
         "log throughput ratio": throughput_spread(race),
@@ -106,11 +121,6 @@ def spread(pool: Sequence[Trajectory]) -> dict[str, float | None]:
     for name, value in found.items():
         print(f"    {name}: {value:.3f}" if value else f"    {name}: unknown")
     return found
-
-
-def faster_half(samples: Sequence[float]) -> float:
-    """What a winner's samples come to."""
-    return Remeasurement(0, "ok", tuple(samples)).latency_s or math.inf
 
 
 def false_alarms(
@@ -261,52 +271,6 @@ def power(
     return {**table, "smallest detectable S as advised": {"0.8": shown}}
 
 
-def drawn(
-    pool: Sequence[Trajectory],
-    repeats: int,
-    rng: np.random.Generator,
-    *,
-    true_s: float = 1.0,
-    loss: float = 0.0,
-    stall: float = 1.0,
-    goal: Goal = GOALS[0],
-) -> Race:
-    """Two arms of independent runs; the challenger's clock, kernels and ends are altered."""
-    picks = rng.integers(len(pool), size=(2, repeats))
-    challenger = [altered(stalled(pool[i], stall), true_s, loss) for i in picks[1]]
-    return _race([pool[i] for i in picks[0]], challenger, goal)
-
-
-def remeasured(
-    pool: Sequence[Trajectory], repeats: int, rng: np.random.Generator, *, loss: float
-) -> Race:
-    """Two arms with the same kernels, measured twice with the noise of the recorded measurement."""
-    runs = [pool[i] for i in rng.integers(len(pool), size=repeats)]
-    again = [replace(run, final_s=run.final_s * _noise_of(run.run, rng)) for run in runs]
-    return _race(runs, [altered(run, 1.0, loss) for run in again])
-
-
-def altered(run: Trajectory, true_s: float, loss: float) -> Trajectory:
-    """A run on a clock that shows `true_s` times the time, with a kernel slower by a share."""
-    return replace(run, search_s=run.search_s * true_s, final_s=run.final_s / (1.0 - loss))
-
-
-def stalled(run: Trajectory, share: float) -> Trajectory:
-    """A run that stops at a share of its own gain, its kernel as much slower."""
-    if share == 1.0 or not len(run.latency_s):
-        return run
-    cap_s = 1.0 / (1.0 / run.first_s + share * (1.0 / run.best_s - 1.0 / run.first_s))
-    kept = int(np.sum(run.latency_s > cap_s)) + 1
-    latency_s = np.maximum(run.latency_s[:kept], cap_s)
-    return replace(
-        run,
-        latency_s=latency_s,
-        search_s=np.append(run.search_s[:kept], run.search_s[-1]),
-        trials=np.append(run.trials[:kept], run.trials[-1]),
-        final_s=run.final_s * cap_s / run.best_s,
-    )
-
-
 def outcome_at(key: str, limit: float) -> Callable[[Race], str]:
     """What a gate on a figure says of a race."""
     figure = FIGURES[key]
@@ -321,45 +285,9 @@ def outcome_at(key: str, limit: float) -> Callable[[Race], str]:
     return outcome
 
 
-def _noise_of(run: Run, rng: np.random.Generator) -> float:
-    """Ratio of two measurements of a run's winner, drawn from what was recorded of it.
-
-    Slices that follow each other stand for those of two arms, sets are drawn anew. Samples without
-    sets are drawn anew for each of the two.
-    """
-    final = run.final
-    assert final is not None
-    if not final.sets:
-        return faster_half(_samples(run, rng)) / faster_half(_samples(run, rng))
-    medians = []
-    for number in sorted(set(final.sets)):
-        slices = [s for s, of in zip(final.latencies_s, final.sets, strict=True) if of == number]
-        pairs = zip(slices[::2], slices[1::2], strict=False)
-        medians.append(statistics.median(math.log(a / b) for a, b in pairs))
-    return math.exp(statistics.median(rng.choice(medians, size=len(medians)).tolist()))
-
-
-def _samples(run: Run, rng: np.random.Generator) -> list[float]:
-    assert run.final is not None
-    samples: list[float] = rng.choice(
-        run.final.latencies_s, size=len(run.final.latencies_s)
-    ).tolist()
-    return samples
-
-
-def _race(
-    reference: Sequence[Trajectory], challenger: Sequence[Trajectory], goal: Goal = GOALS[0]
-) -> Race:
-    return Race(reference, challenger, goal, CRITERIA.tolerance)
-
-
 def _share(outcomes, wanted: str = "broken") -> float:  # type: ignore[no-untyped-def]
     judged = list(outcomes)
     return judged.count(wanted) / len(judged)
-
-
-def _is_reference(case, run: Run) -> bool:  # type: ignore[no-untyped-def]
-    return run.strategy in (case.strategies[0], case.control)
 
 
 if __name__ == "__main__":

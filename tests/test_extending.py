@@ -184,11 +184,11 @@ class Tabs:
 RENDERED = """
 from pathlib import Path
 from pytest_ansorbench.report import RENDERERS, result_report
-from pytest_ansorbench.stats.judge_case import judge_result
+from pytest_ansorbench.stats.judge_result import judge_result
 from pytest_ansorbench.storage import read_result
 
-cases, criteria = judge_result(read_result(Path("saved.json")))
-print(RENDERERS["tabs"].render(result_report(cases, criteria)))
+judged = judge_result(read_result(Path("saved.json")))
+print(RENDERERS["tabs"].render(result_report(judged.cases, judged.criteria)))
 """
 
 

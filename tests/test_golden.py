@@ -19,7 +19,7 @@ import pytest
 
 from pytest_ansorbench.cli import main
 from pytest_ansorbench.codec import to_json
-from pytest_ansorbench.stats.judge_case import judge_result
+from pytest_ansorbench.stats.judge_result import judge_result
 from pytest_ansorbench.storage import read_result, write_result
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
@@ -56,8 +56,9 @@ def printed(stem: str, ending: str) -> str:
 
 def verdicts(stem: str) -> str:
     """Comparisons and gates as a file would hold them, a line each."""
-    cases, _ = judge_result(read_result(RESULTS / f"{stem}.json"))
-    lines = [json.dumps(_rounded(to_json(v))) for case in cases for v in case.verdicts]
+    judged = judge_result(read_result(RESULTS / f"{stem}.json"))
+    verdicts = [verdict for case in judged.cases for verdict in case.verdicts]
+    lines = [json.dumps(_rounded(to_json(one))) for one in (*verdicts, *judged.suites)]
     return "\n".join(lines) + "\n"
 
 

@@ -64,6 +64,16 @@ class Replay:
         )
 
     def run(self, case: str, strategies: Sequence[str], plan: Plan) -> CaseResult:
+        """`judged`, and keep the result.
+
+        Raises:
+            MissingRunsError: The case or one of the strategies was not run.
+        """
+        result = self.judged(case, strategies, plan)
+        self._results.append(result)
+        return result
+
+    def judged(self, case: str, strategies: Sequence[str], plan: Plan) -> CaseResult:
         """Judge a case's saved runs.
 
         Budget and repeats are those that were run; the plan's criteria and limits count.
@@ -74,7 +84,7 @@ class Replay:
             plan: How to judge.
 
         Returns:
-            The result, which is also kept.
+            The result.
 
         Raises:
             MissingRunsError: The case or one of the strategies was not run.
@@ -97,9 +107,7 @@ class Replay:
             control=control,
             family=plan.family,
         )
-        result = replace(saved, strategies=arms, runs=runs, verdicts=verdicts, control=control)
-        self._results.append(result)
-        return result
+        return replace(saved, strategies=arms, runs=runs, verdicts=verdicts, control=control)
 
     def adopt(self, judged: Sequence[CaseResult]) -> None:
         """Take over what another process made of the same files; sorts by the files' order.

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from pytest_ansorbench.cli.exits import BROKEN, HOLDS, Refusal, exit_code
 
 if TYPE_CHECKING:
-    from pytest_ansorbench.records import CaseResult, Result
+    from pytest_ansorbench.records import Result
     from pytest_ansorbench.report import Renderer
-    from pytest_ansorbench.stats.criteria import Criteria
+    from pytest_ansorbench.stats.judge_result import Judged
     from pytest_ansorbench.storage import StorageError
 
 
@@ -24,6 +24,7 @@ def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
     )
     show.add_argument("--columns", metavar="NAME,NAME", help="columns of the table")
     _add_goal(show)
+    _add_suite_limits(show)
     show.add_argument("--sort", metavar="NAME", help="what to sort cases by")
     show.add_argument("--markdown", action="store_true", help="print a Markdown table")
     show.add_argument(
@@ -81,6 +82,27 @@ def _add_goal(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_suite_limits(parser: argparse.ArgumentParser) -> None:
+    from pytest_ansorbench.stats.figures import FIGURES
+
+    for figure in FIGURES.values():
+        if figure.suite_word:
+            parser.add_argument(
+                f"--{figure.suite_word}",
+                type=_limit,
+                metavar="RATIO",
+                help=f"hold the {figure.name} of all cases together against this, as "
+                f"--ansor-{figure.suite_word} does (default: as recorded)",
+            )
+
+
+def _limit(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a ratio, e.g. 0.75") from None
+
+
 def _add_storage(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--storage",
@@ -107,13 +129,20 @@ def _show(given: argparse.Namespace) -> int:
     except ColumnError as error:
         raise Refusal(str(error)) from None
     _, result = _read(given.storage, given.result)
-    result = _with_goal(result, given.goal)
-    cases, criteria = _judged_again(result, given.result)
+    result = _with_suite_limits(_with_goal(result, given.goal), given)
+    judged = _judged_again(result, given.result)
     report = result_report(
-        cases, criteria, columns, sort, noise=result.noise, detailed=given.verbose
+        judged.cases,
+        judged.criteria,
+        columns,
+        sort,
+        suites=judged.suites,
+        noise=result.noise,
+        detailed=given.verbose,
     )
     print(_renderer(given).render(report))
-    return exit_code(verdict.outcome for case in cases for verdict in case.verdicts)
+    of_cases = (verdict.outcome for case in judged.cases for verdict in case.verdicts)
+    return exit_code([*of_cases, *(suite.outcome for suite in judged.suites)])
 
 
 def _compare(given: argparse.Namespace) -> int:
@@ -168,12 +197,12 @@ def _merge(given: argparse.Namespace) -> int:
         raise Refusal("bad results: expected different files, got one of them twice")
     try:
         merged = merge_results({str(path): result for path, result in read})
-        cases, _ = _judged_again(merged, given.output)
-        write_result(replace(merged, cases=tuple(cases)), given.output)
+        judged = _judged_again(merged, given.output)
+        write_result(replace(merged, cases=judged.cases, suites=judged.suites), given.output)
     except StorageError as error:
         raise Refusal(str(error)) from None
-    runs = sum(len(case.runs) for case in cases)
-    print(f"{given.output}: {len(cases)} cases, {runs} runs from {len(read)} results")
+    runs = sum(len(case.runs) for case in judged.cases)
+    print(f"{given.output}: {len(judged.cases)} cases, {runs} runs from {len(read)} results")
     return HOLDS
 
 
@@ -187,6 +216,25 @@ def _with_goal(result: Result, goal: str | None) -> Result:
         return replace(result, settings={**result.settings, "goal": str(Goal.parse(goal))})
     except ValueError as error:
         raise Refusal(f"bad --goal {goal!r}: {error}") from None
+
+
+def _with_suite_limits(result: Result, given: argparse.Namespace) -> Result:
+    """The same runs, to be held to other limits of the suite."""
+    from pytest_ansorbench.stats.figures import FIGURES
+    from pytest_ansorbench.stats.limits import Limits
+
+    limits = {
+        figure.suite_keyword: (figure, getattr(given, figure.suite_keyword))
+        for figure in FIGURES.values()
+        if figure.suite_word and getattr(given, figure.suite_keyword) is not None
+    }
+    for figure, limit in limits.values():
+        try:
+            Limits({figure.key: limit})
+        except ValueError as error:
+            raise Refusal(f"bad --{figure.suite_word} {limit!r}: {error}") from None
+    recorded = {keyword: limit for keyword, (_, limit) in limits.items()}
+    return replace(result, settings={**result.settings, **recorded})
 
 
 def _read(storage: Path, wanted: str) -> tuple[Path, Result]:
@@ -211,10 +259,10 @@ def _refusal(error: StorageError) -> Refusal:
     return Refusal(str(error))
 
 
-def _judged_again(result: Result, source: str | Path) -> tuple[list[CaseResult], Criteria]:
+def _judged_again(result: Result, source: str | Path) -> Judged:
     """The cases, with verdicts from their runs: those in the file are not believed."""
     from pytest_ansorbench.stats.compare import PairingError
-    from pytest_ansorbench.stats.judge_case import judge_result
+    from pytest_ansorbench.stats.judge_result import judge_result
 
     try:
         return judge_result(result)

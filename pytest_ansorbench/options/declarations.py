@@ -90,6 +90,24 @@ def limit_options(figures: Iterable[Figure]) -> tuple[Option, ...]:
     return tuple(options)
 
 
+def suite_limit_options(figures: Iterable[Figure]) -> tuple[Option, ...]:
+    """The options of the limits that figures can have over all cases."""
+    return tuple(
+        Option(
+            field=f"suite_limits.{figure.key}",
+            word=figure.suite_word,
+            parse=values.ratio,
+            help=f"gate of all cases together, a test of its own: fail if their {figure.name} is "
+            f"{'above' if figure.sense == 'smaller' else 'below'} this",
+            metavar="RATIO",
+            default="no gate",
+            record_as=figure.suite_keyword,
+        )
+        for figure in figures
+        if figure.suite_word
+    )
+
+
 LIMIT_OPTIONS: Final = limit_options(FIGURES.values())
 
 OPTIONS: Final = (
@@ -319,6 +337,7 @@ OPTIONS: Final = (
         "CHANCE",
     ),
     *LIMIT_OPTIONS,
+    *suite_limit_options(FIGURES.values()),
     Option(
         "control",
         "control",

@@ -120,6 +120,7 @@ class Settings:
         engine: How candidates are built and run.
         criteria: How runs are compared and judged.
         limits: Limits of figures.
+        suite_limits: Limits of figures over all cases.
         control: Whether the reference is run a second time, as a control.
         strict: Whether an undecided gate fails its test.
         table: How the table looks.
@@ -137,6 +138,7 @@ class Settings:
     engine: EngineSettings = field(default_factory=EngineSettings)
     criteria: Criteria = field(default_factory=Criteria)
     limits: Limits = field(default_factory=Limits)
+    suite_limits: Limits = field(default_factory=Limits)
     control: bool = False
     strict: bool = False
     table: TableSettings = field(default_factory=TableSettings)

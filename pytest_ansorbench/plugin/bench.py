@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from contextlib import nullcontext
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +20,7 @@ from pytest_ansorbench.plugin.blame import failures, usage_errors
 from pytest_ansorbench.plugin.refusals import in_options
 from pytest_ansorbench.plugin.selection import MARKER, bench_items, case_id, select
 from pytest_ansorbench.plugin.sources import source_of
+from pytest_ansorbench.plugin.suite import suite_item
 from pytest_ansorbench.plugin.usage import usage
 from pytest_ansorbench.report import (
     DEFAULT_COLUMNS,
@@ -32,11 +35,13 @@ from pytest_ansorbench.report import (
     result_report,
 )
 from pytest_ansorbench.stats.changes import CaseChanges
-from pytest_ansorbench.stats.figures import gates_per_case
+from pytest_ansorbench.stats.figures import FIGURES, gates_per_case
+from pytest_ansorbench.stats.gate import families
+from pytest_ansorbench.stats.suite import judge_suites, suite_gates
 from pytest_ansorbench.storage import StorageError, save_numbered, slugify, write_result
 
 if TYPE_CHECKING:
-    from pytest_ansorbench.records import CaseResult
+    from pytest_ansorbench.records import CaseResult, Result, SuiteVerdict
     from pytest_ansorbench.workloads import Case
 
 
@@ -53,28 +58,39 @@ class Bench:
         # Read before this session stores a result of its own.
         self.baseline = Baseline(storage, baseline) if baseline else None
         self.changes: list[CaseChanges] = []
-        self.family = 1
+        self.family = self._suite_family = 1
+        self._items: dict[str, pytest.Item] = {}
+        self._finished: set[str] = set()
+        self._lost: dict[str, None] = {}
+        self._suites: tuple[SuiteVerdict, ...] | None = None
         self._notes: list[str] = []
 
     @pytest.hookimpl(trylast=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+    def pytest_collection_modifyitems(
+        self, session: pytest.Session, items: list[pytest.Item]
+    ) -> None:
         """Gather strategies, select cases, and refuse bad settings before anything runs."""
         self.source.gather(self.config)
         with usage_errors(self.config, "while selecting cases"):
             self._select(items)
+        if self._items and self.settings.suite_limits:
+            items.append(suite_item(session, self))
 
     def _select(self, items: list[pytest.Item]) -> None:
         if self.settings.cases:
             selected = select(items, self.settings.cases)
             self.config.hook.pytest_deselected(items=[i for i in items if i not in selected])
             items[:] = selected
-        gates = 0
+        gates, arms = 0, []
         for item in bench_items(items):
             try:
                 gates += self._gates(item)
+                arms.append(self._arms(item, self.settings_of(item), case_id(item)))
             except pytest.UsageError as error:
                 raise pytest.UsageError(f"{item.nodeid}: {error}") from None
-        self.family = max(1, gates)
+            self._items[item.nodeid] = item
+        of_suite = suite_gates(arms, self.settings.suite_limits)
+        self.family, self._suite_family = families(gates, of_suite)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Check the toolchain once, before the first case, if there is one to be run."""
@@ -82,34 +98,43 @@ class Bench:
             return
         self.source.prepare()
 
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Remember the cases that there is no result of."""
+        if report.failed and report.nodeid in self._items.keys() - self._finished:
+            self._lost[case_id(self._items[report.nodeid]) or report.nodeid] = None
+
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         """Take over what a process of pytest-xdist made of a replay."""
-        results, changes = workers.received(node)
-        self.source.adopt(results)
-        self.changes += changes
-        self._write_json()
+        handed = workers.received(node)
+        self.source.adopt(handed.results)
+        self.changes += handed.changes
+        self._lost |= dict.fromkeys(handed.lost)
+        self._suites = handed.suites or self._suites
+        self._write_json(self.source.result())
 
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """End all worker processes, and store the result; a failure to do so fails the session."""
         if workers.is_worker(self.config):
-            workers.send(self.config, self.source.results, self.changes)
+            handed = workers.Handed(
+                self.source.results, tuple(self.changes), tuple(self._lost), self._suites or ()
+            )
+            workers.send(self.config, handed)
             return
         ran_all = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
         stopped = bool(session.shouldstop or session.shouldfail)
-        seen = len(self.source.noise)
         self._note(self.source.close(finished=ran_all and not stopped))
         if not self.source.results:
             return
-        if len(self.source.noise) > seen:  # at the end, after the last case
-            self._write_json()
+        result = replace(self.source.result(), lost=tuple(self._lost), suites=self.suites)
+        self._write_json(result)
         files = self.settings.files
         name = files.save or (self._autosave_name() if files.autosave else None)
         if name is None:
             return
         storage = self.config.rootpath / files.storage
         try:
-            path = save_numbered(self.source.result(), storage, name)
+            path = save_numbered(result, storage, name)
         except StorageError as error:
             self._note(f"not saved: {in_options(error)}")
             session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
@@ -153,9 +178,10 @@ class Bench:
             arms = self._arms(item, settings, case.id)
             try:
                 result = self.source.run(settings, arms, case, self.family, self._progress())
+                self._finished.add(item.nodeid)
             finally:
                 if not workers.is_worker(self.config):
-                    self._write_json()
+                    self._write_json(self.source.result())
         with failures(self.config, "while calling pytest_ansorbench_case_finished"):
             self.config.hook.pytest_ansorbench_case_finished(
                 config=self.config, item=item, result=result
@@ -171,6 +197,41 @@ class Bench:
         )
         self.changes.append(changes)
         return changes
+
+    def judge_suite(self) -> tuple[SuiteVerdict, ...]:
+        """Judge all cases together, as far as there are results of them."""
+        results = self.source.results
+        if workers.is_worker(self.config):
+            order = list(map(case_id, self._items.values()))
+            every = (*results, *self._of_other_workers())
+            results = tuple(sorted(every, key=lambda result: order.index(result.case)))
+        self._suites = judge_suites(
+            results,
+            self.settings.criteria,
+            self.settings.suite_limits,
+            family=self._suite_family,
+            lost=tuple(self._lost),
+        )
+        return self._suites
+
+    @property
+    def suites(self) -> tuple[SuiteVerdict, ...]:
+        """The verdicts over all cases, and the comparisons of groups of them."""
+        return self.judge_suite() if self._suites is None else self._suites
+
+    def _of_other_workers(self) -> Iterator[CaseResult]:
+        """Judge what other processes of pytest-xdist were given, from the same saved results."""
+        for name, item in self._items.items():
+            case = case_id(item)
+            if case is None or name in self._finished:
+                continue
+            settings = self.settings_of(item)
+            arms = self._arms(item, settings, case)
+            result = self.source.saved(settings, arms, case, self.family)
+            if result is None:
+                self._lost[case] = None
+            else:
+                yield result
 
     def _gates(self, item: pytest.Item) -> int:
         """How many gates a test has."""
@@ -211,6 +272,7 @@ class Bench:
             self.settings.criteria,
             columns=table.columns or DEFAULT_COLUMNS,
             sort=table.sort or DEFAULT_SORT,
+            suites=self.suites,
             noise=self.source.noise,
             explained=True,
             detailed=verbosity > 0,
@@ -226,10 +288,10 @@ class Bench:
         if text:
             self._notes += text.splitlines()
 
-    def _write_json(self) -> None:
+    def _write_json(self, result: Result) -> None:
         path = self.settings.files.json
-        if path is not None and self.source.results:
-            write_result(self.source.result(), path)
+        if path is not None and result.cases:
+            write_result(result, path)
 
     def _autosave_name(self) -> str:
         """As pytest-benchmark calls its own: commit, time, and whether files were changed."""
@@ -257,6 +319,13 @@ def _check_options(settings: Settings) -> None:
         raise pytest.UsageError(
             "bad --ansor-resume: a replay runs nothing that could go on; leave one of the two out"
         )
+    if settings.suite_limits and settings.criteria.goal.kind != "way":
+        key = next(iter(settings.suite_limits))
+        if FIGURES[key].by_goal:
+            raise pytest.UsageError(
+                f"bad {flag_of('criteria.goal')} {str(settings.criteria.goal)!r}: expected way, as "
+                f"{flag_of(f'suite_limits.{key}')} adds up cases over the way, not to one target"
+            )
     if settings.files.json is not None:
         _check_writable(settings.files.json)
     if settings.files.save is not None:

@@ -75,6 +75,12 @@ class Source(Protocol):
         """Run a case, or find its runs; a failure fails the test."""
         ...
 
+    def saved(
+        self, settings: Settings, arms: Sequence[str], case: str, family: int
+    ) -> CaseResult | None:
+        """A case that another process was given, from the same saved results; None without any."""
+        ...
+
     def adopt(self, results: Sequence[CaseResult]) -> None:
         """Take over what other processes made of the same saved results, runs left out."""
         ...
@@ -184,6 +190,12 @@ class _Live:
         except _REFUSALS as error:
             raise failure(in_options(error)) from None
 
+    def saved(
+        self, settings: Settings, arms: Sequence[str], case: str, family: int
+    ) -> CaseResult | None:
+        """No other process runs anything."""
+        return None
+
     def adopt(self, results: Sequence[CaseResult]) -> None:
         """No other process runs anything."""
 
@@ -246,6 +258,14 @@ class _Replayed:
             return self._replay.run(case.id, arms, plan_of(settings, family))
         except MissingRunsError as error:
             raise failure(in_options(error)) from None
+
+    def saved(
+        self, settings: Settings, arms: Sequence[str], case: str, family: int
+    ) -> CaseResult | None:
+        try:
+            return self._replay.judged(case, arms, plan_of(settings, family))
+        except MissingRunsError:
+            return None
 
     def adopt(self, results: Sequence[CaseResult]) -> None:
         self._replay.adopt(results)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import pytest
 
 from pytest_ansorbench.codec import from_json, to_json
-from pytest_ansorbench.records import CaseResult
+from pytest_ansorbench.records import CaseResult, SuiteVerdict
 from pytest_ansorbench.stats.changes import CaseChanges
 
 _KEY: Final = "ansor_bench"
@@ -21,26 +20,31 @@ def is_worker(config: pytest.Config) -> bool:
     return hasattr(config, "workerinput")
 
 
-def send(
-    config: pytest.Config, results: Sequence[CaseResult], changes: Sequence[CaseChanges]
-) -> None:
+@dataclass(frozen=True)
+class Handed:
+    """What a process hands over when it ends.
+
+    Attributes:
+        results: Its cases.
+        changes: Changes of these since an earlier result.
+        lost: Its cases without a result.
+        suites: The verdicts over all cases, if it was the one that judged them.
+    """
+
+    results: tuple[CaseResult, ...] = ()
+    changes: tuple[CaseChanges, ...] = ()
+    lost: tuple[str, ...] = ()
+    suites: tuple[SuiteVerdict, ...] = ()
+
+
+def send(config: pytest.Config, handed: Handed) -> None:
     """Leave results for the reporting process; their runs it has itself."""
     output: dict[str, str] = config.workeroutput  # type: ignore[attr-defined]
-    output[_KEY] = json.dumps(
-        {
-            "results": [to_json(replace(result, runs=())) for result in results],
-            "changes": [to_json(change) for change in changes],
-        }
-    )
+    without_runs = tuple(replace(result, runs=()) for result in handed.results)
+    output[_KEY] = json.dumps(to_json(replace(handed, results=without_runs)))
 
 
-def received(node: Any) -> tuple[list[CaseResult], list[CaseChanges]]:
+def received(node: Any) -> Handed:
     """The results that a process left; none if it died before it could."""
     text = getattr(node, "workeroutput", {}).get(_KEY)
-    if text is None:
-        return [], []
-    data = json.loads(text)
-    return (
-        [from_json(CaseResult, result) for result in data["results"]],
-        [from_json(CaseChanges, change) for change in data["changes"]],
-    )
+    return Handed() if text is None else from_json(Handed, json.loads(text))

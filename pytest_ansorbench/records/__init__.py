@@ -35,7 +35,10 @@ from pytest_ansorbench.records.verdicts import (
     Outcome,
     Prospect,
     Reason,
+    SuiteFigure,
+    SuiteVerdict,
     Verdict,
+    worst,
 )
 
 __all__ = [
@@ -60,9 +63,12 @@ __all__ = [
     "Result",
     "Round",
     "Run",
+    "SuiteFigure",
+    "SuiteVerdict",
     "TaskRanking",
     "TaskRecord",
     "Trial",
     "TrialStatus",
     "Verdict",
+    "worst",
 ]

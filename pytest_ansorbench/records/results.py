@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from pytest_ansorbench.records.noise import MachineNoise
 from pytest_ansorbench.records.runs import Run
-from pytest_ansorbench.records.verdicts import Verdict
+from pytest_ansorbench.records.verdicts import SuiteVerdict, Verdict
 
-SCHEMA_VERSION: Final = 6
+SCHEMA_VERSION: Final = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,8 @@ class Result:
         settings: The settings the session ran under.
         cases: Results in order of execution.
         noise: How steady its machines were, in order of time; empty if not recorded.
+        lost: Cases that there is no result of, because their tests failed.
+        suites: Verdicts over all cases, and comparisons of groups of them.
     """
 
     schema_version: int
@@ -66,3 +68,5 @@ class Result:
     settings: Mapping[str, Any]
     cases: tuple[CaseResult, ...]
     noise: tuple[MachineNoise, ...] = ()
+    lost: tuple[str, ...] = ()
+    suites: tuple[SuiteVerdict, ...] = ()

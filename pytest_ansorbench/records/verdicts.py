@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,6 +14,7 @@ Reason = Literal[
     "other-machine",
     "straddles",
     "early-only",
+    "lost-cases",
     "within-noise",
     "chance",
 ]
@@ -139,18 +141,20 @@ class Gate:
         reason: Why. It holds `within` the limit. It is broken `beyond` limit, noise and chance,
             or because there was `nothing-to-compare`, or nothing but figures of an
             `other-machine`. It is undecided if its interval `straddles` the limit or is beyond
-            it `within-noise`, if `chance` may have done it, or if it is within the limit for
-            `early-only` targets.
+            it `within-noise`, if `chance` may have done it, if it is within the limit for
+            `early-only` targets, or if it is so for a suite with `lost-cases`.
         estimate: The figure with its interval.
         repeats: Seeds that it stands on.
         noise: Share by which the figure may miss its limit without being called broken.
-        family: How many gates were judged together, over which false alarms are shared out.
+        family: What the session's rate of false alarms was divided by for this gate: the number
+            of gates, or twice that of gates like it if there are those of cases and of suites.
         p_value: Probability to see a figure this bad by chance if it were exactly good
             enough, or for `early-only` an end this far behind if both arms were the same; None
             where the interval made the question idle.
         advice: The use of more repeats; None unless undecided, and for `early-only`.
         turn: Share of the reference's gain from which on a challenger that is ahead for
             `early-only` targets is not; None if it is ahead as far as targets go, and else.
+        lost: Of a suite, the cases that could not be compared.
     """
 
     metric: str
@@ -164,6 +168,7 @@ class Gate:
     p_value: float | None = None
     advice: Advice | None = None
     turn: float | None = None
+    lost: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +181,60 @@ class Verdict:
     @property
     def outcome(self) -> Outcome | None:
         """`broken` if any gate is, else `undecided` if any is, else `holds`."""
-        outcomes = {gate.outcome for gate in self.gates}
-        for outcome in ("broken", "undecided", "holds"):
-            if outcome in outcomes:
-                return outcome
-        return None
+        return worst(self.gates)
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteFigure:
+    """One ratio over the cases of a suite.
+
+    Attributes:
+        metric: The ratio: a field of `Comparison`.
+        estimate: The ratio common to all cases that their runs fit best, with the interval of a
+            test stratified by case; for ratios without such a test the geometric mean, with an
+            interval that says nothing.
+        lost: Cases that could not be compared by it.
+    """
+
+    metric: str
+    estimate: Estimate
+    lost: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteVerdict:
+    """A challenger against its reference over several cases.
+
+    Attributes:
+        reference: The arm compared against.
+        challenger: The arm under test.
+        group: The operators that the cases have in common, e.g. `conv2d`; empty for all cases.
+        cases: Ids of the cases, those that could not be compared among them.
+        figures: The ratios.
+        gates: How they stand to the suite's limits.
+    """
+
+    reference: str
+    challenger: str
+    group: str
+    cases: tuple[str, ...]
+    figures: tuple[SuiteFigure, ...]
+    gates: tuple[Gate, ...] = ()
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """`broken` if any gate is, else `undecided` if any is, else `holds`."""
+        return worst(self.gates)
+
+    def figure(self, metric: str) -> SuiteFigure:
+        """One of the ratios."""
+        return next(figure for figure in self.figures if figure.metric == metric)
+
+
+def worst(gates: Iterable[Gate]) -> Outcome | None:
+    """`broken` if any gate is, else `undecided` if any is, else `holds`; None without gates."""
+    outcomes = {gate.outcome for gate in gates}
+    for outcome in ("broken", "undecided", "holds"):
+        if outcome in outcomes:
+            return outcome
+    return None

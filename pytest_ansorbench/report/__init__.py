@@ -25,6 +25,7 @@ from pytest_ansorbench.report.progress import LiveLine
 from pytest_ansorbench.report.render import RENDERERS, Markdown, Renderer, Terminal
 from pytest_ansorbench.report.sections import Report, Section
 from pytest_ansorbench.report.sorting import DEFAULT_SORT, SORT_KEYS, parse_sort, sort_cases
+from pytest_ansorbench.report.suites import suite_sentence
 from pytest_ansorbench.report.table import case_table
 
 __all__ = [
@@ -63,5 +64,6 @@ __all__ = [
     "result_report",
     "rule_totals",
     "sort_cases",
+    "suite_sentence",
     "tasks_report",
 ]

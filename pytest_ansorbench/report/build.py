@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_ansorbench.records import CaseResult, MachineNoise
+from pytest_ansorbench.records import CaseResult, MachineNoise, SuiteVerdict
 from pytest_ansorbench.report.changes import changes_notes, changes_table
 from pytest_ansorbench.report.columns import DEFAULT_COLUMNS
 from pytest_ansorbench.report.conditions import caches_lines, machine_warnings, progress_lines
@@ -19,6 +19,7 @@ from pytest_ansorbench.report.noise import (
 )
 from pytest_ansorbench.report.sections import Lines, Report, Section
 from pytest_ansorbench.report.sorting import DEFAULT_SORT
+from pytest_ansorbench.report.suites import suite_lines
 from pytest_ansorbench.report.table import case_table
 from pytest_ansorbench.report.tasks import tasks_sums, tasks_table
 from pytest_ansorbench.search import TaskDescription
@@ -32,6 +33,7 @@ def result_report(
     columns: Sequence[str] = DEFAULT_COLUMNS,
     sort: str = DEFAULT_SORT,
     *,
+    suites: Sequence[SuiteVerdict] = (),
     noise: Sequence[MachineNoise] = (),
     explained: bool = False,
     detailed: bool = False,
@@ -43,19 +45,21 @@ def result_report(
         criteria: How they were judged.
         columns: Keys of the table's columns, as `parse_columns` returns them.
         sort: Key to sort the table by, as `parse_sort` returns it.
+        suites: The verdicts over all of them.
         noise: How steady its machines were.
         explained: Whether to include a legend.
         detailed: Whether to include the details of each case and of the noise.
 
     Returns:
-        The table; then the legend, which progress counts, how caches were found, the controls,
-        the noise and warnings about machines; then the details.
+        The table; then the gates of the suite, the legend, which progress counts, how caches were
+        found, the controls, the noise and warnings about machines; then the details.
 
     Raises:
         ColumnError: There is no such sort key.
     """
     words = legend(columns, criteria=criteria, repeats=_repeats(cases)) if explained else Lines(())
     notes = (
+        suite_lines(suites),
         words,
         progress_lines(cases, criteria) if explained else Lines(()),
         caches_lines(cases),
@@ -65,7 +69,7 @@ def result_report(
         noise_warnings(noise),
     )
     details = [case_details(case, criteria) for case in cases] if detailed else []
-    return Report.of(case_table(cases, columns, sort), Section("notes", notes), *details)
+    return Report.of(case_table(cases, columns, sort, suites), Section("notes", notes), *details)
 
 
 def changes_report(

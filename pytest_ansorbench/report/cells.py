@@ -247,16 +247,16 @@ class ReferenceRatio(Value):
 
 
 @dataclass(frozen=True, slots=True)
-class Mean(Value):
-    """The geometric mean of a ratio over the cases that have a plain figure.
+class SuiteRatio(Value):
+    """A ratio over several cases, with its interval if it has one.
 
     Attributes:
-        value: The mean; None if no case has one.
-        included: Cases that have one.
+        estimate: The ratio.
+        included: Cases that it stands on.
         total: All cases.
     """
 
-    value: float | None
+    estimate: Estimate
     included: int
     total: int
 
@@ -313,7 +313,7 @@ Cell = (
     | Limit
     | PlainRatio
     | ReferenceRatio
-    | Mean
+    | SuiteRatio
     | Figure
     | Shapes
     | Decisions

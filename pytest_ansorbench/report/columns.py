@@ -7,25 +7,25 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from pytest_ansorbench.records import ArmSummary, Comparison, Estimate
+from pytest_ansorbench.records import ArmSummary, Comparison, Estimate, SuiteVerdict
 from pytest_ansorbench.report.cells import (
     Cell,
     Count,
     Gap,
     Judged,
-    Mean,
     Part,
     PlainRatio,
     Ratio,
     ReferenceRatio,
     Seconds,
+    SuiteRatio,
     Text,
     Throughput,
     TimeToTarget,
 )
-from pytest_ansorbench.report.rows import ArmRow, MeanRow
+from pytest_ansorbench.report.rows import ArmRow
 from pytest_ansorbench.report.sections import Column
-from pytest_ansorbench.stats.summary import MeanRatio
+from pytest_ansorbench.stats.suite import RATIOS
 
 
 class ColumnError(ValueError):
@@ -39,12 +39,12 @@ class CaseColumn:
     Attributes:
         column: Key, as the command line calls it, heading and unit.
         cell: Its cell in an arm's row.
-        mean: Its cell in a row over all cases.
+        suite: Its cell in a row over several cases.
     """
 
     column: Column
     cell: Callable[[ArmRow], Cell]
-    mean: Callable[[MeanRow], Cell] = lambda row: Gap.EMPTY
+    suite: Callable[[SuiteVerdict], Cell] = lambda verdict: Gap.EMPTY
 
 
 def parse_columns(text: str) -> tuple[str, ...]:
@@ -88,18 +88,17 @@ def _ratio(
     key: str,
     heading: str,
     of: Callable[[Comparison], Estimate],
-    mean: Callable[[MeanRow], MeanRatio],
 ) -> CaseColumn:
     def cell(row: ArmRow) -> Cell:
         if row.verdict is not None:
             return Ratio(of(row.verdict.comparison))
         return ReferenceRatio() if row.is_reference else Gap.IRRELEVANT
 
-    return CaseColumn(Column(key, heading), cell, lambda row: _mean(mean(row)))
+    def suite(verdict: SuiteVerdict) -> Cell:
+        figure, total = verdict.figure(key), len(verdict.cases)
+        return SuiteRatio(figure.estimate, total - len(figure.lost), total)
 
-
-def _mean(ratio: MeanRatio) -> Mean:
-    return Mean(ratio.value, ratio.included, ratio.total)
+    return CaseColumn(Column(key, heading), cell, suite)
 
 
 def _throughput(arm: ArmSummary) -> Cell:
@@ -119,6 +118,10 @@ def _verdict(row: ArmRow) -> Cell:
     return Gap.IRRELEVANT if outcome is None else Judged(outcome)
 
 
+def _suite_verdict(verdict: SuiteVerdict) -> Cell:
+    return Gap.IRRELEVANT if verdict.outcome is None else Judged(verdict.outcome)
+
+
 COLUMNS: Final[Mapping[str, CaseColumn]] = MappingProxyType(
     {
         entry.column.key: entry
@@ -133,34 +136,14 @@ COLUMNS: Final[Mapping[str, CaseColumn]] = MappingProxyType(
                 Column("time_to_target", "time to target", TimeToTarget.UNIT),
                 _of_target(_time_to_target),
             ),
-            _ratio("search_ratio", "S", lambda c: c.search_ratio, lambda m: m.search_ratio),
-            _ratio(
-                "search_ratio_paper",
-                "S_paper",
-                lambda c: c.search_ratio_paper,
-                lambda m: m.search_ratio_paper,
-            ),
-            _ratio(
-                "search_ratio_trials",
-                "S_trials",
-                lambda c: c.search_ratio_trials,
-                lambda m: m.search_ratio_trials,
-            ),
-            _ratio(
-                "running_time_ratio",
-                "S to target",
-                lambda c: c.running_time_ratio,
-                lambda m: m.running_time_ratio,
-            ),
+            _ratio("search_ratio", "S", lambda c: c.search_ratio),
+            _ratio("search_ratio_paper", "S_paper", lambda c: c.search_ratio_paper),
+            _ratio("search_ratio_trials", "S_trials", lambda c: c.search_ratio_trials),
+            _ratio("running_time_ratio", "S to target", lambda c: c.running_time_ratio),
             CaseColumn(
                 Column("throughput", Throughput.UNIT, Throughput.UNIT), _of_arm(_throughput)
             ),
-            _ratio(
-                "throughput_ratio",
-                "throughput ratio",
-                lambda c: c.throughput_ratio,
-                lambda m: m.throughput_ratio,
-            ),
+            _ratio("throughput_ratio", "throughput ratio", lambda c: c.throughput_ratio),
             CaseColumn(Column("optimism", "optimism"), _of_arm(_optimism)),
             CaseColumn(
                 Column("failed", "failed"),
@@ -169,7 +152,7 @@ COLUMNS: Final[Mapping[str, CaseColumn]] = MappingProxyType(
             CaseColumn(
                 Column("reached", "reached"), _of_target(lambda arm: Part(arm.reached, arm.runs))
             ),
-            CaseColumn(Column("verdict", "verdict", kind="words"), _verdict),
+            CaseColumn(Column("verdict", "verdict", kind="words"), _verdict, _suite_verdict),
             _seconds("propose", "propose", lambda arm: arm.propose_s),
             _seconds("build", "build", lambda arm: arm.build_s),
             _seconds("run", "run", lambda arm: arm.run_s),
@@ -179,13 +162,7 @@ COLUMNS: Final[Mapping[str, CaseColumn]] = MappingProxyType(
 )
 """Every column by its key, in the order that error messages list them."""
 
-RATIO_COLUMNS: Final = (
-    "search_ratio",
-    "search_ratio_paper",
-    "search_ratio_trials",
-    "running_time_ratio",
-    "throughput_ratio",
-)
+RATIO_COLUMNS: Final = RATIOS
 
 DEFAULT_COLUMNS: Final = (
     "case",

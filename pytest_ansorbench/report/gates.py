@@ -14,7 +14,7 @@ from pytest_ansorbench.report.cells import (
     Statement,
     Text,
 )
-from pytest_ansorbench.report.sections import Sentence
+from pytest_ansorbench.report.sections import Sentence, listed
 from pytest_ansorbench.stats.changes import Change
 from pytest_ansorbench.stats.figures import FIGURES
 from pytest_ansorbench.stats.power import MOST_REPEATS
@@ -60,6 +60,8 @@ def _sentence(gate: Gate, name: Sentence) -> Sentence:
     verb = "exceeds" if FIGURES[gate.metric].sense == "smaller" else "falls short of"
     if gate.reason == "early-only":
         return (*clause, " is within the limit ", limit, *_early_only(gate), *end)
+    if gate.reason == "lost-cases":
+        return (*clause, " is within the limit ", limit, *_lost(gate, ", but "), *end)
     if gate.reason == "within":
         clause = (*clause, " is within the limit ", limit)
     elif gate.reason == "straddles":
@@ -71,9 +73,18 @@ def _sentence(gate: Gate, name: Sentence) -> Sentence:
     if gate.reason == "chance" and gate.p_value is not None:
         chance = Percentage(gate.p_value, Significant(2))
         clause = (*clause, ", but chance would do that in ", chance, " of sessions")
+    clause = (*clause, *_lost(gate, "; "))
     if gate.advice is None:
         return (*clause, *end)
     return (*clause, *end, " (", *_advice(gate, gate.advice), ")")
+
+
+def _lost(gate: Gate, link: str) -> Sentence:
+    """The cases that a suite could not compare."""
+    if not gate.lost:
+        return ()
+    names = listed(Text(case) for case in gate.lost)
+    return (link, Counted(len(gate.lost), "case"), " could not be compared: ", *names)
 
 
 def _early_only(gate: Gate) -> Sentence:

@@ -47,7 +47,7 @@ def legend(columns: Sequence[str], *, criteria: Criteria, repeats: int) -> Lines
                 ">=, <=: one side never reached the target, so the ratio is a bound; "
                 "n/a: nothing to compare",
             ),
-            ("geometric mean: over the cases with a plain figure; '(k of n)' if some have none",),
+            *_over_cases(shown, criteria),
         ]
     return Lines(tuple(sentences))
 
@@ -115,6 +115,23 @@ def _target(criteria: Criteria, repeats: int) -> Sentence:
         share = Percentage(goal.value, Significant(12))
         return (share, " of the way from the reference's first kernel to ", *median)
     return median
+
+
+def _over_cases(shown: set[str], criteria: Criteria) -> Iterator[Sentence]:
+    """How several cases make one ratio: by tests, then by means."""
+    added = shown & ({"throughput_ratio"} | (_BY_GOAL if criteria.goal.kind == "way" else set()))
+    averaged = [_HEADINGS[key] for key in _HEADINGS if key in shown - added]
+    if added:
+        yield (
+            "all cases: the one ratio that fits their runs best, by a permutation test stratified "
+            "by case; '(k of n)' if some could not be compared",
+        )
+    if averaged:
+        yield (
+            "all cases, ",
+            ", ".join(averaged),
+            ": geometric mean over the cases with a plain figure, '(k of n)' if some have none",
+        )
 
 
 def _intervals(shown: set[str], criteria: Criteria, repeats: int) -> Iterator[Sentence]:

@@ -16,6 +16,7 @@ from pytest_ansorbench.stats.gate import Judge
 from pytest_ansorbench.stats.limits import Allowance
 from pytest_ansorbench.stats.quotient import UNDEFINED
 from pytest_ansorbench.stats.race import Race
+from pytest_ansorbench.stats.suite import own_arms
 
 SHOWN: Final = ("search_ratio", "throughput_ratio", "throughput", "search_time")
 """Figures that a comparison shows without being asked."""
@@ -139,22 +140,17 @@ def _incomparable(before: CaseResult, after: CaseResult) -> str:
         if then != now:
             shown = [" and ".join(map(str, values)) for values in (then, now)]
             return f"it had {shown[0]} {words} and now has {shown[1]}"
-    if not set(_own(before)) & set(_own(after)):
+    if not set(own_arms(before)) & set(own_arms(after)):
         return "the results have no strategy in common"
     return ""
-
-
-def _own(case: CaseResult) -> list[str]:
-    """The arms, less the control."""
-    return [name for name in case.strategies if name != case.control]
 
 
 def _arms(
     before: CaseResult, after: CaseResult, figure: Figure, criteria: Criteria
 ) -> Iterator[tuple[str, Race, Race]]:
     """Arms that both have, each against the reference of its own result."""
-    for strategy in _own(after):
-        if strategy not in _own(before):
+    for strategy in own_arms(after):
+        if strategy not in own_arms(before):
             continue
         is_reference = strategy in (before.strategies[0], after.strategies[0])
         if figure.subject == "challenger" and (

@@ -20,6 +20,9 @@ from numpy.typing import NDArray
 Deals = NDArray[np.intp]
 """Runs in the order dealt: the first group's, then the second's; shape (deals, runs)."""
 
+Signs = NDArray[np.int8]
+"""1 where the arms of a seed stay, -1 where they are exchanged; shape (ways, seeds)."""
+
 _SEED: Final = 20_230_817
 _EXHAUSTIVE: Final = 20_000
 """Up to this number of ways of dealing out, all of them are tried: up to eight seeds."""
@@ -34,13 +37,14 @@ def smallest_chance(first: int, second: int) -> float:
     return 1.0 / math.comb(first + second, first)
 
 
-def fewest_repeats(tail: float) -> int:
+def fewest_repeats(tail: float, cases: int = 1) -> int:
     """How many runs an arm needs for a deal to be as rare as the tail of an interval.
 
     Args:
         tail: Probability beyond one end, in (0, 1).
+        cases: How many cases there are, each with its own deals.
     """
-    return next(n for n in itertools.count(1) if smallest_chance(n, n) <= tail)
+    return next(n for n in itertools.count(1) if smallest_chance(n, n) ** cases <= tail)
 
 
 def swaps_tell(pairs: int, level: float) -> bool:
@@ -67,24 +71,6 @@ def dealt(first: int, second: int, level: float) -> Iterator[Deals]:
         yield _drawn(first + second, size, generator)
 
 
-def swapped(pairs: int, level: float) -> Iterator[Deals]:
-    """All ways to exchange the arms of some seeds and not of the others, or very many.
-
-    Args:
-        pairs: Seeds.
-        level: How small a probability matters.
-
-    Yields:
-        Deals, in portions.
-    """
-    if 2**pairs <= _EXHAUSTIVE:
-        yield _all_exchanged(pairs)
-        return
-    generator = np.random.default_rng(_SEED)
-    for size in _portions(level):
-        yield _exchanged(generator.random((size, pairs)) < 0.5)
-
-
 @lru_cache(maxsize=16)
 def some_deals(repeats: int, tail: float) -> tuple[Deals, bool]:
     """Deals of two arms of as many runs, few enough to look at them again and again.
@@ -106,15 +92,24 @@ def some_deals(repeats: int, tail: float) -> tuple[Deals, bool]:
 
 
 @lru_cache(maxsize=16)
-def some_swaps(pairs: int, tail: float) -> tuple[Deals, bool]:
-    """`some_deals` by exchanging the arms of seeds."""
-    size = max(_FEW, math.ceil(20.0 / tail))
-    if 2**pairs <= size:
-        deals = _all_exchanged(pairs)
+def exchanges(pairs: int, level: float) -> tuple[Signs, bool]:
+    """Ways to exchange the arms of some seeds and not of the others.
+
+    Args:
+        pairs: Seeds.
+        level: How small a probability matters.
+
+    Returns:
+        The ways, and whether they are all there are.
+    """
+    if 2**pairs <= _EXHAUSTIVE:
+        signs = np.array(list(itertools.product([1, -1], repeat=pairs)), dtype=np.int8)
     else:
-        deals = _exchanged(np.random.default_rng(_SEED).random((size, pairs)) < 0.5)
-    deals.flags.writeable = False
-    return deals, len(deals) == 2**pairs
+        size = min(_MOST, max(_CHUNK, math.ceil(20.0 / level)))
+        kept = np.random.default_rng(_SEED).random((size, pairs)) < 0.5
+        signs = np.where(kept, 1, -1).astype(np.int8)
+    signs.flags.writeable = False  # handed out again and again
+    return signs, len(signs) == 2**pairs
 
 
 def share(as_bad: int, deals: int, complete: bool) -> float:
@@ -138,18 +133,6 @@ def _all(first: int, second: int) -> Deals:
 
 def _drawn(runs: int, size: int, generator: np.random.Generator) -> Deals:
     return generator.permuted(np.broadcast_to(np.arange(runs), (size, runs)), axis=1)
-
-
-def _all_exchanged(pairs: int) -> Deals:
-    return _exchanged(np.array(list(itertools.product([False, True], repeat=pairs))))
-
-
-def _exchanged(which: NDArray[np.bool_]) -> Deals:
-    pairs = np.arange(which.shape[1])
-    return np.concatenate(
-        [np.where(which, pairs + len(pairs), pairs), np.where(which, pairs, pairs + len(pairs))],
-        axis=1,
-    )
 
 
 def _portions(level: float) -> Iterator[int]:

@@ -7,7 +7,7 @@ allowance. Both give the same kind of evidence, so one function judges both (`ga
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -22,6 +22,11 @@ from pytest_ansorbench.stats.quotient import UNDEFINED, quotient, quotients
 from pytest_ansorbench.stats.race import Race
 from pytest_ansorbench.stats.relabel import permutation_chance, sharpened
 from pytest_ansorbench.stats.stall import EarlyOnly
+from pytest_ansorbench.stats.suite_test import (
+    SuiteTest,
+    chance_of_suite_stall,
+    is_suite_stall,
+)
 from pytest_ansorbench.stats.trajectory import Floats
 
 
@@ -39,6 +44,7 @@ class Evidence:
             little is known.
         endless_by_chance: Whether chance alone can make the figure 0 or infinite.
         fewest_repeats: Seeds below which there is no interval to speak of.
+        cases: How many cases it stands on.
         early: For a limit that the figure is within, what shows that it is so for early targets
             alone.
     """
@@ -50,6 +56,7 @@ class Evidence:
     spread: Callable[[], float | None]
     endless_by_chance: bool = False
     fewest_repeats: int = FEWEST_REPEATS
+    cases: int = 1
     early: Callable[[float], EarlyOnly | None] = lambda limit: None
 
     def chance(self, figure: Figure, limit: float, level: float) -> float:
@@ -97,6 +104,35 @@ def _fewest(estimate: Estimate, confidence: float) -> int:
     if estimate.low > 0.0 or estimate.high < math.inf:
         return FEWEST_REPEATS
     return max(FEWEST_REPEATS, fewest_repeats((1.0 - confidence) / 2.0))
+
+
+def suite_evidence(
+    test: SuiteTest, races: Sequence[Race], estimate: Estimate, confidence: float
+) -> Evidence:
+    """Evidence of several cases on a figure that has a limit.
+
+    Args:
+        test: The figure over these cases.
+        races: One a case.
+        estimate: The figure, as `test` gives it.
+        confidence: Confidence of its interval.
+    """
+    by_goal = test.figure.by_goal
+
+    def early(limit: float) -> EarlyOnly | None:
+        chance = chance_of_suite_stall(races) if by_goal else 1.0
+        return EarlyOnly(chance, None) if is_suite_stall(chance) else None
+
+    return Evidence(
+        estimate,
+        test.repeats,
+        counted=test.chance,
+        smallest=test.smallest_chance(1.0),
+        spread=test.spread,
+        fewest_repeats=fewest_repeats((1.0 - confidence) / 2.0, cases=test.cases),
+        cases=test.cases,
+        early=early,
+    )
 
 
 def change_evidence(figure: Figure, before: Race, after: Race, confidence: float) -> Evidence:

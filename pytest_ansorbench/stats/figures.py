@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pytest_ansorbench.stats.bootstrap import Draws
     from pytest_ansorbench.stats.race import Race
     from pytest_ansorbench.stats.stall import EarlyOnly
+    from pytest_ansorbench.stats.strata import Stratum
     from pytest_ansorbench.stats.trajectory import Floats, Spending, Trajectory
 
 Sense = Literal["smaller", "larger"]
@@ -28,7 +29,7 @@ class LimitTest:
     """How a figure is held against a limit that users set.
 
     Attributes:
-        word: The limit's option, without prefix and with dashes.
+        word: The limit's option, without prefix and with dashes, from `max-` or `min-` on.
         estimate: The figure with its interval of the given confidence.
         chance: Probability by a permutation test to see a figure this bad, if the true one were
             the given limit; last, how small a probability matters.
@@ -64,6 +65,10 @@ class Figure:
         lateness: How bad it is in each draw, for the test of a change, where that is finer than
             the figure; shape (draws,).
         limit: How it is held against a limit; None if only its change can be gated.
+        strata: What a race tells as a case of a suite, a stratum for each test of the figure; none
+            where there is nothing to compare. None if cases cannot be added up by it.
+        by_goal: Whether it is counted to the goal's targets; cases add up over a ladder of them,
+            not to a single one.
     """
 
     key: str
@@ -75,6 +80,21 @@ class Figure:
     improved: Callable[[Trajectory, float], Trajectory]
     lateness: Callable[[Race, Draws], Floats] | None = None
     limit: LimitTest | None = None
+    strata: Callable[[Race], tuple[Stratum, ...]] | None = None
+    by_goal: bool = False
+
+    @property
+    def suite_word(self) -> str:
+        """The option of a suite's limit, as `LimitTest.word`; empty if there can be none."""
+        if self.limit is None or self.strata is None:
+            return ""
+        side, _, rest = self.limit.word.partition("-")
+        return f"{side}-suite-{rest}"
+
+    @property
+    def suite_keyword(self) -> str:
+        """The same as settings record it."""
+        return self.suite_word.replace("-", "_")
 
 
 def gates_per_case(keys: Iterable[str], strategies: int) -> int:
@@ -105,6 +125,23 @@ def _lateness(spending: Spending) -> Callable[[Race, Draws], Floats]:
         return search_lateness(race, drawn, spending)
 
     return values
+
+
+def _search_strata(spending: Spending) -> Callable[[Race], tuple[Stratum, ...]]:
+    def strata(race: Race) -> tuple[Stratum, ...]:
+        from pytest_ansorbench.stats.stratum import SearchStratum
+
+        found = SearchStratum.of(race, spending)
+        return () if found is None else (found,)
+
+    return strata
+
+
+def _kernel_strata(race: Race) -> tuple[Stratum, ...]:
+    from pytest_ansorbench.stats.stratum import KernelStratum, PairedKernelStratum
+
+    dealt, paired = KernelStratum.of(race), PairedKernelStratum.of(race)
+    return () if dealt is None or paired is None else (dealt, paired)
 
 
 def _to_target(spending: Spending) -> Callable[[Race, Draws], Floats]:
@@ -199,6 +236,8 @@ FIGURES: Final[Mapping[str, Figure]] = MappingProxyType(
                 improved=_less("search_s"),
                 lateness=_lateness("search_s"),
                 limit=_search_limit("max-search-ratio", "search_s"),
+                strata=_search_strata("search_s"),
+                by_goal=True,
             ),
             Figure(
                 key="search_ratio_trials",
@@ -209,6 +248,8 @@ FIGURES: Final[Mapping[str, Figure]] = MappingProxyType(
                 values=_search_ratios("trials"),
                 improved=_less("trials"),
                 lateness=_lateness("trials"),
+                strata=_search_strata("trials"),
+                by_goal=True,
             ),
             Figure(
                 key="throughput_ratio",
@@ -219,6 +260,7 @@ FIGURES: Final[Mapping[str, Figure]] = MappingProxyType(
                 values=_throughput_ratios,
                 improved=_faster,
                 limit=_throughput_limit("min-throughput-ratio"),
+                strata=_kernel_strata,
             ),
             Figure(
                 key="trials_to_target",

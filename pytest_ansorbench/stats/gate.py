@@ -28,13 +28,32 @@ from pytest_ansorbench.stats.power import detectable_effect, repeats_needed
 from pytest_ansorbench.stats.quotient import UNDEFINED
 
 
+def families(of_cases: int, of_suites: int) -> tuple[int, int]:
+    """How false alarms are shared out between the gates of cases and those of suites.
+
+    If there are both, each kind has half of them. A suite has few gates and cases have many, and
+    five repeats of one case can be dealt out in 252 ways only; what a suite is given lets it be
+    told from counting alone that it loses.
+
+    Args:
+        of_cases: How many gates cases have.
+        of_suites: How many suites have.
+
+    Returns:
+        For each kind, the number that the session's false alarms are divided by for a gate.
+    """
+    shares = 2 if of_cases and of_suites else 1
+    return max(1, shares * of_cases), max(1, shares * of_suites)
+
+
 @dataclass(frozen=True, slots=True)
 class Judge:
     """Holds figures against limits, under the criteria of one session.
 
     Attributes:
         criteria: Confidence, noise threshold and false alarms.
-        family: How many gates the session has.
+        family: Over how many gates the false alarms of the session could be shared out if all had
+            as much as these; see `families`.
     """
 
     criteria: Criteria
@@ -124,7 +143,7 @@ class Judge:
         spread = evidence.spread()
         if spread is None:
             return Advice("unknown")
-        effect = detectable_effect(spread, repeats, confidence)
+        effect = detectable_effect(spread, repeats, confidence, evidence.cases)
         detectable = limit * math.exp(-effect if figure.sense == "smaller" else effect)
         value = evidence.estimate.value
         if evidence.estimate.bound != "value" or not 0.0 < value < math.inf:
@@ -135,9 +154,9 @@ class Judge:
         if loss > 0.0 >= lost_beyond:
             return Advice("too-close", detectable)
         if loss <= 0.0:
-            needed = repeats_needed(-loss, spread, confidence)
+            needed = repeats_needed(-loss, spread, confidence, evidence.cases)
         else:
-            needed = repeats_needed(lost_beyond, spread, 1.0 - 2.0 * self.level)
+            needed = repeats_needed(lost_beyond, spread, 1.0 - 2.0 * self.level, evidence.cases)
         if needed is None:
             return Advice("too-many", detectable)
         return Advice("settles", detectable, max(needed, repeats + 1))

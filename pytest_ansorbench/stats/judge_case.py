@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-from pytest_ansorbench.records import CaseResult, Comparison, Estimate, Gate, Result, Run, Verdict
+from pytest_ansorbench.records import Comparison, Estimate, Gate, Run, Verdict
 from pytest_ansorbench.stats.compare import compare, race_of
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.evidence import limit_evidence
@@ -32,7 +31,7 @@ def judge_arms(
         criteria: How to compare and judge.
         limits: The gates.
         control: The arm that is the reference over again, to which no limits apply.
-        family: How many gates the session has, these included.
+        family: Over how many gates like these the session's false alarms could be shared out.
 
     Returns:
         One verdict per challenger, in order of `strategies`.
@@ -70,48 +69,3 @@ def _estimate(figure: Figure, race: Race, comparison: Comparison, judge: Judge) 
         return found
     assert figure.limit is not None, figure.key
     return figure.limit.estimate(race, judge.criteria.confidence)
-
-
-def judge_result(result: Result) -> tuple[list[CaseResult], Criteria]:
-    """Judge recorded runs by today's statistics, against the limits they were held to then.
-
-    Verdicts in a file are a convenience for other readers; the runs are the truth.
-
-    Args:
-        result: A result as recorded, with the criteria to judge by in its settings.
-
-    Returns:
-        Its cases with verdicts on the same runs, and the criteria.
-
-    Raises:
-        PairingError: The arms' runs of a case do not pair up.
-        ValueError: A recorded limit or criterion is none.
-    """
-    criteria = Criteria.from_settings(result.settings)
-    family = sum(len(verdict.gates) for case in result.cases for verdict in case.verdicts)
-    cases = [
-        replace(
-            case,
-            verdicts=judge_arms(
-                case.strategies,
-                case.runs,
-                criteria=criteria,
-                limits=recorded_limits(case),
-                control=case.control,
-                family=family,
-            ),
-        )
-        for case in result.cases
-    ]
-    return cases, criteria
-
-
-def recorded_limits(result: CaseResult) -> Limits:
-    """The limits that a recorded case was held to.
-
-    Raises:
-        ValueError: A recorded limit is none.
-    """
-    return Limits(
-        {gate.metric: gate.limit for verdict in result.verdicts for gate in verdict.gates}
-    )

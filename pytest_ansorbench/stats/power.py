@@ -32,38 +32,41 @@ FEWEST_REPEATS: Final = 3
 MOST_REPEATS: Final = 100
 """More than anybody runs."""
 
-_ONE_ERROR: Final = 0.6827
+ONE_ERROR: Final = 0.6827
 """Probability within one standard error of a normal distribution's mean."""
 
 
-def detectable_effect(spread: float, repeats: int, confidence: float) -> float:
+def detectable_effect(spread: float, repeats: int, confidence: float, cases: int = 1) -> float:
     """The smallest effect that a number of repeats shows with a chance of `POWER`.
 
     Args:
-        spread: Standard deviation of the log ratio of a single pair of runs.
+        spread: Standard deviation of the log ratio of a single pair of runs, or of one of each of
+            several cases.
         repeats: Number of pairs, at least 2.
         confidence: Confidence of the interval, two-sided, in (0, 1).
+        cases: How many cases the pairs are of.
 
     Returns:
         The effect as a difference of log ratios.
     """
-    quantile = t_quantile(confidence, repeats - 1) + NormalDist().inv_cdf(POWER)
+    quantile = t_quantile(confidence, cases * (repeats - 1)) + NormalDist().inv_cdf(POWER)
     return quantile * spread / math.sqrt(repeats)
 
 
-def repeats_needed(effect: float, spread: float, confidence: float) -> int | None:
+def repeats_needed(effect: float, spread: float, confidence: float, cases: int = 1) -> int | None:
     """How many repeats show an effect with a chance of `POWER`.
 
     Args:
         effect: Distance of the log ratio from the log limit.
         spread: As for `detectable_effect`.
         confidence: As for `detectable_effect`.
+        cases: As for `detectable_effect`.
 
     Returns:
         From `FEWEST_REPEATS` to `MOST_REPEATS`; None if it takes more.
     """
     for repeats in range(FEWEST_REPEATS, MOST_REPEATS + 1):
-        if detectable_effect(spread, repeats, confidence) <= effect:
+        if detectable_effect(spread, repeats, confidence, cases) <= effect:
             return repeats
     return None
 
@@ -89,7 +92,7 @@ def _spread_over_the_way(race: Race, spending: Spending) -> float | None:
     A jackknife would not do: as a median S does not change at all when some pairs are left out.
     """
     n = len(race.reference)
-    estimate = ratio_over_the_way(race, spending, _ONE_ERROR)
+    estimate = ratio_over_the_way(race, spending, ONE_ERROR)
     if n < FEWEST_REPEATS or estimate.bound != "value" or not estimate.low > 0.0:
         return None
     if math.isinf(estimate.high):

@@ -10,9 +10,10 @@ Fisher 1935; Ernst 2004, Permutation Methods, https://doi.org/10.1214/0883423040
 Runs are dealt out across seeds: five pairs can be swapped in 32 ways only, and 3% would be the
 smallest probability. Common causes within a seed make the arms more alike than the dealt-out
 ones, so that the test then alarms less often than stated, never more. Where seeds differ much and
-the arms of a seed little, as final kernels may, swapping pairs sees what dealing out does not: for
-throughput both are counted, and the smaller share is doubled for having had two chances. Where
-pairs are so few that swapping them shows nothing of the kind, dealing out has the only chance.
+the arms of a seed little, as final kernels may, exchanging the arms of seeds sees what dealing out
+does not: for throughput both are counted, exchanges by signed ranks (`signed_rank`), and the
+smaller share is doubled for having had two chances. Where pairs are so few that exchanging them
+shows nothing of the kind, dealing out has the only chance.
 
 Five seeds an arm can be dealt out in 252 ways, so no figure can look less likely than 0.4%, which
 would never do in a session of many gates. Where counting ends, with the worst deal of all, normal
@@ -28,10 +29,11 @@ from typing import Final
 
 import numpy as np
 
-from pytest_ansorbench.stats.deals import Deals, dealt, share, swapped, swaps_tell
+from pytest_ansorbench.stats.deals import Deals, dealt, exchanges, share, swaps_tell
 from pytest_ansorbench.stats.quotient import quotients
 from pytest_ansorbench.stats.race import Race
 from pytest_ansorbench.stats.running_time_ratio import expected_times
+from pytest_ansorbench.stats.signed_rank import chance_of_ranks
 from pytest_ansorbench.stats.student import upper_tail
 from pytest_ansorbench.stats.trajectory import Floats, Spending, Trajectory
 
@@ -88,15 +90,10 @@ def throughput_chance(
         level as well, twice the smaller one of both.
     """
     n = len(reference)
-    latencies = np.array(
-        [run.final_s for run in reference] + [run.final_s * limit for run in challenger]
-    )
-    found = np.isfinite(latencies)
-    if not found.any():
+    logs = log_latencies(reference, challenger)
+    if logs is None:
         return 1.0
-    # Beyond all others, but finite, so that one kernel more that is missing counts for more.
-    latencies[~found] = _LOST * latencies[found].max()
-    logs = np.log(latencies)
+    logs[n:] += math.log(limit)
 
     def slowdowns(deals: Deals) -> Floats:
         means: Floats = logs[deals[:, n:]].mean(axis=1) - logs[deals[:, :n]].mean(axis=1)
@@ -105,8 +102,30 @@ def throughput_chance(
     by_deals = permutation_chance(slowdowns, n, n, level)
     if not swaps_tell(n, level):
         return by_deals
-    by_swaps = _count(slowdowns, n, n, swapped(n, level), 2**n)
+    by_swaps = chance_of_ranks(logs[n:] - logs[:n], *exchanges(n, level))
     return min(1.0, 2.0 * min(by_deals, by_swaps))
+
+
+def log_latencies(
+    reference: Sequence[Trajectory], challenger: Sequence[Trajectory]
+) -> Floats | None:
+    """Logarithms of the final kernels' latencies, the reference's first.
+
+    Args:
+        reference: One run per seed.
+        challenger: As many runs.
+
+    Returns:
+        Shape (2 * seeds,); None if there is no kernel at all. One that is missing is slower than
+        all others, but no more than so, that one more that is missing counts for more.
+    """
+    latencies = np.array([run.final_s for run in (*reference, *challenger)])
+    found = np.isfinite(latencies)
+    if not found.any():
+        return None
+    latencies[~found] = _LOST * latencies[found].max()
+    logs: Floats = np.log(latencies)
+    return logs
 
 
 def sharpened(

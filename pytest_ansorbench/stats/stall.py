@@ -45,14 +45,26 @@ def chance_of_stall(race: Race) -> float:
     Returns:
         The probability, above 0.
     """
-    runs = [*race.reference, *race.challenger]
-    far = _standardized(np.array([1.0 / run.best_s for run in runs]))
-    late = _standardized(np.array([run.last_improvement for run in runs]))
-    rank = far + _SHARE * late
-    n = len(race.reference)
+    rank, n = standing(race), len(race.reference)
     deals, complete = some_deals(n, too_rare(n))
     behind = rank[deals[:, n:]].sum(axis=1) <= rank[n:].sum() + _TIE
     return share(int(behind.sum()), len(deals), complete)
+
+
+def standing(race: Race) -> Floats:
+    """How far each run got, and how late it still improved: ranks among the runs of both arms.
+
+    Args:
+        race: The runs.
+
+    Returns:
+        The reference's runs first, shape (2 * seeds,); larger is better.
+    """
+    runs = [*race.reference, *race.challenger]
+    far = _standardized(np.array([1.0 / run.best_s for run in runs]))
+    late = _standardized(np.array([run.last_improvement for run in runs]))
+    ranks: Floats = far + _SHARE * late
+    return ranks
 
 
 @dataclass(frozen=True, slots=True)

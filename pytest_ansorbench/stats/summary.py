@@ -1,47 +1,36 @@
-"""One figure over many cases."""
+"""One figure over many cases, without a test."""
 
 from __future__ import annotations
 
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pytest_ansorbench.records import Estimate
+from pytest_ansorbench.stats.quotient import UNDEFINED
 
 
-@dataclass(frozen=True, slots=True)
-class MeanRatio:
-    """A ratio over many cases.
-
-    Attributes:
-        value: Geometric mean of the included cases; None if there are none.
-        included: Cases that have a plain, positive, finite figure.
-        total: All cases.
-    """
-
-    value: float | None
-    included: int
-    total: int
+def is_plain(estimate: Estimate) -> bool:
+    """Whether a ratio has a place in a geometric mean: no bound, not undefined, 0 or infinity."""
+    return estimate.bound == "value" and 0.0 < estimate.value < math.inf
 
 
-def geometric_mean(estimates: Sequence[Estimate]) -> MeanRatio:
-    """Geometric mean of one ratio across cases.
+def geometric_mean(estimates: Sequence[Estimate]) -> Estimate:
+    """Geometric mean of one ratio across cases, of those that have a plain figure.
 
-    Bounds, undefined ratios, 0 and infinity have no place in a geometric mean. They are left
-    out and counted, never silently dropped: `included` of `total` must be printed beside
-    `value` if they differ, since the cases left out are often the worst ones. There is no
-    interval: the cases are a choice, not a sample.
+    The others are left out, and have to be named beside the mean, since they are often the worst
+    ones. There is no interval.
     Fleming and Wallace 1986, https://doi.org/10.1145/5666.5673
 
     Args:
         estimates: One per case.
 
     Returns:
-        The mean with its counts.
+        The mean with an interval that says nothing; undefined if no case has a plain figure.
     """
-    values = [e.value for e in estimates if e.bound == "value" and 0.0 < e.value < math.inf]
+    values = [estimate.value for estimate in estimates if is_plain(estimate)]
+    if not values:
+        return UNDEFINED
     # Not statistics.geometric_mean alone: its result for equal ratios may differ in the last
     # digit between Python versions, and a mean of ones has to be one.
-    value = math.exp(statistics.fmean(map(math.log, values))) if values else None
-    return MeanRatio(value, len(values), len(estimates))
+    return Estimate(math.exp(statistics.fmean(map(math.log, values))), 0.0, math.inf)

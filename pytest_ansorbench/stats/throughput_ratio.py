@@ -9,8 +9,9 @@ import numpy as np
 
 from pytest_ansorbench.records import Estimate
 from pytest_ansorbench.stats.bootstrap import Draws, draw, percentile_interval
-from pytest_ansorbench.stats.deals import Deals, some_deals, some_swaps, swaps_tell
+from pytest_ansorbench.stats.deals import Deals, exchanges, some_deals, swaps_tell
 from pytest_ansorbench.stats.quotient import UNDEFINED, quotients
+from pytest_ansorbench.stats.signed_rank import shift_interval
 from pytest_ansorbench.stats.trajectory import Floats, Trajectory
 
 
@@ -57,7 +58,8 @@ def _exact_interval(
     """All ratios that the tests of `relabel.throughput_chance` do not reject.
 
     For each deal there is one ratio at which it looks as the labels do, so the ends are order
-    statistics of these ratios. Garthwaite 1996, https://doi.org/10.2307/2532852
+    statistics of these ratios. Garthwaite 1996, https://doi.org/10.2307/2532852. Those of exchanged
+    arms are by signed ranks.
     """
     n, tail = len(reference), (1.0 - confidence) / 2.0
     logs = np.log([run.final_s for run in (*reference, *challenger)])
@@ -65,8 +67,8 @@ def _exact_interval(
         low, high = _ends(logs, *some_deals(n, tail), tail)
     else:
         by_deals = _ends(logs, *some_deals(n, tail / 2.0), tail / 2.0)
-        by_swaps = _ends(logs, *some_swaps(n, tail / 2.0), tail / 2.0)
-        low, high = (max(by_deals[0], by_swaps[0]), min(by_deals[1], by_swaps[1]))
+        faster = shift_interval(logs[:n] - logs[n:], *exchanges(n, tail / 2.0), tail / 2.0)
+        low, high = max(by_deals[0], faster[0]), min(by_deals[1], faster[1])
     return math.exp(low), math.exp(high)
 
 

@@ -7,10 +7,18 @@ from dataclasses import replace
 from typing import Final, NoReturn
 
 from pytest_ansorbench.records import CaseResult, Result
+from pytest_ansorbench.stats.figures import FIGURES
 from pytest_ansorbench.storage.errors import StorageError
 
 #: Settings by which runs are judged: a result has one of each.
-_JUDGED_BY: Final = ("goal", "tolerance", "confidence", "noise", "false_alarms")
+_JUDGED_BY: Final = (
+    "goal",
+    "tolerance",
+    "confidence",
+    "noise",
+    "false_alarms",
+    *(figure.suite_keyword for figure in FIGURES.values() if figure.suite_keyword),
+)
 
 
 def merge_results(results: Mapping[str, Result]) -> Result:
@@ -24,7 +32,8 @@ def merge_results(results: Mapping[str, Result]) -> Result:
         results: At least one, by the name that errors call it.
 
     Returns:
-        The first result's time and settings, every machine with its noise, every case.
+        The first result's time and settings, every machine with its noise, every case. A case that
+        one lost and another has is not lost.
 
     Raises:
         StorageError: Two results clash; the message names both and says in what.
@@ -50,8 +59,10 @@ def merge_results(results: Mapping[str, Result]) -> Result:
             machines={**merged.machines, **other.machines},
             cases=tuple(cases.values()),
             noise=(*merged.noise, *other.noise),
+            lost=tuple(dict.fromkeys((*merged.lost, *other.lost))),
         )
-    return merged
+    there = {case.case for case in merged.cases}
+    return replace(merged, lost=tuple(name for name in merged.lost if name not in there))
 
 
 def _joined(one: CaseResult, other: CaseResult, one_name: str, other_name: str) -> CaseResult:

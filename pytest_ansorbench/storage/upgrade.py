@@ -20,9 +20,10 @@ def upgrade(data: dict[str, Any]) -> None:
     a gate the facts in place of a sentence; re-measurements have slices, leads are measured
     again, winners may be crowned by a last check, a run says how caches were found, and there is
     the machines' `noise`. Version 6 has S over the way: comparisons have `running_time_ratio`,
-    gates have `turn`, and the goal `median`, the default until then, gives way to today's. Values
-    that were not recorded become None or neutral; anything that does not look like a result is
-    left for the codec to refuse.
+    gates have `turn`, and the goal `median`, the default until then, gives way to today's.
+    Version 7 has verdicts over suites, and gates name lost cases. Values that were not recorded
+    become None or neutral; anything that does not look like a result is left for the codec to
+    refuse.
 
     Args:
         data: The result, of a version from 1 to `SCHEMA_VERSION`.
@@ -75,6 +76,10 @@ def upgrade(data: dict[str, Any]) -> None:
                 comparison["running_time_ratio"] = comparison.get("search_ratio")
             for gate in _items(verdict, "gates"):
                 gate["turn"] = None
+    if data["schema_version"] < 7:
+        data.update(lost=[], suites=[])
+        for gate in _items(data, "cases", "verdicts", "gates"):
+            gate["lost"] = []
     data["schema_version"] = SCHEMA_VERSION
 
 

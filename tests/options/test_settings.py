@@ -48,6 +48,8 @@ RECORDED = {
     "false_alarms": 0.01,
     "max_search_ratio": None,
     "min_throughput_ratio": None,
+    "max_suite_search_ratio": None,
+    "min_suite_throughput_ratio": None,
     "control": False,
     "strict": False,
     "columns": None,

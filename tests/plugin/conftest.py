@@ -136,6 +136,18 @@ class Project:
         os.close(terminal)
         return Outcome(process.returncode, out.decode(), "")
 
+    def ansor_bench(self, *arguments: str) -> Outcome:
+        """The command of results."""
+        completed = subprocess.run(
+            [sys.executable, "-m", "pytest_ansorbench.cli", *arguments],
+            cwd=self.root,
+            env=self.environment(),
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        return Outcome(completed.returncode, completed.stdout, completed.stderr)
+
     def json(self, name: str):
         return json.loads((self.root / name).read_text(encoding="utf-8"))
 

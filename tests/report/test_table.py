@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -17,17 +19,27 @@ from pytest_ansorbench.report import (
     case_table,
     sort_cases,
 )
-from pytest_ansorbench.report.cells import Gap, Mean, Ratio, ReferenceRatio, Seconds
+from pytest_ansorbench.report.cells import Gap, Ratio, ReferenceRatio, Seconds, SuiteRatio
+from pytest_ansorbench.report.sections import Section
+from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.limits import Limits
+from pytest_ansorbench.stats.suite import judge_suites
 from tests.report.rendered import column, markdown_cells, rendered, simple_cells
 from tests.synthetic import make_case_result, make_run
 
 ALL = tuple(COLUMNS)
 
 
+def with_suites(
+    cases: Sequence[CaseResult], columns: Sequence[str] = DEFAULT_COLUMNS, sort: str = "order"
+) -> Section:
+    """The table with its rows over several cases."""
+    return case_table(cases, columns, sort, judge_suites(cases, Criteria(), Limits()))
+
+
 def shown(*arguments: Any) -> str:
     """The table of cases for a terminal."""
-    return rendered(case_table(*arguments))
+    return rendered(with_suites(*arguments))
 
 
 def cells_of(*arguments: Any) -> list[list[str]]:
@@ -152,26 +164,39 @@ def test_a_challenger_without_gates_has_no_verdict() -> None:
     assert column(cells, "verdict") == ["-", "-"]
 
 
-def test_means_over_all_cases_come_last() -> None:
+def test_ratios_over_all_cases_come_last() -> None:
     cases = [case("a", 0.5, final=0.5), case("b", 0.125)]
     cells = cells_of(cases, ALL)
-    assert column(cells, "case")[-1] == "geometric mean"
+    assert column(cells, "case")[-1] == "all cases"
     assert column(cells, "strategy")[-1] == "fast"
-    assert column(cells, "S")[-1] == "0.25"
+    assert re.fullmatch(r"0\.\d\d \[0\.1\d, 0\.5\d\]", column(cells, "S")[-1])
     assert column(cells, "S_paper")[-1] == "0.25"
-    assert column(cells, "S_trials")[-1] == "1.00"
-    assert column(cells, "throughput ratio")[-1] == "1.41"
-    assert column(cells, "verdict")[-1] == ""
+    assert column(cells, "S_trials")[-1].startswith("1.00 [")
+    assert column(cells, "throughput ratio")[-1].startswith("1.4")
+    assert column(cells, "verdict")[-1] == "-"
 
 
-def test_means_tell_how_many_cases_they_leave_out() -> None:
+def test_groups_of_operators_have_rows_after_those_of_all_cases() -> None:
+    cases = [case(name, 0.5) for name in ("matmul-b1-m2", "matmul-b1-m4", "conv1d-n1")]
+    cells = cells_of(cases)
+    assert column(cells, "case")[-2:] == ["all cases", "all cases of matmul"]
+
+
+def test_a_suite_that_is_gated_has_a_row_and_a_verdict() -> None:
+    cases = [case("a", 0.5)]
+    suites = judge_suites(cases, Criteria(), Limits({"search_ratio": 0.9}))
+    table = case_table(cases, suites=suites)
+    assert column(simple_cells(rendered(table)), "verdict")[-1] == "holds"
+
+
+def test_they_tell_how_many_cases_they_leave_out() -> None:
     cases = [case("a", 0.5), case("b", 0.125), case("miss", 0.5, latency=3.0)]
     assert column(cells_of(cases, ALL), "S to target")[-1] == "0.25 (2 of 3)"
     only_misses = [case("miss", 0.5, latency=3.0), case("miss again", 0.5, latency=3.0)]
     assert column(cells_of(only_misses, ALL), "S to target")[-1] == "n/a"
 
 
-def test_each_challenger_has_its_mean() -> None:
+def test_each_challenger_has_its_row() -> None:
     reference = [make_run(seed=s, final=1.0) for s in range(2)]
     challengers = {
         name: [
@@ -182,27 +207,27 @@ def test_each_challenger_has_its_mean() -> None:
     result = make_case_result(reference=reference, challengers=challengers)
     cells = cells_of([result, result])
     assert column(cells, "strategy")[-2:] == ["half", "quarter"]
-    assert column(cells, "S")[-2:] == ["0.50", "0.25"]
+    assert [cell[:4] for cell in column(cells, "S")[-2:]] == ["0.50", "0.25"]
 
 
-def test_one_case_needs_no_mean() -> None:
-    assert "geometric mean" not in shown([case("a", 0.5), lone_case()][:1])
+def test_one_case_needs_no_row_over_cases() -> None:
+    assert "all cases" not in shown([case("a", 0.5), lone_case()][:1])
 
 
 @pytest.mark.parametrize(
     ("columns", "label"),
     [
-        (("case", "search_ratio"), "geometric mean of fast"),
-        (("strategy", "search_ratio"), "geometric mean of fast"),
+        (("case", "search_ratio"), "all cases, fast"),
+        (("strategy", "search_ratio"), "all cases, fast"),
     ],
 )
-def test_the_mean_is_named_whatever_columns_are_shown(columns: tuple[str, ...], label: str) -> None:
+def test_a_suite_is_named_whatever_columns_there_are(columns: tuple[str, ...], label: str) -> None:
     cells = cells_of([case("a", 0.5), case("b", 0.5)], columns)
-    assert cells[-1] == [label, "0.50"]
+    assert cells[-1] == [label, "0.50 [0.50, 0.50]"]
 
 
 @pytest.mark.parametrize("columns", [("search_ratio",), ("case", "strategy", "trials")])
-def test_no_mean_without_a_name_or_a_ratio(columns: tuple[str, ...]) -> None:
+def test_no_suite_without_a_name_or_a_ratio(columns: tuple[str, ...]) -> None:
     assert len(cells_of([case("a", 0.5), case("b", 0.5)], columns)) == 5
 
 
@@ -228,7 +253,7 @@ def test_throughput_is_shown_in_about_three_digits(latency: float, text: str) ->
 def test_long_ids_are_kept_whole() -> None:
     name = "conv2d-" + "x" * 300
     cells = cells_of([case(name, 0.5), case("short", 0.5)])
-    assert column(cells, "case") == [name, name, "short", "short", "geometric mean"]
+    assert column(cells, "case") == [name, name, "short", "short", "all cases"]
 
 
 def test_ids_that_look_like_numbers_stay_text() -> None:
@@ -243,23 +268,23 @@ def test_an_id_cannot_break_the_table_or_command_the_terminal() -> None:
 
 def test_markdown_aligns_columns_and_survives_any_id() -> None:
     cases = [case(r"a|b\c<i>", 0.5), case("plain", 0.5)]
-    text = rendered(case_table(cases, ("case", "strategy", "search_ratio")), "markdown")
+    text = rendered(with_suites(cases, ("case", "strategy", "search_ratio")), "markdown")
     assert re.sub("-+", "-", text.split("\n")[1]) == "|:-|:-|-:|"
     cells = markdown_cells(text)
     assert cells[0] == ["case", "strategy", "S"]
     assert column(cells, "case")[0] == r"a\|b\\c&lt;i>"
-    assert cells[-1] == ["geometric mean", "fast", "0.50"]
+    assert cells[-1] == ["all cases", "fast", "0.50 [0.50, 0.50]"]
     assert len(cells) == 6
     assert {len(row) for row in cells} == {3}
 
 
-def test_means_are_set_off_by_a_line() -> None:
+def test_suites_are_set_off_by_a_line() -> None:
     lines = shown([case("a", 0.5), case("b", 0.5)], ("case", "search_ratio")).split("\n")
     assert [number for number, line in enumerate(lines) if set(line) <= {"-", " "}] == [1, 6]
 
 
-def test_rows_of_a_case_are_a_group_and_means_a_summary() -> None:
-    [table] = case_table([case("a", 0.5), case("b", 0.5)], ALL).blocks
+def test_rows_of_a_case_are_a_group_and_suites_a_summary() -> None:
+    [table] = with_suites([case("a", 0.5), case("b", 0.5)], ALL).blocks
     assert [(len(group.rows), group.role) for group in table.groups] == [
         (2, "body"),
         (2, "body"),
@@ -268,13 +293,15 @@ def test_rows_of_a_case_are_a_group_and_means_a_summary() -> None:
 
 
 def test_cells_are_figures_in_the_unit_of_their_column() -> None:
-    [table] = case_table([case("a", 0.5), case("b", 0.5, latency=3.0), lone_case()], ALL).blocks
+    cases = [case("a", 0.5), case("b", 0.5, latency=3.0), lone_case()]
+    [table] = with_suites(cases, ALL).blocks
     for column_, *cells in zip(table.columns, *table.rows, strict=True):
         units = {cell.UNIT for cell in cells if not isinstance(cell, Gap)}
         assert units <= {column_.unit, ""}
     assert table.column("search_ratio")[:2] == (ReferenceRatio(), Ratio(Estimate(0.5, 0.5, 0.5)))
     assert table.column("search_time")[:2] == (Seconds(4.0), Seconds(2.0))
-    assert table.column("running_time_ratio")[-1] == Mean(0.5, 1, 2)
+    mean = SuiteRatio(Estimate(0.5, 0.0, math.inf), 1, 2)
+    assert table.column("running_time_ratio")[-1] == mean
     assert table.column("verdict")[0] == Gap.IRRELEVANT
 
 

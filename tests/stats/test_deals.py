@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -9,12 +10,11 @@ import pytest
 
 from pytest_ansorbench.stats.deals import (
     dealt,
+    exchanges,
     fewest_repeats,
     share,
     smallest_chance,
     some_deals,
-    some_swaps,
-    swapped,
     swaps_tell,
 )
 
@@ -34,12 +34,13 @@ def test_many_runs_are_dealt_at_random_and_the_same_way_each_time() -> None:
     assert sum(map(len, dealt(12, 12, 1e-4))) == 200_000
 
 
-def test_swaps_exchange_the_arms_of_seeds() -> None:
-    [deals] = swapped(3, 0.01)
-    assert len(deals) == 8
-    assert {frozenset(pair) for deal in deals for pair in zip(deal[:3], deal[3:], strict=True)} == {
-        frozenset({seed, seed + 3}) for seed in range(3)
-    }
+def test_the_arms_of_seeds_are_exchanged_in_all_ways_or_many() -> None:
+    signs, complete = exchanges(3, 0.01)
+    assert complete
+    assert sorted(map(tuple, signs.tolist())) == sorted(itertools.product([-1, 1], repeat=3))
+    many, complete = exchanges(20, 0.01)
+    assert (len(many), complete) == (20_000, False)
+    assert exchanges(20, 0.01)[0] is many
 
 
 def test_few_deals_are_complete_and_handed_out_again() -> None:
@@ -49,14 +50,14 @@ def test_few_deals_are_complete_and_handed_out_again() -> None:
     drawn, complete = some_deals(10, 0.025)
     assert (len(drawn), complete) == (4000, False)
     assert len(some_deals(10, 0.001)[0]) == 20_000
-    assert some_swaps(10, 0.025)[1]
-    assert not some_swaps(20, 0.025)[1]
 
 
 def test_as_few_repeats_as_a_tail_takes() -> None:
     assert fewest_repeats(0.05) == 3  # 20 deals
     assert fewest_repeats(0.025) == 4  # 70 deals
     assert fewest_repeats(0.005) == 5
+    assert fewest_repeats(0.025, cases=3) == 2  # 6 deals a case, 216 in all
+    assert fewest_repeats(0.025, cases=6) == 1  # 64 in all
     assert smallest_chance(4, 4) == 1 / 70
 
 

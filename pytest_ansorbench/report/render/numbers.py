@@ -20,7 +20,6 @@ from pytest_ansorbench.report.cells import (
     Judged,
     Latency,
     Limit,
-    Mean,
     Memory,
     Part,
     Percentage,
@@ -34,6 +33,7 @@ from pytest_ansorbench.report.cells import (
     Shapes,
     Significant,
     Statement,
+    SuiteRatio,
     Text,
     Throughput,
     TimeToTarget,
@@ -98,8 +98,11 @@ def cell_text(cell: Cell) -> str:
             return ratio_text(ratio)
         case ReferenceRatio():
             return "1 (ref)"
-        case Mean():
-            return _mean(cell)
+        case SuiteRatio(estimate, included, total):
+            counts = "" if included in (0, total) else f" ({included} of {total})"
+            endless = estimate.low == 0.0 and estimate.high == math.inf
+            plain = estimate.bound == "value" and endless
+            return (ratio_text(estimate.value) if plain else estimate_text(estimate)) + counts
         case Figure(_, value):
             return "never" if math.isinf(value) else f"{value:.4g}"
         case Shapes(inputs, output):
@@ -141,13 +144,6 @@ def _percentage(share: float, precision: Precision | None) -> str:
             return f"{percent:.{digits}f}%"
         case Significant(digits):
             return f"{float(f'{percent:.{digits}g}'):.{max(digits, 6)}g}%"
-
-
-def _mean(mean: Mean) -> str:
-    if mean.value is None:
-        return _GAPS[Gap.UNKNOWN]
-    counts = "" if mean.included == mean.total else f" ({mean.included} of {mean.total})"
-    return ratio_text(mean.value) + counts
 
 
 def _shape(shape: tuple[int, ...]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_ansorbench.report import Report, Section, Terminal
-from pytest_ansorbench.report.cells import Count, Gap, Mean, Text
+from pytest_ansorbench.report.cells import Count, Gap, SuiteRatio, Text
 from pytest_ansorbench.report.sections import (
     Axis,
     Chart,
@@ -15,13 +15,14 @@ from pytest_ansorbench.report.sections import (
     Series,
     Table,
 )
+from pytest_ansorbench.stats.quotient import UNDEFINED
 from tests.report.rendered import rendered, simple_cells
 
 TABLE = Table(
     (Column("case", "case", kind="words"), Column("trials", "trials")),
     (
         Group(((Text("a"), Count(8)), (Text("b"), Count(16)))),
-        Group(((Text("all"), Mean(None, 0, 2)),), "summary"),
+        Group(((Text("all"), SuiteRatio(UNDEFINED, 0, 2)),), "summary"),
     ),
 )
 

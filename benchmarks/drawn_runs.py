@@ -1,0 +1,116 @@
+"""Arms whose truth is known, drawn from recorded searches; for `verdicts.py`.
+
+Every arm is a draw, with replacement, from the recorded runs of one search, so its spread is the
+measured one and the truth is known: the challenger's clock shows S times the time, its kernels are
+slower by a planted loss, it stalls at a share of each run's own gain, and nothing else differs.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from pytest_ansorbench.records import Remeasurement, Run
+from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.goal import Goal
+from pytest_ansorbench.stats.race import Race
+from pytest_ansorbench.stats.trajectory import Trajectory
+from pytest_ansorbench.storage import read_result
+
+CRITERIA = Criteria()
+Pool = Sequence[Trajectory]
+"""Runs of one search on one case."""
+
+
+def pool_of(path: Path) -> Pool:
+    """All runs of the reference in the first case of a result, those of its control included."""
+    case = read_result(path).cases[0]
+    mine = (case.strategies[0], case.control)
+    return [Trajectory.of(run) for run in case.runs if run.strategy in mine]
+
+
+def drawn(
+    pool: Pool,
+    repeats: int,
+    rng: np.random.Generator,
+    *,
+    true_s: float = 1.0,
+    loss: float = 0.0,
+    stall: float = 1.0,
+    goal: Goal = CRITERIA.goal,
+) -> Race:
+    """Two arms of independent runs; the challenger's clock, kernels and ends are altered."""
+    picks = rng.integers(len(pool), size=(2, repeats))
+    challenger = [altered(stalled(pool[i], stall), true_s, loss) for i in picks[1]]
+    return race_of([pool[i] for i in picks[0]], challenger, goal)
+
+
+def remeasured(pool: Pool, repeats: int, rng: np.random.Generator, *, loss: float) -> Race:
+    """Two arms with the same kernels, measured twice with the noise of the recorded measurement."""
+    runs = [pool[i] for i in rng.integers(len(pool), size=repeats)]
+    again = [replace(run, final_s=run.final_s * noise_of(run.run, rng)) for run in runs]
+    return race_of(runs, [altered(run, 1.0, loss) for run in again])
+
+
+def altered(run: Trajectory, true_s: float, loss: float) -> Trajectory:
+    """A run on a clock that shows `true_s` times the time, with a kernel slower by a share."""
+    return replace(run, search_s=run.search_s * true_s, final_s=run.final_s / (1.0 - loss))
+
+
+def stalled(run: Trajectory, share: float) -> Trajectory:
+    """A run that stops at a share of its own gain, its kernel as much slower."""
+    if share == 1.0 or not len(run.latency_s):
+        return run
+    cap_s = 1.0 / (1.0 / run.first_s + share * (1.0 / run.best_s - 1.0 / run.first_s))
+    kept = int(np.sum(run.latency_s > cap_s)) + 1
+    latency_s = np.maximum(run.latency_s[:kept], cap_s)
+    return replace(
+        run,
+        latency_s=latency_s,
+        search_s=np.append(run.search_s[:kept], run.search_s[-1]),
+        trials=np.append(run.trials[:kept], run.trials[-1]),
+        final_s=run.final_s * cap_s / run.best_s,
+    )
+
+
+def noise_of(run: Run, rng: np.random.Generator) -> float:
+    """Ratio of two measurements of a run's winner, drawn from what was recorded of it.
+
+    Slices that follow each other stand for those of two arms, sets are drawn anew. Samples without
+    sets are drawn anew for each of the two.
+    """
+    final = run.final
+    assert final is not None
+    if not final.sets:
+        return faster_half(_samples(run, rng)) / faster_half(_samples(run, rng))
+    medians = []
+    for number in sorted(set(final.sets)):
+        slices = [s for s, of in zip(final.latencies_s, final.sets, strict=True) if of == number]
+        pairs = zip(slices[::2], slices[1::2], strict=False)
+        medians.append(statistics.median(math.log(a / b) for a, b in pairs))
+    return math.exp(statistics.median(rng.choice(medians, size=len(medians)).tolist()))
+
+
+def _samples(run: Run, rng: np.random.Generator) -> list[float]:
+    assert run.final is not None
+    samples: list[float] = rng.choice(
+        run.final.latencies_s, size=len(run.final.latencies_s)
+    ).tolist()
+    return samples
+
+
+def race_of(
+    reference: Sequence[Trajectory], challenger: Sequence[Trajectory], goal: Goal = CRITERIA.goal
+) -> Race:
+    """Two arms as they are."""
+    return Race(reference, challenger, goal, CRITERIA.tolerance)
+
+
+def faster_half(samples: Sequence[float]) -> float:
+    """What a winner's samples come to."""
+    return Remeasurement(0, "ok", tuple(samples)).latency_s or math.inf

@@ -1,0 +1,145 @@
+"""Verdicts over suites, simulated as those of single cases are; a part of `verdicts.py`.
+
+A simulated suite has so many cases, whose runs are drawn from the pools of recorded searches in
+turn. The true ratio is the same in each case.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from drawn_runs import CRITERIA, Pool, drawn, remeasured
+
+from pytest_ansorbench.stats.evidence import suite_evidence
+from pytest_ansorbench.stats.figures import FIGURES
+from pytest_ansorbench.stats.gate import Judge
+from pytest_ansorbench.stats.race import Race
+from pytest_ansorbench.stats.suite_test import SuiteTest
+
+Suite = Sequence[Race]
+Pools = Sequence[Pool]
+Outcomes = dict[str, float]
+OUTCOMES = ("holds", "undecided", "broken")
+JUDGE = Judge(CRITERIA, family=4)
+"""As in a session with gates on cases, where the suite's two have half of the false alarms."""
+
+
+def at_the_limit(pools: Pools, suites: int, rng: np.random.Generator) -> dict[str, Outcomes]:
+    """The truth is the limit: how often is the gate of six cases held, or broken?"""
+    found = {}
+    for key in ("search_ratio", "throughput_ratio"):
+        for repeats in (3, 4, 5, 7, 10):
+            drawn_ones = (_drawn(pools, 6, repeats, rng) for _ in range(2 * suites))
+            found[f"{key}, 6 x {repeats}"] = shares = _shares(key, 1.0, drawn_ones)
+            print(
+                f"  against itself, limit 1, {key}, 6 cases x {repeats} repeats: broken in "
+                f"{shares['broken']:.1%} (1% at most), holds in {shares['holds']:.1%} (2.5%)"
+            )
+    return found
+
+
+def promises(pools: Pools, suites: int, rng: np.random.Generator) -> dict[str, Outcomes]:
+    """S below or above its limit: how often is that seen?"""
+    found = {}
+    for cases, repeats, true_s, limit, asked in (
+        (3, 3, 0.5, 0.9, ""),
+        (3, 5, 0.64, 0.9, ""),
+        (6, 3, 0.75, 0.9, ""),
+        (6, 3, 0.64, 0.9, "holds in 85% at least"),
+        (12, 3, 0.75, 0.9, "holds in 90% at least"),
+        (6, 5, 0.75, 0.9, ""),
+        (6, 5, 1.3, 1.0, "broken in 80% at least"),
+    ):
+        drawn_ones = (_drawn(pools, cases, repeats, rng, true_s=true_s) for _ in range(suites))
+        name = f"true S {true_s}, limit {limit}, {cases} x {repeats}"
+        found[name] = shares = _shares("search_ratio", limit, drawn_ones)
+        print(
+            f"  {name}: holds in {shares['holds']:.1%}, broken in {shares['broken']:.1%}"
+            + (f" (asked for: {asked})" if asked else "")
+        )
+    return found
+
+
+def losses(pools: Pools, suites: int, rng: np.random.Generator) -> dict[str, Outcomes]:
+    """The same kernels, 5% slower, limit 0.98: how often is the suite's gate broken?"""
+    found = {}
+    for repeats, asked in ((3, ""), (5, ""), (10, " (90% at least)")):
+        drawn_ones = (
+            [remeasured(pools[i % len(pools)], repeats, rng, loss=0.05) for i in range(6)]
+            for _ in range(suites)
+        )
+        found[f"6 x {repeats}"] = shares = _shares("throughput_ratio", 0.98, drawn_ones)
+        print(
+            f"  same kernels 5% slower, limit 0.98, 6 cases x {repeats} repeats: broken in "
+            f"{shares['broken']:.1%}{asked}"
+        )
+    return found
+
+
+def stalls(pools: Pools, suites: int, rng: np.random.Generator) -> dict[str, Outcomes]:
+    """Twice as fast to 80% of each run's gain and then no further: how often does S hold?"""
+    found = {}
+    for repeats in (3, 5, 10):
+        drawn_ones = (_drawn(pools, 6, repeats, rng, true_s=0.5, stall=0.8) for _ in range(suites))
+        found[f"6 x {repeats}"] = shares = _shares("search_ratio", 0.9, drawn_ones)
+        print(
+            f"  stalled at 80%, 6 cases x {repeats} repeats: S holds 0.9 in {shares['holds']:.1%} "
+            "(10% at most)"
+        )
+    return found
+
+
+def coverage(pools: Pools, suites: int, rng: np.random.Generator) -> dict[str, dict[str, float]]:
+    """How often intervals over six cases hold the truth, and their width: the median."""
+    found = {}
+    for key, truth, altered in (
+        ("search_ratio", 0.75, {"true_s": 0.75}),
+        ("throughput_ratio", 0.9, {"loss": 0.1}),
+    ):
+        for repeats in (3, 5, 10):
+            estimates = [
+                SuiteTest.of(FIGURES[key], _drawn(pools, 6, repeats, rng, **altered)).estimate(
+                    CRITERIA.confidence
+                )
+                for _ in range(suites)
+            ]
+            found[f"{key}, 6 x {repeats}"] = one = {
+                "covered": statistics.fmean(one.low <= truth <= one.high for one in estimates),
+                "width": statistics.median(one.high / max(one.low, 1e-9) for one in estimates),
+            }
+            print(
+                f"  95% interval of {key}, 6 cases x {repeats} repeats: holds the truth in "
+                f"{one['covered']:.1%}, high over low {one['width']:.2f}"
+            )
+    return found
+
+
+SUITE_PARTS: dict[str, Callable[[Pools, int, np.random.Generator], dict[str, Outcomes]]] = {
+    "at the limit": at_the_limit,
+    "promises": promises,
+    "losses": losses,
+    "stalls": stalls,
+    "coverage": coverage,
+}
+
+
+def suite_outcome(key: str, limit: float, races: Suite) -> str:
+    """What a suite's gate on a figure says of its races."""
+    test = SuiteTest.of(FIGURES[key], races)
+    estimate = test.estimate(CRITERIA.confidence)
+    evidence = suite_evidence(test, races, estimate, CRITERIA.confidence)
+    return JUDGE.gate(FIGURES[key], evidence, limit).outcome
+
+
+def _shares(key: str, limit: float, suites) -> Outcomes:  # type: ignore[no-untyped-def]
+    counts = Counter(suite_outcome(key, limit, races) for races in suites)
+    return {name: counts[name] / counts.total() for name in OUTCOMES}
+
+
+def _drawn(
+    pools: Pools, cases: int, repeats: int, rng: np.random.Generator, **altered: float
+) -> Suite:
+    return [drawn(pools[index % len(pools)], repeats, rng, **altered) for index in range(cases)]

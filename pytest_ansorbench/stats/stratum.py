@@ -1,0 +1,175 @@
+"""Cases as strata of a suite: what each tells of the challenger at a ratio of costs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pytest_ansorbench.stats.climb import Climb
+from pytest_ansorbench.stats.deals import Deals, Signs, exchanges, some_deals
+from pytest_ansorbench.stats.race import Race
+from pytest_ansorbench.stats.relabel import log_latencies
+from pytest_ansorbench.stats.signed_rank import signed_ranks
+from pytest_ansorbench.stats.stall import standing
+from pytest_ansorbench.stats.trajectory import Floats, Spending
+
+_LEVEL: Final = 0.025
+"""A stratum's own deals are a sample that many combinations are made of; this decides its size."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SearchStratum:
+    """Votes over the way that the challenger is later; see `climb`.
+
+    Attributes:
+        climb: The runs.
+        labels: As they are, then in each deal.
+        ladders: The ladder of each of these.
+        complete: Whether these deals are all there are.
+    """
+
+    climb: Climb
+    labels: Deals
+    ladders: tuple[NDArray[np.intp], NDArray[np.intp]]
+    complete: bool
+
+    @classmethod
+    def of(cls, race: Race, spending: Spending) -> SearchStratum | None:
+        """None if no run of either arm reached any target of the reference's ladder."""
+        climb = Climb.of(race, spending)
+        if math.isnan(climb.log_ratio):
+            return None
+        deals, complete = some_deals(climb.repeats, _LEVEL)
+        labels = np.concatenate([climb.seen, deals])
+        return cls(climb, labels, climb.ladders(labels[:, : climb.repeats]), complete)
+
+    @property
+    def deals(self) -> int:
+        """How many deals it has."""
+        return len(self.labels) - 1
+
+    @property
+    def gaps(self) -> Floats:
+        """Of all pairs of runs on the ladder."""
+        return self.climb.gaps()
+
+    def badness(self, log_ratio: float) -> Floats:
+        """Votes a rung; see `Stratum`."""
+        return self.climb.lateness(self.climb.scores(log_ratio), self.labels, self.ladders)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KernelStratum:
+    """Mean log latency of the challenger's kernels over the reference's, labels dealt out.
+
+    Attributes:
+        slower: Of the labels as they are, then of the deals, at equal costs.
+        own: The challenger's share in the group that is called slower, less that in the other.
+        gaps: Log ratios of latency between all runs of the arms.
+        complete: Whether the deals are all there are.
+    """
+
+    slower: Floats
+    own: Floats
+    gaps: Floats
+    complete: bool
+
+    @classmethod
+    def of(cls, race: Race) -> KernelStratum | None:
+        """None if neither arm has a kernel."""
+        logs, n = log_latencies(race.reference, race.challenger), len(race.reference)
+        if logs is None:
+            return None
+        deals, complete = some_deals(n, _LEVEL)
+        deals = np.concatenate([np.arange(2 * n)[np.newaxis, :], deals])
+        first, second = deals[:, :n], deals[:, n:]
+        return cls(
+            slower=logs[second].mean(axis=1) - logs[first].mean(axis=1),
+            own=(second >= n).mean(axis=1) - (first >= n).mean(axis=1),
+            gaps=(logs[n:, np.newaxis] - logs[np.newaxis, :n]).ravel(),
+            complete=complete,
+        )
+
+    @property
+    def deals(self) -> int:
+        """How many deals it has."""
+        return len(self.slower) - 1
+
+    def badness(self, log_ratio: float) -> Floats:
+        """Difference of mean log latencies; see `Stratum`."""
+        found: Floats = self.slower - log_ratio * self.own
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairedKernelStratum:
+    """Signed ranks of the log latency ratio of each seed's kernels, arms of seeds exchanged.
+
+    Attributes:
+        gaps: Log latency of the challenger's kernel less that of the reference's, by seed.
+        signs: The arms as they are, then exchanged.
+        complete: Whether these exchanges are all there are.
+    """
+
+    gaps: Floats
+    signs: Signs
+    complete: bool
+
+    @classmethod
+    def of(cls, race: Race) -> PairedKernelStratum | None:
+        """None if neither arm has a kernel."""
+        logs, n = log_latencies(race.reference, race.challenger), len(race.reference)
+        if logs is None:
+            return None
+        signs, complete = exchanges(n, _LEVEL)
+        as_they_are = np.ones((1, n), dtype=np.int8)
+        return cls(logs[n:] - logs[:n], np.concatenate([as_they_are, signs]), complete)
+
+    @property
+    def deals(self) -> int:
+        """How many exchanges it has."""
+        return len(self.signs) - 1
+
+    def badness(self, log_ratio: float) -> Floats:
+        """Sum of signed ranks; see `Stratum`."""
+        found: Floats = self.signs @ signed_ranks(self.gaps - log_ratio)
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EndStratum:
+    """How far behind the challenger ends, whatever its costs; see `stall`.
+
+    Attributes:
+        behind: Of the labels as they are, then of the deals.
+        complete: Whether these deals are all there are.
+    """
+
+    behind: Floats
+    complete: bool
+
+    @classmethod
+    def of(cls, race: Race) -> EndStratum:
+        """Read the ends of a race's runs."""
+        n = len(race.reference)
+        deals, complete = some_deals(n, _LEVEL)
+        deals = np.concatenate([np.arange(2 * n)[np.newaxis, :], deals])
+        return cls(-standing(race)[deals[:, n:]].sum(axis=1), complete)
+
+    @property
+    def deals(self) -> int:
+        """How many deals it has."""
+        return len(self.behind) - 1
+
+    @property
+    def gaps(self) -> Floats:
+        """None: costs do not matter."""
+        return np.zeros(1)
+
+    def badness(self, log_ratio: float) -> Floats:
+        """Sum of ranks, for any ratio of costs."""
+        return self.behind

@@ -1,0 +1,200 @@
+"""The verdict over all cases of a session: what a promise about a suite comes to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from pytest_ansorbench.records import CaseResult, Estimate, Gate, SuiteFigure, SuiteVerdict
+from pytest_ansorbench.stats.compare import case_race
+from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.evidence import suite_evidence
+from pytest_ansorbench.stats.figures import FIGURES
+from pytest_ansorbench.stats.gate import Judge
+from pytest_ansorbench.stats.limits import Limits
+from pytest_ansorbench.stats.race import Race
+from pytest_ansorbench.stats.suite_test import SuiteTest
+from pytest_ansorbench.stats.summary import geometric_mean, is_plain
+
+RATIOS: Final = (
+    "search_ratio",
+    "search_ratio_paper",
+    "search_ratio_trials",
+    "running_time_ratio",
+    "throughput_ratio",
+)
+"""Fields of a comparison that are told of a suite."""
+
+_SHAPE: Final = re.compile(r"[a-z]+\d+")
+
+
+def group_of(case: str) -> str:
+    """The operators that a case belongs to: its id up to the shape.
+
+    Args:
+        case: An id, e.g. `conv2d-bn-relu-n1-h56`.
+
+    Returns:
+        E.g. `conv2d-bn-relu`.
+    """
+    first, *words = case.split("-")
+    kept = [first]
+    for word in words:
+        if _SHAPE.fullmatch(word):
+            break
+        kept.append(word)
+    return "-".join(kept)
+
+
+def judge_suites(
+    cases: Sequence[CaseResult],
+    criteria: Criteria,
+    limits: Limits,
+    *,
+    family: int = 1,
+    lost: Sequence[str] = (),
+) -> tuple[SuiteVerdict, ...]:
+    """Compare and judge every challenger over all cases, and over each group of operators.
+
+    Groups are told from the cases' ids; there has to be more than one, and one case is none.
+    Limits are the suite's: groups and controls are held to none.
+
+    Args:
+        cases: Results with their runs and verdicts.
+        criteria: How to compare and judge.
+        limits: The gates.
+        family: Over how many such gates the session's false alarms could be shared out.
+        lost: Cases that there is no result of, because their tests failed.
+
+    Returns:
+        For each challenger against its reference, in order of appearance, all cases, then groups.
+
+    Raises:
+        PairingError: The runs of a case do not pair up.
+    """
+    judge = Judge(criteria, family)
+    verdicts = []
+    for reference, challenger in _pairs(case.strategies for case in cases):
+        of_pair = [case for case in cases if _has(case, reference, challenger)]
+        control = all(case.control == challenger for case in of_pair)
+        races = {
+            index: case_race(case, challenger, criteria)
+            for index, case in enumerate(of_pair)
+            if _compared(case, challenger)
+        }
+        for group, chosen in _groups(of_pair):
+            verdicts.append(
+                _judge_suite(
+                    (reference, challenger, group),
+                    [of_pair[index] for index in chosen],
+                    [races[index] for index in chosen if index in races],
+                    judge,
+                    Limits() if control or group else limits,
+                    () if group else lost,
+                )
+            )
+    return tuple(verdicts)
+
+
+def own_arms(case: CaseResult) -> tuple[str, ...]:
+    """The strategies of a case, less its control."""
+    return tuple(name for name in case.strategies if name != case.control)
+
+
+def suite_gates(arms: Iterable[Sequence[str]], limits: Limits) -> int:
+    """How many gates suites have.
+
+    Args:
+        arms: The strategies of each case, the reference first, controls left out.
+        limits: The suite's limits.
+    """
+    return len(_pairs(arms)) * len(limits)
+
+
+def _pairs(arms: Iterable[Sequence[str]]) -> list[tuple[str, str]]:
+    """Each reference with each of its challengers, in order of appearance."""
+    return list(dict.fromkeys((names[0], name) for names in arms for name in names[1:]))
+
+
+def _has(case: CaseResult, reference: str, challenger: str) -> bool:
+    return case.strategies[0] == reference and challenger in case.strategies
+
+
+def _compared(case: CaseResult, challenger: str) -> bool:
+    """Whether there is a verdict, for which there are runs of both."""
+    return any(v.comparison.challenger.strategy == challenger for v in case.verdicts)
+
+
+def _groups(cases: Sequence[CaseResult]) -> Iterator[tuple[str, list[int]]]:
+    """All cases under no name, then groups by theirs: indices of cases."""
+    yield "", list(range(len(cases)))
+    by_group: dict[str, list[int]] = {}
+    for index, case in enumerate(cases):
+        by_group.setdefault(group_of(case.case), []).append(index)
+    if len(by_group) > 1:
+        yield from ((group, chosen) for group, chosen in by_group.items() if len(chosen) > 1)
+
+
+def _judge_suite(
+    names: tuple[str, str, str],
+    cases: Sequence[CaseResult],
+    races: Sequence[Race],
+    judge: Judge,
+    limits: Limits,
+    lost: Sequence[str],
+) -> SuiteVerdict:
+    reference, challenger, group = names
+    without_runs = (case.case for case in cases if not _compared(case, challenger))
+    missing = (*without_runs, *lost)
+    compared = [case.case for case in cases if _compared(case, challenger)]
+    figures, gates = [], []
+    for key in RATIOS:
+        figure = FIGURES.get(key)
+        if figure is None or figure.strata is None or not races or not _adds_up(key, judge):
+            figures.append(_mean(key, challenger, cases, missing))
+            continue
+        test = SuiteTest.of(figure, races)
+        estimate = test.estimate(judge.criteria.confidence)
+        absent = (*(compared[index] for index in test.lost), *missing)
+        figures.append(SuiteFigure(key, estimate, absent))
+        if key in limits:
+            evidence = suite_evidence(test, races, estimate, judge.criteria.confidence)
+            gates.append(_not_silently(judge.gate(figure, evidence, limits[key]), absent))
+    return SuiteVerdict(
+        reference=reference,
+        challenger=challenger,
+        group=group,
+        cases=(*(case.case for case in cases), *lost),
+        figures=tuple(figures),
+        gates=tuple(gates),
+    )
+
+
+def _adds_up(key: str, judge: Judge) -> bool:
+    """Whether cases can be added up by a figure: times to a single target cannot."""
+    return judge.criteria.goal.kind == "way" or not FIGURES[key].by_goal
+
+
+def _not_silently(gate: Gate, lost: tuple[str, ...]) -> Gate:
+    """A suite that lost cases does not hold."""
+    if not lost:
+        return gate
+    if gate.outcome == "holds":
+        gate = replace(gate, outcome="undecided", reason="lost-cases")
+    return replace(gate, lost=lost)
+
+
+def _mean(
+    key: str, challenger: str, cases: Sequence[CaseResult], missing: tuple[str, ...]
+) -> SuiteFigure:
+    """The geometric mean over the cases that have a plain figure; it has no interval."""
+    estimates: dict[str, Estimate] = {
+        case.case: getattr(verdict.comparison, key)
+        for case in cases
+        for verdict in case.verdicts
+        if verdict.comparison.challenger.strategy == challenger
+    }
+    absent = (case for case, estimate in estimates.items() if not is_plain(estimate))
+    return SuiteFigure(key, geometric_mean(list(estimates.values())), (*absent, *missing))

@@ -1,0 +1,145 @@
+"""One figure over the cases of a suite: the ratio that fits all of them, and how sure it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pytest_ansorbench.records import Estimate
+from pytest_ansorbench.stats.figures import Figure
+from pytest_ansorbench.stats.power import ONE_ERROR
+from pytest_ansorbench.stats.quotient import UNDEFINED
+from pytest_ansorbench.stats.race import Race
+from pytest_ansorbench.stats.strata import Strata
+from pytest_ansorbench.stats.stratum import EndStratum
+
+_RARE = 0.05
+"""How rarely chance puts an arm as far behind over a suite, for it to count as a stall."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SuiteTest:
+    """The runs of two arms on several cases, asked for one figure.
+
+    Attributes:
+        figure: The figure.
+        tests: Tests of the same ratio; the first says where it is. The smallest probability of
+            all counts, times their number.
+        repeats: Seeds of the case that has fewest.
+        lost: Indices of the races that have nothing to compare.
+    """
+
+    figure: Figure
+    tests: tuple[Strata, ...]
+    repeats: int
+    lost: tuple[int, ...]
+
+    @classmethod
+    def of(cls, figure: Figure, races: Sequence[Race]) -> SuiteTest:
+        """Put the races of a suite together.
+
+        Args:
+            figure: A figure that cases can be added up by.
+            races: One a case, at least one.
+        """
+        assert figure.strata is not None, figure.key
+        strata = [figure.strata(race) for race in races]
+        lost = tuple(index for index, kinds in enumerate(strata) if not kinds)
+        found = [kinds for kinds in strata if kinds]
+        return cls(
+            figure,
+            tuple(Strata(kind) for kind in zip(*found, strict=True)),
+            min(len(race.reference) for race in races),
+            lost,
+        )
+
+    def estimate(self, confidence: float) -> Estimate:
+        """The common ratio with its interval; undefined if there is nothing to compare.
+
+        Args:
+            confidence: Confidence of the interval, in (0, 1).
+        """
+        if not self.tests:
+            return UNDEFINED
+        first, tail = self.tests[0], (1.0 - confidence) / 2.0
+        at = first.log_ratio()
+        if math.isnan(at):
+            return UNDEFINED
+        tests = self._telling(tail)
+        ends = [test.interval(at, tail / len(tests)) for test in tests]
+        low, high = max(one for one, _ in ends), min(other for _, other in ends)
+        bound = "value" if math.isfinite(at) else "at-least" if at > 0.0 else "at-most"
+        if math.isinf(at):
+            # A pair's ratio is at least that of the costs that it has seen.
+            gaps = np.concatenate([stratum.gaps for stratum in first.strata])
+            at = float(np.median(gaps))
+        low, high = min(low, at), max(high, at)
+        if self.figure.sense == "larger":
+            at, low, high = -at, -high, -low
+            bound = {"at-least": "at-most", "at-most": "at-least"}.get(bound, bound)
+        return Estimate(math.exp(at), math.exp(low), math.exp(high), bound)  # type: ignore[arg-type]
+
+    def chance(self, limit: float, level: float) -> float:
+        """Probability to see a figure this bad, if the true one were a limit.
+
+        Args:
+            limit: The limit.
+            level: How small a probability matters.
+        """
+        tests = self._telling(level)
+        log_limit = math.log(limit) if self.figure.sense == "smaller" else -math.log(limit)
+        chances = [test.chance(log_limit, level / len(tests)) for test in tests]
+        return min(1.0, len(tests) * min(chances))
+
+    def smallest_chance(self, level: float) -> float:
+        """The smallest probability that `chance` can show.
+
+        Args:
+            level: How small a probability matters.
+        """
+        tests = self._telling(level)
+        return len(tests) * min((test.smallest_chance for test in tests), default=1.0)
+
+    def spread(self) -> float | None:
+        """Standard deviation of the log figure of one pair of runs a case.
+
+        From the interval that a normal distribution has one standard error to either side of.
+
+        Returns:
+            The spread; None if that interval has no ends.
+        """
+        one = self.estimate(ONE_ERROR)
+        if one.bound != "value" or not 0.0 < one.low < one.high < math.inf:
+            return None
+        return math.log(one.high / one.low) / 2.0 * math.sqrt(self.repeats)
+
+    @property
+    def cases(self) -> int:
+        """How many cases it stands on, at least 1."""
+        return max(1, len(self.tests[0].strata)) if self.tests else 1
+
+    def _telling(self, level: float) -> Sequence[Strata]:
+        """The tests that can show their share of a level; the first in any case."""
+        share = level / max(1, len(self.tests))
+        return [
+            test
+            for index, test in enumerate(self.tests)
+            if index == 0 or test.smallest_chance <= share
+        ]
+
+
+def chance_of_suite_stall(races: Sequence[Race]) -> float:
+    """Chance to end at least as far behind over all cases, if both arms were the same.
+
+    Args:
+        races: One a case.
+    """
+    return Strata(tuple(EndStratum.of(race) for race in races)).chance(0.0, _RARE)
+
+
+def is_suite_stall(chance: float) -> bool:
+    """Whether that is too rare for the challenger's ends to be an accident."""
+    return chance <= _RARE

@@ -1,0 +1,108 @@
+"""The suite's gates: a test of its own, collected last."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+
+import pytest
+
+# Three cases of five saved runs each; the challenger takes half the time, with kernels as fast.
+REPLAY = "--ansor-replay=saved.json"
+HOLDS = "--ansor-max-suite-search-ratio=0.9"
+BROKEN = "--ansor-max-suite-search-ratio=0.2"
+UNDECIDED = "--ansor-max-suite-search-ratio=0.497"  # missed by less than the noise threshold
+
+
+def test_it_is_collected_last_and_only_with_a_limit(everything):
+    listed = everything.bench("--collect-only", "-q", REPLAY, HOLDS).out.splitlines()
+    assert listed[3] == "ansor-bench::suite"
+    assert "ansor-bench" not in everything.bench("--collect-only", "-q", REPLAY).out
+
+
+def test_a_suite_that_holds_passes_and_has_a_row(everything):
+    outcome = everything.bench(REPLAY, HOLDS, "--junitxml=junit.xml")
+    assert outcome.code == 0, outcome.text
+    assert "4 passed" in outcome.out
+    [row] = [line for line in outcome.out.splitlines() if line.startswith("all cases ")]
+    assert row.split()[-1] == "holds"
+    assert "suite of 3 cases, fast against default: search ratio S = 0.50" in outcome.out
+    report = ET.parse(everything.root / "junit.xml").getroot()
+    [test] = [case for case in report.iter("testcase") if case.get("name") == "suite"]
+    properties = {p.get("name"): p.get("value") for p in test.iter("property")}
+    assert properties["ansor_suite_fast_verdict"] == "holds"
+    assert float(properties["ansor_suite_fast_search_ratio"]) == pytest.approx(0.5, rel=0.01)
+
+
+def test_a_suite_that_is_broken_fails_with_its_sentence(everything):
+    outcome = everything.bench(REPLAY, BROKEN)
+    assert outcome.code == 1, outcome.text
+    assert "3 passed" in outcome.out
+    assert "FAILED ansor-bench::suite" in outcome.out
+    failure = outcome.out.split("FAILURES")[1]
+    assert "suite of 3 cases, fast against default: search ratio S = 0.50" in failure
+    assert "exceeds the limit 0.20: broken" in failure
+
+
+def test_an_undecided_suite_warns_and_fails_when_strict(everything):
+    lenient = everything.bench(REPLAY, UNDECIDED)
+    assert lenient.code == 0, lenient.text
+    assert "UndecidedWarning: suite of 3 cases" in lenient.out
+    strict = everything.bench(REPLAY, UNDECIDED, "--ansor-strict")
+    assert strict.code == 1, strict.text
+
+
+@pytest.mark.parametrize("processes", ["0", "2"])
+def test_it_judges_all_cases_under_xdist(everything, processes):
+    outcome = everything.bench(
+        REPLAY, BROKEN, HOLDS.replace("max", "min").replace("search", "throughput"),
+        "--ansor-json=out.json", "-n", processes,
+    )  # fmt: skip
+    assert outcome.code == 1, outcome.text
+    assert "suite of 3 cases, fast against default: search ratio S = 0.50" in outcome.out
+    [suite] = everything.json("out.json")["suites"]
+    assert suite["cases"] == ["a", "b", "c"]
+    assert [gate["outcome"] for gate in suite["gates"]] == ["broken", "holds"]
+
+
+def test_a_case_whose_test_fails_is_named_and_the_suite_does_not_hold(everything):
+    from pytest_ansorbench.storage import write_result
+    from tests.saved_cases import SAVED, result_of
+
+    write_result(result_of(SAVED[:2]), everything.root / "two.json")
+    outcome = everything.bench("--ansor-replay=two.json", HOLDS, "--ansor-json=out.json")
+    assert outcome.code == 1, outcome.text
+    assert "but 1 case could not be compared: c: undecided" in outcome.out
+    result = everything.json("out.json")
+    assert result["lost"] == ["c"]
+    shown = everything.ansor_bench("show", "out.json")
+    assert shown.code == 3, shown.text
+    assert "1 case could not be compared: c" in shown.out
+
+
+def test_without_cases_there_is_nothing_to_judge_it_by(everything):
+    failed = everything.bench(REPLAY, BROKEN, "-p", "cacheprovider")
+    assert failed.code == 1, failed.text
+    again = everything.bench(REPLAY, BROKEN, "-k", "nothing")
+    assert again.code == 5, again.text  # no case, so no suite
+
+
+def test_it_is_not_asked_after_a_failure_that_ends_the_session(everything):
+    outcome = everything.bench(REPLAY, HOLDS, "--ansor-max-search-ratio=0.1", "-x")
+    assert outcome.code == 1, outcome.text
+    assert "1 failed" in outcome.out
+    assert "passed" not in outcome.out
+
+
+def test_false_alarms_are_shared_out_between_cases_and_suite(everything):
+    both = ("--ansor-max-search-ratio=0.9", HOLDS, "--ansor-json=out.json")
+    assert everything.bench(REPLAY, *both).code == 0
+    result = everything.json("out.json")
+    of_cases = {g["family"] for c in result["cases"] for v in c["verdicts"] for g in v["gates"]}
+    assert of_cases == {6}  # three gates with half of the false alarms
+    assert {gate["family"] for suite in result["suites"] for gate in suite["gates"]} == {2}
+
+
+def test_a_goal_of_one_target_adds_up_to_no_suite(everything):
+    outcome = everything.bench(REPLAY, HOLDS, "--ansor-goal=median")
+    assert outcome.code == 4
+    assert "bad --ansor-goal 'median': expected way" in outcome.err

@@ -1,0 +1,162 @@
+"""Verdicts over all cases and over groups of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from pytest_ansorbench.records import CaseResult, SuiteVerdict
+from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.goal import MEDIAN
+from pytest_ansorbench.stats.limits import Limits
+from pytest_ansorbench.stats.suite import group_of, judge_suites, suite_gates
+from tests.synthetic import make_case_result, make_run
+
+LIMITS = Limits({"search_ratio": 0.9, "throughput_ratio": 0.95})
+
+
+def case(name: str, seconds: float = 0.5, final: float = 1.0, repeats: int = 3) -> CaseResult:
+    seeds = range(repeats)
+    return make_case_result(
+        name,
+        [make_run(name, seed=s, seconds_per_trial=1 + s / 10, final=1 + s / 10) for s in seeds],
+        {
+            "fast": [
+                make_run(
+                    name, "fast", s, seconds_per_trial=seconds * (1 + s / 9), final=final + s / 10
+                )
+                for s in seeds
+            ]
+        },
+    )
+
+
+def judged(cases: Sequence[CaseResult], **given) -> SuiteVerdict:
+    return judge_suites(cases, Criteria(), LIMITS, **given)[0]
+
+
+NAMES = ("conv2d-n1-h7", "conv2d-n1-h14", "matmul-b1-m512", "matmul-b12-m64", "x", "softmax-m1-n2")
+
+
+@pytest.mark.parametrize(
+    ("case_id", "group"),
+    [
+        ("conv2d-n1-h224-w224-ci3", "conv2d"),
+        ("conv2d-bn-relu-n1-h7", "conv2d-bn-relu"),
+        ("resnet50-n1-s224", "resnet50"),
+        ("resnet3d18-n1-t16-s112", "resnet3d18"),
+        ("mine", "mine"),
+        ("my-own-case", "my-own-case"),
+    ],
+)
+def test_a_group_is_the_id_up_to_the_shape(case_id: str, group: str) -> None:
+    assert group_of(case_id) == group
+
+
+def test_a_suite_holds_what_none_of_its_cases_can_show() -> None:
+    cases = [case(name) for name in NAMES]
+    assert all(v.gates[0].outcome == "undecided" for one in cases for v in one.verdicts)
+    found = judged(cases)
+    assert found.cases == NAMES
+    assert [(gate.metric, gate.outcome) for gate in found.gates] == [
+        ("search_ratio", "holds"),
+        ("throughput_ratio", "holds"),
+    ]
+    ratio = found.figure("search_ratio").estimate
+    assert 0.3 < ratio.low < ratio.value < ratio.high < 0.9
+
+
+def test_a_suite_that_is_slower_is_broken_and_by_chance_it_would_not_be() -> None:
+    slow = judged([case(name, seconds=2.0, final=1.5) for name in NAMES])
+    assert slow.outcome == "broken"
+    assert {gate.reason for gate in slow.gates} == {"beyond"}
+    assert all(gate.p_value is not None and gate.p_value < 0.01 for gate in slow.gates)
+    [even, *_] = judge_suites(
+        [case(name, seconds=1.0) for name in NAMES], Criteria(), Limits({"search_ratio": 1.0})
+    )
+    assert even.outcome == "undecided"
+
+
+def test_a_suite_that_lost_a_case_does_not_hold_and_says_which() -> None:
+    found = judged([case(name) for name in NAMES], lost=["matmul-b1-m1"])
+    assert [(gate.outcome, gate.reason) for gate in found.gates] == [
+        ("undecided", "lost-cases")
+    ] * 2
+    assert found.gates[0].lost == ("matmul-b1-m1",)
+    assert "matmul-b1-m1" in found.cases
+
+
+def test_a_case_without_runs_or_kernels_is_lost_for_what_it_lacks() -> None:
+    empty = replace(case("empty"), runs=(), verdicts=())
+    never = [make_run("never", seed=s, latencies=[None, None]) for s in range(3)]
+    nothing = make_case_result(
+        "never", never, {"fast": [replace(run, strategy="fast") for run in never]}
+    )
+    found = judged([*(case(name) for name in NAMES), empty, nothing])
+    assert found.figure("search_ratio").lost == ("never", "empty")
+    assert found.figure("throughput_ratio").lost == ("never", "empty")
+    assert found.outcome == "undecided"
+
+
+def test_a_broken_suite_stays_broken_whatever_it_lost() -> None:
+    found = judged([case(name, seconds=2.0, final=1.5) for name in NAMES], lost=["gone"])
+    assert [gate.outcome for gate in found.gates] == ["broken", "broken"]
+    assert found.gates[0].lost == ("gone",)
+
+
+def test_groups_of_several_cases_are_compared_and_not_gated() -> None:
+    suites = judge_suites([case(name) for name in NAMES], Criteria(), LIMITS)
+    assert [(suite.group, len(suite.cases)) for suite in suites] == [
+        ("", 6),
+        ("conv2d", 2),
+        ("matmul", 2),
+    ]
+    assert [bool(suite.gates) for suite in suites] == [True, False, False]
+    alike = judge_suites([case("conv2d-n1"), case("conv2d-n2")], Criteria(), LIMITS)
+    assert [suite.group for suite in alike] == [""]
+
+
+def test_a_search_that_stalls_in_every_case_does_not_hold() -> None:
+    def stalling(name: str) -> CaseResult:
+        seeds = range(4)
+        return make_case_result(
+            name,
+            [make_run(name, seed=s, latencies=[9 + s / 9, 5, 3, 2, 1.5, 1 + s / 9]) for s in seeds],
+            {
+                "fast": [
+                    make_run(
+                        name, "fast", s, [9 + s / 8, 5, 3, 2 + s / 8, 2.5, 2.5], 0.2, round_trials=2
+                    )
+                    for s in seeds
+                ]
+            },
+        )
+
+    found = judged([stalling(name) for name in NAMES])
+    gate = next(gate for gate in found.gates if gate.metric == "search_ratio")
+    assert gate.estimate.high < 0.9
+    assert (gate.outcome, gate.reason) == ("undecided", "early-only")
+
+
+def test_a_control_is_held_to_nothing() -> None:
+    cases = [replace(case(name), control="fast") for name in NAMES]
+    assert judged(cases).gates == ()
+
+
+def test_times_to_a_single_target_are_averaged_and_not_tested() -> None:
+    [found, *_] = judge_suites(
+        [case(name) for name in NAMES], Criteria(goal=MEDIAN), Limits({"throughput_ratio": 0.95})
+    )
+    assert found.figure("search_ratio").estimate.high == math.inf
+    assert found.figure("search_ratio").estimate.low == 0.0
+    assert found.figure("throughput_ratio").estimate.high < 2.0
+
+
+def test_gates_are_counted_for_each_challenger() -> None:
+    arms = [("default", "a", "b"), ("default", "a"), ("other", "a")]
+    assert suite_gates(arms, LIMITS) == 6
+    assert suite_gates(arms, Limits()) == 0
+    assert judge_suites([], Criteria(), LIMITS) == ()
