@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
+import auto_verdicts
 import numpy as np
 from drawn_runs import drawn, noise_of, pool_of, race_of, remeasured
 from suite_verdicts import SUITE_PARTS
@@ -46,6 +47,14 @@ STALL = 0.8
 OUTCOMES = ("holds", "undecided", "broken")
 
 
+PARTS = {
+    **SUITE_PARTS,
+    "auto, cases": auto_verdicts.sessions,
+    "auto, suites": auto_verdicts.suites,
+}
+"""Simulations that draw from all pools."""
+
+
 def main() -> None:
     """Simulate and print."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -60,14 +69,14 @@ def main() -> None:
         ]
         of_suites = [
             processes.submit(simulated_suites, given.results, part, given.comparisons)
-            for part in SUITE_PARTS
+            for part in PARTS
         ]
         for path, simulation in zip(given.results, simulations, strict=True):
             text, found[path.stem] = simulation.result()
             print(text)
         print(f"suites, cases drawn from {', '.join(path.stem for path in given.results)} in turn")
         found["suites"] = {}
-        for part, simulation in zip(SUITE_PARTS, of_suites, strict=True):
+        for part, simulation in zip(PARTS, of_suites, strict=True):
             text, found["suites"][part] = simulation.result()
             print(text, end="")
     if given.json:
@@ -88,7 +97,7 @@ def simulated_suites(paths: Sequence[Path], part: str, comparisons: int) -> tupl
     """What is printed of suites, and the figures: one part of it."""
     pools = [pool_of(path) for path in paths]
     with contextlib.redirect_stdout(io.StringIO()) as out:
-        figures = SUITE_PARTS[part](pools, comparisons // 2, np.random.default_rng(0))
+        figures = PARTS[part](pools, comparisons // 2, np.random.default_rng(0))
     return out.getvalue(), figures
 
 

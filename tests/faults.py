@@ -41,11 +41,11 @@ def module(kind: str):
     """A kernel as an IRModule.
 
     Args:
-        kind: `fine`; or one that at run time does `crash`, `hang`, `trash` (write gigabytes
-            past its output), `overrun` (write 32 bytes past it), `wrong` (write other numbers),
-            `slow-and-wrong`,
-            or `greedy` (allocate without end); or that does not compile, `unbuildable`; or
-            does so for minutes and gigabytes, `endless-build`.
+        kind: `fine`; `slow`, which is right; or one that at run time does `crash`, `hang`,
+            `trash` (write gigabytes past its output), `overrun` (write 32 bytes past it), `wrong`
+            (write other numbers), `slow-and-wrong`, or `greedy` (allocate without end); or that
+            does not compile, `unbuildable`; or does so for minutes and gigabytes,
+            `endless-build`.
     """
     return _module_of(_function(kind))
 
@@ -106,6 +106,18 @@ def _wrong():
             b[i] = a[i] * T.float32(3)
 
     return wrong
+
+
+def _slow():
+    from tvm.script import tirx as T
+
+    @T.prim_func(s_tir=True)
+    def slow(a: T.Buffer((64,), "float32"), b: T.Buffer((64,), "float32")):
+        T.evaluate(T.call_extern("int32", "usleep", 1000))
+        for i in range(64):
+            b[i] = a[i] * T.float32(2)
+
+    return slow
 
 
 def _slow_and_wrong():
@@ -250,6 +262,7 @@ def _counting(path: str, sleep_us: int):
 KERNELS = {
     "fine": _fine,
     "wrong": _wrong,
+    "slow": _slow,
     "slow-and-wrong": _slow_and_wrong,
     "crash": _crash,
     "trash": _trash,

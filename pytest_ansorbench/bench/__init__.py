@@ -4,7 +4,7 @@ from pytest_ansorbench.bench.experiment import Experiment
 from pytest_ansorbench.bench.history import CaseHistory, CaseJournal, case_histories
 from pytest_ansorbench.bench.plan import Plan
 from pytest_ansorbench.bench.progress import Progress, Silent, Standing
-from pytest_ansorbench.bench.repeats import FixedRepeats, RepeatPolicy
+from pytest_ansorbench.bench.repeats import FixedRepeats, RepeatPolicy, RepeatsUntilSettled
 from pytest_ansorbench.bench.replay import MissingRunsError, Replay
 from pytest_ansorbench.bench.run_plan import RunPlan
 from pytest_ansorbench.bench.session import Session, UnsupportedCaseError
@@ -18,6 +18,7 @@ __all__ = [
     "Plan",
     "Progress",
     "RepeatPolicy",
+    "RepeatsUntilSettled",
     "Replay",
     "RunPlan",
     "Session",

@@ -44,6 +44,7 @@ def judged(history: CaseHistory, plan: Plan) -> CaseResult:
         verdicts=verdicts,
         version=entry.version,
         control=entry.control,
+        looks=str(plan.criteria.looks or ""),
     )
 
 
@@ -85,6 +86,8 @@ class Experiment:
         runs = plan.repeats.most * len(self._strategies)
         self._trials_to_do = self._budget_trials * runs - behind
         self._started_s = time.monotonic()
+        self._longest_s = 0.0
+        self._settled = (0, 0)
 
     def run(self) -> None:
         """Run repeats until there are enough.
@@ -96,10 +99,23 @@ class Experiment:
         """
         self._started_s = time.monotonic()
         try:
-            while (seed := self._plan.repeats.next_seed(self._journal.history)) is not None:
+            while (seed := self._next_seed()) is not None:
+                begun_s = time.monotonic()
                 self._run_repeat(seed)
+                self._longest_s = max(self._longest_s, time.monotonic() - begun_s)
         finally:
             self._progress.clear()
+
+    def _next_seed(self) -> int | None:
+        """The repeat to run, if it is wanted and there is time for another one like the others."""
+        history, plan = self._journal.history, self._plan
+        done = len(plan.repeats.seeds(history))
+        if done and time.monotonic() + self._longest_s > plan.deadline_s:
+            return None
+        result = judged(history, plan) if done else None
+        gates = [gate for verdict in result.verdicts for gate in verdict.gates] if result else []
+        self._settled = sum(not gate.open for gate in gates), len(gates)
+        return plan.repeats.next_seed(history, result)
 
     def _run_repeat(self, seed: int) -> None:
         history = self._journal.history
@@ -131,6 +147,7 @@ class Experiment:
                 strategy=search.strategy.name,
                 repeat=place + 1,
                 repeats=self._plan.repeats.most,
+                settled=self._settled,
                 run_trials=len(search.trials),
                 budget_trials=self._budget_trials,
                 best_gflops=search.best_gflops,

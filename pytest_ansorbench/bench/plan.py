@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from pytest_ansorbench.bench.repeats import RepeatPolicy
@@ -19,7 +20,9 @@ class Plan:
         repeats: Which repeats there are.
         criteria: How runs are compared and judged.
         limits: The gates.
-        family: How many gates the session has.
+        family: Over how many gates like its own the session's false alarms could be shared out.
+        deadline_s: When the last repeat has to be over, by `time.monotonic`; the first of a case
+            is run in any case.
     """
 
     runs: RunPlan
@@ -27,3 +30,4 @@ class Plan:
     criteria: Criteria
     limits: Limits
     family: int = 1
+    deadline_s: float = math.inf

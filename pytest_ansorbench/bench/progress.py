@@ -14,7 +14,8 @@ class Standing:
         case: The case's id.
         strategy: The strategy whose trial it was.
         repeat: The repeat under way, from 1.
-        repeats: Repeats in all.
+        repeats: Repeats in all, or at most if they stop by themselves.
+        settled: How many gates the repeats before have settled, and how many there are.
         run_trials: Trials of the run under way.
         budget_trials: Trials of a run.
         best_gflops: Best throughput of the run under way, in GFLOP/s.
@@ -30,6 +31,7 @@ class Standing:
     strategy: str
     repeat: int
     repeats: int
+    settled: tuple[int, int]
     run_trials: int
     budget_trials: int
     best_gflops: float

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from pytest_ansorbench.bench.history import CaseHistory
+from pytest_ansorbench.records import CaseResult, Gate
+from pytest_ansorbench.stats.looks import Looks
+
+_UNGATED: Final = 5
+"""Repeats of a case that has nothing to be settled."""
 
 
 class RepeatPolicy(Protocol):
@@ -17,8 +22,16 @@ class RepeatPolicy(Protocol):
         """How many repeats there will be at most, at least 1."""
         ...
 
-    def next_seed(self, history: CaseHistory) -> int | None:
-        """Seed of the repeat to run or to finish next; None if there are enough."""
+    def next_seed(self, history: CaseHistory, result: CaseResult | None) -> int | None:
+        """Which repeat to run or to finish next.
+
+        Args:
+            history: What there is of the case.
+            result: Its complete repeats, judged; None if there is none.
+
+        Returns:
+            Its seed; None if there are enough.
+        """
         ...
 
     def seeds(self, history: CaseHistory) -> Sequence[int]:
@@ -38,7 +51,7 @@ class FixedRepeats:
     first_seed: int
     most: int
 
-    def next_seed(self, history: CaseHistory) -> int | None:
+    def next_seed(self, history: CaseHistory, result: CaseResult | None) -> int | None:
         """The first that is not complete."""
         return next((seed for seed in self._all if not history.complete(seed)), None)
 
@@ -49,3 +62,49 @@ class FixedRepeats:
     @property
     def _all(self) -> range:
         return range(self.first_seed, self.first_seed + self.most)
+
+
+@dataclass(frozen=True)
+class RepeatsUntilSettled:
+    """As many repeats as the gates of a case need.
+
+    Attributes:
+        first_seed: Seed of the first repeat; the others count up from it.
+        looks: After how many repeats it is looked whether there are enough.
+        of_suite: Whether cases are judged together as well, which asks for more repeats itself.
+        further_gates: Gates of a result beside those in its verdicts.
+    """
+
+    first_seed: int
+    looks: Looks
+    of_suite: bool = False
+    further_gates: Callable[[CaseResult], Sequence[Gate]] = lambda result: ()
+
+    @property
+    def most(self) -> int:
+        """How many repeats there will be at most."""
+        return self.looks.most
+
+    def next_seed(self, history: CaseHistory, result: CaseResult | None) -> int | None:
+        """The first that is not complete, while a gate is open."""
+        done = len(self.seeds(history))
+        wanted = done < self.looks.most and (done < self.looks.least or self._open(result, done))
+        return self.first_seed + done if wanted else None
+
+    def seeds(self, history: CaseHistory) -> Sequence[int]:
+        """Those without a gap before them."""
+        seeds: list[int] = []
+        seed = self.first_seed
+        while history.complete(seed) and len(seeds) < self.looks.most:
+            seeds.append(seed)
+            seed += 1
+        return seeds
+
+    def _open(self, result: CaseResult | None, done: int) -> bool:
+        if result is None:
+            return True
+        gates = [gate for verdict in result.verdicts for gate in verdict.gates]
+        gates += self.further_gates(result)
+        if not gates:
+            return not self.of_suite and done < _UNGATED
+        return any(gate.open for gate in gates)

@@ -9,7 +9,9 @@ from typing import Any
 
 from pytest_ansorbench.bench.plan import Plan
 from pytest_ansorbench.records import SCHEMA_VERSION, CaseResult, MachineNoise, Result
+from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.judge_case import judge_arms
+from pytest_ansorbench.stats.looks import Looks
 from pytest_ansorbench.storage import merge_results, read_result
 
 
@@ -102,7 +104,8 @@ class Replay:
         verdicts = judge_arms(
             arms,
             runs,
-            criteria=plan.criteria,
+            # A session that stopped by what it saw has to be judged as one that looked.
+            criteria=plan.criteria.looked_at(saved.looks),
             limits=plan.limits,
             control=control,
             family=plan.family,
@@ -121,6 +124,11 @@ class Replay:
             runs = tuple(run for run in saved.runs if run.strategy in result.strategies)
             self._results.append(replace(result, runs=runs))
         self._results.sort(key=lambda result: order.index(result.case))
+
+    @property
+    def looks(self) -> Looks | None:
+        """After how many repeats the saved cases were judged together; None for once."""
+        return Criteria.from_settings(self._saved.settings).looks
 
     @property
     def machines(self) -> Mapping[str, Any]:

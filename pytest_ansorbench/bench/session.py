@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from pytest_ansorbench.bench.history import CaseHistory, CaseJournal, NoiseHisto
 from pytest_ansorbench.bench.plan import Plan
 from pytest_ansorbench.bench.prepared import prepare
 from pytest_ansorbench.bench.progress import Silent
+from pytest_ansorbench.bench.repeats import FixedRepeats
 from pytest_ansorbench.measure.engine import Engine, EngineError, EngineFactory
 from pytest_ansorbench.measure.noise import observe_noise
 from pytest_ansorbench.records import (
@@ -111,6 +112,7 @@ class Session:
         self._journal: Journal | None = None
         self._begun = Counter[str]()
         self._results: list[CaseResult] = []
+        self._kept: list[_Kept] = []
 
     @property
     def results(self) -> tuple[CaseResult, ...]:
@@ -187,9 +189,44 @@ class Session:
             conditions={**plan.runs.conditions(len(tasks)), **self._conditions},
         )
         journal = CaseJournal(self._open_journal(), self._histories.get(entry.label), entry)
-        if plan.repeats.next_seed(journal.history) is not None:
-            self._run_rest(case, tasks, strategies, plan, journal, progress or Silent())
-        return self._keep(journal.history, plan)
+        kept = _Kept(case, tasks, strategies, plan, journal)
+        try:
+            self._run_rest(kept, plan, progress or Silent())
+        except KeyboardInterrupt:
+            if plan.repeats.seeds(journal.history):
+                self._keep(kept)
+            raise
+        return self._keep(kept)
+
+    def more(self, repeats: int, deadline_s: float, progress: Progress | None = None) -> bool:
+        """Run further repeats of the cases that have fewer than so many.
+
+        Args:
+            repeats: How many each case is to have.
+            deadline_s: When they have to be over, by `time.monotonic`.
+            progress: Is told of every trial.
+
+        Returns:
+            Whether all cases have as many now.
+
+        Raises:
+            EngineError: The engine is broken.
+            StorageError: The journal cannot be written.
+        """
+        complete = True
+        for index, kept in enumerate(self._kept):
+            seeds = kept.plan.repeats.seeds(kept.journal.history)
+            if not seeds or len(seeds) >= repeats:
+                continue
+            plan = replace(
+                kept.plan, repeats=FixedRepeats(seeds[0], repeats), deadline_s=deadline_s
+            )
+            try:
+                self._run_rest(kept, plan, progress or Silent())
+            finally:
+                self._results[index] = judged(kept.journal.history, kept.plan)
+            complete &= len(kept.plan.repeats.seeds(kept.journal.history)) >= repeats
+        return complete
 
     @property
     def machines(self) -> Mapping[str, Any]:
@@ -233,32 +270,23 @@ class Session:
         if self._journal is not None:
             self._journal.close()
 
-    def _run_rest(
-        self,
-        case: Case,
-        tasks: Sequence[Task],
-        strategies: Sequence[Strategy],
-        plan: Plan,
-        journal: CaseJournal,
-        progress: Progress,
-    ) -> None:
-        """Run what the journal does not have yet."""
-        engine = self._engine
+    def _run_rest(self, kept: _Kept, plan: Plan, progress: Progress) -> None:
+        """Run what the journal does not have yet; if that is nothing, start nothing."""
+        engine, history = self._engine, kept.journal.history
         assert engine is not None
+        so_far = judged(history, plan) if plan.repeats.seeds(history) else None
+        if plan.repeats.next_seed(history, so_far) is None:
+            return
         try:
             engine.start()
             try:
-                plan = self._suited_to_noise(case, plan, progress)
-                prepared = prepare(case, tasks, engine, progress.note)
+                plan = self._suited_to_noise(kept.case, plan, progress)
+                prepared = prepare(kept.case, kept.tasks, engine, progress.note)
             finally:
                 progress.clear()
-            Experiment(prepared, strategies, plan, engine, journal, progress).run()
+            Experiment(prepared, kept.strategies, plan, engine, kept.journal, progress).run()
         except EngineError:
             engine.close()  # the next case starts it anew
-            raise
-        except KeyboardInterrupt:
-            if plan.repeats.seeds(journal.history):
-                self._keep(journal.history, plan)
             raise
 
     def _suited_to_noise(self, case: Case, plan: Plan, progress: Progress) -> Plan:
@@ -287,10 +315,11 @@ class Session:
             self._noise.entries.append(entry)
         return trace
 
-    def _keep(self, history: CaseHistory, plan: Plan) -> CaseResult:
-        result = judged(history, plan)
-        self._machines |= history.machines
+    def _keep(self, kept: _Kept) -> CaseResult:
+        result = judged(kept.journal.history, kept.plan)
+        self._machines |= kept.journal.history.machines
         self._results.append(result)
+        self._kept.append(kept)
         return result
 
     def _label(self, case: str) -> str:
@@ -315,6 +344,17 @@ class Session:
                     ),
                 )
         return self._journal
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """A case that was run, with what it takes to run more of it."""
+
+    case: Case
+    tasks: Sequence[Task]
+    strategies: Sequence[Strategy]
+    plan: Plan
+    journal: CaseJournal
 
 
 def _check_supported(case: Case, tasks: Sequence[Task], plan: Plan) -> None:

@@ -156,10 +156,20 @@ OPTIONS: Final = (
     Option(
         "experiment.repeats",
         "repeats",
-        values.whole_number(1, 5),
-        "runs of each strategy, each with its own seed",
-        "N",
+        values.repeats,
+        "runs of each strategy, each with its own seed; auto, auto:12 or 3:12 for as many as gates "
+        "need, at least and at most",
+        "N|LEAST:MOST",
         per_test=True,
+    ),
+    Option(
+        "experiment.time_limit_s",
+        "time-limit",
+        values.duration,
+        "begin no repeat that would end later than this after the start, except the first of a "
+        "case, e.g. 45m, 2h or 900 for seconds",
+        "TIME",
+        default="none",
     ),
     Option(
         "experiment.seed",

@@ -14,6 +14,7 @@ from pytest_ansorbench.options.declarations import OPTIONS
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.limits import Allowance, Limits
+from pytest_ansorbench.stats.looks import Looks
 
 Order = Literal["interleaved", "sequential"]
 Scheduler = Literal["gradient", "round-robin"]
@@ -25,7 +26,8 @@ class ExperimentSettings:
 
     Attributes:
         scheduler: How rounds are shared out among the tasks of a network.
-        repeats: Runs of each strategy, each with a seed of its own.
+        repeats: Runs of each strategy, each with a seed of its own; or as many as gates need.
+        time_limit_s: When the last repeat should be over, from the start on; None for no limit.
         seed: Seed of the first repeat; the others count up from it.
         order: Whether arms take turns by rounds or by whole runs.
         final_precision: Half the width of the intervals at which final measurements are precise
@@ -38,7 +40,8 @@ class ExperimentSettings:
     """
 
     scheduler: Scheduler = "gradient"
-    repeats: int = 5
+    repeats: int | Looks = 5
+    time_limit_s: float | None = None
     seed: int = 0
     order: Order = "interleaved"
     final_precision: float = SideBySide.precision
@@ -157,7 +160,9 @@ class Settings:
         settings = cls()
         for path, value in values.items():
             settings = _with(settings, path, value)
-        return settings
+        repeats = settings.experiment.repeats
+        looks = repeats if isinstance(repeats, Looks) else None
+        return replace(settings, criteria=replace(settings.criteria, looks=looks))
 
     def to_json(self) -> dict[str, Any]:
         """The settings as flat JSON values, for the record."""
@@ -185,6 +190,6 @@ def _json_value(value: Any) -> Any:
         return value.as_posix()
     if isinstance(value, Trials):
         return str(value) if value.per_task else value.number
-    if isinstance(value, Goal | Allowance | Span):
+    if isinstance(value, Goal | Allowance | Looks | Span):
         return str(value)
     return [_json_value(item) for item in value] if isinstance(value, tuple) else value

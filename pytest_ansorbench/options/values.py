@@ -10,11 +10,13 @@ import math
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 from pytest_ansorbench.budget import Trials
 from pytest_ansorbench.measure.side_by_side import Span
 from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.limits import Allowance
+from pytest_ansorbench.stats.looks import EXPECTED_REPEATS, Looks
 
 
 def words(value: object) -> tuple[str, ...]:
@@ -50,6 +52,16 @@ def trials(value: object) -> Trials:
     return Trials.parse(str(value))
 
 
+def repeats(value: object) -> int | Looks:
+    """A number of repeats, or as many as gates need."""
+    if isinstance(value, str) and not value.strip().isdecimal():
+        return Looks.parse(value)
+    try:
+        return whole_number(1, 5)(value)
+    except ValueError:
+        raise ValueError(EXPECTED_REPEATS) from None
+
+
 def span(value: object) -> Span:
     """A least and a most number, or one for both."""
     if isinstance(value, bool) or not isinstance(value, int | str):
@@ -66,6 +78,20 @@ def cores(value: object) -> tuple[int, ...]:
     if not numbers or min(numbers) < 0 or len(set(numbers)) != len(numbers):
         raise ValueError("expected numbers of different cores, separated by commas, e.g. 0,1")
     return numbers
+
+
+_UNITS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def duration(value: object) -> float:
+    """Seconds, or a number with a unit: s, m or h."""
+    text = str(value).strip().lower()
+    unit = _UNITS.get(text[-1:], 1.0)
+    digits = text[:-1] if text[-1:] in _UNITS else text
+    try:
+        return positive(digits) * unit
+    except ValueError:
+        raise ValueError("expected a duration above 0, e.g. 45m, 2h or 900 for seconds") from None
 
 
 def number(

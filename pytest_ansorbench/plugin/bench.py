@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -19,7 +21,7 @@ from pytest_ansorbench.plugin.baseline import ANY_MACHINE, Baseline
 from pytest_ansorbench.plugin.blame import failures, usage_errors
 from pytest_ansorbench.plugin.refusals import in_options
 from pytest_ansorbench.plugin.selection import MARKER, bench_items, case_id, select
-from pytest_ansorbench.plugin.sources import source_of
+from pytest_ansorbench.plugin.sources import Asked, source_of
 from pytest_ansorbench.plugin.suite import suite_item
 from pytest_ansorbench.plugin.usage import usage
 from pytest_ansorbench.report import (
@@ -41,7 +43,7 @@ from pytest_ansorbench.stats.suite import judge_suites, suite_gates
 from pytest_ansorbench.storage import StorageError, save_numbered, slugify, write_result
 
 if TYPE_CHECKING:
-    from pytest_ansorbench.records import CaseResult, Result, SuiteVerdict
+    from pytest_ansorbench.records import CaseResult, Gate, Result, SuiteVerdict
     from pytest_ansorbench.workloads import Case
 
 
@@ -58,6 +60,7 @@ class Bench:
         # Read before this session stores a result of its own.
         self.baseline = Baseline(storage, baseline) if baseline else None
         self.changes: list[CaseChanges] = []
+        self._began_s = time.monotonic()
         self.family = self._suite_family = 1
         self._items: dict[str, pytest.Item] = {}
         self._finished: set[str] = set()
@@ -177,7 +180,12 @@ class Bench:
         with failures(self.config, "while running the case"):
             arms = self._arms(item, settings, case.id)
             try:
-                result = self.source.run(settings, arms, case, self.family, self._progress())
+                asked = Asked(
+                    self.family,
+                    self._deadline_s(item),
+                    lambda result: self._gates_on_changes(item, result),
+                )
+                result = self.source.run(settings, arms, case, asked, self._progress())
                 self._finished.add(item.nodeid)
             finally:
                 if not workers.is_worker(self.config):
@@ -192,11 +200,28 @@ class Bench:
         """Changes of a case since the earlier result; None if there is none to compare."""
         if self.baseline is None:
             return None
-        changes = self.baseline.changes(
-            result, self.source.machines, self.settings_of(item), self.family
-        )
+        changes = self._changes(self.baseline, item, result)
         self.changes.append(changes)
         return changes
+
+    def _changes(self, baseline: Baseline, item: pytest.Item, result: CaseResult) -> CaseChanges:
+        settings = self.settings_of(item)
+        return baseline.changes(result, self.source.machines, settings, self.family)
+
+    def _gates_on_changes(self, item: pytest.Item, result: CaseResult) -> Sequence[Gate]:
+        if self.baseline is None or not self.settings_of(item).baseline.allowances:
+            return ()
+        return self._changes(self.baseline, item, result).gates
+
+    def _deadline_s(self, item: pytest.Item) -> float:
+        """When a case has to be over: what is left of the time goes to all that are left."""
+        limit_s = self.settings.experiment.time_limit_s
+        if limit_s is None:
+            return math.inf
+        names = list(self._items)
+        left = len(names) - names.index(item.nodeid) if item.nodeid in names else 1
+        now_s = time.monotonic()
+        return now_s + max(0.0, self._began_s + limit_s - now_s) / left
 
     def judge_suite(self) -> tuple[SuiteVerdict, ...]:
         """Judge all cases together, as far as there are results of them."""
@@ -207,12 +232,29 @@ class Bench:
             results = tuple(sorted(every, key=lambda result: order.index(result.case)))
         self._suites = judge_suites(
             results,
-            self.settings.criteria,
+            replace(self.settings.criteria, looks=self.source.looks(self.settings)),
             self.settings.suite_limits,
             family=self._suite_family,
             lost=tuple(self._lost),
         )
         return self._suites
+
+    def settle_suite(self) -> tuple[SuiteVerdict, ...]:
+        """Judge all cases together; run more of them while that can still decide a gate."""
+        __tracebackhide__ = True
+        limit_s = self.settings.experiment.time_limit_s
+        deadline_s = math.inf if limit_s is None else self._began_s + limit_s
+        verdicts = self.judge_suite()
+        while any(gate.open for verdict in verdicts for gate in verdict.gates):
+            seeds = (len(r.runs_of(r.strategies[0])) for r in self.source.results if r.runs)
+            repeats = min(seeds) + 1
+            with failures(self.config, "while running more repeats"):
+                enough = self.source.more(repeats, deadline_s, self._progress())
+            self._write_json(self.source.result())
+            verdicts = self.judge_suite()
+            if not enough:
+                break
+        return verdicts
 
     @property
     def suites(self) -> tuple[SuiteVerdict, ...]:
@@ -227,7 +269,7 @@ class Bench:
                 continue
             settings = self.settings_of(item)
             arms = self._arms(item, settings, case)
-            result = self.source.saved(settings, arms, case, self.family)
+            result = self.source.saved(settings, arms, case, Asked(self.family))
             if result is None:
                 self._lost[case] = None
             else:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -13,6 +15,7 @@ from pytest_ansorbench.bench import (
     MissingRunsError,
     Plan,
     Progress,
+    RepeatsUntilSettled,
     Replay,
     RunPlan,
     Session,
@@ -26,14 +29,30 @@ from pytest_ansorbench.options import Settings, flag_of
 from pytest_ansorbench.plugin.offered import register_offered
 from pytest_ansorbench.plugin.refusals import in_options
 from pytest_ansorbench.plugin.usage import failure, usage
-from pytest_ansorbench.records import CaseResult, MachineNoise, Result
+from pytest_ansorbench.records import CaseResult, Gate, MachineNoise, Result
 from pytest_ansorbench.search import ResumeError
+from pytest_ansorbench.stats.looks import Looks
 from pytest_ansorbench.storage import Past, StorageError, list_journals, read_journal
 from pytest_ansorbench.strategies import BadModel, Registry, control_of
 from pytest_ansorbench.workloads import Case, ImportFailed
 
 _REFUSALS: Final = (BadModel, ImportFailed, ResumeError, StorageError, UnsupportedCaseError)
 """Errors that say in one sentence why a case cannot be run."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a session asks of one of its cases, beside the settings of its test.
+
+    Attributes:
+        family: Over how many gates like its own the session's false alarms could be shared out.
+        deadline_s: When its last repeat has to be over, by `time.monotonic`.
+        gates_on_changes: The gates on changes of a result since an earlier one.
+    """
+
+    family: int
+    deadline_s: float = math.inf
+    gates_on_changes: Callable[[CaseResult], Sequence[Gate]] = lambda result: ()
 
 
 class Source(Protocol):
@@ -70,13 +89,30 @@ class Source(Protocol):
         ...
 
     def run(
-        self, settings: Settings, arms: Sequence[str], case: Case, family: int, progress: Progress
+        self, settings: Settings, arms: Sequence[str], case: Case, asked: Asked, progress: Progress
     ) -> CaseResult:
         """Run a case, or find its runs; a failure fails the test."""
         ...
 
+    def more(self, repeats: int, deadline_s: float, progress: Progress) -> bool:
+        """Run cases until each has so many repeats.
+
+        Args:
+            repeats: How many.
+            deadline_s: When they have to be over, by `time.monotonic`.
+            progress: Is told of every trial.
+
+        Returns:
+            Whether each has as many; a failure fails the test.
+        """
+        ...
+
+    def looks(self, settings: Settings) -> Looks | None:
+        """After how many repeats cases are judged together; None for once."""
+        ...
+
     def saved(
-        self, settings: Settings, arms: Sequence[str], case: str, family: int
+        self, settings: Settings, arms: Sequence[str], case: str, asked: Asked
     ) -> CaseResult | None:
         """A case that another process was given, from the same saved results; None without any."""
         ...
@@ -169,7 +205,7 @@ class _Live:
             raise pytest.UsageError(f"bad {flag}: {error}; start anew without {flag}") from None
 
     def run(
-        self, settings: Settings, arms: Sequence[str], case: Case, family: int, progress: Progress
+        self, settings: Settings, arms: Sequence[str], case: Case, asked: Asked, progress: Progress
     ) -> CaseResult:
         __tracebackhide__ = True
         strategies = [self._registry.get(name) for name in arms]
@@ -179,7 +215,7 @@ class _Live:
             control = strategies[-1].name
         try:
             return self._session.run(
-                case, strategies, plan_of(settings, family), progress, control=control
+                case, strategies, plan_of(settings, asked), progress, control=control
             )
         except EngineError as error:
             raise failure(f"the measurement engine gave up: {error}") from None
@@ -190,8 +226,20 @@ class _Live:
         except _REFUSALS as error:
             raise failure(in_options(error)) from None
 
+    def more(self, repeats: int, deadline_s: float, progress: Progress) -> bool:
+        __tracebackhide__ = True
+        try:
+            return self._session.more(repeats, deadline_s, progress)
+        except EngineError as error:
+            raise failure(f"the measurement engine gave up: {error}") from None
+        except _REFUSALS as error:
+            raise failure(in_options(error)) from None
+
+    def looks(self, settings: Settings) -> Looks | None:
+        return settings.criteria.looks
+
     def saved(
-        self, settings: Settings, arms: Sequence[str], case: str, family: int
+        self, settings: Settings, arms: Sequence[str], case: str, asked: Asked
     ) -> CaseResult | None:
         """No other process runs anything."""
         return None
@@ -251,19 +299,27 @@ class _Replayed:
         """Everything is read already."""
 
     def run(
-        self, settings: Settings, arms: Sequence[str], case: Case, family: int, progress: Progress
+        self, settings: Settings, arms: Sequence[str], case: Case, asked: Asked, progress: Progress
     ) -> CaseResult:
         __tracebackhide__ = True
         try:
-            return self._replay.run(case.id, arms, plan_of(settings, family))
+            return self._replay.run(case.id, arms, plan_of(settings, asked))
         except MissingRunsError as error:
             raise failure(in_options(error)) from None
 
+    def more(self, repeats: int, deadline_s: float, progress: Progress) -> bool:
+        """There are no more than there are."""
+        return False
+
+    def looks(self, settings: Settings) -> Looks | None:
+        """As the saved session looked, whatever this one's settings are."""
+        return self._replay.looks
+
     def saved(
-        self, settings: Settings, arms: Sequence[str], case: str, family: int
+        self, settings: Settings, arms: Sequence[str], case: str, asked: Asked
     ) -> CaseResult | None:
         try:
-            return self._replay.judged(case, arms, plan_of(settings, family))
+            return self._replay.judged(case, arms, plan_of(settings, asked))
         except MissingRunsError:
             return None
 
@@ -285,8 +341,9 @@ class _Replayed:
         return ""
 
 
-def plan_of(settings: Settings, family: int) -> Plan:
+def plan_of(settings: Settings, asked: Asked) -> Plan:
     """The settings of one test as the bench takes them."""
+    first_seed, repeats = settings.experiment.seed, settings.experiment.repeats
     return Plan(
         runs=RunPlan(
             budget=settings.budget,
@@ -295,10 +352,17 @@ def plan_of(settings: Settings, family: int) -> Plan:
             final=settings.experiment.final,
             progress=settings.criteria.progress,
         ),
-        repeats=FixedRepeats(settings.experiment.seed, settings.experiment.repeats),
+        repeats=(
+            FixedRepeats(first_seed, repeats)
+            if isinstance(repeats, int)
+            else RepeatsUntilSettled(
+                first_seed, repeats, bool(settings.suite_limits), asked.gates_on_changes
+            )
+        ),
         criteria=settings.criteria,
         limits=settings.limits,
-        family=family,
+        family=asked.family,
+        deadline_s=asked.deadline_s,
     )
 
 

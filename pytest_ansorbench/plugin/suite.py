@@ -30,7 +30,7 @@ class Suite(pytest.Item):
     def runtest(self) -> None:
         """Fail if a gate of the suite is broken, warn if one is undecided."""
         __tracebackhide__ = True
-        verdicts = self._bench.judge_suite()
+        verdicts = self._bench.settle_suite()
         for verdict in verdicts:
             self.user_properties += _properties(verdict)
         if not any(verdict.gates for verdict in verdicts):

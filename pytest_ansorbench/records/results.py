@@ -25,6 +25,8 @@ class CaseResult:
         version: A hash of the case's programs: other versions of a case are other cases.
             Empty if not recorded.
         control: The arm that is the reference over again; None if there is none.
+        looks: After how many repeats its gates were judged, at least and at most, e.g. `3:12`;
+            empty if only once, after all.
     """
 
     case: str
@@ -33,6 +35,7 @@ class CaseResult:
     verdicts: tuple[Verdict, ...]
     version: str = ""
     control: str | None = None
+    looks: str = ""
 
     @property
     def machines(self) -> tuple[str, ...]:

@@ -155,6 +155,7 @@ class Gate:
         turn: Share of the reference's gain from which on a challenger that is ahead for
             `early-only` targets is not; None if it is ahead as far as targets go, and else.
         lost: Of a suite, the cases that could not be compared.
+        open: Whether it is undecided, and repeats that may still be run could well decide it.
     """
 
     metric: str
@@ -169,6 +170,7 @@ class Gate:
     advice: Advice | None = None
     turn: float | None = None
     lost: tuple[str, ...] = ()
+    open: bool = False
 
 
 @dataclass(frozen=True, slots=True)

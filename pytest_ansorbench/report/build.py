@@ -17,6 +17,7 @@ from pytest_ansorbench.report.noise import (
     noise_lines,
     noise_warnings,
 )
+from pytest_ansorbench.report.repeats import repeats_lines
 from pytest_ansorbench.report.sections import Lines, Report, Section
 from pytest_ansorbench.report.sorting import DEFAULT_SORT
 from pytest_ansorbench.report.suites import suite_lines
@@ -51,8 +52,9 @@ def result_report(
         detailed: Whether to include the details of each case and of the noise.
 
     Returns:
-        The table; then the gates of the suite, the legend, which progress counts, how caches were
-        found, the controls, the noise and warnings about machines; then the details.
+        The table; then the gates of the suite, what repeats were spent on, the legend, which
+        progress counts, how caches were found, the controls, the noise and warnings about
+        machines; then the details.
 
     Raises:
         ColumnError: There is no such sort key.
@@ -60,6 +62,7 @@ def result_report(
     words = legend(columns, criteria=criteria, repeats=_repeats(cases)) if explained else Lines(())
     notes = (
         suite_lines(suites),
+        repeats_lines(cases, suites),
         words,
         progress_lines(cases, criteria) if explained else Lines(()),
         caches_lines(cases),

@@ -117,6 +117,20 @@ def _target(criteria: Criteria, repeats: int) -> Sentence:
     return median
 
 
+def _looks(criteria: Criteria) -> Sentence:
+    """That it was looked more than once."""
+    looks = criteria.looks
+    if looks is None:
+        return ()
+    return (
+        ", at each of the looks after ",
+        Count(looks.least),
+        " to ",
+        Count(looks.most),
+        " repeats",
+    )
+
+
 def _over_cases(shown: set[str], criteria: Criteria) -> Iterator[Sentence]:
     """How several cases make one ratio: by tests, then by means."""
     added = shown & ({"throughput_ratio"} | (_BY_GOAL if criteria.goal.kind == "way" else set()))
@@ -159,6 +173,7 @@ def _intervals(shown: set[str], criteria: Criteria, repeats: int) -> Iterator[Se
             " interval over ",
             Counted(repeats, "seed"),
             ", all ratios that a permutation test does not reject",
+            *_looks(criteria),
         )
     if not resampled:
         return

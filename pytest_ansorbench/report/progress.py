@@ -51,9 +51,13 @@ class LiveLine:
 
 def line(standing: Standing) -> str:
     """Where things stand, in one line: case, strategy, trials, best so far, time left."""
+    settled, gates = standing.settled
+    repeat = f"repeat {standing.repeat}/{standing.repeats}"
+    if gates and settled < gates:
+        repeat += f", {settled}/{gates} gates settled"
     task = f"  task {standing.task}" if standing.task else ""
     return (
-        f"{standing.case}  {standing.strategy}  repeat {standing.repeat}/{standing.repeats}  "
+        f"{standing.case}  {standing.strategy}  {repeat}  "
         f"trial {standing.run_trials}/{standing.budget_trials}{task}  best {_best(standing)}  "
         f"{_duration(standing.remaining_s)} left"
     )

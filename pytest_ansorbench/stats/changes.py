@@ -16,6 +16,7 @@ from pytest_ansorbench.stats.gate import Judge
 from pytest_ansorbench.stats.limits import Allowance
 from pytest_ansorbench.stats.quotient import UNDEFINED
 from pytest_ansorbench.stats.race import Race
+from pytest_ansorbench.stats.settle import settled_gate
 from pytest_ansorbench.stats.suite import own_arms
 
 SHOWN: Final = ("search_ratio", "throughput_ratio", "throughput", "search_time")
@@ -169,8 +170,17 @@ def _change(
     allowance: Allowance | None,
     judge: Judge,
 ) -> Change:
-    evidence = change_evidence(figure, then, now, judge.criteria.confidence)
-    gate = None if allowance is None else judge.gate(figure, evidence, allowance.limit)
+    repeats = len(now.reference)
+    evidence = change_evidence(figure, then, now, judge.at(repeats).criteria.confidence)
+    gate = None
+    if allowance is not None:
+        gate = settled_gate(
+            figure,
+            allowance.limit,
+            judge,
+            lambda look, confidence: change_evidence(figure, then, now.first(look), confidence),
+            repeats=repeats,
+        )
     before, after = (
         None if math.isnan(value) else value
         for value in (observed(figure, then), observed(figure, now))

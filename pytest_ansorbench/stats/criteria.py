@@ -6,10 +6,11 @@ Standard library only: the options take their defaults from here before anything
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, get_args
 
 from pytest_ansorbench.stats.goal import Goal
+from pytest_ansorbench.stats.looks import Looks
 
 Progress = Literal["confirmed", "believed"]
 """A run's progress by its leads as they were measured again, or as the search saw them."""
@@ -28,6 +29,8 @@ class Criteria:
         false_alarms: Chance that a session fails in which every figure is as good as its
             limit; shared out among all gates of the session.
         progress: Whether targets and times to them count confirmed or believed progress.
+        looks: After how many repeats gates are judged, with rates of error that hold over all of
+            these looks; None for once, after all of them.
     """
 
     goal: Goal = field(default_factory=Goal)
@@ -36,6 +39,7 @@ class Criteria:
     noise: float = 0.01
     false_alarms: float = 0.01
     progress: Progress = "confirmed"
+    looks: Looks | None = None
 
     def __post_init__(self) -> None:
         check_tolerance(self.tolerance)
@@ -48,6 +52,14 @@ class Criteria:
             )
         if self.progress not in PROGRESS:
             raise ValueError(f"bad progress {self.progress!r}: expected confirmed or believed")
+
+    def looked_at(self, looks: str) -> Criteria:
+        """The same with a case's own looks, as it recorded them.
+
+        Raises:
+            ValueError: They are none.
+        """
+        return replace(self, looks=Looks.parse(looks) if looks else None)
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Criteria:
@@ -69,6 +81,8 @@ class Criteria:
             given["goal"] = Goal.parse(str(settings["goal"]))
         if "progress" in settings:
             given["progress"] = settings["progress"]
+        if isinstance(settings.get("repeats"), str):
+            given["looks"] = Looks.parse(settings["repeats"])
         return cls(**given)
 
 

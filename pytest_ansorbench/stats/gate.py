@@ -26,6 +26,7 @@ from pytest_ansorbench.stats.evidence import Evidence
 from pytest_ansorbench.stats.figures import Figure
 from pytest_ansorbench.stats.power import detectable_effect, repeats_needed
 from pytest_ansorbench.stats.quotient import UNDEFINED
+from pytest_ansorbench.stats.spending import level_at
 
 
 def families(of_cases: int, of_suites: int) -> tuple[int, int]:
@@ -63,6 +64,29 @@ class Judge:
     def level(self) -> float:
         """The gate's share of the session's false alarms."""
         return self.criteria.false_alarms / max(1, self.family)
+
+    def at(self, repeats: int, cases: int = 1) -> Judge:
+        """The judge at one look of several, whose rates of error hold over all of them.
+
+        Args:
+            repeats: Seeds that there are at this look.
+            cases: How many cases are judged together.
+
+        Returns:
+            A judge with this look's confidence and level; this one, if there is one look only.
+        """
+        looks = self.criteria.looks
+        if looks is None:
+            return self
+        tail = level_at(looks, repeats, (1.0 - self.criteria.confidence) / 2.0, cases)
+        # Where counting ends Student's t goes on, so that every look has a level.
+        level = level_at(looks, repeats, self.level, 0)
+        criteria = replace(
+            self.criteria,
+            confidence=1.0 - 2.0 * tail,
+            false_alarms=level * max(1, self.family),
+        )
+        return replace(self, criteria=criteria)
 
     def gate(self, figure: Figure, evidence: Evidence, limit: float) -> Gate:
         """Judge one figure, or its change since an earlier result.

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_ansorbench.records import Comparison, Estimate, Gate, Run, Verdict
+from pytest_ansorbench.records import Comparison, Gate, Run, Verdict
 from pytest_ansorbench.stats.compare import compare, race_of
 from pytest_ansorbench.stats.criteria import Criteria
-from pytest_ansorbench.stats.evidence import limit_evidence
+from pytest_ansorbench.stats.evidence import Evidence, limit_evidence
 from pytest_ansorbench.stats.figures import FIGURES, Figure
 from pytest_ansorbench.stats.gate import Judge
 from pytest_ansorbench.stats.limits import Limits
 from pytest_ansorbench.stats.race import Race
+from pytest_ansorbench.stats.settle import settled_gate
 
 
 def judge_arms(
@@ -45,7 +46,7 @@ def judge_arms(
     verdicts = []
     for challenger in challengers if runs else ():
         race = race_of(by_strategy[reference], by_strategy[challenger], criteria)
-        comparison = compare(race, criteria.confidence)
+        comparison = compare(race, judge.at(len(race.reference)).criteria.confidence)
         gates = () if challenger == control else _gates(race, comparison, limits, judge)
         verdicts.append(Verdict(comparison, gates))
     return tuple(verdicts)
@@ -53,19 +54,17 @@ def judge_arms(
 
 def _gates(race: Race, comparison: Comparison, limits: Limits, judge: Judge) -> tuple[Gate, ...]:
     """One gate per limit that is set; one that had nothing to compare is broken."""
-    gates = []
-    for key, limit in limits.items():
-        figure = FIGURES[key]
-        estimate = _estimate(figure, race, comparison, judge)
-        evidence = limit_evidence(figure, race, estimate, judge.criteria.confidence)
-        gates.append(judge.gate(figure, evidence, limit))
-    return tuple(gates)
+    repeats = len(race.reference)
 
+    def gate(figure: Figure, limit: float) -> Gate:
+        def evidence_at(look: int, confidence: float) -> Evidence:
+            seen = race.first(look)
+            # That of all repeats is known already, if the comparison has it.
+            known = getattr(comparison, figure.key, None) if look == repeats else None
+            assert figure.limit is not None, figure.key
+            estimate = known or figure.limit.estimate(seen, confidence)
+            return limit_evidence(figure, seen, estimate, confidence)
 
-def _estimate(figure: Figure, race: Race, comparison: Comparison, judge: Judge) -> Estimate:
-    """The figure, from the comparison if it has it: no estimate is computed twice."""
-    found: Estimate | None = getattr(comparison, figure.key, None)
-    if found is not None:
-        return found
-    assert figure.limit is not None, figure.key
-    return figure.limit.estimate(race, judge.criteria.confidence)
+        return settled_gate(figure, limit, judge, evidence_at, repeats=repeats)
+
+    return tuple(gate(FIGURES[key], limit) for key, limit in limits.items())

@@ -57,7 +57,7 @@ def judge_result(result: Result) -> Judged:
             verdicts=judge_arms(
                 case.strategies,
                 case.runs,
-                criteria=criteria,
+                criteria=criteria.looked_at(case.looks),
                 limits=recorded_limits(case),
                 control=case.control,
                 family=family,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -28,6 +28,12 @@ class Race:
     challenger: Sequence[Trajectory]
     goal: Goal
     tolerance: float
+
+    def first(self, repeats: int) -> Race:
+        """The race of the first so many seeds."""
+        return replace(
+            self, reference=self.reference[:repeats], challenger=self.challenger[:repeats]
+        )
 
     @property
     def flops(self) -> int:

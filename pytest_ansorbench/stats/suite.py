@@ -10,11 +10,12 @@ from typing import Final
 from pytest_ansorbench.records import CaseResult, Estimate, Gate, SuiteFigure, SuiteVerdict
 from pytest_ansorbench.stats.compare import case_race
 from pytest_ansorbench.stats.criteria import Criteria
-from pytest_ansorbench.stats.evidence import suite_evidence
-from pytest_ansorbench.stats.figures import FIGURES
+from pytest_ansorbench.stats.evidence import Evidence, suite_evidence
+from pytest_ansorbench.stats.figures import FIGURES, Figure
 from pytest_ansorbench.stats.gate import Judge
 from pytest_ansorbench.stats.limits import Limits
 from pytest_ansorbench.stats.race import Race
+from pytest_ansorbench.stats.settle import settled_gate
 from pytest_ansorbench.stats.suite_test import SuiteTest
 from pytest_ansorbench.stats.summary import geometric_mean, is_plain
 
@@ -73,7 +74,14 @@ def judge_suites(
 
     Raises:
         PairingError: The runs of a case do not pair up.
+        ValueError: A limit is of times to the goal, and the goal is a single target.
     """
+    for key in limits:
+        if FIGURES[key].by_goal and criteria.goal.kind != "way":
+            raise ValueError(
+                f"bad goal {str(criteria.goal)!r}: expected way, for the suite's limit of {key} "
+                "adds up cases over the way and not to one target"
+            )
     judge = Judge(criteria, family)
     verdicts = []
     for reference, challenger in _pairs(case.strategies for case in cases):
@@ -156,12 +164,13 @@ def _judge_suite(
             figures.append(_mean(key, challenger, cases, missing))
             continue
         test = SuiteTest.of(figure, races)
-        estimate = test.estimate(judge.criteria.confidence)
+        there = judge.at(test.repeats, test.cases)
+        estimate = test.estimate(there.criteria.confidence)
         absent = (*(compared[index] for index in test.lost), *missing)
         figures.append(SuiteFigure(key, estimate, absent))
         if key in limits:
-            evidence = suite_evidence(test, races, estimate, judge.criteria.confidence)
-            gates.append(_not_silently(judge.gate(figure, evidence, limits[key]), absent))
+            gate = _gate(figure, limits[key], judge, races, test, estimate)
+            gates.append(_not_silently(gate, absent))
     return SuiteVerdict(
         reference=reference,
         challenger=challenger,
@@ -170,6 +179,26 @@ def _judge_suite(
         figures=tuple(figures),
         gates=tuple(gates),
     )
+
+
+def _gate(
+    figure: Figure,
+    limit: float,
+    judge: Judge,
+    races: Sequence[Race],
+    test: SuiteTest,
+    estimate: Estimate,
+) -> Gate:
+    """The gate at the first look that settles it: at the first so many repeats of every case."""
+
+    def evidence_at(look: int, confidence: float) -> Evidence:
+        if judge.criteria.looks is None:
+            return suite_evidence(test, races, estimate, confidence)
+        seen = [race.first(look) for race in races]
+        early = SuiteTest.of(figure, seen)
+        return suite_evidence(early, seen, early.estimate(confidence), confidence)
+
+    return settled_gate(figure, limit, judge, evidence_at, repeats=test.repeats, cases=test.cases)
 
 
 def _adds_up(key: str, judge: Judge) -> bool:

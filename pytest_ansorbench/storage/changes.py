@@ -88,7 +88,8 @@ def changes_since(
         then,
         case,
         allowances,
-        criteria=criteria,
+        # Repeats that stopped by what was seen were looked at more than once.
+        criteria=criteria.looked_at(case.looks),
         family=family,
         other_machine="" if any_machine else difference,
     )

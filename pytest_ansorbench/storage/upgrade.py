@@ -78,8 +78,10 @@ def upgrade(data: dict[str, Any]) -> None:
                 gate["turn"] = None
     if data["schema_version"] < 7:
         data.update(lost=[], suites=[])
+        for case in _items(data, "cases"):
+            case["looks"] = ""
         for gate in _items(data, "cases", "verdicts", "gates"):
-            gate["lost"] = []
+            gate.update(lost=[], open=False)
     data["schema_version"] = SCHEMA_VERSION
 
 

@@ -12,6 +12,7 @@ STANDING = Standing(
     strategy="etc",
     repeat=2,
     repeats=3,
+    settled=(0, 0),
     run_trials=7,
     budget_trials=16,
     best_gflops=12.34,

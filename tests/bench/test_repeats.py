@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from pytest_ansorbench.bench import CaseHistory, FixedRepeats
+from dataclasses import replace
+
+from pytest_ansorbench.bench import CaseHistory, FixedRepeats, RepeatsUntilSettled
 from pytest_ansorbench.bench.history import RepeatHistory
+from pytest_ansorbench.stats.looks import Looks
 from pytest_ansorbench.storage.entries import CaseEntry, FinalEntry, RepeatEntry
 from tests.search.rounds import AT_REST
+from tests.synthetic import make_case_result
 
 CASE = CaseEntry("case", "case", "1", ("one",), None, 1, (), {"trials": 4, "round_trials": 2})
 
@@ -20,17 +24,17 @@ def history(complete=(), begun=()):
 
 def test_seeds_count_up_until_there_are_enough():
     repeats = FixedRepeats(7, 3)
-    assert repeats.next_seed(history()) == 7
-    assert repeats.next_seed(history(complete=[7])) == 8
-    assert repeats.next_seed(history(complete=[7, 8, 9])) is None
+    assert repeats.next_seed(history(), None) == 7
+    assert repeats.next_seed(history(complete=[7]), None) == 8
+    assert repeats.next_seed(history(complete=[7, 8, 9]), None) is None
 
 
 def test_what_was_interrupted_comes_first():
-    assert FixedRepeats(0, 3).next_seed(history(complete=[0], begun=[1])) == 1
+    assert FixedRepeats(0, 3).next_seed(history(complete=[0], begun=[1]), None) == 1
 
 
 def test_a_gap_is_filled():
-    assert FixedRepeats(0, 3).next_seed(history(complete=[0, 2])) == 1
+    assert FixedRepeats(0, 3).next_seed(history(complete=[0, 2]), None) == 1
 
 
 def test_only_planned_and_complete_repeats_count():
@@ -38,4 +42,43 @@ def test_only_planned_and_complete_repeats_count():
 
 
 def test_of_a_finished_case_no_repeat_is_next_with_fewer_repeats():
-    assert FixedRepeats(0, 2).next_seed(history(complete=[0, 1, 2])) is None
+    assert FixedRepeats(0, 2).next_seed(history(complete=[0, 1, 2]), None) is None
+
+
+def judged(*gates):
+    """A result whose gates are open or not."""
+    found = make_case_result()
+    [verdict] = found.verdicts
+    of_case = tuple(replace(verdict.gates[0], open=is_open) for is_open in gates)
+    return replace(found, verdicts=(replace(verdict, gates=of_case),))
+
+
+UNTIL = RepeatsUntilSettled(7, Looks(3, 6))
+
+
+def test_before_the_first_look_nothing_is_asked():
+    assert UNTIL.next_seed(history(), None) == 7
+    assert UNTIL.next_seed(history(complete=[7, 8]), judged(False)) == 9
+
+
+def test_repeats_go_on_while_a_gate_is_open_and_no_longer_than_that():
+    assert UNTIL.next_seed(history(complete=[7, 8, 9]), judged(False, True)) == 10
+    assert UNTIL.next_seed(history(complete=[7, 8, 9]), judged(False, False)) is None
+    assert UNTIL.next_seed(history(complete=range(7, 13)), judged(True)) is None
+
+
+def test_gates_on_changes_keep_them_going_too():
+    further = replace(UNTIL, further_gates=lambda result: judged(True).verdicts[0].gates)
+    assert further.next_seed(history(complete=[7, 8, 9]), judged(False)) == 10
+
+
+def test_without_gates_there_are_five_or_what_the_suite_needs():
+    assert UNTIL.next_seed(history(complete=[7, 8, 9]), judged()) == 10
+    assert UNTIL.next_seed(history(complete=range(7, 12)), judged()) is None
+    of_suite = replace(UNTIL, of_suite=True)
+    assert of_suite.next_seed(history(complete=[7, 8, 9]), judged()) is None
+
+
+def test_repeats_after_a_gap_do_not_count():
+    assert list(UNTIL.seeds(history(complete=[7, 8, 10], begun=[9]))) == [7, 8]
+    assert list(UNTIL.seeds(history(complete=range(7, 20)))) == list(range(7, 13))

@@ -24,6 +24,7 @@ RECORDED = {
     "round_trials": None,
     "scheduler": "gradient",
     "repeats": 5,
+    "time_limit_s": None,
     "seed": 0,
     "order": "interleaved",
     "noise_check_s": 2.0,

@@ -15,6 +15,12 @@ def test_a_line_names_case_strategy_trials_best_and_time_left():
     assert line(STANDING) == ("doubling  etc  repeat 2/3  trial 7/16  best 12.3 GFLOP/s  2:30 left")
 
 
+def test_gates_that_repeats_are_still_run_for_are_counted():
+    text = line(dataclasses.replace(STANDING, settled=(1, 3)))
+    assert "repeat 2/3, 1/3 gates settled  trial" in text
+    assert "gates" not in line(dataclasses.replace(STANDING, settled=(3, 3)))
+
+
 @pytest.mark.parametrize(
     ("elapsed_s", "left"), [(1.0, "0:03 left"), (3000.0, "2:30:00 left"), (20.4, "1:01 left")]
 )

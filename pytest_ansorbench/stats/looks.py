@@ -1,0 +1,66 @@
+"""Repeats that stop by themselves: after how many of them it is looked.
+
+Standard library only: the options read repeats with it before anything is run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+LEAST: Final = 3
+MOST: Final = 12
+EXPECTED_REPEATS: Final = (
+    "expected a number of repeats such as 5; or auto, auto:12 or 3:12 for as many as gates need, "
+    "at least and at most"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """After how many repeats it is looked, whether gates are decided: after each, from some on.
+
+    Attributes:
+        least: Repeats before the first look, at least 1.
+        most: Repeats after which there are no more.
+    """
+
+    least: int = LEAST
+    most: int = MOST
+
+    def __post_init__(self) -> None:
+        """Refuse looks in the wrong order.
+
+        Raises:
+            ValueError: There is no look.
+        """
+        if not 1 <= self.least <= self.most:
+            raise ValueError(f"bad looks {str(self)!r}: {EXPECTED_REPEATS}")
+
+    @classmethod
+    def parse(cls, text: str) -> Looks:
+        """Parse `auto`, `auto:12` or `3:12`.
+
+        Raises:
+            ValueError: It is none of these.
+        """
+        first, _, last = (part.strip() for part in text.partition(":"))
+        if first == "auto" and not last and ":" not in text:
+            return cls()
+        least = str(LEAST) if first == "auto" else first
+        if not least.isdecimal() or not last.isdecimal() or not 1 <= int(least) <= int(last):
+            raise ValueError(EXPECTED_REPEATS)
+        return cls(int(least), int(last))
+
+    def __str__(self) -> str:
+        """As `parse` reads it."""
+        return f"{self.least}:{self.most}"
+
+    def upto(self, repeats: int) -> range:
+        """The looks that so many repeats have had; one in any case.
+
+        Args:
+            repeats: At least 1.
+        """
+        last = min(repeats, self.most)
+        return range(min(self.least, last), last + 1)
