@@ -30,9 +30,10 @@ from pytest_ansorbench.stats.evidence import limit_evidence
 from pytest_ansorbench.stats.figures import FIGURES
 from pytest_ansorbench.stats.gate import Judge
 from pytest_ansorbench.stats.goal import MEDIAN, Goal
-from pytest_ansorbench.stats.power import detectable_effect, search_spread, throughput_spread
+from pytest_ansorbench.stats.power import POWER, detectable_effect, search_spread, throughput_spread
 from pytest_ansorbench.stats.race import Race
 from pytest_ansorbench.stats.search_ratio import search_ratio
+from pytest_ansorbench.stats.stall import too_rare
 from pytest_ansorbench.stats.throughput_ratio import throughput_ratio
 from pytest_ansorbench.stats.trajectory import Trajectory
 
@@ -273,10 +274,20 @@ def power(
         )
     shown = {
         str(repeats): POWER_LIMIT
-        * math.exp(-detectable_effect(statistics.median(spreads[repeats]), repeats, 0.95))
+        * math.exp(
+            -detectable_effect(
+                statistics.median(spreads[repeats]),
+                repeats,
+                0.95,
+                1,
+                POWER / (1 - too_rare(repeats)),
+            )
+        )
         for repeats in REPEATS
+        if 1 - too_rare(repeats) > POWER
     }
-    print("  advised  " + "".join(f"{shown[str(repeats)]:>10.2f}" for repeats in REPEATS))
+    cells = [f"{shown[str(r)]:.2f}" if str(r) in shown else "-" for r in REPEATS]
+    print("  advised  " + "".join(f"{cell:>10}" for cell in cells))
     return {**table, "smallest detectable S as advised": {"0.8": shown}}
 
 

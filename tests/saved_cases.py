@@ -27,8 +27,8 @@ SAVED = [Saved("a"), Saved("b"), Saved("c")]
 MORE = [*SAVED, Saved("d")]
 
 
-def result_of(cases: Sequence[Saved]) -> Result:
-    """Five seeds of a reference, and of a challenger that takes half the time."""
+def result_of(cases: Sequence[Saved], seconds_per_trial: float = 0.5) -> Result:
+    """Five seeds of a reference that takes a second a trial, and of a challenger."""
     return make_result(
         *(
             make_case_result(
@@ -36,7 +36,9 @@ def result_of(cases: Sequence[Saved]) -> Result:
                 [make_run(case.id, seed=seed, final=1.0) for seed in range(5)],
                 {
                     "fast": [
-                        make_run(case.id, "fast", seed, seconds_per_trial=0.5, final=1.0)
+                        make_run(
+                            case.id, "fast", seed, seconds_per_trial=seconds_per_trial, final=1.0
+                        )
                         for seed in range(5)
                     ]
                 },

@@ -46,8 +46,8 @@ def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
         action="append",
         default=[],
         metavar="METRIC:LIMIT",
-        help="by how much a figure may get worse, e.g. search_ratio:5%%; may be given several "
-        "times; an unknown metric makes it list all",
+        help="by how much a figure may get worse, e.g. search_ratio:5%%, or suite_search_ratio:5%% "
+        "for all cases together; may be given several times; an unknown metric makes it list all",
     )
     _add_goal(compare)
     compare.add_argument(

@@ -428,7 +428,8 @@ OPTIONS: Final = (
         "compare-fail",
         values.allowances,
         "fail a test whose figure got worse since --ansor-compare by more than this, e.g. "
-        "search_ratio:5%; may be given several times",
+        "search_ratio:5%, or suite_search_ratio:5% for all cases together; may be given several "
+        "times",
         "METRIC:LIMIT",
         default="",
         per_test=True,

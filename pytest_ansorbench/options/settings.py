@@ -106,8 +106,17 @@ class BaselineSettings:
 
     @property
     def allowances(self) -> tuple[Allowance, ...]:
-        """The allowances in force: of two on the same figure, the last counts."""
-        return tuple({allowance.metric: allowance for allowance in self.compare_fail}.values())
+        """The allowances of cases in force: of two on the same figure, the last counts."""
+        return self._in_force(of_suite=False)
+
+    @property
+    def suite_allowances(self) -> tuple[Allowance, ...]:
+        """Those of all cases together."""
+        return self._in_force(of_suite=True)
+
+    def _in_force(self, *, of_suite: bool) -> tuple[Allowance, ...]:
+        given = [one for one in self.compare_fail if one.of_suite == of_suite]
+        return tuple({allowance.metric: allowance for allowance in given}.values())
 
 
 @dataclass(frozen=True)

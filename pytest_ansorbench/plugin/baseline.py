@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,7 +12,14 @@ from pytest_ansorbench.options import Settings, flag_of
 from pytest_ansorbench.plugin.refusals import in_options
 from pytest_ansorbench.records import CaseResult, MachineNoise
 from pytest_ansorbench.stats.changes import CaseChanges
-from pytest_ansorbench.storage import StorageError, changes_since, find_saved, read_result
+from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.storage import (
+    StorageError,
+    changes_since,
+    find_saved,
+    read_result,
+    suite_changes_since,
+)
 
 ANY_MACHINE: Final = flag_of("baseline.any_machine")
 """The option that compares figures of other machines all the same."""
@@ -58,4 +65,23 @@ class Baseline:
             criteria=settings.criteria,
             family=family,
             any_machine=settings.baseline.any_machine,
+        )
+
+    def suite_changes(
+        self, cases: Sequence[CaseResult], settings: Settings, criteria: Criteria, family: int
+    ) -> tuple[CaseChanges, ...]:
+        """Hold all cases together against the earlier result.
+
+        Args:
+            cases: The cases now.
+            settings: Of the session.
+            criteria: How to compare and judge.
+            family: Over how many gates of suites false alarms could be shared out.
+        """
+        return suite_changes_since(
+            self._result,
+            cases,
+            settings.baseline.suite_allowances,
+            criteria=criteria,
+            family=family,
         )

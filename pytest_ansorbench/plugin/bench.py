@@ -39,7 +39,7 @@ from pytest_ansorbench.report import (
 from pytest_ansorbench.stats.changes import CaseChanges
 from pytest_ansorbench.stats.figures import FIGURES, gates_per_case
 from pytest_ansorbench.stats.gate import families
-from pytest_ansorbench.stats.suite import judge_suites, suite_gates
+from pytest_ansorbench.stats.suite import judge_suites, pairs_of, suite_gates
 from pytest_ansorbench.storage import StorageError, save_numbered, slugify, write_result
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ class Bench:
         self._finished: set[str] = set()
         self._lost: dict[str, None] = {}
         self._suites: tuple[SuiteVerdict, ...] | None = None
+        self._suite_changes: tuple[CaseChanges, ...] = ()
         self._notes: list[str] = []
 
     @pytest.hookimpl(trylast=True)
@@ -76,7 +77,7 @@ class Bench:
         self.source.gather(self.config)
         with usage_errors(self.config, "while selecting cases"):
             self._select(items)
-        if self._items and self.settings.suite_limits:
+        if self._items and (self.settings.suite_limits or self.settings.baseline.suite_allowances):
             items.append(suite_item(session, self))
 
     def _select(self, items: list[pytest.Item]) -> None:
@@ -93,6 +94,7 @@ class Bench:
                 raise pytest.UsageError(f"{item.nodeid}: {error}") from None
             self._items[item.nodeid] = item
         of_suite = suite_gates(arms, self.settings.suite_limits)
+        of_suite += len(pairs_of(arms)) * len(self.settings.baseline.suite_allowances)
         self.family, self._suite_family = families(gates, of_suite)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -114,13 +116,18 @@ class Bench:
         self.changes += handed.changes
         self._lost |= dict.fromkeys(handed.lost)
         self._suites = handed.suites or self._suites
+        self._suite_changes = handed.suite_changes or self._suite_changes
         self._write_json(self.source.result())
 
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """End all worker processes, and store the result; a failure to do so fails the session."""
         if workers.is_worker(self.config):
             handed = workers.Handed(
-                self.source.results, tuple(self.changes), tuple(self._lost), self._suites or ()
+                self.source.results,
+                tuple(self.changes),
+                tuple(self._lost),
+                self._suites or (),
+                self._suite_changes,
             )
             workers.send(self.config, handed)
             return
@@ -156,9 +163,10 @@ class Bench:
             self._print(terminalreporter, self._report(results, terminalreporter.verbosity))
         if self.baseline is not None and self.changes:
             terminalreporter.section(f"ansor bench compared with {self.baseline.path.name}")
+            changes = (*self.changes, *self._suite_changes)
             blocks = (
-                changes_table(self.changes),
-                changes_notes(self.changes, ANY_MACHINE),
+                changes_table(changes),
+                changes_notes(changes, ANY_MACHINE),
                 noise_changes(self.baseline.noise, self.source.noise),
             )
             self._print(terminalreporter, Report.of(Section("changes", blocks)))
@@ -230,14 +238,30 @@ class Bench:
             order = list(map(case_id, self._items.values()))
             every = (*results, *self._of_other_workers())
             results = tuple(sorted(every, key=lambda result: order.index(result.case)))
+        criteria = replace(self.settings.criteria, looks=self.source.looks(self.settings))
         self._suites = judge_suites(
             results,
-            replace(self.settings.criteria, looks=self.source.looks(self.settings)),
+            criteria,
             self.settings.suite_limits,
             family=self._suite_family,
             lost=tuple(self._lost),
         )
+        if self.baseline is not None:
+            self._suite_changes = self.baseline.suite_changes(
+                results, self.settings, criteria, self._suite_family
+            )
         return self._suites
+
+    def _open_gates(self) -> bool:
+        """Whether more repeats could decide a gate of the suite."""
+        gates = [gate for verdict in self.suites for gate in verdict.gates]
+        gates += [gate for changes in self._suite_changes for gate in changes.gates]
+        return any(gate.open for gate in gates)
+
+    @property
+    def suite_changes(self) -> tuple[CaseChanges, ...]:
+        """How all cases together changed since the earlier result; kept by `judge_suite`."""
+        return self._suite_changes
 
     def settle_suite(self) -> tuple[SuiteVerdict, ...]:
         """Judge all cases together; run more of them while that can still decide a gate."""
@@ -245,7 +269,7 @@ class Bench:
         limit_s = self.settings.experiment.time_limit_s
         deadline_s = math.inf if limit_s is None else self._began_s + limit_s
         verdicts = self.judge_suite()
-        while any(gate.open for verdict in verdicts for gate in verdict.gates):
+        while self._open_gates():
             seeds = (len(r.runs_of(r.strategies[0])) for r in self.source.results if r.runs)
             repeats = min(seeds) + 1
             with failures(self.config, "while running more repeats"):
@@ -280,7 +304,7 @@ class Bench:
         settings = self.settings_of(item)
         arms = len(self._arms(item, settings, case_id(item)))
         allowances = settings.baseline.allowances
-        if allowances and self.baseline is None:
+        if settings.baseline.compare_fail and self.baseline is None:
             flag, needed = flag_of("baseline.compare_fail"), flag_of("baseline.compare")
             first = str(settings.baseline.compare_fail[0])
             raise pytest.UsageError(
@@ -361,13 +385,17 @@ def _check_options(settings: Settings) -> None:
         raise pytest.UsageError(
             "bad --ansor-resume: a replay runs nothing that could go on; leave one of the two out"
         )
-    if settings.suite_limits and settings.criteria.goal.kind != "way":
-        key = next(iter(settings.suite_limits))
-        if FIGURES[key].by_goal:
-            raise pytest.UsageError(
-                f"bad {flag_of('criteria.goal')} {str(settings.criteria.goal)!r}: expected way, as "
-                f"{flag_of(f'suite_limits.{key}')} adds up cases over the way, not to one target"
-            )
+    if settings.criteria.goal.kind != "way":
+        asked = {flag_of(f"suite_limits.{key}"): key for key in settings.suite_limits} | {
+            f"{flag_of('baseline.compare_fail')} {allowance}": allowance.metric
+            for allowance in settings.baseline.suite_allowances
+        }
+        for words, key in asked.items():
+            if FIGURES[key].by_goal:
+                raise pytest.UsageError(
+                    f"bad {flag_of('criteria.goal')} {str(settings.criteria.goal)!r}: expected "
+                    f"way, as {words} adds up cases over the way, not to one target"
+                )
     if settings.files.json is not None:
         _check_writable(settings.files.json)
     if settings.files.save is not None:

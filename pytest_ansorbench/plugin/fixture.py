@@ -80,7 +80,7 @@ class OneTest:
                 pytrace=False,
             )
         complaints = {
-            outcome: [*_complaints(result, outcome), *_complaints_of_change(changes, outcome)]
+            outcome: [*_complaints(result, outcome), *complaints_of_change(changes, outcome)]
             for outcome in ("broken", "undecided")
         }
         if changes is not None and changes.incomparable and settings.baseline.allowances:
@@ -111,7 +111,7 @@ def _complaints(result: CaseResult, outcome: str) -> list[str]:
     ]
 
 
-def _complaints_of_change(changes: CaseChanges | None, outcome: str) -> list[str]:
+def complaints_of_change(changes: CaseChanges | None, outcome: str) -> list[str]:
     """A sentence for each change of this outcome."""
     from pytest_ansorbench.plugin.baseline import ANY_MACHINE
     from pytest_ansorbench.report import Terminal, change_sentence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from pytest_ansorbench.plugin.fixture import UndecidedWarning
+from pytest_ansorbench.plugin.fixture import UndecidedWarning, complaints_of_change
 
 if TYPE_CHECKING:
     from pytest_ansorbench.plugin.bench import Bench
@@ -31,15 +31,22 @@ class Suite(pytest.Item):
         """Fail if a gate of the suite is broken, warn if one is undecided."""
         __tracebackhide__ = True
         verdicts = self._bench.settle_suite()
+        changes = self._bench.suite_changes
         for verdict in verdicts:
             self.user_properties += _properties(verdict)
-        if not any(verdict.gates for verdict in verdicts):
+        if not any(verdict.gates for verdict in verdicts) and not any(of.gates for of in changes):
             pytest.fail(
                 "no case was compared, so there is nothing to judge the suite by; run it with its "
                 "cases, without --lf or -k",
                 pytrace=False,
             )
-        complaints = {outcome: _complaints(verdicts, outcome) for outcome in _OUTCOMES}
+        complaints = {
+            outcome: [
+                *_complaints(verdicts, outcome),
+                *(one for of in changes for one in complaints_of_change(of, outcome)),
+            ]
+            for outcome in _OUTCOMES
+        }
         if self._bench.settings.strict:
             complaints["broken"] += complaints.pop("undecided")
         if complaints["broken"]:

@@ -29,12 +29,14 @@ class Handed:
         changes: Changes of these since an earlier result.
         lost: Its cases without a result.
         suites: The verdicts over all cases, if it was the one that judged them.
+        suite_changes: Changes of all cases together since an earlier result, likewise.
     """
 
     results: tuple[CaseResult, ...] = ()
     changes: tuple[CaseChanges, ...] = ()
     lost: tuple[str, ...] = ()
     suites: tuple[SuiteVerdict, ...] = ()
+    suite_changes: tuple[CaseChanges, ...] = ()
 
 
 def send(config: pytest.Config, handed: Handed) -> None:

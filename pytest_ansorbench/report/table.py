@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from pytest_ansorbench.records import CaseResult, SuiteVerdict
 from pytest_ansorbench.report.cells import Cell, Text
@@ -11,8 +10,7 @@ from pytest_ansorbench.report.columns import COLUMNS, DEFAULT_COLUMNS, RATIO_COL
 from pytest_ansorbench.report.rows import case_rows
 from pytest_ansorbench.report.sections import Group, Lines, Section, Table
 from pytest_ansorbench.report.sorting import DEFAULT_SORT, sort_cases
-
-ALL_CASES: Final = "all cases"
+from pytest_ansorbench.stats.suite import ALL_CASES
 
 
 def case_table(

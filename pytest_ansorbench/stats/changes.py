@@ -105,18 +105,18 @@ def case_changes(
     Raises:
         PairingError: The runs of a result do not pair up.
     """
-    reason = _incomparable(before, after)
+    reason = incomparable(before, after)
     if reason:
         return CaseChanges(after.case, (), reason)
     judge = Judge(criteria, family)
-    allowed = {allowance.metric: allowance for allowance in allowances}
+    allowed = {allowance.metric: allowance for allowance in allowances if not allowance.of_suite}
     changes = []
     for figure in FIGURES.values():
         elsewhere = other_machine if figure.per_machine else ""
         allowance = allowed.get(figure.key)
         if allowance is None and (elsewhere or figure.key not in SHOWN):
             continue
-        for strategy, then, now in _arms(before, after, figure, criteria):
+        for strategy, then, now in arms_in_both(before, after, figure, criteria):
             if allowance is not None and elsewhere:
                 repeats = min(len(then.reference), len(now.reference))
                 gate = judge.other_machine(figure, allowance.limit, repeats)
@@ -129,7 +129,8 @@ def case_changes(
     return CaseChanges(after.case, tuple(changes))
 
 
-def _incomparable(before: CaseResult, after: CaseResult) -> str:
+def incomparable(before: CaseResult, after: CaseResult) -> str:
+    """Why a case cannot be held against an earlier result; empty if it can."""
     if before.version and after.version and before.version != after.version:
         return f"its program changed, version {before.version} is now {after.version}"
     if not before.runs or not after.runs:
@@ -146,10 +147,20 @@ def _incomparable(before: CaseResult, after: CaseResult) -> str:
     return ""
 
 
-def _arms(
+def arms_in_both(
     before: CaseResult, after: CaseResult, figure: Figure, criteria: Criteria
 ) -> Iterator[tuple[str, Race, Race]]:
-    """Arms that both have, each against the reference of its own result."""
+    """Arms that both results have of a case, each against the reference of its own result.
+
+    Args:
+        before: The case in the earlier result.
+        after: The case now.
+        figure: A figure; for a ratio between arms the references are left out.
+        criteria: How targets are chosen.
+
+    Yields:
+        The arm, its race then, and now.
+    """
     for strategy in own_arms(after):
         if strategy not in own_arms(before):
             continue

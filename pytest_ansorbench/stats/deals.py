@@ -72,23 +72,24 @@ def dealt(first: int, second: int, level: float) -> Iterator[Deals]:
 
 
 @lru_cache(maxsize=16)
-def some_deals(repeats: int, tail: float) -> tuple[Deals, bool]:
-    """Deals of two arms of as many runs, few enough to look at them again and again.
+def some_deals(first: int, second: int, tail: float) -> tuple[Deals, bool]:
+    """Deals of two groups of runs, few enough to look at them again and again.
 
     Args:
-        repeats: Runs of each arm.
+        first: Runs of the first group.
+        second: Runs of the second.
         tail: Probability that is to be told from them.
 
     Returns:
         The deals, and whether they are all there are.
     """
     size = max(_FEW, math.ceil(20.0 / tail))
-    if math.comb(2 * repeats, repeats) <= size:
-        deals = _all(repeats, repeats)
+    if math.comb(first + second, first) <= size:
+        deals = _all(first, second)
     else:
-        deals = _drawn(2 * repeats, size, np.random.default_rng(_SEED))
+        deals = _drawn(first + second, size, np.random.default_rng(_SEED))
     deals.flags.writeable = False  # handed out again and again
-    return deals, math.comb(2 * repeats, repeats) == len(deals)
+    return deals, math.comb(first + second, first) == len(deals)
 
 
 @lru_cache(maxsize=16)

@@ -21,11 +21,11 @@ from pytest_ansorbench.stats.power import FEWEST_REPEATS
 from pytest_ansorbench.stats.quotient import UNDEFINED, quotient, quotients
 from pytest_ansorbench.stats.race import Race
 from pytest_ansorbench.stats.relabel import permutation_chance, sharpened
-from pytest_ansorbench.stats.stall import EarlyOnly
+from pytest_ansorbench.stats.stall import EarlyOnly, too_rare
 from pytest_ansorbench.stats.suite_test import (
+    SUITE_STALL,
     SuiteTest,
     chance_of_suite_stall,
-    is_suite_stall,
 )
 from pytest_ansorbench.stats.trajectory import Floats
 
@@ -47,6 +47,8 @@ class Evidence:
         cases: How many cases it stands on.
         early: For a limit that the figure is within, what shows that it is so for early targets
             alone.
+        passes: Share of challengers as good to their end that `early` lets pass, at so many
+            repeats.
     """
 
     estimate: Estimate
@@ -58,6 +60,7 @@ class Evidence:
     fewest_repeats: int = FEWEST_REPEATS
     cases: int = 1
     early: Callable[[float], EarlyOnly | None] = lambda limit: None
+    passes: Callable[[int], float] = lambda repeats: 1.0
 
     def chance(self, figure: Figure, limit: float, level: float) -> float:
         """Probability to see a figure this bad, if the true one were a limit.
@@ -87,6 +90,7 @@ def limit_evidence(figure: Figure, race: Race, estimate: Estimate, confidence: f
         confidence: Confidence of its interval.
     """
     test, repeats = figure.limit, len(race.reference)
+    guarded = figure.by_goal and race.goal.kind == "way"
     assert test is not None, figure.key
     return Evidence(
         estimate,
@@ -96,6 +100,7 @@ def limit_evidence(figure: Figure, race: Race, estimate: Estimate, confidence: f
         spread=lambda: test.spread(race),
         fewest_repeats=_fewest(estimate, confidence),
         early=lambda limit: test.early(race, limit),
+        passes=lambda repeats: 1.0 - (too_rare(repeats) if guarded else 0.0),
     )
 
 
@@ -121,7 +126,7 @@ def suite_evidence(
 
     def early(limit: float) -> EarlyOnly | None:
         chance = chance_of_suite_stall(races) if by_goal else 1.0
-        return EarlyOnly(chance, None) if is_suite_stall(chance) else None
+        return EarlyOnly(chance, None) if chance <= SUITE_STALL else None
 
     return Evidence(
         estimate,
@@ -132,6 +137,7 @@ def suite_evidence(
         fewest_repeats=fewest_repeats((1.0 - confidence) / 2.0, cases=test.cases),
         cases=test.cases,
         early=early,
+        passes=lambda repeats: 1.0 - (SUITE_STALL if by_goal else 0.0),
     )
 
 

@@ -24,7 +24,7 @@ from pytest_ansorbench.records import Advice, Estimate, Gate, Outcome, Reason
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.evidence import Evidence
 from pytest_ansorbench.stats.figures import Figure
-from pytest_ansorbench.stats.power import detectable_effect, repeats_needed
+from pytest_ansorbench.stats.power import POWER, detectable_effect, repeats_needed
 from pytest_ansorbench.stats.quotient import UNDEFINED
 from pytest_ansorbench.stats.spending import level_at
 
@@ -167,8 +167,16 @@ class Judge:
         spread = evidence.spread()
         if spread is None:
             return Advice("unknown")
-        effect = detectable_effect(spread, repeats, confidence, evidence.cases)
-        detectable = limit * math.exp(-effect if figure.sense == "smaller" else effect)
+
+        def power_at(repeats: int) -> float:
+            return POWER / evidence.passes(repeats)
+
+        detectable = None
+        if power_at(repeats) < 1.0:
+            effect = detectable_effect(
+                spread, repeats, confidence, evidence.cases, power_at(repeats)
+            )
+            detectable = limit * math.exp(-effect if figure.sense == "smaller" else effect)
         value = evidence.estimate.value
         if evidence.estimate.bound != "value" or not 0.0 < value < math.inf:
             return Advice("unknown", detectable)
@@ -178,7 +186,7 @@ class Judge:
         if loss > 0.0 >= lost_beyond:
             return Advice("too-close", detectable)
         if loss <= 0.0:
-            needed = repeats_needed(-loss, spread, confidence, evidence.cases)
+            needed = repeats_needed(-loss, spread, confidence, evidence.cases, power_at)
         else:
             needed = repeats_needed(lost_beyond, spread, 1.0 - 2.0 * self.level, evidence.cases)
         if needed is None:

@@ -8,8 +8,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from pytest_ansorbench.stats.figures import FIGURES
+
+_SUITE: Final = "suite_"
 
 
 class Limits(Mapping[str, float]):
@@ -58,33 +61,39 @@ class Allowance:
     Attributes:
         metric: A key of `FIGURES`.
         share: The fraction, e.g. 0.05.
+        of_suite: Whether it is about all cases together.
     """
 
     metric: str
     share: float
+    of_suite: bool = False
 
     @classmethod
     def parse(cls, text: str) -> Allowance:
-        """Parse `METRIC:N%`.
+        """Parse `METRIC:N%`, or `suite_METRIC:N%` for all cases together.
 
         Raises:
             ValueError: It is nothing of the kind.
         """
-        metric, _, share = text.strip().partition(":")
+        name, _, share = text.strip().partition(":")
+        metric = name.removeprefix(_SUITE)
+        of_suite = metric != name
+        known = [key for key, figure in FIGURES.items() if figure.strata or not of_suite]
         try:
             value = float(share.removesuffix("%")) / 100.0 if share.endswith("%") else math.nan
         except ValueError:
             value = math.nan
-        if metric not in FIGURES or not 0.0 <= value < 1.0:
+        if metric not in known or not 0.0 <= value < 1.0:
+            names = ", ".join(_SUITE + key if of_suite else key for key in known)
             raise ValueError(
-                f"expected METRIC:N% with N from 0 to below 100 and one of {', '.join(FIGURES)}, "
-                "e.g. search_ratio:5%"
+                f"expected METRIC:N% with N from 0 to below 100 and one of {names}, "
+                "e.g. search_ratio:5%, or suite_search_ratio:5% for all cases together"
             )
-        return cls(metric, value)
+        return cls(metric, value, of_suite)
 
     def __str__(self) -> str:
         """As `parse` reads it."""
-        return f"{self.metric}:{100.0 * self.share:.12g}%"
+        return f"{_SUITE if self.of_suite else ''}{self.metric}:{100.0 * self.share:.12g}%"
 
     @property
     def limit(self) -> float:

@@ -119,7 +119,7 @@ def _interval(climb: Climb, inside: float, confidence: float) -> tuple[float, fl
     Votes change where a pair's gap is crossed and nowhere else, so that the ends are gaps.
     """
     tail = (1.0 - confidence) / 2.0
-    test = _Test(climb, *some_deals(climb.repeats, tail))
+    test = _Test(climb, *some_deals(climb.repeats, climb.repeats, tail))
     gaps = climb.all_gaps()
     between = np.concatenate(
         [[gaps[0] - _BEYOND], (gaps[1:] + gaps[:-1]) / 2.0, [gaps[-1] + _BEYOND]]

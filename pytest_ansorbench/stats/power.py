@@ -12,6 +12,7 @@ simulated verdicts, whose table stands in `docs/methodology.md`.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from statistics import NormalDist
 from typing import Final
 
@@ -36,8 +37,10 @@ ONE_ERROR: Final = 0.6827
 """Probability within one standard error of a normal distribution's mean."""
 
 
-def detectable_effect(spread: float, repeats: int, confidence: float, cases: int = 1) -> float:
-    """The smallest effect that a number of repeats shows with a chance of `POWER`.
+def detectable_effect(
+    spread: float, repeats: int, confidence: float, cases: int = 1, power: float = POWER
+) -> float:
+    """The smallest effect that a number of repeats shows with a chance.
 
     Args:
         spread: Standard deviation of the log ratio of a single pair of runs, or of one of each of
@@ -45,28 +48,37 @@ def detectable_effect(spread: float, repeats: int, confidence: float, cases: int
         repeats: Number of pairs, at least 2.
         confidence: Confidence of the interval, two-sided, in (0, 1).
         cases: How many cases the pairs are of.
+        power: The chance, in (0, 1).
 
     Returns:
         The effect as a difference of log ratios.
     """
-    quantile = t_quantile(confidence, cases * (repeats - 1)) + NormalDist().inv_cdf(POWER)
+    quantile = t_quantile(confidence, cases * (repeats - 1)) + NormalDist().inv_cdf(power)
     return quantile * spread / math.sqrt(repeats)
 
 
-def repeats_needed(effect: float, spread: float, confidence: float, cases: int = 1) -> int | None:
-    """How many repeats show an effect with a chance of `POWER`.
+def repeats_needed(
+    effect: float,
+    spread: float,
+    confidence: float,
+    cases: int = 1,
+    power_at: Callable[[int], float] = lambda repeats: POWER,
+) -> int | None:
+    """How many repeats show an effect with a chance.
 
     Args:
         effect: Distance of the log ratio from the log limit.
         spread: As for `detectable_effect`.
         confidence: As for `detectable_effect`.
         cases: As for `detectable_effect`.
+        power_at: The chance at so many repeats; 1 or more where it cannot be had.
 
     Returns:
         From `FEWEST_REPEATS` to `MOST_REPEATS`; None if it takes more.
     """
     for repeats in range(FEWEST_REPEATS, MOST_REPEATS + 1):
-        if detectable_effect(spread, repeats, confidence, cases) <= effect:
+        power = power_at(repeats)
+        if power < 1.0 and detectable_effect(spread, repeats, confidence, cases, power) <= effect:
             return repeats
     return None
 

@@ -46,7 +46,7 @@ def chance_of_stall(race: Race) -> float:
         The probability, above 0.
     """
     rank, n = standing(race), len(race.reference)
-    deals, complete = some_deals(n, too_rare(n))
+    deals, complete = some_deals(n, n, too_rare(n))
     behind = rank[deals[:, n:]].sum(axis=1) <= rank[n:].sum() + _TIE
     return share(int(behind.sum()), len(deals), complete)
 

@@ -43,7 +43,7 @@ class SearchStratum:
         climb = Climb.of(race, spending)
         if math.isnan(climb.log_ratio):
             return None
-        deals, complete = some_deals(climb.repeats, _LEVEL)
+        deals, complete = some_deals(climb.repeats, climb.repeats, _LEVEL)
         labels = np.concatenate([climb.seen, deals])
         return cls(climb, labels, climb.ladders(labels[:, : climb.repeats]), complete)
 
@@ -84,7 +84,7 @@ class KernelStratum:
         logs, n = log_latencies(race.reference, race.challenger), len(race.reference)
         if logs is None:
             return None
-        deals, complete = some_deals(n, _LEVEL)
+        deals, complete = some_deals(n, n, _LEVEL)
         deals = np.concatenate([np.arange(2 * n)[np.newaxis, :], deals])
         first, second = deals[:, :n], deals[:, n:]
         return cls(
@@ -156,7 +156,7 @@ class EndStratum:
     def of(cls, race: Race) -> EndStratum:
         """Read the ends of a race's runs."""
         n = len(race.reference)
-        deals, complete = some_deals(n, _LEVEL)
+        deals, complete = some_deals(n, n, _LEVEL)
         deals = np.concatenate([np.arange(2 * n)[np.newaxis, :], deals])
         return cls(-standing(race)[deals[:, n:]].sum(axis=1), complete)
 

@@ -19,6 +19,9 @@ from pytest_ansorbench.stats.settle import settled_gate
 from pytest_ansorbench.stats.suite_test import SuiteTest
 from pytest_ansorbench.stats.summary import geometric_mean, is_plain
 
+ALL_CASES: Final = "all cases"
+"""What a suite is called in tables."""
+
 RATIOS: Final = (
     "search_ratio",
     "search_ratio_paper",
@@ -84,7 +87,7 @@ def judge_suites(
             )
     judge = Judge(criteria, family)
     verdicts = []
-    for reference, challenger in _pairs(case.strategies for case in cases):
+    for reference, challenger in pairs_of(case.strategies for case in cases):
         of_pair = [case for case in cases if _has(case, reference, challenger)]
         control = all(case.control == challenger for case in of_pair)
         races = {
@@ -118,11 +121,15 @@ def suite_gates(arms: Iterable[Sequence[str]], limits: Limits) -> int:
         arms: The strategies of each case, the reference first, controls left out.
         limits: The suite's limits.
     """
-    return len(_pairs(arms)) * len(limits)
+    return len(pairs_of(arms)) * len(limits)
 
 
-def _pairs(arms: Iterable[Sequence[str]]) -> list[tuple[str, str]]:
-    """Each reference with each of its challengers, in order of appearance."""
+def pairs_of(arms: Iterable[Sequence[str]]) -> list[tuple[str, str]]:
+    """Each reference with each of its challengers, in order of appearance.
+
+    Args:
+        arms: The strategies of each case, the reference first.
+    """
     return list(dict.fromkeys((names[0], name) for names in arms for name in names[1:]))
 
 
@@ -170,7 +177,7 @@ def _judge_suite(
         figures.append(SuiteFigure(key, estimate, absent))
         if key in limits:
             gate = _gate(figure, limits[key], judge, races, test, estimate)
-            gates.append(_not_silently(gate, absent))
+            gates.append(not_silently(gate, absent))
     return SuiteVerdict(
         reference=reference,
         challenger=challenger,
@@ -206,8 +213,13 @@ def _adds_up(key: str, judge: Judge) -> bool:
     return judge.criteria.goal.kind == "way" or not FIGURES[key].by_goal
 
 
-def _not_silently(gate: Gate, lost: tuple[str, ...]) -> Gate:
-    """A suite that lost cases does not hold."""
+def not_silently(gate: Gate, lost: tuple[str, ...]) -> Gate:
+    """A suite that lost cases does not hold.
+
+    Args:
+        gate: Its gate on those that were compared.
+        lost: The others.
+    """
     if not lost:
         return gate
     if gate.outcome == "holds":

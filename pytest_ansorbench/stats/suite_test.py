@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from pytest_ansorbench.stats.race import Race
 from pytest_ansorbench.stats.strata import Strata
 from pytest_ansorbench.stats.stratum import EndStratum
 
-_RARE = 0.05
+SUITE_STALL: Final = 0.05
 """How rarely chance puts an arm as far behind over a suite, for it to count as a stall."""
 
 
@@ -137,9 +138,4 @@ def chance_of_suite_stall(races: Sequence[Race]) -> float:
     Args:
         races: One a case.
     """
-    return Strata(tuple(EndStratum.of(race) for race in races)).chance(0.0, _RARE)
-
-
-def is_suite_stall(chance: float) -> bool:
-    """Whether that is too rare for the challenger's ends to be an accident."""
-    return chance <= _RARE
+    return Strata(tuple(EndStratum.of(race) for race in races)).chance(0.0, SUITE_STALL)

@@ -64,9 +64,9 @@ def _exact_interval(
     n, tail = len(reference), (1.0 - confidence) / 2.0
     logs = np.log([run.final_s for run in (*reference, *challenger)])
     if not swaps_tell(n, tail):
-        low, high = _ends(logs, *some_deals(n, tail), tail)
+        low, high = _ends(logs, *some_deals(n, n, tail), tail)
     else:
-        by_deals = _ends(logs, *some_deals(n, tail / 2.0), tail / 2.0)
+        by_deals = _ends(logs, *some_deals(n, n, tail / 2.0), tail / 2.0)
         faster = shift_interval(logs[:n] - logs[n:], *exchanges(n, tail / 2.0), tail / 2.0)
         low, high = max(by_deals[0], faster[0]), min(by_deals[1], faster[1])
     return math.exp(low), math.exp(high)

@@ -1,6 +1,10 @@
 """Saved results and journals: files, numbers, and what they were measured on."""
 
-from pytest_ansorbench.storage.changes import changes_since, result_changes
+from pytest_ansorbench.storage.changes import (
+    changes_since,
+    result_changes,
+    suite_changes_since,
+)
 from pytest_ansorbench.storage.commit import describe_commit
 from pytest_ansorbench.storage.errors import MissingResultError, StorageError, UnwritableError
 from pytest_ansorbench.storage.files import read_result, write_result
@@ -28,5 +32,6 @@ __all__ = [
     "result_changes",
     "save_numbered",
     "slugify",
+    "suite_changes_since",
     "write_result",
 ]

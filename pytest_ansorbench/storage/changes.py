@@ -6,10 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_ansorbench.records import CaseResult, Result
-from pytest_ansorbench.stats.changes import CaseChanges, case_changes
+from pytest_ansorbench.stats.changes import CaseChanges, case_changes, incomparable
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.figures import gates_per_case
+from pytest_ansorbench.stats.gate import families
 from pytest_ansorbench.stats.limits import Allowance
+from pytest_ansorbench.stats.suite import own_arms, pairs_of
+from pytest_ansorbench.stats.suite_changes import suite_changes
 from pytest_ansorbench.storage.machine import machine_difference
 
 
@@ -31,13 +34,17 @@ def result_changes(
         any_machine: Whether seconds and GFLOP/s of different machines are compared too.
 
     Returns:
-        The later result's cases in their order, then those that it no longer has.
+        The later result's cases in their order, those that it no longer has, then all together.
 
     Raises:
         PairingError: The runs of a result do not pair up.
     """
-    gated = [allowance.metric for allowance in allowances]
-    family = max(1, sum(gates_per_case(gated, len(case.strategies)) for case in after.cases))
+    gated = [allowance.metric for allowance in allowances if not allowance.of_suite]
+    of_suite = [allowance for allowance in allowances if allowance.of_suite]
+    family, suite_family = families(
+        sum(gates_per_case(gated, len(case.strategies)) for case in after.cases),
+        len(of_suite) * len(pairs_of(map(own_arms, after.cases))),
+    )
     changes = [
         changes_since(
             before,
@@ -56,7 +63,45 @@ def result_changes(
         for case in before.cases
         if case.case in gone
     ]
+    changes += suite_changes_since(
+        before, after.cases, of_suite, criteria=criteria, family=suite_family, gone=sorted(gone)
+    )
     return tuple(changes)
+
+
+def suite_changes_since(
+    before: Result,
+    cases: Sequence[CaseResult],
+    allowances: Sequence[Allowance],
+    *,
+    criteria: Criteria,
+    family: int,
+    gone: Sequence[str] = (),
+) -> tuple[CaseChanges, ...]:
+    """Compare all cases together with an earlier result.
+
+    Args:
+        before: The earlier result.
+        cases: The cases now.
+        allowances: How much worse figures of the suite may get.
+        criteria: How to compare and judge.
+        family: Over how many such gates the session's false alarms could be shared out.
+        gone: Cases that there should be a result of, and is none.
+
+    Returns:
+        One entry, none for fewer than two cases without an allowance.
+
+    Raises:
+        PairingError: The runs of a result do not pair up.
+    """
+    earlier = {case.case: case for case in before.cases}
+    known = [(earlier[case.case], case) for case in cases if case.case in earlier]
+    compared = [(then, now) for then, now in known if not incomparable(then, now)]
+    lost = [*(now.case for then, now in known if incomparable(then, now)), *gone]
+    if not allowances and len(compared) < 2:
+        return ()
+    found = suite_changes(compared, allowances, criteria=criteria, family=family, lost=lost)
+    return (found,) if found.changes else ()
 
 
 def changes_since(

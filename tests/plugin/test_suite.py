@@ -102,6 +102,40 @@ def test_false_alarms_are_shared_out_between_cases_and_suite(everything):
     assert {gate["family"] for suite in result["suites"] for gate in suite["gates"]} == {2}
 
 
+def test_an_allowance_of_the_suite_is_a_gate_of_its_own(everything):
+    compare = (REPLAY, "--ansor-compare=saved.json")
+    fine = everything.bench(*compare, "--ansor-compare-fail=suite_search_ratio:50%")
+    assert fine.code == 0, fine.text
+    assert "4 passed" in fine.out
+    rows = [line for line in fine.out.splitlines() if line.startswith("all cases ")]
+    assert ["search_ratio" in row and "holds" in row for row in rows[1:]] == [True, False]
+    missing = everything.bench(REPLAY, "--ansor-compare-fail=suite_search_ratio:5%")
+    assert missing.code == 4
+    assert "bad --ansor-compare-fail 'suite_search_ratio:5%': expected --ansor-compare" in (
+        missing.err
+    )
+
+
+@pytest.mark.parametrize("processes", ["0", "2"])
+def test_a_suite_that_got_worse_is_broken_under_xdist_too(everything, processes):
+    from pytest_ansorbench.storage import write_result
+    from tests.saved_cases import SAVED, result_of
+
+    write_result(result_of(SAVED, seconds_per_trial=0.25), everything.root / "before.json")
+    outcome = everything.bench(
+        REPLAY,
+        "--ansor-compare=before.json",
+        "--ansor-compare-fail=suite_search_ratio:10%",
+        "-n",
+        processes,
+    )
+    assert outcome.code == 1, outcome.text
+    assert "3 passed" in outcome.out
+    assert "all cases, fast against the earlier result: search_ratio now over before = 2.0" in (
+        outcome.out
+    )
+
+
 def test_a_goal_of_one_target_adds_up_to_no_suite(everything):
     outcome = everything.bench(REPLAY, HOLDS, "--ansor-goal=median")
     assert outcome.code == 4

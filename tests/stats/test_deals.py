@@ -44,12 +44,12 @@ def test_the_arms_of_seeds_are_exchanged_in_all_ways_or_many() -> None:
 
 
 def test_few_deals_are_complete_and_handed_out_again() -> None:
-    deals, complete = some_deals(5, 0.025)
+    deals, complete = some_deals(5, 5, 0.025)
     assert (len(deals), complete) == (252, True)
-    assert some_deals(5, 0.025)[0] is deals
-    drawn, complete = some_deals(10, 0.025)
+    assert some_deals(5, 5, 0.025)[0] is deals
+    drawn, complete = some_deals(10, 10, 0.025)
     assert (len(drawn), complete) == (4000, False)
-    assert len(some_deals(10, 0.001)[0]) == 20_000
+    assert len(some_deals(10, 10, 0.001)[0]) == 20_000
 
 
 def test_as_few_repeats_as_a_tail_takes() -> None:

@@ -1,0 +1,71 @@
+"""Changes of all cases together since an earlier result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from pytest_ansorbench.records import CaseResult
+from pytest_ansorbench.stats.changes import Change
+from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.goal import MEDIAN
+from pytest_ansorbench.stats.limits import Allowance
+from pytest_ansorbench.stats.suite_changes import suite_changes
+from tests.stats.test_suite import case
+
+NAMES = ("a", "b", "c", "d")
+
+
+def changes(
+    before: Sequence[CaseResult], after: Sequence[CaseResult], *allowed: str, **more
+) -> dict[str, Change]:
+    found = suite_changes(
+        list(zip(before, after, strict=True)),
+        [Allowance.parse(text) for text in allowed],
+        **{"criteria": Criteria(), "family": 1, **more},
+    )
+    assert found.case == "all cases"
+    return {change.metric: change for change in found.changes}
+
+
+def cases(seconds: float, final: float = 1.0) -> list[CaseResult]:
+    return [case(name, seconds, final) for name in NAMES]
+
+
+def test_a_loss_that_no_case_can_show_is_broken_over_all() -> None:
+    found = changes(cases(0.5), cases(1.0), "suite_search_ratio:20%")["search_ratio"]
+    assert found.gate is not None
+    assert found.gate.outcome == "broken"
+    assert found.before is not None
+    assert found.after is not None
+    assert found.ratio.value == pytest.approx(found.after / found.before, rel=0.2)
+    assert 1.2 < found.ratio.low < found.ratio.value < found.ratio.high
+
+
+def test_kernels_that_got_slower_are_seen_as_well() -> None:
+    found = changes(cases(0.5), cases(0.5, final=2.0), "suite_throughput_ratio:5%")
+    assert found["throughput_ratio"].gate is not None
+    assert found["throughput_ratio"].gate.outcome == "broken"
+    assert found["throughput_ratio"].ratio.value < 0.7
+    assert found["search_ratio"].gate is None
+
+
+def test_no_change_is_none_and_within_a_wide_allowance_it_holds() -> None:
+    found = changes(cases(0.5), cases(0.5), "suite_search_ratio:90%", "suite_throughput_ratio:50%")
+    for change in found.values():
+        assert change.ratio.value == pytest.approx(1.0, abs=0.01)
+        assert change.gate is not None
+        assert change.gate.outcome == "holds"
+
+
+def test_a_suite_that_lost_a_case_does_not_hold() -> None:
+    found = changes(cases(0.5), cases(0.5), "suite_search_ratio:90%", lost=["gone"])
+    gate = found["search_ratio"].gate
+    assert gate is not None
+    assert (gate.outcome, gate.reason, gate.lost) == ("undecided", "lost-cases", ("gone",))
+
+
+def test_times_to_a_single_target_do_not_add_up() -> None:
+    found = changes(cases(0.5), cases(0.5), criteria=Criteria(goal=MEDIAN))
+    assert list(found) == ["throughput_ratio"]
