@@ -47,7 +47,7 @@ SHOW = (
     "import contextlib, io\n"
     "with contextlib.redirect_stdout(io.StringIO()) as table:\n"
     "    assert main(['show', sys.argv[1]]) == 0\n"
-    "assert 'geometric mean' in table.getvalue()\n"
+    "assert 'all cases' in table.getvalue()\n"
 )
 PARSE = "import json, pathlib\njson.loads(pathlib.Path(sys.argv[1]).read_text())\n"
 

@@ -79,8 +79,9 @@ def limit_options(figures: Iterable[Figure]) -> tuple[Option, ...]:
                 Option(
                     field=f"limits.{figure.key}",
                     word=figure.limit.word,
-                    parse=values.ratio,
-                    help=f"gate: fail if the {figure.name} is {side} this",
+                    parse=values.limit,
+                    help=f"gate: fail if the {figure.name} is {side} this; none takes a marker's "
+                    "gate away",
                     metavar="RATIO",
                     default="no gate",
                     per_test=True,
@@ -96,7 +97,7 @@ def suite_limit_options(figures: Iterable[Figure]) -> tuple[Option, ...]:
         Option(
             field=f"suite_limits.{figure.key}",
             word=figure.suite_word,
-            parse=values.ratio,
+            parse=values.limit,
             help=f"gate of all cases together, a test of its own: fail if their {figure.name} is "
             f"{'above' if figure.sense == 'smaller' else 'below'} this",
             metavar="RATIO",

@@ -188,7 +188,8 @@ def value_at(record: Any, path: str) -> Any:
 def _with(record: Any, path: str, value: Any) -> Any:
     """The record with another value of a field."""
     if isinstance(record, Limits):
-        return Limits({**record, path: value})
+        others = {key: limit for key, limit in record.items() if key != path}
+        return Limits(others if value is None else {**others, path: value})
     name, _, rest = path.partition(".")
     changed = _with(getattr(record, name), rest, value) if rest else value
     return replace(record, **{name: changed})

@@ -186,7 +186,14 @@ def sort(value: object) -> str:
 
 not_negative = number(lambda x: x >= 0, "a number from 0 up", "2")
 positive = number(lambda x: x > 0, "a number above 0", "30")
-ratio = number(lambda x: 1e-6 <= x <= 1e6, "a ratio from 1e-6 to 1e6", "0.75")
+_ratio = number(lambda x: 1e-6 <= x <= 1e6, "a ratio from 1e-6 to 1e6, or none", "0.75")
+
+
+def limit(value: object) -> float | None:
+    """A limit, or none whatever a marker says."""
+    return None if value == "none" else _ratio(value)
+
+
 share = number(lambda x: 0 <= x < 1, "a share from 0 up to 1", "0.01")
 level = number(lambda x: 0 < x < 1, "a level between 0 and 1", "0.95")
 

@@ -23,6 +23,7 @@ from pytest_ansorbench.plugin.refusals import in_options
 from pytest_ansorbench.plugin.selection import MARKER, bench_items, case_id, select
 from pytest_ansorbench.plugin.sources import Asked, source_of
 from pytest_ansorbench.plugin.suite import suite_item
+from pytest_ansorbench.plugin.together import Together
 from pytest_ansorbench.plugin.usage import usage
 from pytest_ansorbench.report import (
     DEFAULT_COLUMNS,
@@ -39,11 +40,10 @@ from pytest_ansorbench.report import (
 from pytest_ansorbench.stats.changes import CaseChanges
 from pytest_ansorbench.stats.figures import FIGURES, gates_per_case
 from pytest_ansorbench.stats.gate import families
-from pytest_ansorbench.stats.suite import judge_suites, pairs_of, suite_gates
 from pytest_ansorbench.storage import StorageError, save_numbered, slugify, write_result
 
 if TYPE_CHECKING:
-    from pytest_ansorbench.records import CaseResult, Gate, Result, SuiteVerdict
+    from pytest_ansorbench.records import CaseResult, Gate, Result
     from pytest_ansorbench.workloads import Case
 
 
@@ -61,12 +61,10 @@ class Bench:
         self.baseline = Baseline(storage, baseline) if baseline else None
         self.changes: list[CaseChanges] = []
         self._began_s = time.monotonic()
-        self.family = self._suite_family = 1
+        self.family = 1
+        self.together = Together(settings, self.source, self.baseline)
         self._items: dict[str, pytest.Item] = {}
         self._finished: set[str] = set()
-        self._lost: dict[str, None] = {}
-        self._suites: tuple[SuiteVerdict, ...] | None = None
-        self._suite_changes: tuple[CaseChanges, ...] = ()
         self._notes: list[str] = []
 
     @pytest.hookimpl(trylast=True)
@@ -77,7 +75,7 @@ class Bench:
         self.source.gather(self.config)
         with usage_errors(self.config, "while selecting cases"):
             self._select(items)
-        if self._items and (self.settings.suite_limits or self.settings.baseline.suite_allowances):
+        if self._items and self.together.is_gated:
             items.append(suite_item(session, self))
 
     def _select(self, items: list[pytest.Item]) -> None:
@@ -93,9 +91,7 @@ class Bench:
             except pytest.UsageError as error:
                 raise pytest.UsageError(f"{item.nodeid}: {error}") from None
             self._items[item.nodeid] = item
-        of_suite = suite_gates(arms, self.settings.suite_limits)
-        of_suite += len(pairs_of(arms)) * len(self.settings.baseline.suite_allowances)
-        self.family, self._suite_family = families(gates, of_suite)
+        self.family, self.together.family = families(gates, self.together.count_gates(arms))
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Check the toolchain once, before the first case, if there is one to be run."""
@@ -106,7 +102,7 @@ class Bench:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Remember the cases that there is no result of."""
         if report.failed and report.nodeid in self._items.keys() - self._finished:
-            self._lost[case_id(self._items[report.nodeid]) or report.nodeid] = None
+            self.together.lose(case_id(self._items[report.nodeid]) or report.nodeid)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -114,9 +110,7 @@ class Bench:
         handed = workers.received(node)
         self.source.adopt(handed.results)
         self.changes += handed.changes
-        self._lost |= dict.fromkeys(handed.lost)
-        self._suites = handed.suites or self._suites
-        self._suite_changes = handed.suite_changes or self._suite_changes
+        self.together.adopt(handed)
         self._write_json(self.source.result())
 
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
@@ -125,9 +119,9 @@ class Bench:
             handed = workers.Handed(
                 self.source.results,
                 tuple(self.changes),
-                tuple(self._lost),
-                self._suites or (),
-                self._suite_changes,
+                self.together.lost,
+                self.together.judged(),
+                self.together.changes,
             )
             workers.send(self.config, handed)
             return
@@ -136,7 +130,8 @@ class Bench:
         self._note(self.source.close(finished=ran_all and not stopped))
         if not self.source.results:
             return
-        result = replace(self.source.result(), lost=tuple(self._lost), suites=self.suites)
+        suites = self.together.verdicts
+        result = replace(self.source.result(), lost=self.together.lost, suites=suites)
         self._write_json(result)
         files = self.settings.files
         name = files.save or (self._autosave_name() if files.autosave else None)
@@ -163,7 +158,7 @@ class Bench:
             self._print(terminalreporter, self._report(results, terminalreporter.verbosity))
         if self.baseline is not None and self.changes:
             terminalreporter.section(f"ansor bench compared with {self.baseline.path.name}")
-            changes = (*self.changes, *self._suite_changes)
+            changes = (*self.changes, *self.together.changes)
             blocks = (
                 changes_table(changes),
                 changes_notes(changes, ANY_MACHINE),
@@ -231,59 +226,28 @@ class Bench:
         now_s = time.monotonic()
         return now_s + max(0.0, self._began_s + limit_s - now_s) / left
 
-    def judge_suite(self) -> tuple[SuiteVerdict, ...]:
-        """Judge all cases together, as far as there are results of them."""
-        results = self.source.results
-        if workers.is_worker(self.config):
-            order = list(map(case_id, self._items.values()))
-            every = (*results, *self._of_other_workers())
-            results = tuple(sorted(every, key=lambda result: order.index(result.case)))
-        criteria = replace(self.settings.criteria, looks=self.source.looks(self.settings))
-        self._suites = judge_suites(
-            results,
-            criteria,
-            self.settings.suite_limits,
-            family=self._suite_family,
-            lost=tuple(self._lost),
-        )
-        if self.baseline is not None:
-            self._suite_changes = self.baseline.suite_changes(
-                results, self.settings, criteria, self._suite_family
-            )
-        return self._suites
-
-    def _open_gates(self) -> bool:
-        """Whether more repeats could decide a gate of the suite."""
-        gates = [gate for verdict in self.suites for gate in verdict.gates]
-        gates += [gate for changes in self._suite_changes for gate in changes.gates]
-        return any(gate.open for gate in gates)
-
-    @property
-    def suite_changes(self) -> tuple[CaseChanges, ...]:
-        """How all cases together changed since the earlier result; kept by `judge_suite`."""
-        return self._suite_changes
-
-    def settle_suite(self) -> tuple[SuiteVerdict, ...]:
+    def settle_suite(self) -> None:
         """Judge all cases together; run more of them while that can still decide a gate."""
         __tracebackhide__ = True
         limit_s = self.settings.experiment.time_limit_s
         deadline_s = math.inf if limit_s is None else self._began_s + limit_s
-        verdicts = self.judge_suite()
-        while self._open_gates():
+        self.together.judge(self._every_result())
+        while any(gate.open for gate in self.together.gates):
             seeds = (len(r.runs_of(r.strategies[0])) for r in self.source.results if r.runs)
-            repeats = min(seeds) + 1
             with failures(self.config, "while running more repeats"):
-                enough = self.source.more(repeats, deadline_s, self._progress())
+                enough = self.source.more(min(seeds) + 1, deadline_s, self._progress())
             self._write_json(self.source.result())
-            verdicts = self.judge_suite()
+            self.together.judge(self._every_result())
             if not enough:
                 break
-        return verdicts
 
-    @property
-    def suites(self) -> tuple[SuiteVerdict, ...]:
-        """The verdicts over all cases, and the comparisons of groups of them."""
-        return self.judge_suite() if self._suites is None else self._suites
+    def _every_result(self) -> tuple[CaseResult, ...]:
+        """The results of all cases, those that other processes of pytest-xdist run included."""
+        if not workers.is_worker(self.config):
+            return self.source.results
+        order = list(map(case_id, self._items.values()))
+        every = (*self.source.results, *self._of_other_workers())
+        return tuple(sorted(every, key=lambda result: order.index(result.case)))
 
     def _of_other_workers(self) -> Iterator[CaseResult]:
         """Judge what other processes of pytest-xdist were given, from the same saved results."""
@@ -295,7 +259,7 @@ class Bench:
             arms = self._arms(item, settings, case)
             result = self.source.saved(settings, arms, case, Asked(self.family))
             if result is None:
-                self._lost[case] = None
+                self.together.lose(case)
             else:
                 yield result
 
@@ -338,7 +302,7 @@ class Bench:
             self.settings.criteria,
             columns=table.columns or DEFAULT_COLUMNS,
             sort=table.sort or DEFAULT_SORT,
-            suites=self.suites,
+            suites=self.together.verdicts,
             noise=self.source.noise,
             explained=True,
             detailed=verbosity > 0,

@@ -30,11 +30,12 @@ class Suite(pytest.Item):
     def runtest(self) -> None:
         """Fail if a gate of the suite is broken, warn if one is undecided."""
         __tracebackhide__ = True
-        verdicts = self._bench.settle_suite()
-        changes = self._bench.suite_changes
+        self._bench.settle_suite()
+        together = self._bench.together
+        verdicts, changes = together.verdicts, together.changes
         for verdict in verdicts:
             self.user_properties += _properties(verdict)
-        if not any(verdict.gates for verdict in verdicts) and not any(of.gates for of in changes):
+        if not together.gates:
             pytest.fail(
                 "no case was compared, so there is nothing to judge the suite by; run it with its "
                 "cases, without --lf or -k",

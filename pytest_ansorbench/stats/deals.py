@@ -72,18 +72,19 @@ def dealt(first: int, second: int, level: float) -> Iterator[Deals]:
 
 
 @lru_cache(maxsize=16)
-def some_deals(first: int, second: int, tail: float) -> tuple[Deals, bool]:
+def some_deals(first: int, second: int, tail: float, most: int = _FEW) -> tuple[Deals, bool]:
     """Deals of two groups of runs, few enough to look at them again and again.
 
     Args:
         first: Runs of the first group.
         second: Runs of the second.
         tail: Probability that is to be told from them.
+        most: How many are enough in any case, if there are as many and the tail asks for no more.
 
     Returns:
         The deals, and whether they are all there are.
     """
-    size = max(_FEW, math.ceil(20.0 / tail))
+    size = max(most, math.ceil(20.0 / tail))
     if math.comb(first + second, first) <= size:
         deals = _all(first, second)
     else:
@@ -93,20 +94,21 @@ def some_deals(first: int, second: int, tail: float) -> tuple[Deals, bool]:
 
 
 @lru_cache(maxsize=16)
-def exchanges(pairs: int, level: float) -> tuple[Signs, bool]:
+def exchanges(pairs: int, level: float, most: int = _EXHAUSTIVE) -> tuple[Signs, bool]:
     """Ways to exchange the arms of some seeds and not of the others.
 
     Args:
         pairs: Seeds.
         level: How small a probability matters.
+        most: How many are enough in any case, if there are as many and the level asks for no more.
 
     Returns:
         The ways, and whether they are all there are.
     """
-    if 2**pairs <= _EXHAUSTIVE:
+    size = min(_MOST, max(most, math.ceil(20.0 / level)))
+    if 2**pairs <= size:
         signs = np.array(list(itertools.product([1, -1], repeat=pairs)), dtype=np.int8)
     else:
-        size = min(_MOST, max(_CHUNK, math.ceil(20.0 / level)))
         kept = np.random.default_rng(_SEED).random((size, pairs)) < 0.5
         signs = np.where(kept, 1, -1).astype(np.int8)
     signs.flags.writeable = False  # handed out again and again

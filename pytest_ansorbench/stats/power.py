@@ -36,6 +36,9 @@ MOST_REPEATS: Final = 100
 ONE_ERROR: Final = 0.6827
 """Probability within one standard error of a normal distribution's mean."""
 
+_OUTER: Final = 0.9
+"""Confidence of the outer interval that a spread is taken from."""
+
 
 def detectable_effect(
     spread: float, repeats: int, confidence: float, cases: int = 1, power: float = POWER
@@ -99,17 +102,21 @@ def search_spread(race: Race, spending: Spending) -> float | None:
 
 
 def _spread_over_the_way(race: Race, spending: Spending) -> float | None:
-    """From the exact interval that a normal distribution has one standard error to either side of.
+    """From exact intervals, by the standard errors that a normal distribution's reach to.
 
-    A jackknife would not do: as a median S does not change at all when some pairs are left out.
+    A jackknife would not do: as a median S does not change at all when some pairs are left out. Of
+    an inner and an outer interval the wider one counts, as searches scatter with heavy tails.
     """
     n = len(race.reference)
-    estimate = ratio_over_the_way(race, spending, ONE_ERROR)
-    if n < FEWEST_REPEATS or estimate.bound != "value" or not estimate.low > 0.0:
+    widths = []
+    for confidence in (ONE_ERROR, _OUTER):
+        estimate = ratio_over_the_way(race, spending, confidence)
+        if estimate.bound == "value" and estimate.low > 0.0 and not math.isinf(estimate.high):
+            errors = NormalDist().inv_cdf(0.5 + confidence / 2.0)
+            widths.append(math.log(estimate.high / estimate.low) / 2.0 / errors)
+    if n < FEWEST_REPEATS or not widths:
         return None
-    if math.isinf(estimate.high):
-        return None
-    return math.log(estimate.high / estimate.low) / 2.0 * math.sqrt(n)
+    return max(widths) * math.sqrt(n)
 
 
 def _running_time_spread(race: Race, spending: Spending) -> float | None:

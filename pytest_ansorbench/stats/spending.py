@@ -57,11 +57,11 @@ def _levels(first: int, last: int, total: float, cases: int) -> tuple[float, ...
     for repeats in range(first, last + 1):
         step = math.sqrt(repeats - before)
         may_spend = total * repeats / last - spent
-
         limit = _limit(places, density, step, may_spend)
         level = 1.0 - normal.cdf(limit / math.sqrt(repeats))
         smallest = smallest_chance(repeats, repeats) ** cases if cases else 0.0
         if level < smallest:
+            # Nothing can be concluded at this look, and nothing of the error is spent.
             limit, level = _WIDTH * math.sqrt(repeats), smallest / 2.0
         else:
             spent += may_spend

@@ -99,8 +99,10 @@ class Strata:
             return math.inf
         if at_low < -_TIE:
             return -math.inf
-        # Sums are steps: they balance over a stretch, and its middle is taken.
         bad = _last(lambda ratio: self._seen(ratio) > _TIE, low, high)
+        if self._seen(bad + _STEP) < -_TIE:
+            return bad
+        # Sums are steps: they balance over a stretch, and its middle is taken.
         good = _last(lambda ratio: self._seen(ratio) < -_TIE, high, low)
         return (bad + good) / 2.0
 
@@ -173,7 +175,7 @@ class _Combined:
         complete: Whether these are all there are.
     """
 
-    picks: NDArray[np.intp]
+    picks: NDArray[np.int16]
     complete: bool
 
     @classmethod
@@ -187,26 +189,32 @@ class _Combined:
         """
         sizes = [stratum.deals for stratum in strata]
         if all(stratum.complete for stratum in strata) and math.prod(sizes) <= _ALL:
-            return cls(np.indices(sizes).reshape(len(sizes), -1), True)
+            return cls(np.indices(sizes, dtype=np.int16).reshape(len(sizes), -1), True)
         wanted = min(_MOST, max(fewest, math.ceil(20.0 / level)))
         generator = np.random.default_rng(_SEED)
-        return cls(np.stack([generator.integers(size, size=wanted) for size in sizes]), False)
+        picks = [generator.integers(size, size=wanted, dtype=np.int16) for size in sizes]
+        return cls(np.stack(picks), False)
 
     @property
     def size(self) -> int:
         """How many combinations there are."""
         return int(self.picks.shape[1])
 
-    def deals_of(self, stratum: int) -> NDArray[np.intp]:
+    def deals_of(self, stratum: int) -> NDArray[np.int16]:
         """Index of one stratum's deal in each combination, shape (combinations,)."""
-        found: NDArray[np.intp] = self.picks[stratum]
+        found: NDArray[np.int16] = self.picks[stratum]
         return found
 
 
 def _outermost(kept: Callable[[float], bool], inside: float, beyond: float) -> float:
     """The last ratio that is kept, where a ratio may be rejected and one shortly after be kept."""
-    end = _last(kept, inside, beyond)
     stride = math.copysign(_STRIDE, beyond - inside)
+    reach = stride
+    # Ends are near, compared with the range: the first ratio that is rejected is soon found.
+    while abs(reach) < abs(beyond - inside) and kept(inside + reach):
+        reach *= 2.0
+    far = inside + reach if abs(reach) < abs(beyond - inside) else beyond
+    end = _last(kept, inside, far)
     ahead = [end + stride * step for step in range(_LOOKS_AHEAD, 0, -1)]
     for ratio in ahead:
         if abs(ratio - inside) < abs(beyond - inside) and kept(ratio):

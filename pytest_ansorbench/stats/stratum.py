@@ -17,8 +17,8 @@ from pytest_ansorbench.stats.signed_rank import signed_ranks
 from pytest_ansorbench.stats.stall import standing
 from pytest_ansorbench.stats.trajectory import Floats, Spending
 
-_LEVEL: Final = 0.025
-"""A stratum's own deals are a sample that many combinations are made of; this decides its size."""
+_OWN: Final = (0.025, 1_000)
+"""What a stratum's own deals can tell, and their number: combinations are made of them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,7 +43,7 @@ class SearchStratum:
         climb = Climb.of(race, spending)
         if math.isnan(climb.log_ratio):
             return None
-        deals, complete = some_deals(climb.repeats, climb.repeats, _LEVEL)
+        deals, complete = some_deals(climb.repeats, climb.repeats, *_OWN)
         labels = np.concatenate([climb.seen, deals])
         return cls(climb, labels, climb.ladders(labels[:, : climb.repeats]), complete)
 
@@ -84,7 +84,7 @@ class KernelStratum:
         logs, n = log_latencies(race.reference, race.challenger), len(race.reference)
         if logs is None:
             return None
-        deals, complete = some_deals(n, n, _LEVEL)
+        deals, complete = some_deals(n, n, *_OWN)
         deals = np.concatenate([np.arange(2 * n)[np.newaxis, :], deals])
         first, second = deals[:, :n], deals[:, n:]
         return cls(
@@ -125,7 +125,7 @@ class PairedKernelStratum:
         logs, n = log_latencies(race.reference, race.challenger), len(race.reference)
         if logs is None:
             return None
-        signs, complete = exchanges(n, _LEVEL)
+        signs, complete = exchanges(n, *_OWN)
         as_they_are = np.ones((1, n), dtype=np.int8)
         return cls(logs[n:] - logs[:n], np.concatenate([as_they_are, signs]), complete)
 
@@ -156,7 +156,7 @@ class EndStratum:
     def of(cls, race: Race) -> EndStratum:
         """Read the ends of a race's runs."""
         n = len(race.reference)
-        deals, complete = some_deals(n, n, _LEVEL)
+        deals, complete = some_deals(n, n, *_OWN)
         deals = np.concatenate([np.arange(2 * n)[np.newaxis, :], deals])
         return cls(-standing(race)[deals[:, n:]].sum(axis=1), complete)
 

@@ -62,8 +62,8 @@ def judge_suites(
 ) -> tuple[SuiteVerdict, ...]:
     """Compare and judge every challenger over all cases, and over each group of operators.
 
-    Groups are told from the cases' ids; there has to be more than one, and one case is none.
-    Limits are the suite's: groups and controls are held to none.
+    Groups are told from the cases' ids; there has to be more than one, and one case is none. A
+    single case is a suite only if it is held to a limit. Groups and controls are held to none.
 
     Args:
         cases: Results with their runs and verdicts.
@@ -89,6 +89,8 @@ def judge_suites(
     verdicts = []
     for reference, challenger in pairs_of(case.strategies for case in cases):
         of_pair = [case for case in cases if _has(case, reference, challenger)]
+        if len(of_pair) + len(lost) < 2 and not limits:
+            continue
         control = all(case.control == challenger for case in of_pair)
         races = {
             index: case_race(case, challenger, criteria)

@@ -26,7 +26,8 @@ from pytest_ansorbench.stats.suite_test import SuiteTest
 from pytest_ansorbench.stats.trajectory import Floats
 
 _SHOWN: Final = ("search_ratio", "throughput_ratio")
-_LEVEL: Final = 0.025
+_OWN: Final = (0.025, 1_000)
+"""As for the strata of a suite."""
 _FAR: Final = 2.0
 """Changes by more than this beyond the one seen are not told apart, as logarithm: seven times."""
 
@@ -58,7 +59,7 @@ class ChangeStratum:
         if not all(0.0 < value < math.inf for value in seen):
             return None
         first, second = len(then.reference), len(now.reference)
-        deals, complete = some_deals(first, second, _LEVEL)
+        deals, complete = some_deals(first, second, *_OWN)
         as_they_are = np.arange(first + second)[np.newaxis, :]
         return cls(figure, pair, np.concatenate([as_they_are, deals]), complete)
 

@@ -75,5 +75,6 @@ def test_a_figure_with_a_limit_has_its_option():
     )
     assert option.per_test
     assert help_text(option) == (
-        "gate: fail if the search ratio S_trials is above this (default: no gate)"
+        "gate: fail if the search ratio S_trials is above this; none takes a marker's gate away "
+        "(default: no gate)"
     )

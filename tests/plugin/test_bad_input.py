@@ -29,7 +29,7 @@ def refusal(outcome) -> str:
         ("--ansor-trials=0", "bad --ansor-trials '0': expected a whole number of at least 1"),
         ("--ansor-trials=many", "bad --ansor-trials 'many': expected a whole number"),
         ("--ansor-trials=1", "bad --ansor-trials 1: expected at least a round of 2"),
-        ("--ansor-repeats=-1", "bad --ansor-repeats '-1': expected a whole number of at least 1"),
+        ("--ansor-repeats=-1", "bad --ansor-repeats '-1': expected a number of repeats such as 5"),
         ("--ansor-order=random", "'random': expected one of interleaved, sequential"),
         ("--ansor-confidence=95", "bad --ansor-confidence '95': expected a level between 0 and 1"),
         ("--ansor-tolerance=nan", "bad --ansor-tolerance 'nan': expected a share"),

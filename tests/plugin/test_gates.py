@@ -54,6 +54,13 @@ def test_an_undecided_gate_passes_with_a_warning_and_fails_when_strict(saved):
     assert "exceeds the limit 0.497 by less than 1%: undecided" in strict.out
 
 
+def test_a_gate_can_be_taken_away(saved):
+    outcome = saved.bench(REPLAY, "--ansor-min-throughput-ratio=none", HOLDS, "--ansor-json=o.json")
+    assert outcome.code == 0, outcome.text
+    [gate] = saved.json("o.json")["cases"][0]["verdicts"][0]["gates"]
+    assert gate["metric"] == "search_ratio"
+
+
 def test_the_noise_threshold_is_a_setting(saved):
     outcome = saved.bench(REPLAY, UNDECIDED, "--ansor-noise=0.001")
     assert outcome.code == 1, outcome.text

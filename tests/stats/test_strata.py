@@ -68,7 +68,7 @@ def test_more_cases_have_a_narrower_interval() -> None:
     assert widths[1] < widths[0]
 
 
-@pytest.mark.parametrize("repeats", [4, 5, 7])
+@pytest.mark.parametrize("repeats", [4, 5, 6])  # with more, each draws deals of its own
 def test_a_suite_of_one_case_is_that_case(repeats: int) -> None:
     [race] = races(repeats, 2.0)
     stratum = SearchStratum.of(race, "search_s")
