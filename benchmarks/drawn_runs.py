@@ -23,6 +23,9 @@ from pytest_ansorbench.stats.trajectory import Trajectory
 from pytest_ansorbench.storage import read_result
 
 CRITERIA = Criteria()
+_UNTIED = 1e-6
+"""By this share clocks and kernels of drawn runs differ at random."""
+
 Pool = Sequence[Trajectory]
 """Runs of one search on one case."""
 
@@ -46,7 +49,12 @@ def drawn(
 ) -> Race:
     """Two arms of independent runs; the challenger's clock, kernels and ends are altered."""
     picks = rng.integers(len(pool), size=(2, repeats))
-    challenger = [altered(stalled(pool[i], stall), true_s, loss) for i in picks[1]]
+    # A recorded run may be drawn for both arms. Real runs never tie, so these must not either.
+    untied = np.exp(_UNTIED * rng.standard_normal((2, repeats)))
+    challenger = [
+        altered(stalled(pool[i], stall), true_s * untied[0, k], 1.0 - (1.0 - loss) * untied[1, k])
+        for k, i in enumerate(picks[1])
+    ]
     return race_of([pool[i] for i in picks[0]], challenger, goal)
 
 

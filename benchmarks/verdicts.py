@@ -61,24 +61,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("results", type=Path, nargs="+", help="results to draw runs from")
     parser.add_argument("--comparisons", type=int, default=1000, help="a figure (default: 1000)")
+    parser.add_argument("--only", choices=("cases", "suites"), help="only one kind of verdicts")
     parser.add_argument("--json", type=Path, help="write the shares here")
     given = parser.parse_args()
     found = {}
     with ProcessPoolExecutor() as processes:
-        simulations = [
-            processes.submit(simulated, path, given.comparisons) for path in given.results
-        ]
+        paths = given.results if given.only != "suites" else ()
+        parts = PARTS if given.only != "cases" else {}
+        simulations = [processes.submit(simulated, path, given.comparisons) for path in paths]
         of_suites = [
             processes.submit(simulated_suites, given.results, part, given.comparisons)
-            for part in PARTS
+            for part in parts
         ]
-        for path, simulation in zip(given.results, simulations, strict=True):
+        for path, simulation in zip(paths, simulations, strict=True):
             text, found[path.stem] = simulation.result()
             print(text)
-        print(f"suites, cases drawn from {', '.join(path.stem for path in given.results)} in turn")
-        found["suites"] = {}
-        for part, simulation in zip(PARTS, of_suites, strict=True):
-            text, found["suites"][part] = simulation.result()
+        names = ", ".join(path.stem for path in given.results)
+        for part, simulation in zip(parts, of_suites, strict=True):
+            text, found[part] = simulation.result()
+            print(f"{part}; cases drawn from {names} in turn")
             print(text, end="")
     if given.json:
         given.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")

@@ -160,7 +160,7 @@ def test_every_figure_to_compare_is_listed():
 
 @pytest.mark.parametrize("name", ["docs/reading.md", "docs/strategies.md"])
 def test_recorded_tables_are_what_their_commands_print(name, capsys):
-    [shown] = [line for line in commands(page(name)) if " show docs/results/" in line]
+    shown, *_ = [line for line in commands(page(name)) if " show docs/results/" in line]
     words = shlex.split(shown.replace("docs/results", str(RESULTS)))
     main(words[1:])
     table = capsys.readouterr().out.split("\n\n")[0]

@@ -24,6 +24,9 @@ from pytest_ansorbench.stats.relabel import permutation_chance
 from pytest_ansorbench.stats.trajectory import Floats, Spending
 
 _TIE: Final = 1e-9
+_STRIDE: Final = 0.02
+_LOOKS_AHEAD: Final = 8
+"""So far is it looked for ratios that are kept beyond one that is rejected, in logarithms."""
 _BEYOND: Final = 1.0
 """How far beyond all votes the outermost ratios lie that are tested, as logarithm."""
 
@@ -128,13 +131,26 @@ def _interval(climb: Climb, inside: float, confidence: float) -> tuple[float, fl
     def last_kept(first: int, last: int, side: float) -> int | None:
         """The last stretch that is kept on the way from one to another; None if none is."""
         step = 1 if last >= first else -1
-        kept, rejected = first - step, last + step
-        while abs(rejected - kept) > 1:
-            middle = (rejected + kept) // 2
-            if test.chance(float(between[middle]), side) > tail:
-                kept = middle
-            else:
-                rejected = middle
+
+        def searched(kept: int, rejected: int) -> int:
+            while abs(rejected - kept) > 1:
+                middle = (rejected + kept) // 2
+                if test.chance(float(between[middle]), side) > tail:
+                    kept = middle
+                else:
+                    rejected = middle
+            return kept
+
+        kept = searched(first - step, last + step)
+        # Deals have ladders of their own, so that a ratio may be rejected and one beyond it not.
+        edge = float(between[min(max(kept, 0), len(gaps))])
+        for ahead in range(_LOOKS_AHEAD, 0, -1):
+            place = int(np.searchsorted(gaps, edge + step * ahead * _STRIDE))
+            if step * (place - kept) <= 0 or step * (last - place) < 0:
+                continue
+            if test.chance(float(between[place]), side) > tail:
+                kept = searched(place, last + step)
+                break
         return None if kept == first - step else kept
 
     below = last_kept(int(np.searchsorted(gaps, inside - _TIE)), 0, -1.0)
