@@ -54,7 +54,7 @@ def test_real_searches_of_two_strategies_end_in_a_table(project):
     cells = rows(outcome.out)
     assert [row[0] for row in cells[:6]] == ["matmul-b1-m16-n16-k16"] * 3 + ["doubling"] * 3
     assert [row[1] for row in cells[:3]] == ["etc", "optimized", "random"]
-    assert cells[-1][0] == "geometric mean"
+    assert cells[-1][0] == "all cases"
     assert "phase=warm-up" in outcome.out
     runs = [run for case in project.json("result.json")["cases"] for run in case["runs"]]
     assert len(runs) == 2 * 3
