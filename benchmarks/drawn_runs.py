@@ -23,7 +23,7 @@ from pytest_ansorbench.stats.trajectory import Trajectory
 from pytest_ansorbench.storage import read_result
 
 CRITERIA = Criteria()
-_UNTIED = 1e-6
+_UNTIED = 0.01
 """By this share clocks and kernels of drawn runs differ at random."""
 
 Pool = Sequence[Trajectory]

@@ -112,10 +112,13 @@ class Experiment:
         done = len(plan.repeats.seeds(history))
         if done and time.monotonic() + self._longest_s > plan.deadline_s:
             return None
-        result = judged(history, plan) if done else None
-        gates = [gate for verdict in result.verdicts for gate in verdict.gates] if result else []
-        self._settled = sum(not gate.open for gate in gates), len(gates)
-        return plan.repeats.next_seed(history, result)
+        return plan.repeats.next_seed(history, self._judged)
+
+    def _judged(self) -> CaseResult:
+        """What there is, judged; how many gates that settles is shown."""
+        result = judged(self._journal.history, self._plan)
+        self._settled = sum(not gate.open for gate in result.gates), len(result.gates)
+        return result
 
     def _run_repeat(self, seed: int) -> None:
         history = self._journal.history

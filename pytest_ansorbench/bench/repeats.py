@@ -22,12 +22,12 @@ class RepeatPolicy(Protocol):
         """How many repeats there will be at most, at least 1."""
         ...
 
-    def next_seed(self, history: CaseHistory, result: CaseResult | None) -> int | None:
+    def next_seed(self, history: CaseHistory, judge: Callable[[], CaseResult]) -> int | None:
         """Which repeat to run or to finish next.
 
         Args:
             history: What there is of the case.
-            result: Its complete repeats, judged; None if there is none.
+            judge: Judges its complete repeats, of which there is one at least when it is called.
 
         Returns:
             Its seed; None if there are enough.
@@ -51,7 +51,7 @@ class FixedRepeats:
     first_seed: int
     most: int
 
-    def next_seed(self, history: CaseHistory, result: CaseResult | None) -> int | None:
+    def next_seed(self, history: CaseHistory, judge: Callable[[], CaseResult]) -> int | None:
         """The first that is not complete."""
         return next((seed for seed in self._all if not history.complete(seed)), None)
 
@@ -85,10 +85,10 @@ class RepeatsUntilSettled:
         """How many repeats there will be at most."""
         return self.looks.most
 
-    def next_seed(self, history: CaseHistory, result: CaseResult | None) -> int | None:
+    def next_seed(self, history: CaseHistory, judge: Callable[[], CaseResult]) -> int | None:
         """The first that is not complete, while a gate is open."""
         done = len(self.seeds(history))
-        wanted = done < self.looks.most and (done < self.looks.least or self._open(result, done))
+        wanted = done < self.looks.most and (done < self.looks.least or self._open(judge(), done))
         return self.first_seed + done if wanted else None
 
     def seeds(self, history: CaseHistory) -> Sequence[int]:
@@ -100,11 +100,8 @@ class RepeatsUntilSettled:
             seed += 1
         return seeds
 
-    def _open(self, result: CaseResult | None, done: int) -> bool:
-        if result is None:
-            return True
-        gates = [gate for verdict in result.verdicts for gate in verdict.gates]
-        gates += self.further_gates(result)
+    def _open(self, result: CaseResult, done: int) -> bool:
+        gates = (*result.gates, *self.further_gates(result))
         if not gates:
             return not self.of_suite and done < _UNGATED
         return any(gate.open for gate in gates)

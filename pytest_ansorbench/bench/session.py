@@ -199,7 +199,7 @@ class Session:
         return self._keep(kept)
 
     def more(self, repeats: int, deadline_s: float, progress: Progress | None = None) -> bool:
-        """Run further repeats of the cases that have fewer than so many.
+        """Run further repeats of the cases that have too few.
 
         Args:
             repeats: How many each case is to have.
@@ -274,8 +274,7 @@ class Session:
         """Run what the journal does not have yet; if that is nothing, start nothing."""
         engine, history = self._engine, kept.journal.history
         assert engine is not None
-        so_far = judged(history, plan) if plan.repeats.seeds(history) else None
-        if plan.repeats.next_seed(history, so_far) is None:
+        if plan.repeats.next_seed(history, lambda: judged(history, plan)) is None:
             return
         try:
             engine.start()

@@ -159,6 +159,11 @@ class Settings:
     resume: str | None = None
     replay: tuple[Path, ...] = ()
 
+    @property
+    def has_suite_gates(self) -> bool:
+        """Whether the session has a gate on all cases together."""
+        return bool(self.suite_limits or self.baseline.suite_allowances)
+
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Settings:
         """The defaults, except for some fields.

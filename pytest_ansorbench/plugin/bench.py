@@ -233,7 +233,7 @@ class Bench:
         deadline_s = math.inf if limit_s is None else self._began_s + limit_s
         self.together.judge(self._every_result())
         while any(gate.open for gate in self.together.gates):
-            seeds = (len(r.runs_of(r.strategies[0])) for r in self.source.results if r.runs)
+            seeds = (result.repeats for result in self.source.results if result.runs)
             with failures(self.config, "while running more repeats"):
                 enough = self.source.more(min(seeds) + 1, deadline_s, self._progress())
             self._write_json(self.source.result())
@@ -349,17 +349,16 @@ def _check_options(settings: Settings) -> None:
         raise pytest.UsageError(
             "bad --ansor-resume: a replay runs nothing that could go on; leave one of the two out"
         )
-    if settings.criteria.goal.kind != "way":
-        asked = {flag_of(f"suite_limits.{key}"): key for key in settings.suite_limits} | {
-            f"{flag_of('baseline.compare_fail')} {allowance}": allowance.metric
-            for allowance in settings.baseline.suite_allowances
-        }
-        for words, key in asked.items():
-            if FIGURES[key].by_goal:
-                raise pytest.UsageError(
-                    f"bad {flag_of('criteria.goal')} {str(settings.criteria.goal)!r}: expected "
-                    f"way, as {words} adds up cases over the way, not to one target"
-                )
+    asked = {flag_of(f"suite_limits.{key}"): key for key in settings.suite_limits} | {
+        f"{flag_of('baseline.compare_fail')} {allowance}": allowance.metric
+        for allowance in settings.baseline.suite_allowances
+    }
+    for words, key in asked.items():
+        if not FIGURES[key].adds_up(settings.criteria.goal):
+            raise pytest.UsageError(
+                f"bad {flag_of('criteria.goal')} {str(settings.criteria.goal)!r}: expected "
+                f"way, as {words} adds up cases over the way, not to one target"
+            )
     if settings.files.json is not None:
         _check_writable(settings.files.json)
     if settings.files.save is not None:

@@ -95,7 +95,7 @@ class Source(Protocol):
         ...
 
     def more(self, repeats: int, deadline_s: float, progress: Progress) -> bool:
-        """Run cases until each has so many repeats.
+        """Run cases until each has a number of repeats.
 
         Args:
             repeats: How many.
@@ -356,7 +356,7 @@ def plan_of(settings: Settings, asked: Asked) -> Plan:
             FixedRepeats(first_seed, repeats)
             if isinstance(repeats, int)
             else RepeatsUntilSettled(
-                first_seed, repeats, bool(settings.suite_limits), asked.gates_on_changes
+                first_seed, repeats, settings.has_suite_gates, asked.gates_on_changes
             )
         ),
         criteria=settings.criteria,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_ansorbench.stats.suite import judge_suites, pairs_of
+from pytest_ansorbench.stats.suite import judge_suites, suite_gates
 
 if TYPE_CHECKING:
     from pytest_ansorbench.options import Settings
@@ -35,7 +35,7 @@ class Together:
     @property
     def is_gated(self) -> bool:
         """Whether the session has a gate on all cases together."""
-        return bool(self._settings.suite_limits or self._settings.baseline.suite_allowances)
+        return self._settings.has_suite_gates
 
     def count_gates(self, arms: Iterable[Sequence[str]]) -> int:
         """How many gates there are on all cases together.
@@ -44,8 +44,7 @@ class Together:
             arms: The strategies of each test, the reference first, controls left out.
         """
         settings = self._settings
-        gated = len(settings.suite_limits) + len(settings.baseline.suite_allowances)
-        return len(pairs_of(arms)) * gated
+        return suite_gates(arms, (*settings.suite_limits, *settings.baseline.suite_allowances))
 
     @property
     def lost(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pytest_ansorbench.records.noise import MachineNoise
 from pytest_ansorbench.records.runs import Run
-from pytest_ansorbench.records.verdicts import SuiteVerdict, Verdict
+from pytest_ansorbench.records.verdicts import Gate, SuiteVerdict, Verdict
 
 SCHEMA_VERSION: Final = 7
 
@@ -41,6 +41,16 @@ class CaseResult:
     def machines(self) -> tuple[str, ...]:
         """Fingerprints of the machines that its runs were measured on, in order of appearance."""
         return tuple(dict.fromkeys(run.machine for run in self.runs))
+
+    @property
+    def repeats(self) -> int:
+        """How many seeds each arm has run."""
+        return len(self.runs_of(self.strategies[0]))
+
+    @property
+    def gates(self) -> tuple[Gate, ...]:
+        """The gates of all verdicts."""
+        return tuple(gate for verdict in self.verdicts for gate in verdict.gates)
 
     def runs_of(self, strategy: str) -> tuple[Run, ...]:
         """The runs of one arm."""

@@ -109,4 +109,4 @@ def tasks_report(tasks: Sequence[TaskDescription]) -> Report:
 
 def _repeats(cases: Sequence[CaseResult]) -> int:
     """Seeds of each arm: of the case that has fewest."""
-    return min((len(case.runs_of(case.strategies[0])) for case in cases), default=0)
+    return min((case.repeats for case in cases), default=0)

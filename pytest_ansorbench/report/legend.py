@@ -131,9 +131,14 @@ def _looks(criteria: Criteria) -> Sentence:
     )
 
 
+def _tested(shown: set[str], criteria: Criteria) -> set[str]:
+    """The columns whose figures permutation tests give."""
+    return shown & ({"throughput_ratio"} | (_BY_GOAL if criteria.goal.kind == "way" else set()))
+
+
 def _over_cases(shown: set[str], criteria: Criteria) -> Iterator[Sentence]:
     """How several cases make one ratio: by tests, then by means."""
-    added = shown & ({"throughput_ratio"} | (_BY_GOAL if criteria.goal.kind == "way" else set()))
+    added = _tested(shown, criteria)
     averaged = [_HEADINGS[key] for key in _HEADINGS if key in shown - added]
     if added:
         yield (
@@ -150,7 +155,7 @@ def _over_cases(shown: set[str], criteria: Criteria) -> Iterator[Sentence]:
 
 def _intervals(shown: set[str], criteria: Criteria, repeats: int) -> Iterator[Sentence]:
     """How intervals came about: those of exact tests, then those of the bootstrap."""
-    exact = shown & ({"throughput_ratio"} | (_BY_GOAL if criteria.goal.kind == "way" else set()))
+    exact = _tested(shown, criteria)
     resampled = [_HEADINGS[key] for key in _HEADINGS if key in (shown & _ESTIMATED) - exact]
     confidence = Percentage(criteria.confidence)
     fewest = fewest_repeats((1.0 - criteria.confidence) / 2.0)

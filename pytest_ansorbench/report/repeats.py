@@ -23,9 +23,9 @@ def repeats_lines(cases: Sequence[CaseResult], suites: Sequence[SuiteVerdict]) -
     looked = [case for case in cases if case.looks and case.runs]
     if not looked:
         return Lines(())
-    seeds = [len(case.runs_of(case.strategies[0])) for case in looked]
+    seeds = [case.repeats for case in looked]
     most = max(Looks.parse(case.looks).most for case in looked)
-    gates = [gate for case in cases for verdict in case.verdicts for gate in verdict.gates]
+    gates = [gate for case in cases for gate in case.gates]
     gates += [gate for suite in suites for gate in suite.gates]
     spread: Sentence = (
         (Count(min(seeds)),)

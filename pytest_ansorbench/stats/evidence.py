@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Final
 
 import numpy as np
@@ -97,7 +98,7 @@ def limit_evidence(figure: Figure, race: Race, estimate: Estimate, confidence: f
         repeats,
         counted=lambda limit, level: test.chance(race, limit, level),
         smallest=test.tests * smallest_chance(repeats, repeats),
-        spread=lambda: test.spread(race),
+        spread=cache(lambda: test.spread(race)),
         fewest_repeats=_fewest(estimate, confidence),
         early=lambda limit: test.early(race, limit),
         passes=lambda repeats: 1.0 - (too_rare(repeats) if guarded else 0.0),
@@ -133,7 +134,7 @@ def suite_evidence(
         test.repeats,
         counted=test.chance,
         smallest=test.smallest_chance(1.0),
-        spread=test.spread,
+        spread=cache(test.spread),
         fewest_repeats=fewest_repeats((1.0 - confidence) / 2.0, cases=test.cases),
         cases=test.cases,
         early=early,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, Literal
 if TYPE_CHECKING:
     from pytest_ansorbench.records import Estimate
     from pytest_ansorbench.stats.bootstrap import Draws
+    from pytest_ansorbench.stats.goal import Goal
     from pytest_ansorbench.stats.race import Race
     from pytest_ansorbench.stats.stall import EarlyOnly
     from pytest_ansorbench.stats.strata import Stratum
@@ -83,6 +84,10 @@ class Figure:
     strata: Callable[[Race], tuple[Stratum, ...]] | None = None
     by_goal: bool = False
 
+    def adds_up(self, goal: Goal) -> bool:
+        """Whether cases can be added up by it: times to a single target cannot."""
+        return self.strata is not None and (goal.kind == "way" or not self.by_goal)
+
     @property
     def suite_word(self) -> str:
         """The option of a suite's limit, as `LimitTest.word`; empty if there can be none."""
@@ -138,10 +143,11 @@ def _search_strata(spending: Spending) -> Callable[[Race], tuple[Stratum, ...]]:
 
 
 def _kernel_strata(race: Race) -> tuple[Stratum, ...]:
+    from pytest_ansorbench.stats.relabel import log_latencies
     from pytest_ansorbench.stats.stratum import KernelStratum, PairedKernelStratum
 
-    dealt, paired = KernelStratum.of(race), PairedKernelStratum.of(race)
-    return () if dealt is None or paired is None else (dealt, paired)
+    logs = log_latencies(race.reference, race.challenger)
+    return () if logs is None else (KernelStratum.of(logs), PairedKernelStratum.of(logs))
 
 
 def _to_target(spending: Spending) -> Callable[[Race, Draws], Floats]:

@@ -48,7 +48,7 @@ def judge_result(result: Result) -> Judged:
     criteria = Criteria.from_settings(result.settings)
     limits = suite_limits(result.settings)
     family, suite_family = families(
-        sum(len(verdict.gates) for case in result.cases for verdict in case.verdicts),
+        sum(len(case.gates) for case in result.cases),
         suite_gates((own_arms(case) for case in result.cases), limits),
     )
     cases = tuple(
@@ -75,9 +75,7 @@ def recorded_limits(result: CaseResult) -> Limits:
     Raises:
         ValueError: A recorded limit is none.
     """
-    return Limits(
-        {gate.metric: gate.limit for verdict in result.verdicts for gate in verdict.gates}
-    )
+    return Limits({gate.metric: gate.limit for gate in result.gates})
 
 
 def suite_limits(settings: Mapping[str, Any]) -> Limits:

@@ -57,7 +57,7 @@ class Looks:
         return f"{self.least}:{self.most}"
 
     def upto(self, repeats: int) -> range:
-        """The looks that so many repeats have had; one in any case.
+        """The looks that repeats have had by now; one in any case.
 
         Args:
             repeats: At least 1.

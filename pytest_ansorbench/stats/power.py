@@ -74,7 +74,7 @@ def repeats_needed(
         spread: As for `detectable_effect`.
         confidence: As for `detectable_effect`.
         cases: As for `detectable_effect`.
-        power_at: The chance at so many repeats; 1 or more where it cannot be had.
+        power_at: The chance by number of repeats; 1 or more where there is none to be had.
 
     Returns:
         From `FEWEST_REPEATS` to `MOST_REPEATS`; None if it takes more.

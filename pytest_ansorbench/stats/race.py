@@ -30,7 +30,7 @@ class Race:
     tolerance: float
 
     def first(self, repeats: int) -> Race:
-        """The race of the first so many seeds."""
+        """The race of the first seeds alone."""
         return replace(
             self, reference=self.reference[:repeats], challenger=self.challenger[:repeats]
         )

@@ -13,7 +13,7 @@ Hypotheses, section 5.4
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -146,22 +146,22 @@ class Strata:
         )
 
     def _seen(self, log_ratio: float) -> float:
-        found = 0.0
-        for stratum in self.strata:
-            badness = stratum.badness(log_ratio)
-            spread = float(badness[1:].std())
-            found += float(badness[0]) / spread if spread else 0.0
-        return found
+        return math.fsum(float(found[0]) for _, found in self._standardized(log_ratio))
 
-    def _chance(self, combined: _Combined, log_ratio: float, side: float) -> float:
-        """Share of combinations that look at least as good (`side` 1) or as bad (-1) as seen."""
-        seen, sums = 0.0, np.zeros(combined.size)
+    def _standardized(self, log_ratio: float) -> Iterator[tuple[int, Floats]]:
+        """What each stratum shows, in its own standard deviations; none that shows nothing."""
         for place, stratum in enumerate(self.strata):
             badness = stratum.badness(log_ratio)
             spread = float(badness[1:].std())
             if spread:
-                seen += float(badness[0]) / spread
-                sums += (badness[1:] / spread)[combined.deals_of(place)]
+                yield place, badness / spread
+
+    def _chance(self, combined: _Combined, log_ratio: float, side: float) -> float:
+        """Share of combinations that look at least as good (`side` 1) or as bad (-1) as seen."""
+        seen, sums = 0.0, np.zeros(combined.size)
+        for place, found in self._standardized(log_ratio):
+            seen += float(found[0])
+            sums += found[1:][combined.deals_of(place)]
         extreme = int(np.sum(side * sums <= side * seen + _TIE))
         return share(extreme, combined.size, combined.complete)
 

@@ -12,13 +12,28 @@ from numpy.typing import NDArray
 from pytest_ansorbench.stats.climb import Climb
 from pytest_ansorbench.stats.deals import Deals, Signs, exchanges, some_deals
 from pytest_ansorbench.stats.race import Race
-from pytest_ansorbench.stats.relabel import log_latencies
 from pytest_ansorbench.stats.signed_rank import signed_ranks
 from pytest_ansorbench.stats.stall import standing
 from pytest_ansorbench.stats.trajectory import Floats, Spending
 
 _OWN: Final = (0.025, 1_000)
 """What a stratum's own deals can tell, and their number: combinations are made of them."""
+
+
+def dealt(first: int, second: int) -> tuple[Deals, bool]:
+    """Labels of a stratum's runs: as they are, then dealt out.
+
+    Args:
+        first: Runs of the one arm.
+        second: Runs of the other.
+
+    Returns:
+        Indices of runs, those called the first arm's in front, shape (1 + deals, runs); and
+        whether these deals are all there are.
+    """
+    deals, complete = some_deals(first, second, *_OWN)
+    as_they_are = np.arange(first + second)[np.newaxis, :]
+    return np.concatenate([as_they_are, deals]), complete
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,8 +58,7 @@ class SearchStratum:
         climb = Climb.of(race, spending)
         if math.isnan(climb.log_ratio):
             return None
-        deals, complete = some_deals(climb.repeats, climb.repeats, *_OWN)
-        labels = np.concatenate([climb.seen, deals])
+        labels, complete = dealt(climb.repeats, climb.repeats)
         return cls(climb, labels, climb.ladders(labels[:, : climb.repeats]), complete)
 
     @property
@@ -79,14 +93,11 @@ class KernelStratum:
     complete: bool
 
     @classmethod
-    def of(cls, race: Race) -> KernelStratum | None:
-        """None if neither arm has a kernel."""
-        logs, n = log_latencies(race.reference, race.challenger), len(race.reference)
-        if logs is None:
-            return None
-        deals, complete = some_deals(n, n, *_OWN)
-        deals = np.concatenate([np.arange(2 * n)[np.newaxis, :], deals])
-        first, second = deals[:, :n], deals[:, n:]
+    def of(cls, logs: Floats) -> KernelStratum:
+        """From log latencies, shape (2 * seeds,), the reference's first."""
+        n = len(logs) // 2
+        labels, complete = dealt(n, n)
+        first, second = labels[:, :n], labels[:, n:]
         return cls(
             slower=logs[second].mean(axis=1) - logs[first].mean(axis=1),
             own=(second >= n).mean(axis=1) - (first >= n).mean(axis=1),
@@ -120,11 +131,9 @@ class PairedKernelStratum:
     complete: bool
 
     @classmethod
-    def of(cls, race: Race) -> PairedKernelStratum | None:
-        """None if neither arm has a kernel."""
-        logs, n = log_latencies(race.reference, race.challenger), len(race.reference)
-        if logs is None:
-            return None
+    def of(cls, logs: Floats) -> PairedKernelStratum:
+        """From log latencies, shape (2 * seeds,), the reference's first, seeds in order."""
+        n = len(logs) // 2
         signs, complete = exchanges(n, *_OWN)
         as_they_are = np.ones((1, n), dtype=np.int8)
         return cls(logs[n:] - logs[:n], np.concatenate([as_they_are, signs]), complete)
@@ -156,9 +165,8 @@ class EndStratum:
     def of(cls, race: Race) -> EndStratum:
         """Read the ends of a race's runs."""
         n = len(race.reference)
-        deals, complete = some_deals(n, n, *_OWN)
-        deals = np.concatenate([np.arange(2 * n)[np.newaxis, :], deals])
-        return cls(-standing(race)[deals[:, n:]].sum(axis=1), complete)
+        labels, complete = dealt(n, n)
+        return cls(-standing(race)[labels[:, n:]].sum(axis=1), complete)
 
     @property
     def deals(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from dataclasses import replace
 from typing import Final
 
@@ -80,7 +80,7 @@ def judge_suites(
         ValueError: A limit is of times to the goal, and the goal is a single target.
     """
     for key in limits:
-        if FIGURES[key].by_goal and criteria.goal.kind != "way":
+        if not FIGURES[key].adds_up(criteria.goal):
             raise ValueError(
                 f"bad goal {str(criteria.goal)!r}: expected way, for the suite's limit of {key} "
                 "adds up cases over the way and not to one target"
@@ -116,14 +116,14 @@ def own_arms(case: CaseResult) -> tuple[str, ...]:
     return tuple(name for name in case.strategies if name != case.control)
 
 
-def suite_gates(arms: Iterable[Sequence[str]], limits: Limits) -> int:
+def suite_gates(arms: Iterable[Sequence[str]], asked: Sized) -> int:
     """How many gates suites have.
 
     Args:
         arms: The strategies of each case, the reference first, controls left out.
-        limits: The suite's limits.
+        asked: What is asked of each challenger: the suite's limits, and allowances for changes.
     """
-    return len(pairs_of(arms)) * len(limits)
+    return len(pairs_of(arms)) * len(asked)
 
 
 def pairs_of(arms: Iterable[Sequence[str]]) -> list[tuple[str, str]]:
@@ -169,7 +169,7 @@ def _judge_suite(
     figures, gates = [], []
     for key in RATIOS:
         figure = FIGURES.get(key)
-        if figure is None or figure.strata is None or not races or not _adds_up(key, judge):
+        if figure is None or not races or not figure.adds_up(judge.criteria.goal):
             figures.append(_mean(key, challenger, cases, missing))
             continue
         test = SuiteTest.of(figure, races)
@@ -198,7 +198,7 @@ def _gate(
     test: SuiteTest,
     estimate: Estimate,
 ) -> Gate:
-    """The gate at the first look that settles it: at the first so many repeats of every case."""
+    """The gate at the first look that settles it: at every case's first repeats."""
 
     def evidence_at(look: int, confidence: float) -> Evidence:
         if judge.criteria.looks is None:
@@ -208,11 +208,6 @@ def _gate(
         return suite_evidence(early, seen, early.estimate(confidence), confidence)
 
     return settled_gate(figure, limit, judge, evidence_at, repeats=test.repeats, cases=test.cases)
-
-
-def _adds_up(key: str, judge: Judge) -> bool:
-    """Whether cases can be added up by a figure: times to a single target cannot."""
-    return judge.criteria.goal.kind == "way" or not FIGURES[key].by_goal
 
 
 def not_silently(gate: Gate, lost: tuple[str, ...]) -> Gate:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Final
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from pytest_ansorbench.records import CaseResult, Estimate, Gate
 from pytest_ansorbench.stats.changes import CaseChanges, Change, arms_in_both
 from pytest_ansorbench.stats.criteria import Criteria
-from pytest_ansorbench.stats.deals import Deals, some_deals
+from pytest_ansorbench.stats.deals import Deals
 from pytest_ansorbench.stats.evidence import Evidence, observed
 from pytest_ansorbench.stats.figures import FIGURES, Figure
 from pytest_ansorbench.stats.gate import Judge
@@ -21,13 +22,12 @@ from pytest_ansorbench.stats.quotient import quotient
 from pytest_ansorbench.stats.race import Race
 from pytest_ansorbench.stats.settle import settled_gate
 from pytest_ansorbench.stats.strata import Strata
+from pytest_ansorbench.stats.stratum import dealt
 from pytest_ansorbench.stats.suite import ALL_CASES, not_silently
 from pytest_ansorbench.stats.suite_test import SuiteTest
 from pytest_ansorbench.stats.trajectory import Floats
 
 _SHOWN: Final = ("search_ratio", "throughput_ratio")
-_OWN: Final = (0.025, 1_000)
-"""As for the strata of a suite."""
 _FAR: Final = 2.0
 """Changes by more than this beyond the one seen are not told apart, as logarithm: seven times."""
 
@@ -58,10 +58,7 @@ class ChangeStratum:
         seen = [observed(figure, race) for race in pair]
         if not all(0.0 < value < math.inf for value in seen):
             return None
-        first, second = len(then.reference), len(now.reference)
-        deals, complete = some_deals(first, second, *_OWN)
-        as_they_are = np.arange(first + second)[np.newaxis, :]
-        return cls(figure, pair, np.concatenate([as_they_are, deals]), complete)
+        return cls(figure, pair, *dealt(len(then.reference), len(now.reference)))
 
     @property
     def deals(self) -> int:
@@ -122,7 +119,7 @@ def suite_changes(
     allowed = {allowance.metric: allowance for allowance in allowances}
     changes = []
     for figure in FIGURES.values():
-        if figure.strata is None or (figure.by_goal and criteria.goal.kind != "way"):
+        if not figure.adds_up(criteria.goal):
             continue
         allowance = allowed.get(figure.key)
         if allowance is None and figure.key not in _SHOWN:
@@ -157,7 +154,7 @@ def _change(
                 seen.repeats,
                 counted=seen.chance,
                 smallest=seen.smallest_chance(1.0),
-                spread=seen.spread,
+                spread=cache(seen.spread),
                 endless_by_chance=True,
                 cases=seen.cases,
             )

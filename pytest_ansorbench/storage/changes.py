@@ -11,7 +11,7 @@ from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.figures import gates_per_case
 from pytest_ansorbench.stats.gate import families
 from pytest_ansorbench.stats.limits import Allowance
-from pytest_ansorbench.stats.suite import own_arms, pairs_of
+from pytest_ansorbench.stats.suite import own_arms, suite_gates
 from pytest_ansorbench.stats.suite_changes import suite_changes
 from pytest_ansorbench.storage.machine import machine_difference
 
@@ -43,7 +43,7 @@ def result_changes(
     of_suite = [allowance for allowance in allowances if allowance.of_suite]
     family, suite_family = families(
         sum(gates_per_case(gated, len(case.strategies)) for case in after.cases),
-        len(of_suite) * len(pairs_of(map(own_arms, after.cases))),
+        suite_gates(map(own_arms, after.cases), of_suite),
     )
     changes = [
         changes_since(

@@ -22,19 +22,23 @@ def history(complete=(), begun=()):
     return CaseHistory(CASE, repeats)
 
 
+def unasked():
+    raise AssertionError("a judge that nothing depends on")
+
+
 def test_seeds_count_up_until_there_are_enough():
     repeats = FixedRepeats(7, 3)
-    assert repeats.next_seed(history(), None) == 7
-    assert repeats.next_seed(history(complete=[7]), None) == 8
-    assert repeats.next_seed(history(complete=[7, 8, 9]), None) is None
+    assert repeats.next_seed(history(), unasked) == 7
+    assert repeats.next_seed(history(complete=[7]), unasked) == 8
+    assert repeats.next_seed(history(complete=[7, 8, 9]), unasked) is None
 
 
 def test_what_was_interrupted_comes_first():
-    assert FixedRepeats(0, 3).next_seed(history(complete=[0], begun=[1]), None) == 1
+    assert FixedRepeats(0, 3).next_seed(history(complete=[0], begun=[1]), unasked) == 1
 
 
 def test_a_gap_is_filled():
-    assert FixedRepeats(0, 3).next_seed(history(complete=[0, 2]), None) == 1
+    assert FixedRepeats(0, 3).next_seed(history(complete=[0, 2]), unasked) == 1
 
 
 def test_only_planned_and_complete_repeats_count():
@@ -42,7 +46,7 @@ def test_only_planned_and_complete_repeats_count():
 
 
 def test_of_a_finished_case_no_repeat_is_next_with_fewer_repeats():
-    assert FixedRepeats(0, 2).next_seed(history(complete=[0, 1, 2]), None) is None
+    assert FixedRepeats(0, 2).next_seed(history(complete=[0, 1, 2]), unasked) is None
 
 
 def judged(*gates):
@@ -57,26 +61,26 @@ UNTIL = RepeatsUntilSettled(7, Looks(3, 6))
 
 
 def test_before_the_first_look_nothing_is_asked():
-    assert UNTIL.next_seed(history(), None) == 7
-    assert UNTIL.next_seed(history(complete=[7, 8]), judged(False)) == 9
+    assert UNTIL.next_seed(history(), unasked) == 7
+    assert UNTIL.next_seed(history(complete=[7, 8]), lambda: judged(False)) == 9
 
 
 def test_repeats_go_on_while_a_gate_is_open_and_no_longer_than_that():
-    assert UNTIL.next_seed(history(complete=[7, 8, 9]), judged(False, True)) == 10
-    assert UNTIL.next_seed(history(complete=[7, 8, 9]), judged(False, False)) is None
-    assert UNTIL.next_seed(history(complete=range(7, 13)), judged(True)) is None
+    assert UNTIL.next_seed(history(complete=[7, 8, 9]), lambda: judged(False, True)) == 10
+    assert UNTIL.next_seed(history(complete=[7, 8, 9]), lambda: judged(False, False)) is None
+    assert UNTIL.next_seed(history(complete=range(7, 13)), lambda: judged(True)) is None
 
 
 def test_gates_on_changes_keep_them_going_too():
     further = replace(UNTIL, further_gates=lambda result: judged(True).verdicts[0].gates)
-    assert further.next_seed(history(complete=[7, 8, 9]), judged(False)) == 10
+    assert further.next_seed(history(complete=[7, 8, 9]), lambda: judged(False)) == 10
 
 
 def test_without_gates_there_are_five_or_what_the_suite_needs():
-    assert UNTIL.next_seed(history(complete=[7, 8, 9]), judged()) == 10
-    assert UNTIL.next_seed(history(complete=range(7, 12)), judged()) is None
+    assert UNTIL.next_seed(history(complete=[7, 8, 9]), judged) == 10
+    assert UNTIL.next_seed(history(complete=range(7, 12)), judged) is None
     of_suite = replace(UNTIL, of_suite=True)
-    assert of_suite.next_seed(history(complete=[7, 8, 9]), judged()) is None
+    assert of_suite.next_seed(history(complete=[7, 8, 9]), judged) is None
 
 
 def test_repeats_after_a_gap_do_not_count():

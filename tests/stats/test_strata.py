@@ -9,9 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from pytest_ansorbench.stats.figures import FIGURES
 from pytest_ansorbench.stats.over_the_way import chance_over_the_way, ratio_over_the_way
+from pytest_ansorbench.stats.relabel import log_latencies
 from pytest_ansorbench.stats.strata import Strata
-from pytest_ansorbench.stats.stratum import KernelStratum, PairedKernelStratum, SearchStratum
+from pytest_ansorbench.stats.stratum import KernelStratum, SearchStratum
 from pytest_ansorbench.stats.throughput_ratio import throughput_ratio
 from tests.stats.test_over_the_way import races
 
@@ -88,9 +90,9 @@ def test_kernels_of_one_case_have_the_interval_of_that_case() -> None:
     [race] = races(5, 1.0)
     for run in (*race.reference, *race.challenger):
         object.__setattr__(run, "final_s", float(rng.lognormal(0.0, 0.2)))
-    stratum = KernelStratum.of(race)
-    assert stratum is not None
-    strata = Strata((stratum,))
+    logs = log_latencies(race.reference, race.challenger)
+    assert logs is not None
+    strata = Strata((KernelStratum.of(logs),))
     at = strata.log_ratio()
     alone = throughput_ratio(race.reference, race.challenger, 0.95)
     assert math.exp(-at) == pytest.approx(alone.value, rel=2e-3)
@@ -108,5 +110,5 @@ def test_too_few_deals_have_no_ends() -> None:
 
 def test_kernels_that_are_missing_on_both_sides_are_no_stratum() -> None:
     [race] = races(3, 1.0)
-    assert KernelStratum.of(race) is None
-    assert PairedKernelStratum.of(race) is None
+    kernels = FIGURES["throughput_ratio"].strata
+    assert kernels is not None and kernels(race) == ()
