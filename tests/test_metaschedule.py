@@ -55,7 +55,7 @@ def instant(tmp_path):
     return {"builder": Builder(), "runner": Runner()}
 
 
-@pytest.mark.parametrize("name", ["default-small", "etc", "rules", "optimized", "random"])
+@pytest.mark.parametrize("name", ["default-small", "etc", "rules", "optimized", "draft", "random"])
 def test_stock_tune_tir_takes_the_parts_of_a_strategy(name, target, instant, tmp_path):
 
     database = tune_tir(

@@ -22,7 +22,8 @@ def decision_sentences(run: Run) -> Iterator[Sentence]:
 
     Yields:
         A sentence for each stretch of rounds of one task with the same decisions, floats taken
-        to three significant digits. Mutation rules are left out: `mutations` adds them up.
+        to three significant digits. Mutation rules and drafts are left out: `mutations` and
+        `drafts` add them up.
     """
     for task in range(len(run.tasks)):
         name: Sentence = ("task ", Index(task), ", ") if len(run.tasks) > 1 else ()
@@ -46,7 +47,11 @@ def _numbered(rounds: Sequence[int]) -> Sentence:
 
 
 def _told(decisions: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: _rounded(value) for key, value in decisions.items() if not key.endswith("_rules")}
+    return {
+        key: _rounded(value)
+        for key, value in decisions.items()
+        if not key.endswith("_rules") and key != "drafts"
+    }
 
 
 def _rounded(value: Any) -> Any:

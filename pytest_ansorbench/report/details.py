@@ -24,6 +24,7 @@ from pytest_ansorbench.report.cells import (
     Throughput,
 )
 from pytest_ansorbench.report.decisions import decision_sentences
+from pytest_ansorbench.report.drafts import draft_sentences
 from pytest_ansorbench.report.gates import gate_sentence
 from pytest_ansorbench.report.mutations import mutation_sentences
 from pytest_ansorbench.report.network import network_blocks
@@ -45,9 +46,9 @@ def case_details(result: CaseResult, criteria: Criteria) -> Section:
 
     Returns:
         The case's id and target; then for each arm its seconds a phase and a trial, the memory
-        of its processes, its failures by status, a network's tasks, its mutation rules, its gates
-        and its way to the target; and for each run what went wrong and the decisions of its
-        policies.
+        of its processes, its failures by status, a network's tasks, its mutation rules or drafts,
+        its gates and its way to the target; and for each run what went wrong and the decisions of
+        its policies.
     """
     blocks = [Lines((_heading(result),))]
     arms = (block for row in case_rows(result) for block in _arm(result, row, criteria))
@@ -70,7 +71,7 @@ def _arm(result: CaseResult, row: ArmRow, criteria: Criteria) -> Iterator[Block]
     measured = (*_counters(runs), *_last_checks(runs), *_leads(result, runs))
     yield Lines((_phases(row.arm), *measured, _failures(runs, row.arm)), _DEPTH)
     yield from network_blocks(runs, _DEPTH)
-    yield Lines(mutation_sentences(runs), _DEPTH)
+    yield Lines((*mutation_sentences(runs), *draft_sentences(runs)), _DEPTH)
     if row.verdict is not None:
         yield Lines(tuple(map(gate_sentence, row.verdict.gates)), _DEPTH)
         yield Lines(tuple(_milestones(result, row.strategy, criteria)), _DEPTH)

@@ -4,6 +4,7 @@ A `Strategy` is a name and a choice of policies. A policy is a frozen dataclass 
 `start` makes the object that does the work for one task of one run. To write one, implement
 
 - `ProposerPolicy` and `Proposer` to choose candidates in a way of your own;
+- a `DecisionModelPolicy` or `SharePolicy` to change what `Draft` does;
 - `SketchPolicy` and `SketchChooser` to say which sketches `Evolution` draws new programs from;
 - `RulePolicy` and `RuleChooser` to say which rules `Evolution` mutates programs by;
 - `CostModelPolicy` to score candidates by another model;
@@ -72,6 +73,14 @@ from pytest_ansorbench.strategies.cost_model import (
     is_blind,
     required_model,
 )
+from pytest_ansorbench.strategies.draft import (
+    BoostedTrees,
+    Draft,
+    EqualShares,
+    Neighbourhood,
+    SharpeningShares,
+    Verification,
+)
 from pytest_ansorbench.strategies.errors import BadAnswer, StrategyError
 from pytest_ansorbench.strategies.evolution import Evolution
 from pytest_ansorbench.strategies.explore_then_commit import ExploreThenCommit
@@ -120,15 +129,19 @@ __all__ = [
     "POOLED",
     "BadAnswer",
     "BadModel",
+    "BoostedTrees",
     "Candidate",
     "ComparingMeasurement",
     "CostModelPolicy",
+    "Draft",
+    "EqualShares",
     "Evolution",
     "ExploreThenCommit",
     "Features",
     "FixedMeasurement",
     "LastCheck",
     "Measurement",
+    "Neighbourhood",
     "NoModel",
     "Observation",
     "PairedMeasurement",
@@ -144,6 +157,7 @@ __all__ = [
     "RulePolicy",
     "ScheduledProgram",
     "Setup",
+    "SharpeningShares",
     "SketchChooser",
     "SketchPolicy",
     "StockEvolution",
@@ -152,6 +166,7 @@ __all__ = [
     "Strategy",
     "StrategyError",
     "UniformSketches",
+    "Verification",
     "XGBoostModel",
     "control_of",
     "draw_seed",

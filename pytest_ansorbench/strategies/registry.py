@@ -14,7 +14,8 @@ from pytest_ansorbench.measure.policy import (
     PairedMeasurement,
     RacingMeasurement,
 )
-from pytest_ansorbench.strategies.cost_model import NoModel
+from pytest_ansorbench.strategies.cost_model import NoModel, XGBoostModel
+from pytest_ansorbench.strategies.draft import Draft
 from pytest_ansorbench.strategies.errors import StrategyError
 from pytest_ansorbench.strategies.evolution import Evolution
 from pytest_ansorbench.strategies.explore_then_commit import ExploreThenCommit
@@ -85,6 +86,13 @@ BUILTIN: Final = (
         proposer=StockEvolution(),
         measurement=PairedMeasurement(),
         description="MetaSchedule as it is, but contenders are run in turn with the best so far",
+    ),
+    Strategy(
+        "draft",
+        proposer=Draft(),
+        cost_model=XGBoostModel(warmup_samples=32),
+        measurement=RacingMeasurement(),
+        description="decisions drafted by a model of this run's measurements, few programs made",
     ),
     Strategy(
         "random",

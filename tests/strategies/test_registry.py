@@ -20,6 +20,7 @@ def test_the_shipped_ones_are_there_in_order():
         "default-small",
         "racing",
         "paired",
+        "draft",
         "random",
     ]
     assert all(strategy.description for strategy in BUILTIN)

@@ -1,0 +1,109 @@
+"""Is `draft` faster than `default`, over the operators, and which of its parts make it so?
+
+    python benchmarks/draft.py [--case ID,ID] [--arms NAME,NAME] [--repeats N] [--trials N]
+                               [--into FOLDER]
+
+One bench a case, each with a journal and a result of its own in docs/results/draft/, so that the
+experiment can be run in pieces: what a result has already is not run again. Then all results in
+the folder are merged and judged over the suite. Arms are those of the package and those of
+`draft_ablations.py`. Without --case, the first shape of each family of operators but capsule; with
+256 trials and 3 repeats that takes some hours on 2 cores. `--only report` runs nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from pytest_ansorbench.report import Terminal, result_report
+from pytest_ansorbench.stats.judge_result import judge_result
+from pytest_ansorbench.storage import read_result
+from pytest_ansorbench.storage.merge import merge_results
+from pytest_ansorbench.workloads import CAPSULE_CONV2D, OPERATORS
+
+HERE: Final = Path(__file__).parent
+RESULTS: Final = HERE.parent / "docs" / "results"
+COLUMNS: Final = (
+    "case",
+    "strategy",
+    "search_time",
+    "propose",
+    "search_ratio",
+    "search_ratio_trials",
+    "throughput_ratio",
+    "verdict",
+)
+FIRST_OF_FAMILY: Final = {
+    type(case): case.id for case in reversed(OPERATORS) if case not in CAPSULE_CONV2D
+}
+
+
+def main() -> None:
+    """Run what is missing, then report."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--case", default=",".join(reversed(FIRST_OF_FAMILY.values())))
+    parser.add_argument("--arms", default="default,draft")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--seed", type=int, default=0, help="of the first repeat (default: 0)")
+    parser.add_argument("--trials", type=int, default=256)
+    parser.add_argument("--round", type=int, default=32)
+    parser.add_argument("--into", type=Path, default=RESULTS / "draft")
+    parser.add_argument("--only", choices=("report",), help="report on what there is")
+    given = parser.parse_args()
+    given.into.mkdir(parents=True, exist_ok=True)
+    for case in [] if given.only else given.case.split(","):
+        run(case, given)
+    print(report(given.into))
+
+
+def run(case: str, given: argparse.Namespace) -> None:
+    """One bench, or the rest of one. Gates may break: the report says so."""
+    output = given.into / f"{case}.json"
+    arms = tuple(given.arms.split(","))
+    if output.exists():
+        [there] = read_result(output).cases
+        if there.strategies == arms and there.repeats >= given.repeats:
+            return
+    storage = HERE.parent / ".ansor_bench" / given.into.name / case
+    resume = ["--ansor-resume", "0001"] if any(storage.glob("journals/0001*")) else []
+    command = [
+        *(sys.executable, "-m", "pytest", "--ansor-bench", str(HERE.parent / "bench_cases")),
+        *("-p", "draft_ablations", "-p", "no:cacheprovider", "-q"),
+        *("--ansor-case", case, "--ansor-strategy", given.arms),
+        *("--ansor-trials", str(given.trials), "--ansor-round", str(given.round)),
+        *("--ansor-repeats", str(given.repeats), "--ansor-seed", str(given.seed)),
+        *("--ansor-max-search-ratio", "none", "--ansor-min-throughput-ratio", "0.97"),
+        *("--ansor-storage", str(storage), "--ansor-json", str(output), *resume),
+    ]
+    code = subprocess.run(
+        command, env={**os.environ, "PYTHONPATH": os.pathsep.join(_paths())}, check=False
+    ).returncode
+    if code not in (0, 1):  # 1: a gate is broken
+        raise SystemExit(code)
+
+
+def _paths() -> list[str]:
+    """Where the plugin is found, and whatever was asked for."""
+    return [str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])]
+
+
+def report(folder: Path) -> str:
+    """All results of a folder as one suite, held to the limits of this experiment."""
+    found = {path.name: read_result(path) for path in sorted(folder.glob("*.json"))}
+    merged = merge_results(found)
+    limits = {"max_suite_search_ratio": 0.2, "min_suite_throughput_ratio": 1.0}
+    merged = replace(merged, settings={**merged.settings, **limits})
+    judged = judge_result(merged)
+    shown = result_report(
+        judged.cases, judged.criteria, columns=COLUMNS, suites=judged.suites, explained=True
+    )
+    return Terminal(lambda line, tone: line).render(shown)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""`draft` with one part taken away or changed; a pytest plugin for `draft.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pytest_ansorbench.strategies import (
+    Draft,
+    EqualShares,
+    FixedMeasurement,
+    PairedMeasurement,
+    RacingMeasurement,
+    RandomTraces,
+    Registry,
+    Strategy,
+)
+from pytest_ansorbench.strategies.draft import DecisionModel
+
+
+@dataclass(frozen=True)
+class Guesses:
+    """No model: every draft is as good as any other."""
+
+    def fit(
+        self, rows: NDArray[np.float32], throughput: NDArray[np.float64], seed: int
+    ) -> DecisionModel:
+        """Learn nothing."""
+        return _Guesses(np.random.default_rng(seed))
+
+
+class _Guesses:
+    def __init__(self, rng: np.random.Generator) -> None:
+        self._rng = rng
+
+    def predict(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
+        return self._rng.random(len(rows))
+
+
+def pytest_ansorbench_strategies(config: object) -> Sequence[Strategy]:
+    """The variants, and controls that differ from stock searches in measurement alone."""
+    draft = Registry().get("draft")
+    policy = draft.proposer
+    assert isinstance(policy, Draft)
+
+    def variant(name: str, proposer: Draft) -> Strategy:
+        return replace(draft, name=f"draft-{name}", proposer=proposer, description="")
+
+    return [
+        variant("guessed", replace(policy, model=Guesses())),
+        variant("unverified", replace(policy, verification=None)),
+        variant("equal", replace(policy, sharing=EqualShares())),
+        variant("whole", replace(policy, growth=1e9)),
+        variant("unspread", replace(policy, spread=1)),
+        variant("greedy", replace(policy, random_share=0.0)),
+        replace(draft, name="draft-fixed", measurement=FixedMeasurement(), description=""),
+        replace(draft, name="draft-racing", measurement=RacingMeasurement(), description=""),
+        replace(draft, name="draft-paired", measurement=PairedMeasurement(), description=""),
+        replace(
+            Registry().get("random"),
+            name="random-racing",
+            proposer=RandomTraces(),
+            measurement=draft.measurement,
+            description="",
+        ),
+    ]

@@ -1,0 +1,29 @@
+"""Draft: a search in the space of a sketch's decisions, which makes few programs.
+
+A round goes one way: `space` says what can be decided, `neighbourhood` gathers vectors of
+decisions, `encoding` makes features of them, `model` predicts their throughput, `sharing` divides
+the trials among sketches, `verification` chooses among the programs that were made of the best;
+`draft` is the search that does all this.
+"""
+
+from pytest_ansorbench.strategies.draft.draft import Draft, SharePolicy
+from pytest_ansorbench.strategies.draft.model import (
+    BoostedTrees,
+    DecisionModel,
+    DecisionModelPolicy,
+)
+from pytest_ansorbench.strategies.draft.neighbourhood import Neighbourhood
+from pytest_ansorbench.strategies.draft.sharing import EqualShares, SharpeningShares
+from pytest_ansorbench.strategies.draft.verification import Verification
+
+__all__ = [
+    "BoostedTrees",
+    "DecisionModel",
+    "DecisionModelPolicy",
+    "Draft",
+    "EqualShares",
+    "Neighbourhood",
+    "SharePolicy",
+    "SharpeningShares",
+    "Verification",
+]

@@ -1,0 +1,315 @@
+"""Draft, replay, verify, measure: a search in the space of a sketch's decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
+from typing import Any, Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pytest_ansorbench.strategies.candidate import Candidate
+from pytest_ansorbench.strategies.checks import require_at_least, require_method, require_share
+from pytest_ansorbench.strategies.cost_model import is_blind, required_model
+from pytest_ansorbench.strategies.draft.encoding import Encoding
+from pytest_ansorbench.strategies.draft.model import (
+    BoostedTrees,
+    DecisionModel,
+    DecisionModelPolicy,
+)
+from pytest_ansorbench.strategies.draft.neighbourhood import Neighbourhood, Point, scattered
+from pytest_ansorbench.strategies.draft.sharing import SharpeningShares
+from pytest_ansorbench.strategies.draft.space import DecisionSpace
+from pytest_ansorbench.strategies.draft.spreading import farthest_first
+from pytest_ansorbench.strategies.draft.verification import Verification
+from pytest_ansorbench.strategies.program_maker import ProgramMaker, ScheduledProgram
+from pytest_ansorbench.strategies.proposer import Observation, Proposer, Setup
+
+_PATIENCE: Final = 8
+"""Drafts that are replayed at most for each program that is wanted, before a round is given up."""
+_LEAST_PATIENCE: Final = 64
+"""The same for a round that wants few."""
+
+
+class SharePolicy(Protocol):
+    """Shares a round's trials out among the sketches."""
+
+    def shares(self, best_gflops: Sequence[float], trials: int) -> NDArray[np.float64]:
+        """The share of each sketch; see `SharpeningShares.shares`."""
+        ...
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A search that learns from decisions, and makes few programs.
+
+    A genetic search makes a thousand programs a round, at milliseconds each, to pick 16 of them.
+    Here a model predicts throughput from the decisions themselves: ten thousand vectors of
+    decisions take as long as ten programs. Of the best drafts, twice as many as are wanted are
+    made into programs; the cost model helps to choose among these.
+
+    The first batch is spread out: random points, each as far as can be from those before it.
+    Batches are small at first, when each measurement teaches most.
+
+    Attributes:
+        model: Predicts throughput from decisions.
+        neighbourhood: Which vectors are scored.
+        sharing: How trials are shared out among sketches.
+        verification: How the cost model helps to choose; None if it does not.
+        first_trials: Trials of the first batch.
+        growth: Largest batch, as share of the trials so far; the round's size stays its limit.
+        spread: Random points that each of the first batch is chosen from; 1 for the first.
+        random_share: Share of later batches that is drawn at random.
+    """
+
+    model: DecisionModelPolicy = field(default_factory=BoostedTrees)
+    neighbourhood: Neighbourhood = field(default_factory=Neighbourhood)
+    sharing: SharePolicy = field(default_factory=SharpeningShares)
+    verification: Verification | None = field(default_factory=Verification)
+    first_trials: int = 16
+    growth: float = 0.5
+    spread: int = 8
+    random_share: float = 0.05
+
+    def __post_init__(self) -> None:
+        require_method(self, "model", "fit", example="BoostedTrees()")
+        require_method(self, "neighbourhood", "points", example="Neighbourhood()")
+        require_method(self, "sharing", "shares", example="SharpeningShares()")
+        if not isinstance(self.verification, Verification | None):
+            raise ValueError(
+                f"bad verification {self.verification!r}: expected Verification() or None"
+            )
+        for name in ("first_trials", "spread"):
+            require_at_least(self, name, 1, example=getattr(type(self), name))
+        if not self.growth > 0.0:
+            raise ValueError(f"bad growth {self.growth}: expected a share above 0, e.g. 0.5")
+        require_share(self, "random_share", example=0.05)
+
+    def start(self, setup: Setup) -> Proposer:
+        """The live search of one task of one run.
+
+        Raises:
+            StrategyError: There is no cost model to verify by.
+        """
+        return _Draft(self, setup)
+
+
+@dataclass(frozen=True, slots=True)
+class _Drafted:
+    """A draft that became a program: its point, and what the model expects of it, if it does."""
+
+    point: Point
+    program: ScheduledProgram
+    predicted: float | None
+
+
+@dataclass(slots=True)
+class _Round:
+    """What a round did, for the record."""
+
+    shares: list[float] = field(default_factory=list)
+    replayed: int = 0
+    failed: int = 0
+    repeated: int = 0
+    rejected: list[Point] = field(default_factory=list)
+
+
+class _Draft:
+    def __init__(self, policy: Draft, setup: Setup) -> None:
+        self._policy = policy
+        self._setup = setup
+        self._rng = setup.rng
+        self._maker = ProgramMaker(setup.context)
+        self._cost_model = None if policy.verification is None else required_model(setup, policy)
+        self._measured: list[tuple[Point, float]] = []
+        self._taken: set[Point] = set()
+        self._fingerprints: set[int] = set()
+        self._round = _Round()
+        self._decisions: dict[str, Any] = {}
+
+    @cached_property
+    def _spaces(self) -> list[DecisionSpace]:
+        """Made by the first round, on the clock: it takes some programs to see the choices."""
+        sketches = enumerate(self._setup.sketches)
+        return [DecisionSpace(index, sketch, self._maker) for index, sketch in sketches]
+
+    @cached_property
+    def _encoding(self) -> Encoding:
+        return Encoding(self._spaces)
+
+    def propose(self, trials: int) -> Sequence[Candidate] | None:
+        policy, done = self._policy, len(self._measured)
+        wanted = min(trials, max(policy.first_trials, int(policy.growth * done)))
+        shares = policy.sharing.shares(self._best_gflops(), done)
+        self._round = _Round(shares=[round(float(share), 4) for share in shares])
+        model = self._model()
+        if model is None:
+            picks = self._programs(self._spread_out(wanted, shares), wanted)
+        else:
+            randoms = round(policy.random_share * wanted)
+            picks = self._drafts(model, wanted - randoms, shares)
+            picks += self._programs(self._spread_out(randoms, shares), wanted - len(picks))
+        if not picks:
+            return None
+        notes = [{**self._note(one.point), "predicted": one.predicted} for one in picks]
+        # The journal keeps payloads: a resumed run has to know of these as well.
+        notes[0]["rejected"] = [self._note(point) for point in self._round.rejected]
+        return [
+            drafted.program.candidate(payload=note)
+            for drafted, note in zip(picks, notes, strict=True)
+        ]
+
+    def recall(self, candidates: Sequence[Candidate]) -> None:
+        from tvm_ffi import structural_hash
+
+        for candidate in candidates:
+            note = candidate.payload
+            self._fingerprints.add(structural_hash(candidate.mod))
+            notes = (note, *note.get("rejected", ()))
+            self._taken |= {self._point(one) for one in notes}
+
+    def learn(self, batch: Sequence[Observation]) -> None:
+        for seen in batch:
+            self._measured.append((self._point(seen.candidate.payload), seen.gflops))
+        best = max((gflops for _, gflops in self._measured), default=0.0)
+        expected = [seen.candidate.payload["predicted"] for seen in batch]
+        done = self._round
+        self._decisions = {
+            "sketch_shares": done.shares,
+            "drafts": {
+                "replayed": done.replayed,
+                "failed": done.failed,
+                "repeated": done.repeated,
+                "predicted": [None if one is None else round(one, 3) for one in expected],
+                "measured": [round(seen.gflops / best, 3) if best else 0.0 for seen in batch],
+            },
+        }
+
+    def decisions(self) -> Mapping[str, Any]:
+        return self._decisions
+
+    def _model(self) -> DecisionModel | None:
+        """The model of all that was measured; None while there is too little."""
+        gflops = np.array([gflops for _, gflops in self._measured])
+        top = gflops.max(initial=0.0)
+        seed = int(self._rng.integers(2**31))
+        if not top > 0.0:
+            return None
+        rows = self._encoding.rows([point for point, _ in self._measured])
+        return self._policy.model.fit(rows, gflops / top, seed)
+
+    def _drafts(
+        self, model: DecisionModel, wanted: int, shares: NDArray[np.float64]
+    ) -> list[_Drafted]:
+        """The most promising programs, by the model and, once it is trained, the cost model."""
+        valid = sorted((one for one in self._measured if one[1] > 0.0), key=lambda one: -one[1])
+        ranked = self._policy.neighbourhood.points(
+            self._spaces,
+            [point for point, _ in valid],
+            lambda points: model.predict(self._encoding.rows(points)),
+            self._taken.__contains__,
+            self._rng,
+        )
+        order = _shared_out(ranked, shares)
+        verification = self._policy.verification
+        if verification is None or is_blind(self._cost_model):
+            return self._programs(order, wanted)
+        drafted = self._programs(order, wanted * verification.replays)
+        if len(drafted) <= wanted:
+            return drafted
+        assert self._cost_model is not None
+        candidates = [one.program.candidate().measure_candidate for one in drafted]
+        scores = np.asarray(self._cost_model.predict(self._setup.context, candidates))
+        chosen = verification.pick(scores, wanted)
+        for one in (one for at, one in enumerate(drafted) if at not in set(chosen)):
+            # It may be drafted again, when more is known.
+            self._taken.discard(one.point)
+            self._fingerprints.discard(one.program.fingerprint)
+        return [drafted[at] for at in chosen]
+
+    def _spread_out(
+        self, wanted: int, shares: NDArray[np.float64]
+    ) -> Iterator[tuple[float | None, Point]]:
+        """Random points of the sketches in turn, each far from those before it."""
+        if not wanted:
+            return
+        queues = []
+        for space, share in zip(self._spaces, shares, strict=True):
+            pool = scattered(space, max(1, round(self._policy.spread * wanted * share)), self._rng)
+            fresh = [pool[at] for at in self._rng.permutation(len(pool)).tolist()]
+            fresh = [point for point in fresh if point not in self._taken][: 50 * wanted]
+            order = farthest_first(self._encoding.rows(fresh))
+            queues.append([fresh[at] for at in order])
+        ranked = [(0.0, point) for queue in queues for point in queue]
+        yield from ((None, point) for _, point in _shared_out(ranked, shares))
+
+    def _programs(self, order: Iterator[tuple[float | None, Point]], wanted: int) -> list[_Drafted]:
+        """New programs of points in order, until there are enough; they are taken."""
+        found: list[_Drafted] = []
+        left = max(_LEAST_PATIENCE, _PATIENCE * wanted)
+        while len(found) < wanted and left > 0:
+            some = [*islice(order, min(left, wanted - len(found)))]
+            if not some:
+                break
+            left -= len(some)
+            made = self._maker.map(self._replayed, [point for _, point in some])
+            for (predicted, point), program in zip(some, made, strict=True):
+                self._round.replayed += 1
+                settled = self._settle(point, program)
+                if settled is not None and program is not None:
+                    found.append(_Drafted(settled, program, predicted))
+        return found
+
+    def _replayed(self, point: Point) -> ScheduledProgram | None:
+        index, vector = point
+        return self._maker.replay(self._spaces[index].trace(vector), 1)
+
+    def _settle(self, point: Point, program: ScheduledProgram | None) -> Point | None:
+        """Take a program's point and fingerprint; None if it is no new program."""
+        index, vector = point
+        if program is not None:
+            settled = (index, self._spaces[index].settled(vector, program))
+            if program.fingerprint not in self._fingerprints:
+                self._fingerprints.add(program.fingerprint)
+                self._taken.add(settled)
+                return settled
+            self._round.repeated += 1
+        else:
+            self._round.failed += 1
+        self._taken.add(point)
+        self._round.rejected.append(point)
+        return None
+
+    def _best_gflops(self) -> list[float]:
+        best = [0.0] * len(self._spaces)
+        for (index, _), gflops in self._measured:
+            best[index] = max(best[index], gflops)
+        return best
+
+    def _note(self, point: Point) -> dict[str, Any]:
+        """A point as JSON values."""
+        index, vector = point
+        return {"sketch": index, "decisions": self._spaces[index].decisions_of(vector)}
+
+    def _point(self, note: Mapping[str, Any]) -> Point:
+        """The point of a note."""
+        vector = self._spaces[note["sketch"]].vector_of(note["decisions"])
+        assert vector is not None, note
+        return note["sketch"], vector
+
+
+def _shared_out(
+    ranked: Sequence[tuple[float, Point]], shares: NDArray[np.float64]
+) -> Iterator[tuple[float | None, Point]]:
+    """Merge the sketches' points, each in its own order, so that any prefix has the shares."""
+    taken = [0] * len(shares)
+    keyed = []
+    for place, (predicted, point) in enumerate(ranked):
+        index = point[0]
+        taken[index] += 1
+        keyed.append(((taken[index] - 0.5) / shares[index], place, predicted, point))
+    keyed.sort(key=lambda one: one[:2])
+    return ((predicted, point) for _, _, predicted, point in keyed)

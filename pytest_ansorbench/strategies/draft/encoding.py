@@ -1,0 +1,52 @@
+"""Vectors of all sketches of a task as rows of one table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pytest_ansorbench.strategies.draft.space import DecisionSpace, Vector
+
+
+class Encoding:
+    """Puts features of several spaces into columns that they share.
+
+    The sketches of an operator differ little: most have the same loops to tile. What is learnt of
+    a tile size on one of them is worth knowing on the others. A column that a sketch does not have
+    is NaN, which trees take for missing; the last column is the sketch.
+    """
+
+    def __init__(self, spaces: Sequence[DecisionSpace]) -> None:
+        """Line up the columns.
+
+        Args:
+            spaces: The task's sketches.
+        """
+        self._spaces = spaces
+        names = dict.fromkeys(name for space in spaces for name in space.columns)
+        self.columns = (*names, "sketch")
+        place = {name: index for index, name in enumerate(names)}
+        self._places = [[place[name] for name in space.columns] for space in spaces]
+
+    def rows(self, points: Sequence[tuple[int, Vector]]) -> NDArray[np.float32]:
+        """Features of points.
+
+        Args:
+            points: Each the index of a sketch and a vector of its space.
+
+        Returns:
+            Shape (points, columns).
+        """
+        rows = np.full((len(points), len(self.columns)), np.nan, dtype=np.float32)
+        of_space: dict[int, list[int]] = {}
+        for at, (index, _) in enumerate(points):
+            of_space.setdefault(index, []).append(at)
+        for index, at_rows in of_space.items():
+            space = self._spaces[index]
+            vectors = np.array([points[at][1] for at in at_rows], dtype=np.int32)
+            features = space.features(vectors.reshape(len(at_rows), len(space.knobs)))
+            rows[np.ix_(at_rows, self._places[index])] = features
+            rows[at_rows, -1] = index
+        return rows

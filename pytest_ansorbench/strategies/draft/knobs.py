@@ -1,0 +1,218 @@
+"""The decisions that a sketch leaves open, each with a list of choices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pytest_ansorbench.strategies.draft.factors import Tiles, factorizations, moves
+from pytest_ansorbench.strategies.errors import StrategyError
+
+if TYPE_CHECKING:
+    from tvm.s_tir.schedule import Instruction
+
+
+class Knob(Protocol):
+    """One open decision. Choices go by their index."""
+
+    @property
+    def size(self) -> int:
+        """How many choices there are, at least 1."""
+        ...
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """Names of its features."""
+        ...
+
+    def table(self) -> NDArray[np.float32]:
+        """Features of every choice, shape (size, columns)."""
+        ...
+
+    def decision(self, choice: int) -> Any:
+        """A choice as TVM takes it: an integer, or a list of them."""
+        ...
+
+    def choice_of(self, decision: Any) -> int | None:
+        """The index of a decision of TVM's; None if it is not among the choices."""
+        ...
+
+    def near(self, choice: int) -> Sequence[int]:
+        """Choices that differ the least from one; none if there is only that."""
+        ...
+
+
+class TileKnob:
+    """Sizes of a loop's tiles: all factorizations of its extent (`SamplePerfectTile`).
+
+    Features are logarithms of the sizes to base 2, and of their products from the inside out.
+    """
+
+    def __init__(self, extent: int, parts: int, most_inner: int) -> None:
+        """List the choices.
+
+        Args:
+            extent: The loop's extent.
+            parts: Number of tiles.
+            most_inner: The largest innermost tile.
+        """
+        self.parts = parts
+        self._most_inner = most_inner
+        self._choices = factorizations(extent, parts, most_inner)
+        self._near: dict[int, tuple[int, ...]] = {}
+
+    @property
+    def size(self) -> int:
+        """Number of factorizations."""
+        return len(self._choices)
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """A size and a product for each tile; the product of all is the extent."""
+        sizes = [f"size{level}" for level in range(self.parts)]
+        return [*sizes, *(f"inner{level}" for level in range(1, self.parts - 1))]
+
+    def table(self) -> NDArray[np.float32]:
+        """Logarithms of sizes and products, shape (size, columns)."""
+        sizes = np.log2(np.array(self._choices, dtype=np.float64).reshape(self.size, self.parts))
+        inner = np.cumsum(sizes[:, ::-1], axis=1)[:, ::-1][:, 1:-1]
+        return np.concatenate([sizes, inner], axis=1).astype(np.float32)
+
+    def decision(self, choice: int) -> list[int]:
+        """The tiles' sizes, outermost first."""
+        return list(self._choices[choice])
+
+    def choice_of(self, decision: Any) -> int | None:
+        """The index of a tiling."""
+        return self._index.get(tuple(int(size) for size in decision))
+
+    def near(self, choice: int) -> Sequence[int]:
+        """Tilings that differ by one prime factor, which moved from one tile to another."""
+        if choice not in self._near:
+            tilings = moves(self._choices[choice], self._most_inner)
+            self._near[choice] = tuple(self._index[tiles] for tiles in tilings)
+        return self._near[choice]
+
+    @cached_property
+    def _index(self) -> dict[Tiles, int]:
+        return {tiles: index for index, tiles in enumerate(self._choices)}
+
+
+class ValueKnob:
+    """One of several values, such as how far to unroll (`SampleCategorical`).
+
+    Its feature is the value's logarithm.
+    """
+
+    columns = ("value",)
+
+    def __init__(self, values: Sequence[float]) -> None:
+        """List the choices.
+
+        Args:
+            values: What the choices stand for, in TVM's order.
+        """
+        self._values = tuple(values)
+
+    @property
+    def size(self) -> int:
+        """Number of values."""
+        return len(self._values)
+
+    def table(self) -> NDArray[np.float32]:
+        """Signed logarithms of the values plus 1, shape (size, 1)."""
+        logs = [math.copysign(math.log2(1.0 + abs(value)), value) for value in self._values]
+        return np.array(logs, dtype=np.float32)[:, np.newaxis]
+
+    def decision(self, choice: int) -> int:
+        """The place of the value."""
+        return choice
+
+    def choice_of(self, decision: Any) -> int | None:
+        """The place again."""
+        return int(decision) if 0 <= int(decision) < self.size else None
+
+    def near(self, choice: int) -> Sequence[int]:
+        """All others: their order need not mean anything."""
+        return [other for other in range(self.size) if other != choice]
+
+
+class LocationKnob:
+    """The loop at which a block is computed (`SampleComputeLocation`): -1 is the root, -2 inlining.
+
+    Which loops can be chosen depends on the other decisions. TVM takes the nearest one further
+    out for a loop that cannot be, so any choice works, and a program says what it came to.
+    """
+
+    columns = ("loop",)
+
+    def __init__(self, seen: Sequence[int]) -> None:
+        """List the choices.
+
+        Args:
+            seen: Locations that random programs of the sketch have.
+        """
+        self._loops = sorted({-1, *seen, *range(max([-1, *seen]) + 2)})
+
+    @property
+    def size(self) -> int:
+        """Number of locations."""
+        return len(self._loops)
+
+    def table(self) -> NDArray[np.float32]:
+        """The locations themselves, shape (size, 1)."""
+        return np.array(self._loops, dtype=np.float32)[:, np.newaxis]
+
+    def decision(self, choice: int) -> int:
+        """The location."""
+        loop: int = self._loops[choice]
+        return loop
+
+    def choice_of(self, decision: Any) -> int | None:
+        """The index of a location."""
+        at = int(decision)
+        return self._loops.index(at) if at in self._loops else None
+
+    def near(self, choice: int) -> Sequence[int]:
+        """One loop further out, and one further in."""
+        return [other for other in (choice - 1, choice + 1) if 0 <= other < self.size]
+
+
+def knob_of(instruction: Instruction, decision: Any, seen: Sequence[int]) -> Knob | None:
+    """The knob of an instruction.
+
+    Args:
+        instruction: Of a sketch.
+        decision: What the sketch has decided there, which tells a loop's extent.
+        seen: Decisions of random programs there.
+
+    Returns:
+        None if it decides nothing.
+
+    Raises:
+        StrategyError: It samples something that is not known here.
+    """
+    kind, attributes = str(instruction.kind.name), instruction.attrs
+    if kind == "SamplePerfectTile":
+        extent = math.prod(int(size) for size in decision)
+        return TileKnob(extent, int(attributes[0]), int(attributes[1]))
+    if kind == "SampleCategorical":
+        return ValueKnob([float(value) for value in attributes[0]])
+    if kind == "SampleComputeLocation":
+        return LocationKnob(seen)
+    if is_sampling(instruction):
+        raise StrategyError(
+            f"bad instruction {kind!r} in a sketch: expected SamplePerfectTile, SampleCategorical "
+            "or SampleComputeLocation; draft knows the choices of no other, use e.g. optimized"
+        )
+    return None
+
+
+def is_sampling(instruction: Instruction) -> bool:
+    """Whether an instruction decides something at random."""
+    return str(instruction.kind.name).startswith("Sample")

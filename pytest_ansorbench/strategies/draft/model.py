@@ -1,0 +1,108 @@
+"""What predicts a program's throughput from its decisions alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pytest_ansorbench.strategies.checks import require_at_least, require_share
+
+_THREADS: Final = 2
+"""More only get in each other's way on some hundred rows."""
+
+
+class DecisionModel(Protocol):
+    """Learns from measured vectors of one task."""
+
+    def predict(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Predicted throughput, in shares of the best measured.
+
+        Args:
+            rows: Features, shape (points, columns).
+
+        Returns:
+            Shape (points,).
+        """
+        ...
+
+
+class DecisionModelPolicy(Protocol):
+    """Parameters of such a model."""
+
+    def fit(
+        self, rows: NDArray[np.float32], throughput: NDArray[np.float64], seed: int
+    ) -> DecisionModel | None:
+        """Learn from all that has been measured.
+
+        Args:
+            rows: Features of measured points, shape (points, columns).
+            throughput: In shares of the best, 0 for a failed trial; shape (points,).
+            seed: Of whatever is random in it.
+
+        Returns:
+            None while there is too little to learn from.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class BoostedTrees:
+    """Gradient-boosted regression trees, by XGBoost.
+
+    Errors on fast programs weigh most: which of the slow ones is slowest does not matter.
+
+    Attributes:
+        least: Trials before there is a model.
+        trees: Number of trees.
+        depth: Of each.
+        rate: Learning rate.
+        floor: Weight of a trial that failed; the best one has that and 1.
+    """
+
+    least: int = 12
+    trees: int = 100
+    depth: int = 6
+    rate: float = 0.2
+    floor: float = 0.05
+
+    def __post_init__(self) -> None:
+        for name in ("least", "trees", "depth"):
+            require_at_least(self, name, 1, example=getattr(type(self), name))
+        for name in ("rate", "floor"):
+            require_share(self, name, example=getattr(type(self), name))
+
+    def fit(
+        self, rows: NDArray[np.float32], throughput: NDArray[np.float64], seed: int
+    ) -> DecisionModel | None:
+        """Grow the trees; None below `least` trials, or if none of them is valid."""
+        import xgboost
+
+        if len(rows) < self.least or not throughput.any():
+            return None
+        weight = throughput + self.floor
+        booster = xgboost.train(
+            {
+                "max_depth": self.depth,
+                "eta": self.rate,
+                "subsample": 0.9,
+                "colsample_bytree": 0.7,
+                "nthread": _THREADS,
+                "seed": seed,
+            },
+            xgboost.DMatrix(rows, label=throughput, weight=weight, nthread=_THREADS),
+            num_boost_round=self.trees,
+        )
+        return _Trees(booster)
+
+
+class _Trees:
+    def __init__(self, booster: Any) -> None:
+        self._booster = booster
+
+    def predict(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Predicted throughput of each row, shape (points,)."""
+        predicted: NDArray[np.float64] = self._booster.inplace_predict(rows).astype(np.float64)
+        return predicted

@@ -1,0 +1,141 @@
+"""Where drafts are looked for: at random, around the best measured, around the best predicted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pytest_ansorbench.strategies.checks import require_at_least, require_share
+from pytest_ansorbench.strategies.draft.knobs import TileKnob
+from pytest_ansorbench.strategies.draft.space import DecisionSpace, Vector
+
+Point = tuple[int, Vector]
+"""A sketch's index and a vector of its space."""
+Scorer = Callable[[Sequence[Point]], NDArray[np.float64]]
+"""Scores points, larger being better, shape (points,)."""
+
+_SMALL: Final = 2_000
+"""Spaces up to this size are searched as a whole."""
+
+
+@dataclass(frozen=True)
+class Neighbourhood:
+    """How points are gathered for a model to score.
+
+    Random ones of every sketch; neighbours of the best measured ones, some steps away; then,
+    several times over, neighbours of the best predicted so far. A step mostly moves one prime
+    factor between two tiles of a loop, which keeps all other loops as they are, or else draws one
+    decision anew.
+
+    Attributes:
+        random: Random points of each sketch.
+        parents: Measured points whose neighbours are drawn.
+        children: Neighbours of each.
+        most_steps: Steps that such a neighbour is away, at most.
+        climbs: Times that neighbours of the best predicted are drawn.
+        climbers: Predicted points whose neighbours are drawn, each time.
+        offspring: Neighbours of each.
+        near_share: Share of steps to a near choice; the rest draw a decision anew.
+    """
+
+    random: int = 1500
+    parents: int = 24
+    children: int = 120
+    most_steps: int = 3
+    climbs: int = 3
+    climbers: int = 150
+    offspring: int = 8
+    near_share: float = 0.85
+
+    def __post_init__(self) -> None:
+        for name in ("random", "parents", "children", "climbs", "climbers", "offspring"):
+            require_at_least(self, name, 0, example=getattr(type(self), name))
+        require_at_least(self, "most_steps", 1, example=self.__class__.most_steps)
+        require_share(self, "near_share", example=0.85)
+
+    def points(
+        self,
+        spaces: Sequence[DecisionSpace],
+        measured: Sequence[Point],
+        score: Scorer,
+        taken: Callable[[Point], bool],
+        rng: np.random.Generator,
+    ) -> list[tuple[float, Point]]:
+        """New points, best first.
+
+        Args:
+            spaces: The sketches.
+            measured: Valid points, fastest first.
+            score: The model.
+            taken: Whether a point is none that could be proposed.
+            rng: Source of randomness.
+
+        Returns:
+            Points with their scores.
+        """
+        found = dict.fromkeys(
+            point
+            for space in spaces
+            for point in scattered(space, self.random, rng)
+            if not taken(point)
+        )
+        for index, vector in measured[: self.parents]:
+            for _ in range(self.children):
+                point = (index, self._walk(spaces[index], vector, rng))
+                if not taken(point):
+                    found.setdefault(point)
+        ranked = _ranked(found, score)
+        for _ in range(self.climbs):
+            near = dict.fromkeys(
+                (index, self._step(spaces[index], vector, rng))
+                for _, (index, vector) in ranked[: self.climbers]
+                for _ in range(self.offspring)
+            )
+            fresh = [point for point in near if point not in found and not taken(point)]
+            found.update(dict.fromkeys(fresh))
+            ranked = sorted([*ranked, *_ranked(fresh, score)], key=lambda one: -one[0])
+        return ranked
+
+    def _walk(self, space: DecisionSpace, vector: Vector, rng: np.random.Generator) -> Vector:
+        for _ in range(int(rng.integers(self.most_steps)) + 1):
+            vector = self._step(space, vector, rng)
+        return vector
+
+    def _step(self, space: DecisionSpace, vector: Vector, rng: np.random.Generator) -> Vector:
+        if not vector:
+            return vector
+        at = int(rng.integers(len(vector)))
+        knob = space.knobs[at]
+        near: Sequence[int] = ()
+        if isinstance(knob, TileKnob) and rng.random() >= self.near_share:
+            near = range(knob.size)
+        else:
+            near = knob.near(vector[at])
+        if not near:
+            return vector
+        choice = int(near[int(rng.integers(len(near)))])
+        return (*vector[:at], choice, *vector[at + 1 :])
+
+
+def scattered(space: DecisionSpace, count: int, rng: np.random.Generator) -> list[Point]:
+    """Random points of a sketch, or all if it has few.
+
+    Args:
+        space: The sketch.
+        count: How many, if it has more than that.
+        rng: Source of randomness.
+    """
+    drawn = space.every() if space.size <= _SMALL else space.draw(count, rng)
+    return [(space.index, tuple(vector)) for vector in drawn.tolist()]
+
+
+def _ranked(points: Iterable[Point], score: Scorer) -> list[tuple[float, Point]]:
+    listed = list(points)
+    if not listed:
+        return []
+    scored = zip(score(listed).tolist(), listed, strict=True)
+    return sorted(scored, key=lambda one: -one[0])

@@ -1,0 +1,59 @@
+"""How a round's trials are shared out among the sketches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pytest_ansorbench.strategies.checks import require_at_least, require_share
+
+
+@dataclass(frozen=True)
+class SharpeningShares:
+    """By the best throughput of each sketch, the more so the more has been measured.
+
+    A sketch's share is proportional to its best throughput over that of the best sketch, to a
+    power that grows with the number of trials: equal shares at first, nearly all for the best one
+    in the end. None falls below `least`, so that a wrong first impression is corrected.
+
+    Attributes:
+        sharpen_trials: Trials that raise the power by 1.
+        least: The smallest share before all are scaled to a sum of 1.
+    """
+
+    sharpen_trials: int = 12
+    least: float = 0.03
+
+    def __post_init__(self) -> None:
+        require_at_least(self, "sharpen_trials", 1, example=12)
+        require_share(self, "least", example=0.03)
+
+    def shares(self, best_gflops: Sequence[float], trials: int) -> NDArray[np.float64]:
+        """The share of each sketch.
+
+        Args:
+            best_gflops: Of each sketch; 0 if it has no valid trial, and then it counts as the
+                best one does.
+            trials: Trials so far.
+
+        Returns:
+            Shape (sketches,), with a sum of 1.
+        """
+        best = np.asarray(best_gflops, dtype=np.float64)
+        top = best.max(initial=0.0)
+        relative = np.where(best > 0.0, best, top) / top if top > 0.0 else np.ones_like(best)
+        weights = relative ** (trials / self.sharpen_trials) + self.least
+        found: NDArray[np.float64] = weights / weights.sum()
+        return found
+
+
+@dataclass(frozen=True)
+class EqualShares:
+    """The same share for each sketch: the control."""
+
+    def shares(self, best_gflops: Sequence[float], trials: int) -> NDArray[np.float64]:
+        """One over their number; see `SharpeningShares.shares`."""
+        return np.full(len(best_gflops), 1.0 / len(best_gflops))

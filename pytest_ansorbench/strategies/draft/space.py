@@ -1,0 +1,188 @@
+"""A sketch as a space of decision vectors."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pytest_ansorbench.strategies.draft.knobs import (
+    Knob,
+    LocationKnob,
+    TileKnob,
+    is_sampling,
+    knob_of,
+)
+from pytest_ansorbench.strategies.program_maker import ProgramMaker, ScheduledProgram, undecided
+
+if TYPE_CHECKING:
+    from tvm.s_tir import Schedule, Trace
+
+Vector = tuple[int, ...]
+"""A choice for each knob."""
+Vectors = NDArray[np.int32]
+"""Several, shape (vectors, knobs)."""
+
+_PROBES: Final = 16
+"""Random programs that tell where blocks can be computed."""
+
+
+class DecisionSpace:
+    """The open decisions of one sketch.
+
+    Attributes:
+        index: The sketch's place in the design space.
+        knobs: Its decisions, in the sketch's order.
+        columns: Names of a vector's features.
+    """
+
+    def __init__(self, index: int, sketch: Schedule, maker: ProgramMaker) -> None:
+        """Find the decisions, with a few random programs where choices depend on each other.
+
+        Args:
+            index: The sketch's place in the design space.
+            sketch: The sketch.
+            maker: Makes programs of its task.
+
+        Raises:
+            StrategyError: It has a decision of a kind that is not known here.
+        """
+        from tvm.s_tir import Trace
+
+        self.index = index
+        trace = sketch.trace.simplified(True)
+        self._instructions = list(trace.insts)
+        self._sampling = [one for one in self._instructions if is_sampling(one)]
+        kinds = {str(one.kind.name) for one in self._sampling}
+        probed: list[list[Any]] = []
+        if "SampleComputeLocation" in kinds:
+            # Fixed seeds: a resumed run has to find the same choices.
+            [open_trace] = undecided([sketch])
+            programs = maker.sample([open_trace] * _PROBES, range(1, _PROBES + 1))
+            probed = [self._decisions(program) for program in programs]
+        knobs: list[Knob] = []
+        for place, instruction in enumerate(self._sampling):
+            seen = [decisions[place] for decisions in probed]
+            knob = knob_of(instruction, trace.get_decision(instruction), seen)
+            assert knob is not None
+            knobs.append(knob)
+        self.knobs = tuple(knobs)
+        self._settles = any(isinstance(knob, LocationKnob) for knob in knobs)
+        self._trace = Trace
+        self._tables = [knob.table() for knob in knobs]
+        self._levels = _levels(knobs)
+        self.columns = (
+            *(f"{_kind(knob)}.{n}.{name}" for knob, n in _counted(knobs) for name in knob.columns),
+            *(f"tile{parts}.sum{level}" for parts, _ in self._levels for level in range(parts)),
+        )
+
+    @property
+    def size(self) -> int:
+        """How many vectors there are, at least 1."""
+        return math.prod(knob.size for knob in self.knobs)
+
+    def draw(self, count: int, rng: np.random.Generator) -> Vectors:
+        """Vectors at random, each choice as likely as any other of its knob.
+
+        Args:
+            count: How many.
+            rng: Source of randomness.
+
+        Returns:
+            Shape (count, knobs).
+        """
+        sizes = np.array([knob.size for knob in self.knobs], dtype=np.int32)
+        return rng.integers(sizes, size=(count, len(self.knobs)), dtype=np.int32)
+
+    def every(self) -> Vectors:
+        """All vectors, shape (size, knobs); for small spaces."""
+        choices = [range(knob.size) for knob in self.knobs]
+        return np.array([*itertools.product(*choices)], dtype=np.int32).reshape(self.size, -1)
+
+    def features(self, vectors: Vectors) -> NDArray[np.float32]:
+        """What a model is told of vectors.
+
+        Args:
+            vectors: Shape (vectors, knobs).
+
+        Returns:
+            Features of each knob's choice, then for each tile level the logarithm of the product
+            over all loops of as many levels; shape (vectors, columns).
+        """
+        parts = [table[vectors[:, place]] for place, table in enumerate(self._tables)]
+        sums = [
+            np.sum([parts[place][:, :levels] for place in places], axis=0)
+            for levels, places in self._levels
+        ]
+        if not parts:
+            return np.zeros((len(vectors), 0), dtype=np.float32)
+        found: NDArray[np.float32] = np.concatenate([*parts, *sums], axis=1)
+        return found
+
+    def trace(self, vector: Vector) -> Trace:
+        """The sketch with a vector's decisions, to be replayed."""
+        decided = {
+            instruction: knob.decision(choice)
+            for instruction, knob, choice in zip(self._sampling, self.knobs, vector, strict=True)
+        }
+        return self._trace(self._instructions, decided)
+
+    def settled(self, vector: Vector, program: ScheduledProgram) -> Vector:
+        """The vector that a program came to: TVM moves locations that cannot be.
+
+        Args:
+            vector: What was asked for.
+            program: What was made of it.
+        """
+        if not self._settles:
+            return vector
+        found = self.vector_of(self._decisions(program))
+        return vector if found is None else found
+
+    def decisions_of(self, vector: Vector) -> list[Any]:
+        """A vector as TVM's decisions, for the journal: JSON values."""
+        return [knob.decision(choice) for knob, choice in zip(self.knobs, vector, strict=True)]
+
+    def vector_of(self, decisions: Sequence[Any]) -> Vector | None:
+        """A vector from TVM's decisions; None if one of them is no choice here."""
+        if len(decisions) != len(self.knobs):
+            return None
+        found = [
+            knob.choice_of(decision) for knob, decision in zip(self.knobs, decisions, strict=True)
+        ]
+        vector = tuple(choice for choice in found if choice is not None)
+        return vector if len(vector) == len(found) else None
+
+    def _decisions(self, program: ScheduledProgram) -> list[Any]:
+        """A program's decisions, in the sketch's order."""
+        trace = program.schedule.trace
+        sampling = [one for one in trace.insts if is_sampling(one)]
+        return [trace.get_decision(one) for one in sampling[: len(self._sampling)]]
+
+
+def _counted(knobs: Sequence[Knob]) -> list[tuple[Knob, int]]:
+    """Each knob with its place among those of its kind, so that sketches share columns."""
+    places: dict[str, int] = {}
+    found = []
+    for knob in knobs:
+        kind = _kind(knob)
+        found.append((knob, places.setdefault(kind, 0)))
+        places[kind] += 1
+    return found
+
+
+def _kind(knob: Knob) -> str:
+    return f"tile{knob.parts}" if isinstance(knob, TileKnob) else type(knob).__name__
+
+
+def _levels(knobs: Sequence[Knob]) -> list[tuple[int, list[int]]]:
+    """Places of the knobs of loops with equally many tiles, by that number."""
+    by_parts: dict[int, list[int]] = {}
+    for place, knob in enumerate(knobs):
+        if isinstance(knob, TileKnob):
+            by_parts.setdefault(knob.parts, []).append(place)
+    return sorted(by_parts.items())

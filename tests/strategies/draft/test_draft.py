@@ -1,0 +1,192 @@
+"""The search as a whole, on a small task whose throughput is made up, so that truth is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pytest_ansorbench.strategies import (
+    BoostedTrees,
+    Draft,
+    NoModel,
+    SharpeningShares,
+    StrategyError,
+    Verification,
+    XGBoostModel,
+)
+from pytest_ansorbench.workloads import BatchMatmul
+from tests.strategies.setups import make_setup, observed
+
+MATMUL = BatchMatmul(batch=1, m=64, n=64, k=64)
+TINY = BatchMatmul(batch=1, m=2, n=1, k=1)
+PLAIN = Draft(verification=None)
+
+
+def made_up(candidate):
+    """Throughput by decisions: sketch 1, with tiles that are as square as can be, is best."""
+    note = candidate.payload
+    off = sum(
+        float(np.std(np.log2(decision))) for decision in note["decisions"] if type(decision) is list
+    )
+    return 100.0 * float(np.exp(-off / 2.0)) * (1.0 if note["sketch"] == 1 else 0.7)
+
+
+def search(target, policy, *, trials=96, round_trials=16, case=MATMUL, seed=0):
+    """A run of a policy: its rounds, each a list of candidates, and the proposer."""
+    setup = make_setup(target, case=case, seed=seed, trials=trials)
+    proposer, rounds = policy.start(setup), []
+    while sum(map(len, rounds)) < trials and (candidates := proposer.propose(round_trials)):
+        told(proposer, candidates)
+        rounds.append(candidates)
+    return rounds, proposer, setup
+
+
+def told(proposer, candidates):
+    gflops = [made_up(candidate) for candidate in candidates]
+    sketches = [candidate.payload["sketch"] for candidate in candidates]
+    proposer.learn(observed(candidates, sketches, gflops))
+    return gflops
+
+
+def best_of(rounds):
+    return max(made_up(candidate) for candidates in rounds for candidate in candidates)
+
+
+def test_what_is_learnt_leads_to_faster_programs_than_chance(target):
+    drafted, proposer, _ = search(target, PLAIN)
+    chance, _, _ = search(target, replace(PLAIN, model=BoostedTrees(least=10_000)))
+    assert best_of(drafted) > 1.1 * best_of(chance)
+    told_of = proposer.decisions()
+    assert told_of["sketch_shares"][1] > 0.6
+    drafts = told_of["drafts"]
+    assert drafts["replayed"] >= len(drafts["measured"]) == len(drafts["predicted"])
+
+
+def test_no_program_is_proposed_twice(target):
+    from tvm_ffi import structural_hash
+
+    rounds, _, _ = search(target, PLAIN)
+    every = [structural_hash(candidate.mod) for candidates in rounds for candidate in candidates]
+    assert len(set(every)) == len(every) == 96
+
+
+def test_batches_grow_up_to_the_rounds_size(target):
+    policy = replace(PLAIN, first_trials=4, growth=0.5)
+    rounds, _, _ = search(target, policy, trials=60)
+    assert [len(candidates) for candidates in rounds[:7]] == [4, 4, 4, 6, 9, 13, 16]
+
+
+def test_the_first_batch_has_every_sketch_and_lies_further_apart_than_chance(target):
+    [spread], proposer, setup = search(target, replace(PLAIN, spread=16), trials=12)
+    [chance], _, _ = search(target, replace(PLAIN, spread=1), trials=12)
+    sketches = [candidate.payload["sketch"] for candidate in spread]
+    assert {sketches.count(index) for index in range(len(setup.sketches))} <= {4, 5, 6}
+
+    def nearest(candidates):
+        points = [proposer._point(candidate.payload) for candidate in candidates]
+        rows = np.nan_to_num(proposer._encoding.rows(points))
+        apart = np.linalg.norm(rows[:, None] - rows[None], axis=2)
+        return np.median(np.sort(apart, axis=1)[:, 1])
+
+    assert nearest(spread) > nearest(chance)
+
+
+def test_a_small_space_is_searched_as_a_whole_and_then_ended(target):
+    from tvm_ffi import structural_hash
+
+    rounds, proposer, _ = search(target, PLAIN, trials=10_000, round_trials=64, case=TINY)
+    assert proposer.propose(64) is None
+    maker, spaces = proposer._maker, proposer._spaces
+    everything = set()
+    for space in spaces:
+        for vector in space.every().tolist():
+            program = maker.replay(space.trace(tuple(vector)), 1)
+            if program is not None:
+                everything.add(program.fingerprint)
+    proposed = {structural_hash(candidate.mod) for batch in rounds for candidate in batch}
+    assert proposed == everything
+
+
+@pytest.mark.parametrize("verification", [None, Verification()])
+def test_a_resumed_search_goes_on_as_if_nothing_had_happened(target, verification):
+    policy = Draft(verification=verification)
+    model = XGBoostModel(warmup_samples=1_000)  # it is rebuilt by the search, not the proposer
+    setup = make_setup(target, case=MATMUL, cost_model=model, seed=5)
+    first = policy.start(setup)
+    rounds, states = [], []
+    for _ in range(4):
+        states.append(setup.rng.bit_generator.state)
+        rounds.append(first.propose(12))
+        told(first, rounds[-1])
+    other = make_setup(target, case=MATMUL, cost_model=model, seed=5)
+    again = policy.start(other)
+    again.recall([candidate for candidates in rounds[:3] for candidate in candidates])
+    for candidates in rounds[:3]:
+        told(again, candidates)
+    other.rng.bit_generator.state = states[3]
+    payloads = [candidate.payload for candidate in again.propose(12)]
+    assert payloads == [candidate.payload for candidate in rounds[3]]
+
+
+def test_the_cost_model_chooses_among_twice_as_many_once_it_is_trained(target):
+    asked = []
+
+    class Counting:
+        num_warmup_samples, data_size = 16, 0
+
+        def predict(self, context, candidates):
+            asked.append(len(candidates))
+            return np.arange(len(candidates), dtype=np.float64)  # the last is best
+
+        def update(self, context, candidates, results):
+            pass
+
+    live = Counting()
+
+    class Policy:
+        def start(self):
+            return live
+
+    setup = make_setup(target, case=MATMUL, cost_model=Policy())
+    proposer = Draft(verification=Verification(3, draft_weight=0.0), random_share=0.0).start(setup)
+    told(proposer, proposer.propose(16))
+    told(proposer, proposer.propose(16))
+    assert asked == []
+    live.data_size = 32
+    candidates = proposer.propose(16)
+    assert asked == [48] and len(candidates) == 16
+    predicted = [candidate.payload["predicted"] for candidate in candidates]
+    assert max(predicted) < 1.5 and len(set(predicted)) > 1
+
+
+def test_failed_trials_count_as_slow_ones(target):
+    setup = make_setup(target, case=MATMUL)
+    proposer = PLAIN.start(setup)
+    candidates = proposer.propose(16)
+    sketches = [candidate.payload["sketch"] for candidate in candidates]
+    proposer.learn(observed(candidates, sketches, [0.0] * len(candidates)))
+    assert proposer.decisions()["drafts"]["measured"] == [0.0] * len(candidates)
+    assert proposer.propose(16)  # at random again, as nothing is known
+
+
+def test_without_a_cost_model_there_is_nothing_to_verify_by(target):
+    setup = replace(make_setup(target), cost_model=NoModel().start())
+    with pytest.raises(StrategyError, match="Draft ranks programs by a cost model"):
+        Draft().start(setup)
+    assert PLAIN.start(setup).propose(4)
+
+
+def test_sharing_is_asked_for_what_is_known(target):
+    asked = []
+
+    class Noted(SharpeningShares):
+        def shares(self, best_gflops, trials):
+            asked.append((list(best_gflops), trials))
+            return super().shares(best_gflops, trials)
+
+    rounds, _, setup = search(target, replace(PLAIN, sharing=Noted()), trials=40)
+    assert asked[0] == ([0.0] * len(setup.sketches), 0)
+    assert asked[1][1] == len(rounds[0])
+    assert max(asked[-1][0]) == pytest.approx(best_of(rounds[:-1]))

@@ -1,0 +1,49 @@
+"""Each kind of decision: its choices, their features, and what is near."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_ansorbench.strategies.draft.knobs import LocationKnob, TileKnob, ValueKnob
+
+KNOBS = {
+    "tile": TileKnob(24, 3, 8),
+    "one tile": TileKnob(7, 1, 64),
+    "value": ValueKnob([0, 16, 64, 512]),
+    "location": LocationKnob([3, 0, -2]),
+    "nowhere": LocationKnob([]),
+}
+
+
+@pytest.mark.parametrize("name", KNOBS)
+def test_choices_are_decisions_of_tvms_and_back(name):
+    knob = KNOBS[name]
+    assert knob.size >= 1
+    assert knob.table().shape == (knob.size, len(knob.columns))
+    for choice in range(knob.size):
+        assert knob.choice_of(knob.decision(choice)) == choice
+        assert choice not in knob.near(choice)
+        assert all(choice in knob.near(other) for other in knob.near(choice))
+
+
+def test_tiles_are_told_by_sizes_and_by_products_from_the_inside():
+    knob = TileKnob(24, 3, 8)
+    choice = knob.choice_of([3, 4, 2])
+    assert knob.columns == ["size0", "size1", "size2", "inner1"]
+    assert list(knob.table()[choice]) == pytest.approx([1.585, 2.0, 1.0, 3.0], abs=1e-3)
+
+
+def test_too_large_an_innermost_tile_is_no_choice():
+    assert TileKnob(24, 3, 8).choice_of([1, 1, 24]) is None
+    assert ValueKnob([0, 16]).choice_of(2) is None
+    assert LocationKnob([1]).choice_of(-2) is None
+
+
+def test_values_are_told_by_their_logarithm():
+    assert ValueKnob([0, 1, 15]).table()[:, 0].tolist() == [0.0, 1.0, 4.0]
+
+
+def test_locations_are_those_that_were_seen_all_between_and_the_root():
+    knob = LocationKnob([3, 0, -2])
+    assert [knob.decision(choice) for choice in range(knob.size)] == [-2, -1, 0, 1, 2, 3, 4]
+    assert [LocationKnob([]).decision(choice) for choice in range(2)] == [-1, 0]

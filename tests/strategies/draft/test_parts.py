@@ -1,0 +1,170 @@
+"""The parts of a draft search, each on points whose truth is known."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_ansorbench.strategies import (
+    BoostedTrees,
+    Draft,
+    EqualShares,
+    Neighbourhood,
+    SharpeningShares,
+    Verification,
+)
+from pytest_ansorbench.strategies.draft.encoding import Encoding
+from pytest_ansorbench.strategies.draft.knobs import TileKnob, ValueKnob
+from pytest_ansorbench.strategies.draft.spreading import farthest_first
+
+BEST = st.lists(st.floats(0.0, 1e3), min_size=1, max_size=9)
+
+
+class Space:
+    """A space without a sketch: loops to tile, and a value to choose."""
+
+    def __init__(self, index=0, extents=(512, 512, 256)):
+        self.index = index
+        self.knobs = (*(TileKnob(extent, 4, 64) for extent in extents), ValueKnob([0, 16, 64]))
+        self.columns = tuple(
+            f"{at}.{name}" for at, knob in enumerate(self.knobs) for name in knob.columns
+        )
+        self.size = int(np.prod([float(knob.size) for knob in self.knobs]))
+
+    def draw(self, count, rng):
+        sizes = [knob.size for knob in self.knobs]
+        return rng.integers(sizes, size=(count, len(sizes)), dtype=np.int32)
+
+    def features(self, vectors):
+        tables = [knob.table()[vectors[:, at]] for at, knob in enumerate(self.knobs)]
+        return np.concatenate(tables, axis=1)
+
+
+def hidden(space, rng):
+    """A throughput with one optimum: the further away in tile sizes, the slower."""
+    [optimum] = space.features(space.draw(1, rng))
+
+    def throughput(points):
+        rows = space.features(np.array([vector for _, vector in points], dtype=np.int32))
+        return np.exp(-np.abs(rows - optimum).sum(axis=1) / 20.0)
+
+    return throughput
+
+
+@given(BEST, st.integers(0, 1_000))
+def test_shares_are_a_distribution_in_the_order_of_the_sketches(best, trials):
+    shares = SharpeningShares().shares(best, trials)
+    assert shares.sum() == pytest.approx(1.0) and (shares > 0.0).all()
+    known = sorted((gflops, share) for gflops, share in zip(best, shares, strict=True) if gflops)
+    assert all(one[1] <= other[1] + 1e-12 for one, other in pairwise(known))
+
+
+def test_shares_sharpen_with_trials_and_never_come_to_nothing():
+    policy = SharpeningShares(sharpen_trials=12, least=0.03)
+    of_second = [policy.shares([100.0, 80.0], trials)[1] for trials in (0, 48, 96, 1000)]
+    assert of_second[0] == 0.5
+    assert of_second == sorted(of_second, reverse=True)
+    assert of_second[-1] == pytest.approx(0.03 / 1.06, rel=1e-3)
+
+
+def test_a_sketch_without_a_valid_trial_goes_on_being_tried():
+    shares = SharpeningShares().shares([100.0, 0.0], 500)
+    assert shares[0] == shares[1]
+    assert SharpeningShares().shares([0.0, 0.0], 500).tolist() == [0.5, 0.5]
+
+
+def test_equal_shares_are_equal():
+    assert EqualShares().shares([1.0, 9.0, 3.0, 0.0], 80).tolist() == [0.25] * 4
+
+
+def test_the_neighbourhood_climbs_to_the_optimum_of_what_it_is_told():
+    space, rng = Space(), np.random.default_rng(0)
+    score = hidden(space, rng)
+    search = Neighbourhood(random=500, climbs=12, climbers=50)
+    found = search.points([space], [], score, lambda point: False, rng)
+    assert found == sorted(found, key=lambda one: -one[0])
+    assert len({point for _, point in found}) == len(found)
+    assert found[0][0] > 0.9
+    # Of as many points at random, none comes near.
+    drawn = [(0, tuple(vector)) for vector in space.draw(len(found), rng).tolist()]
+    assert score(drawn).max() < 0.7
+
+
+def test_measured_points_lead_to_others_near_them_and_taken_ones_stay_out():
+    space, rng = Space(), np.random.default_rng(1)
+    [start] = space.draw(1, rng).tolist()
+    around = Neighbourhood(random=0, parents=1, children=200, most_steps=1, climbs=0)
+    every = around.points(
+        [space], [(0, tuple(start))], lambda points: np.zeros(len(points)), {}.__contains__, rng
+    )
+    changed = [sum(a != b for a, b in zip(start, vector, strict=True)) for _, (_, vector) in every]
+    assert every and set(changed) <= {0, 1}
+    taken = {point for _, point in every[:5]}
+    rest = around.points(
+        [space], [(0, tuple(start))], lambda p: np.zeros(len(p)), taken.__contains__, rng
+    )
+    assert not taken & {point for _, point in rest}
+
+
+def test_trees_learn_where_the_fast_ones_are():
+    space, rng = Space(), np.random.default_rng(2)
+    score, encoding = hidden(space, rng), Encoding([space])
+    points = [(0, tuple(vector)) for vector in space.draw(600, rng).tolist()]
+    known, asked = points[:400], points[400:]
+    top = score(known).max()
+    model = BoostedTrees().fit(encoding.rows(known), score(known) / top, seed=1)
+    predicted, truth = model.predict(encoding.rows(asked)), score(asked) / top
+    assert np.corrcoef(predicted, truth)[0, 1] > 0.6
+    again = BoostedTrees().fit(encoding.rows(known), score(known) / top, seed=1)
+    np.testing.assert_array_equal(predicted, again.predict(encoding.rows(asked)))
+
+
+def test_trees_wait_for_enough_trials_and_for_a_valid_one():
+    rows = np.zeros((20, 3), dtype=np.float32)
+    assert BoostedTrees(least=21).fit(rows, np.ones(20), seed=1) is None
+    assert BoostedTrees(least=20).fit(rows, np.zeros(20), seed=1) is None
+    assert BoostedTrees(least=20).fit(rows, np.ones(20), seed=1) is not None
+
+
+def test_verification_adds_up_ranks():
+    scores = np.array([0.1, 0.9, 0.5, 0.7])  # ranks 3, 0, 2, 1; the draft's are 0, 1, 2, 3
+    assert Verification(draft_weight=0.0).pick(scores, 2) == [1, 3]
+    assert Verification(draft_weight=10.0).pick(scores, 2) == [0, 1]
+    assert Verification(draft_weight=1.0).pick(scores, 4) == [1, 0, 2, 3]
+
+
+@given(st.integers(0, 12), st.integers(1, 4), st.integers(0, 5))
+def test_farthest_first_is_an_order_of_all_points(points, columns, seed):
+    rows = np.random.default_rng(seed).normal(size=(points, columns)).astype(np.float32)
+    assert sorted(farthest_first(rows)) == list(range(points))
+
+
+def test_farthest_first_goes_to_the_other_end_and_then_between():
+    rows = np.array([[0.0], [1.0], [2.0], [5.0], [10.0], [np.nan]], dtype=np.float32)
+    assert farthest_first(rows)[:3] == [0, 4, 3]
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        (lambda: Draft(growth=0.0), "bad growth 0.0: expected a share above 0, e.g. 0.5"),
+        (lambda: Draft(first_trials=0), "bad first_trials 0: expected at least 1"),
+        (lambda: Draft(random_share=2.0), "bad random_share 2.0: expected a share"),
+        (lambda: Draft(model=None), "bad model None: expected an object with a method fit"),
+        (lambda: Draft(sharing=3), "bad sharing 3: expected an object with a method shares"),
+        (lambda: Draft(verification=True), r"bad verification True: expected Verification\(\)"),
+        (lambda: Verification(replays=0), "bad replays 0"),
+        (lambda: Verification(draft_weight=-1.0), r"bad draft_weight -1\.0: expected 0 or more"),
+        (lambda: Neighbourhood(near_share=1.5), r"bad near_share 1\.5"),
+        (lambda: Neighbourhood(random=-1), "bad random -1: expected at least 0"),
+        (lambda: BoostedTrees(trees=0), "bad trees 0: expected at least 1"),
+        (lambda: SharpeningShares(sharpen_trials=0), "bad sharpen_trials 0"),
+    ],
+)
+def test_bad_parameters_are_refused(policy, message):
+    with pytest.raises(ValueError, match=message):
+        policy()
