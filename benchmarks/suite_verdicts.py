@@ -1,7 +1,7 @@
 """Verdicts over suites, simulated as those of single cases are; a part of `verdicts.py`.
 
-A simulated suite has so many cases, whose runs are drawn from the pools of recorded searches in
-turn. The true ratio is the same in each case.
+The cases of a simulated suite draw their runs from the pools of recorded searches in turn. The
+true ratio is the same in each case.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -269,11 +270,11 @@ class Run:
         of equals.
         """
         best: list[Trial | None] = [None] * len(self.tasks)
+        best_s = [math.inf] * len(self.tasks)
         for trial in self.trials:
             latency_s, task = trial.latency_s, self.task_of(trial)
-            so_far = best[task]
-            if latency_s is not None and (so_far is None or latency_s < (so_far.latency_s or 0.0)):
-                best[task] = trial
+            if latency_s is not None and latency_s < best_s[task]:
+                best[task], best_s[task] = trial, latency_s
         for ranking in self.last_check.tasks if self.last_check else ():
             best[ranking.task] = self.trials[ranking.crowned]
         return tuple(best)

@@ -54,9 +54,9 @@ def summarize_arm(arm: Sequence[Trajectory], target_s: float | None) -> ArmSumma
 def _optimism(runs: Sequence[Run]) -> float | None:
     """How many times slower the winners are than their searches believed, geometric mean."""
     ratios = [
-        run.final.latency_s / run.estimated_s
+        run.final.latency_s / estimated_s
         for run in runs
-        if run.final is not None and run.final.latency_s and run.estimated_s
+        if run.final is not None and run.final.latency_s and (estimated_s := run.estimated_s)
     ]
     return statistics.geometric_mean(sorted(ratios)) if ratios else None
 
