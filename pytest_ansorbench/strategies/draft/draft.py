@@ -69,8 +69,8 @@ class Draft:
     neighbourhood: Neighbourhood = field(default_factory=Neighbourhood)
     sharing: SharePolicy = field(default_factory=SharpeningShares)
     verification: Verification | None = field(default_factory=Verification)
-    first_trials: int = 16
-    growth: float = 0.5
+    first_trials: int = 8
+    growth: float = 0.25
     spread: int = 8
     random_share: float = 0.05
 
@@ -85,7 +85,7 @@ class Draft:
         for name in ("first_trials", "spread"):
             require_at_least(self, name, 1, example=getattr(type(self), name))
         if not self.growth > 0.0:
-            raise ValueError(f"bad growth {self.growth}: expected a share above 0, e.g. 0.5")
+            raise ValueError(f"bad growth {self.growth}: expected a share above 0, e.g. 0.25")
         require_share(self, "random_share", example=0.05)
 
     def start(self, setup: Setup) -> Proposer:

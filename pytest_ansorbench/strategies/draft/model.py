@@ -59,19 +59,23 @@ class BoostedTrees:
         trees: Number of trees.
         depth: Of each.
         rate: Learning rate.
+        columns: Share of the features that a tree sees.
         floor: Weight of a trial that failed; the best one has that and 1.
+        leaf: Weight that a leaf has at least: a single fast trial is enough.
     """
 
-    least: int = 12
+    least: int = 8
     trees: int = 100
-    depth: int = 6
-    rate: float = 0.2
+    depth: int = 4
+    rate: float = 0.1
+    columns: float = 0.4
     floor: float = 0.05
+    leaf: float = 0.3
 
     def __post_init__(self) -> None:
         for name in ("least", "trees", "depth"):
             require_at_least(self, name, 1, example=getattr(type(self), name))
-        for name in ("rate", "floor"):
+        for name in ("rate", "columns", "floor", "leaf"):
             require_share(self, name, example=getattr(type(self), name))
 
     def fit(
@@ -88,7 +92,8 @@ class BoostedTrees:
                 "max_depth": self.depth,
                 "eta": self.rate,
                 "subsample": 0.9,
-                "colsample_bytree": 0.7,
+                "colsample_bytree": self.columns,
+                "min_child_weight": self.leaf,
                 "nthread": _THREADS,
                 "seed": seed,
             },

@@ -78,6 +78,8 @@ class DecisionSpace:
         self.columns = (
             *(f"{_kind(knob)}.{n}.{name}" for knob, n in _counted(knobs) for name in knob.columns),
             *(f"tile{parts}.sum{level}" for parts, _ in self._levels for level in range(parts)),
+            *(f"tile{parts}.block{size}" for parts, _ in self._levels for size in range(2, parts)),
+            *(f"block{size}" for size in range(1, _largest(self._levels))),
         )
 
     @property
@@ -110,17 +112,33 @@ class DecisionSpace:
             vectors: Shape (vectors, knobs).
 
         Returns:
-            Features of each knob's choice, then for each tile level the logarithm of the product
-            over all loops of as many levels; shape (vectors, columns).
+            Features of each knob's choice; then, for loops with equally many tiles, logarithms of
+            the product of their tiles on each level, and on the innermost levels together; then
+            the same for all loops together, which is the size of the innermost blocks; shape
+            (vectors, columns).
         """
         parts = [table[vectors[:, place]] for place, table in enumerate(self._tables)]
+        if not parts:
+            return np.zeros((len(vectors), 0), dtype=np.float32)
         sums = [
             np.sum([parts[place][:, :levels] for place in places], axis=0)
             for levels, places in self._levels
         ]
-        if not parts:
-            return np.zeros((len(vectors), 0), dtype=np.float32)
-        found: NDArray[np.float32] = np.concatenate([*parts, *sums], axis=1)
+        # Of each group of loops, the logarithm of what its innermost 1, 2, ... levels come to.
+        inner = [np.cumsum(of_group[:, ::-1], axis=1) for of_group in sums]
+        blocks = [
+            np.sum([of_group[:, min(size, of_group.shape[1]) - 1] for of_group in inner], axis=0)
+            for size in range(1, _largest(self._levels))
+        ]
+        found: NDArray[np.float32] = np.concatenate(
+            [
+                *parts,
+                *sums,
+                *(of_group[:, 1:-1] for of_group in inner),
+                *(block[:, np.newaxis] for block in blocks),
+            ],
+            axis=1,
+        )
         return found
 
     def trace(self, vector: Vector) -> Trace:
@@ -177,6 +195,11 @@ def _counted(knobs: Sequence[Knob]) -> list[tuple[Knob, int]]:
 
 def _kind(knob: Knob) -> str:
     return f"tile{knob.parts}" if isinstance(knob, TileKnob) else type(knob).__name__
+
+
+def _largest(levels: Sequence[tuple[int, list[int]]]) -> int:
+    """The most tiles that a loop has, at least 1."""
+    return max((parts for parts, _ in levels), default=1)
 
 
 def _levels(knobs: Sequence[Knob]) -> list[tuple[int, list[int]]]:

@@ -21,7 +21,7 @@ from tests.strategies.setups import make_setup, observed
 
 MATMUL = BatchMatmul(batch=1, m=64, n=64, k=64)
 TINY = BatchMatmul(batch=1, m=2, n=1, k=1)
-PLAIN = Draft(verification=None)
+PLAIN = Draft(verification=None, first_trials=16, growth=0.5)
 
 
 def made_up(candidate):
@@ -150,7 +150,8 @@ def test_the_cost_model_chooses_among_twice_as_many_once_it_is_trained(target):
             return live
 
     setup = make_setup(target, case=MATMUL, cost_model=Policy())
-    proposer = Draft(verification=Verification(3, draft_weight=0.0), random_share=0.0).start(setup)
+    policy = Draft(verification=Verification(3, 0.0), random_share=0.0, first_trials=16)
+    proposer = policy.start(setup)
     told(proposer, proposer.propose(16))
     told(proposer, proposer.propose(16))
     assert asked == []

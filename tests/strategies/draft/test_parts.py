@@ -151,7 +151,7 @@ def test_farthest_first_goes_to_the_other_end_and_then_between():
 @pytest.mark.parametrize(
     ("policy", "message"),
     [
-        (lambda: Draft(growth=0.0), "bad growth 0.0: expected a share above 0, e.g. 0.5"),
+        (lambda: Draft(growth=0.0), "bad growth 0.0: expected a share above 0, e.g. 0.25"),
         (lambda: Draft(first_trials=0), "bad first_trials 0: expected at least 1"),
         (lambda: Draft(random_share=2.0), "bad random_share 2.0: expected a share"),
         (lambda: Draft(model=None), "bad model None: expected an object with a method fit"),
