@@ -38,15 +38,16 @@ COLUMNS: Final = (
     "throughput_ratio",
     "verdict",
 )
-FIRST_OF_FAMILY: Final = {
+OF_EACH_FAMILY: Final = {
     type(case): case.id for case in reversed(OPERATORS) if case not in CAPSULE_CONV2D
 }
+"""The first shape of each family of operators but capsule."""
 
 
 def main() -> None:
     """Run what is missing, then report."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--case", default=",".join(reversed(FIRST_OF_FAMILY.values())))
+    parser.add_argument("--case", default=",".join(reversed(OF_EACH_FAMILY.values())))
     parser.add_argument("--arms", default="default,draft")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--seed", type=int, default=0, help="of the first repeat (default: 0)")

@@ -85,15 +85,22 @@ class Child:
                     return int(line.split()[1]) * 1024 / 1e6
         return 0.0
 
+    def suspend(self) -> None:
+        """Keep it from using any core until `resume`; a kernel's threads busy-wait after a call."""
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let it go on; nothing happens if it is not suspended."""
+        self._signal(signal.SIGCONT)
+
     def kill(self) -> None:
-        """End it and all it has started; `bury` tells when it is gone."""
-        if self._ended is not None:
-            return  # its number may be another's by now
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.pid, signal.SIGKILL)
+        """End it and all it has started, suspended or not; `bury` tells when it is gone."""
+        self._signal(signal.SIGKILL)
 
     def bury(self) -> Ended:
         """Close the channel, on which a child in order exits, and wait until it is gone.
+
+        A suspended one goes on first.
 
         Returns:
             How it ended; the same again if it is asked again.
@@ -103,8 +110,15 @@ class Child:
         """
         self.channel.close()
         if self._ended is None:
+            self.resume()
             self._ended = self.server.wait_for_end(self)
         return self._ended
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self._ended is not None:
+            return  # its number may be another's by now
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, number)
 
 
 class ForkServer:

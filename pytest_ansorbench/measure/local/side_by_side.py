@@ -96,8 +96,10 @@ class TurnTaking:
         """Measure one set of processes, and end them.
 
         Before it counts, each program runs for a slice, which finds a sleeping core and says how
-        many calls a slice has. Outputs are compared at the end. A set that time cuts short would
-        weigh as much as a whole one; it counts only if it is the first.
+        many calls a slice has. Whose turn it is not is suspended: TVM's threads busy-wait for 0.15
+        s after a call, and those of several neighbours would keep the cores from it. Outputs are
+        compared at the end. A set that time cuts short would weigh as much as a whole one; it
+        counts only if it is the first.
 
         Args:
             built: The programs of the `lineup`, in its order.
@@ -169,6 +171,10 @@ class TurnTaking:
             racer.failure = outcome
 
     def _begin(self, racer: _Racer, worker: Worker) -> None:
+        self._find_calls(racer, worker)
+        worker.child.suspend()
+
+    def _find_calls(self, racer: _Racer, worker: Worker) -> None:
         worker.make_arguments()
         latency_s = worker.first_call()
         # What precedes a call may take a hundred times as long as the call.
@@ -182,13 +188,16 @@ class TurnTaking:
         racer.calls = max(1, round(slice_s / max(latency_s, _SHORTEST_S)))
 
     def _take_slice(self, racer: _Racer, worker: Worker) -> None:
+        worker.child.resume()
         if warm_up := round(_WARM_UP * racer.calls):
             worker.time(warm_up)
         [latency_s] = worker.time(racer.calls)
+        worker.child.suspend()
         racer.latencies_s.append(max(latency_s, _SHORTEST_S))
         racer.places.append(racer.place)
 
     def _finish(self, racer: _Racer, worker: Worker) -> None:
+        worker.child.resume()
         worker.verify()
         worker.end()
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
+from reprlib import repr as short
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -25,6 +26,7 @@ from pytest_ansorbench.strategies.draft.sharing import SharpeningShares
 from pytest_ansorbench.strategies.draft.space import DecisionSpace
 from pytest_ansorbench.strategies.draft.spreading import farthest_first
 from pytest_ansorbench.strategies.draft.verification import Verification
+from pytest_ansorbench.strategies.errors import StrategyError
 from pytest_ansorbench.strategies.program_maker import ProgramMaker, ScheduledProgram
 from pytest_ansorbench.strategies.proposer import Observation, Proposer, Setup
 
@@ -149,7 +151,7 @@ class _Draft:
         if model is None:
             picks = self._programs(self._spread_out(wanted, shares), wanted)
         else:
-            randoms = round(policy.random_share * wanted)
+            randoms = int(self._rng.binomial(wanted, policy.random_share))
             picks = self._drafts(model, wanted - randoms, shares)
             picks += self._programs(self._spread_out(randoms, shares), wanted - len(picks))
         if not picks:
@@ -223,12 +225,12 @@ class _Draft:
         assert self._cost_model is not None
         candidates = [one.program.candidate().measure_candidate for one in drafted]
         scores = np.asarray(self._cost_model.predict(self._setup.context, candidates))
-        chosen = verification.pick(scores, wanted)
-        for one in (one for at, one in enumerate(drafted) if at not in set(chosen)):
-            # It may be drafted again, when more is known.
-            self._taken.discard(one.point)
-            self._fingerprints.discard(one.program.fingerprint)
-        return [drafted[at] for at in chosen]
+        chosen = [drafted[at] for at in verification.pick(scores, wanted)]
+        # The others may be drafted again, when more is known.
+        self._taken -= {one.point for one in drafted} - {one.point for one in chosen}
+        self._fingerprints -= {one.program.fingerprint for one in drafted}
+        self._fingerprints |= {one.program.fingerprint for one in chosen}
+        return chosen
 
     def _spread_out(
         self, wanted: int, shares: NDArray[np.float64]
@@ -295,9 +297,17 @@ class _Draft:
         return {"sketch": index, "decisions": self._spaces[index].decisions_of(vector)}
 
     def _point(self, note: Mapping[str, Any]) -> Point:
-        """The point of a note."""
+        """The point of a note.
+
+        Raises:
+            StrategyError: It is not of these sketches.
+        """
         vector = self._spaces[note["sketch"]].vector_of(note["decisions"])
-        assert vector is not None, note
+        if vector is None:
+            raise StrategyError(
+                f"bad payload {short(note)}: expected decisions of sketch {note['sketch']}; a "
+                "journal of another version cannot be resumed"
+            )
         return note["sketch"], vector
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import signal
+from multiprocessing.connection import wait
 
 import psutil
 import pytest
@@ -48,6 +49,28 @@ def test_a_child_has_a_process_group_of_its_own(server):
     child = server.fork()
     assert os.getpgid(child.pid) == child.pid
     child.bury()
+
+
+def test_a_suspended_child_answers_when_it_is_resumed(server):
+    child = server.fork()
+    child.suspend()
+    child.channel.send({"op": "build", "target": '{"kind": "llvm"}'}, b"no module")
+    assert not wait([child.channel.fileno()], 0.3)
+    assert psutil.Process(child.pid).status() == psutil.STATUS_STOPPED
+    child.resume()
+    assert wait([child.channel.fileno()], 30.0)
+    assert child.bury().cause == "worker exited with code 0"
+    child.suspend()  # nobody's number any more
+    child.resume()
+
+
+def test_a_suspended_child_is_buried_and_killed_like_any_other(server):
+    one, other = server.fork(), server.fork()
+    one.suspend()
+    other.suspend()
+    assert one.bury().cause == "worker exited with code 0"
+    other.kill()
+    assert other.bury().cause == "worker died of SIGKILL"
 
 
 def test_an_end_is_reported_with_its_signal_and_its_memory(server):

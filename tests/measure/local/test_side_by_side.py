@@ -7,10 +7,12 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import psutil
 import pytest
 
 from pytest_ansorbench.environment import resolve_target
@@ -83,6 +85,31 @@ def test_processes_end_with_their_set(engine, check):
     assert len(first) == len(second) == 2
     assert not {*first} & {*second}
     assert seen[TURNS] == (1, ())
+
+
+def test_whose_turn_it_is_not_is_suspended(engine, check):
+    """TVM's threads busy-wait after a call; those of several would keep the cores from one."""
+    seen = []
+
+    def look(turn):
+        deadline = time.monotonic() + 10  # the operating system takes a moment
+        while len(stopped()) < 3 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        seen.append(len(stopped()))
+
+    def stopped():
+        return [child for child in workers(engine) if child.status() == psutil.STATUS_STOPPED]
+
+    engine.measure_side_by_side([kernel("fine")] * 3, check, disturbed(ONE_SET, in_turn=look))
+    assert seen == [3] * TURNS
+
+
+def test_a_parent_that_is_killed_leaves_no_suspended_process():
+    process, pids = _measuring()
+    with process:
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate(timeout=60)
+    gone(pids)
 
 
 def test_a_crash_costs_its_own_place(engine, check):
@@ -223,7 +250,8 @@ def test_rests_are_not_a_program_s_own_time(check):
     assert outcome.status == "ok"
 
 
-def test_an_interrupt_leaves_no_process():
+def _measuring():
+    """A process that measures two programs side by side, and its children's numbers."""
     script = """
         import signal
         import psutil
@@ -245,15 +273,21 @@ def test_an_interrupt_leaves_no_process():
         with LocalEngine(resolve_target(None)) as engine:
             engine.measure_side_by_side([kernel("fine")] * 2, Doubling().check(), effort)
         """
-    with subprocess.Popen(
+    process = subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(script)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         cwd=Path(__file__).parents[3],
-    ) as process:
-        pids = [int(pid) for pid in process.stdout.readline().split()]
-        assert len(pids) == 3
+    )
+    pids = [int(pid) for pid in process.stdout.readline().split()]
+    assert len(pids) == 3
+    return process, pids
+
+
+def test_an_interrupt_leaves_no_process():
+    process, pids = _measuring()
+    with process:
         os.kill(process.pid, signal.SIGINT)
         _, err = process.communicate(timeout=60)
     assert "KeyboardInterrupt" in err

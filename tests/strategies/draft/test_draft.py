@@ -179,6 +179,13 @@ def test_without_a_cost_model_there_is_nothing_to_verify_by(target):
     assert PLAIN.start(setup).propose(4)
 
 
+def test_a_payload_of_other_sketches_is_refused(target):
+    rounds, _, _ = search(target, PLAIN, trials=4)
+    other = PLAIN.start(make_setup(target, case=TINY))
+    with pytest.raises(StrategyError, match=r"bad payload .* expected decisions of sketch"):
+        other.recall(rounds[0])
+
+
 def test_sharing_is_asked_for_what_is_known(target):
     asked = []
 
