@@ -129,11 +129,10 @@ class LocalEngine:
     def measure_side_by_side(
         self, programs: Sequence[Program], check: Check | None, effort: SideBySide
     ) -> list[MeasuredInTurn]:
-        """See `Engine.measure_side_by_side`; TVM's threads keep busy-waiting between slices.
+        """See `Engine.measure_side_by_side`; whose turn it is not is suspended.
 
-        That was measured to disturb no ratio, while threads that sleep at once
-        (`TVM_THREAD_POOL_SPIN_COUNT=0`) make small kernels two to three times as slow:
-        docs/measurement.md.
+        Otherwise TVM's threads would busy-wait beside the others' slices. Threads that sleep at
+        once (`TVM_THREAD_POOL_SPIN_COUNT=0`) make small kernels slower: docs/measurement.md.
         """
         turns = TurnTaking(len(programs), effort, self._runner, cold=self._settings.flush_mb > 0)
         while not turns.finished:
