@@ -103,7 +103,7 @@ def report(folder: Path) -> str:
     shown = result_report(
         judged.cases, judged.criteria, columns=COLUMNS, suites=judged.suites, explained=True
     )
-    return Terminal(lambda line, tone: line).render(shown)
+    return Terminal().render(shown)
 
 
 if __name__ == "__main__":

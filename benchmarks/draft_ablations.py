@@ -13,8 +13,6 @@ from pytest_ansorbench.strategies import (
     EqualShares,
     FixedMeasurement,
     PairedMeasurement,
-    RacingMeasurement,
-    RandomTraces,
     Registry,
     Strategy,
 )
@@ -57,12 +55,10 @@ def pytest_ansorbench_strategies(config: object) -> Sequence[Strategy]:
         variant("unspread", replace(policy, spread=1)),
         variant("greedy", replace(policy, random_share=0.0)),
         replace(draft, name="draft-fixed", measurement=FixedMeasurement(), description=""),
-        replace(draft, name="draft-racing", measurement=RacingMeasurement(), description=""),
         replace(draft, name="draft-paired", measurement=PairedMeasurement(), description=""),
         replace(
             Registry().get("random"),
             name="random-racing",
-            proposer=RandomTraces(),
             measurement=draft.measurement,
             description="",
         ),

@@ -21,6 +21,7 @@ from typing import Any
 from tabulate import tabulate
 
 from pytest_ansorbench import workloads
+from pytest_ansorbench.bench.leads import EFFORT
 from pytest_ansorbench.bench.prepared import prepare
 from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
@@ -28,12 +29,10 @@ from pytest_ansorbench.measure.local.engine import LocalEngine
 from pytest_ansorbench.measure.local.fork_server import Child
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.settings import EngineSettings
-from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.search import Search
 from pytest_ansorbench.storage import describe_commit
 from pytest_ansorbench.strategies import Registry
 
-EFFORT = SideBySide(precision=0.01, turns=Span(10, 30), sets=Span(1, 1))
 CASES = "conv1d-n1-l256-ci64-co128-k3-s2-p1,matmul-b1-m512-n512-k512"
 SUSPEND = Child.suspend
 KINDS = {"left running": lambda child: None, "suspended": SUSPEND}

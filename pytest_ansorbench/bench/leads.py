@@ -24,7 +24,8 @@ SHARE_OF_SEARCH: Final = 0.25
 """Confirming may take this share of the repeat's search time."""
 _TRIALS_A_LEAD: Final = 4
 """A lead costs about as much to confirm as a trial does, so this keeps to the share as well."""
-_EFFORT: Final = SideBySide(precision=0.01, turns=Span(10, 30), sets=Span(1, 1))
+EFFORT: Final = SideBySide(precision=0.01, turns=Span(10, 30), sets=Span(1, 1))
+"""How long leads run beside each other."""
 
 
 def measure_leads(
@@ -58,7 +59,7 @@ def measure_leads(
         ]
         if not programs:
             continue
-        effort = replace(_EFFORT, most_s=allowed_s / len(prepared.tasks))
+        effort = replace(EFFORT, most_s=allowed_s / len(prepared.tasks))
         outcomes = iter(engine.measure_side_by_side(programs, task.check, effort))
         for of_arm, so_far in zip(leads, found, strict=True):
             so_far += [next(outcomes).remeasured(lead.index) for lead in of_arm]

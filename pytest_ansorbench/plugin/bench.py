@@ -75,7 +75,7 @@ class Bench:
         self.source.gather(self.config)
         with usage_errors(self.config, "while selecting cases"):
             self._select(items)
-        if self._items and self.together.is_gated:
+        if self._items and self.settings.has_suite_gates:
             items.append(suite_item(session, self))
 
     def _select(self, items: list[pytest.Item]) -> None:

@@ -32,11 +32,6 @@ class Together:
         self.family = 1
         self.changes: tuple[CaseChanges, ...] = ()
 
-    @property
-    def is_gated(self) -> bool:
-        """Whether the session has a gate on all cases together."""
-        return self._settings.has_suite_gates
-
     def count_gates(self, arms: Iterable[Sequence[str]]) -> int:
         """How many gates there are on all cases together.
 

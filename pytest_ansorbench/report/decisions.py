@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Context
 from itertools import groupby
+from math import isfinite
 from typing import Any, Final
 
 from pytest_ansorbench.records import Run
@@ -35,6 +36,12 @@ def decision_sentences(run: Run) -> Iterator[Sentence]:
             rounds, values = zip(*stretch, strict=True)
             if values[0]:
                 yield (*name, *_numbered(rounds), ": ", Decisions(values[0]))
+
+
+def number(value: Any) -> float:
+    """A number from a policy's decisions, where there may be anything; 0 if it is none."""
+    usable = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+    return float(value) if usable else 0.0
 
 
 def _numbered(rounds: Sequence[int]) -> Sentence:

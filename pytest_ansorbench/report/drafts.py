@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from math import isfinite
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pytest_ansorbench.records import Run
 from pytest_ansorbench.report.cells import Cell, Count, Decimals, Percentage, Score
+from pytest_ansorbench.report.decisions import number
 from pytest_ansorbench.report.sections import Sentence
+from pytest_ansorbench.stats.ranks import mid_ranks
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,9 @@ class DraftTotals:
     @property
     def rank_correlation(self) -> float | None:
         """Spearman's, of what was predicted and measured; None if either is all the same."""
-        ranks = np.array([_ranks(np.array(self.predicted)), _ranks(np.array(self.measured))])
+        ranks = np.array(
+            [mid_ranks(np.array(values)) for values in (self.predicted, self.measured)]
+        )
         if ranks.shape[1] < 2 or not ranks.std(axis=1).all():
             return None
         return float(np.corrcoef(ranks)[0, 1])
@@ -62,7 +64,7 @@ def draft_totals(runs: Iterable[Run]) -> DraftTotals | None:
     pairs = [pair for drafts in found for pair in _pairs(drafts)]
 
     def total(key: str) -> int:
-        return round(sum(_number(drafts.get(key)) for drafts in found))
+        return round(sum(number(drafts.get(key)) for drafts in found))
 
     return DraftTotals(
         replayed=total("replayed"),
@@ -108,22 +110,7 @@ def _pairs(drafts: Mapping[str, Any]) -> list[tuple[float, float]]:
     if not isinstance(predicted, list | tuple) or not isinstance(measured, list | tuple):
         return []
     return [
-        (_number(one), _number(other))
+        (number(one), number(other))
         for one, other in zip(predicted, measured, strict=False)
         if one is not None
     ]
-
-
-def _number(value: Any) -> float:
-    """A number from a file, where there may be anything."""
-    usable = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
-    return float(value) if usable else 0.0
-
-
-def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Ranks from 0, equal values sharing the mean of theirs."""
-    ordered = np.sort(values)
-    first = np.searchsorted(ordered, values, side="left")
-    last = np.searchsorted(ordered, values, side="right")
-    ranks: NDArray[np.float64] = (first + last - 1) / 2.0
-    return ranks

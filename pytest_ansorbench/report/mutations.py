@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from math import isfinite
 from typing import Any
 
 from pytest_ansorbench.records import Run
@@ -17,6 +16,7 @@ from pytest_ansorbench.report.cells import (
     ScoreChange,
     Text,
 )
+from pytest_ansorbench.report.decisions import number
 from pytest_ansorbench.report.sections import Sentence
 
 
@@ -80,13 +80,13 @@ def mutation_sentences(runs: Iterable[Run]) -> tuple[Sentence, ...]:
 
 def _totals(rule: str, predicted: bool, entries: list[Mapping[str, Any]]) -> RuleTotals:
     def total(key: str) -> int:
-        return round(sum(_number(entry, key) for entry in entries))
+        return round(sum(number(entry.get(key)) for entry in entries))
 
     def mean(key: str, weight: str) -> float:
         # Rounds in which the cost model answered at random have counts, but no means.
         told = [entry for entry in entries if key in entry]
-        whole = sum(_number(entry, weight) for entry in told)
-        weighted = sum(_number(entry, key) * _number(entry, weight) for entry in told)
+        whole = sum(number(entry.get(weight)) for entry in told)
+        weighted = sum(number(entry.get(key)) * number(entry.get(weight)) for entry in told)
         return weighted / whole if whole else 0.0
 
     return RuleTotals(
@@ -101,13 +101,6 @@ def _totals(rule: str, predicted: bool, entries: list[Mapping[str, Any]]) -> Rul
         expected=mean("predicted", "measured"),
         realised=mean("realised", "measured"),
     )
-
-
-def _number(entry: Mapping[str, Any], key: str) -> float:
-    """A number from a file, where there may be anything."""
-    value = entry.get(key, 0)
-    usable = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
-    return float(value) if usable else 0.0
 
 
 def _sentence(totals: RuleTotals) -> Sentence:

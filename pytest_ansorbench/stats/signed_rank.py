@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 
 from pytest_ansorbench.stats.deals import Signs, share
+from pytest_ansorbench.stats.ranks import mid_ranks
 from pytest_ansorbench.stats.trajectory import Floats
 
 _TIE: Final = 1e-9
@@ -28,10 +29,7 @@ def signed_ranks(differences: Floats) -> Floats:
     Returns:
         Same shape; 0 where a difference is.
     """
-    size = np.abs(differences)
-    _, place, count = np.unique(size, return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(count) - (count - 1) / 2.0)[place]
-    signed: Floats = np.sign(differences) * ranks
+    signed: Floats = np.sign(differences) * mid_ranks(np.abs(differences))
     return signed
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from pytest_ansorbench.stats.climb import Climb
 from pytest_ansorbench.stats.deals import share, some_deals
 from pytest_ansorbench.stats.race import Race
+from pytest_ansorbench.stats.ranks import mid_ranks
 from pytest_ansorbench.stats.trajectory import Floats, Spending
 
 _RARE: Final = (0.3, 1.4)
@@ -120,7 +121,6 @@ def turning_point(race: Race, spending: Spending, limit: float) -> float | None:
 
 def _standardized(values: Floats) -> Floats:
     """Ranks, ties in their middle, less their mean and over their standard deviation."""
-    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(count) - (count - 1) / 2.0)[place]
+    ranks = mid_ranks(values)
     spread = float(ranks.std())
     return (ranks - ranks.mean()) / spread if spread else np.zeros(len(values))

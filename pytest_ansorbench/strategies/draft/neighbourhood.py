@@ -54,7 +54,7 @@ class Neighbourhood:
     def __post_init__(self) -> None:
         for name in ("random", "parents", "children", "climbs", "climbers", "offspring"):
             require_at_least(self, name, 0, example=getattr(type(self), name))
-        require_at_least(self, "most_steps", 1, example=self.__class__.most_steps)
+        require_at_least(self, "most_steps", 1, example=3)
         require_share(self, "near_share", example=0.85)
 
     def points(
@@ -110,11 +110,8 @@ class Neighbourhood:
             return vector
         at = int(rng.integers(len(vector)))
         knob = space.knobs[at]
-        near: Sequence[int] = ()
-        if isinstance(knob, TileKnob) and rng.random() >= self.near_share:
-            near = range(knob.size)
-        else:
-            near = knob.near(vector[at])
+        anew = isinstance(knob, TileKnob) and rng.random() >= self.near_share
+        near = range(knob.size) if anew else knob.near(vector[at])
         if not near:
             return vector
         choice = int(near[int(rng.integers(len(near)))])

@@ -51,8 +51,6 @@ class DecisionSpace:
         Raises:
             StrategyError: It has a decision of a kind that is not known here.
         """
-        from tvm.s_tir import Trace
-
         self.index = index
         trace = sketch.trace.simplified(True)
         self._instructions = list(trace.insts)
@@ -72,7 +70,6 @@ class DecisionSpace:
             knobs.append(knob)
         self.knobs = tuple(knobs)
         self._settles = any(isinstance(knob, LocationKnob) for knob in knobs)
-        self._trace = Trace
         self._tables = [knob.table() for knob in knobs]
         self._levels = _levels(knobs)
         self.columns = (
@@ -143,11 +140,13 @@ class DecisionSpace:
 
     def trace(self, vector: Vector) -> Trace:
         """The sketch with a vector's decisions, to be replayed."""
+        from tvm.s_tir import Trace
+
         decided = {
             instruction: knob.decision(choice)
             for instruction, knob, choice in zip(self._sampling, self.knobs, vector, strict=True)
         }
-        return self._trace(self._instructions, decided)
+        return Trace(self._instructions, decided)
 
     def settled(self, vector: Vector, program: ScheduledProgram) -> Vector:
         """The vector that a program came to: TVM moves locations that cannot be.
