@@ -12,7 +12,9 @@ from pytest_ansorbench.strategies import (
     Draft,
     EqualShares,
     FixedMeasurement,
+    Neighbourhood,
     PairedMeasurement,
+    Plateau,
     Registry,
     Strategy,
 )
@@ -24,7 +26,11 @@ class Guesses:
     """No model: every draft is as good as any other."""
 
     def fit(
-        self, rows: NDArray[np.float32], throughput: NDArray[np.float64], seed: int
+        self,
+        rows: NDArray[np.float32],
+        throughput: NDArray[np.float64],
+        trust: NDArray[np.float64],
+        seed: int,
     ) -> DecisionModel:
         """Learn nothing."""
         return _Guesses(np.random.default_rng(seed))
@@ -54,6 +60,9 @@ def pytest_ansorbench_strategies(config: object) -> Sequence[Strategy]:
         variant("whole", replace(policy, growth=1e9)),
         variant("unspread", replace(policy, spread=1)),
         variant("greedy", replace(policy, random_share=0.0)),
+        variant("patient", replace(policy, compile_time=None)),
+        variant("far", replace(policy, neighbourhood=Neighbourhood(children=0))),
+        variant("stopping", replace(policy, stopping=Plateau())),
         replace(draft, name="draft-fixed", measurement=FixedMeasurement(), description=""),
         replace(draft, name="draft-paired", measurement=PairedMeasurement(), description=""),
         replace(

@@ -11,7 +11,14 @@ import numpy as np
 
 from pytest_ansorbench.search.sketches import SketchIndex
 from pytest_ansorbench.search.task_search import MAX_EMPTY_ROUNDS
-from pytest_ansorbench.strategies import Candidate, Observation, Registry, Setup, Strategy
+from pytest_ansorbench.strategies import (
+    Candidate,
+    NothingMore,
+    Observation,
+    Registry,
+    Setup,
+    Strategy,
+)
 from pytest_ansorbench.strategies.checked import CheckedProposer, start_cost_model
 
 if TYPE_CHECKING:
@@ -165,7 +172,7 @@ class _Task:
         if wanted <= 0:
             return None
         proposed = self.proposer.propose(wanted)
-        if proposed is None:
+        if isinstance(proposed, NothingMore):
             return None
         self.empty_rounds += not proposed
         if self.empty_rounds >= MAX_EMPTY_ROUNDS:

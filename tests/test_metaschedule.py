@@ -55,7 +55,10 @@ def instant(tmp_path):
     return {"builder": Builder(), "runner": Runner()}
 
 
-@pytest.mark.parametrize("name", ["default-small", "etc", "rules", "optimized", "draft", "random"])
+@pytest.mark.parametrize(
+    "name",
+    ["default-small", "etc", "rules", "optimized", "draft", "draft+transfer", "random"],
+)
 def test_stock_tune_tir_takes_the_parts_of_a_strategy(name, target, instant, tmp_path):
 
     database = tune_tir(
@@ -71,15 +74,31 @@ def test_stock_tune_tir_takes_the_parts_of_a_strategy(name, target, instant, tmp
 
 
 def test_tasks_of_a_network_are_tuned_each_with_a_policy_of_its_own(target, instant, tmp_path):
-    from tvm import relax
-    from tvm.s_tir import meta_schedule as ms
-
     started = []
 
     class Policy(ExploreThenCommit):
         def start(self, sketches):
             started.append(super().start(sketches))
             return started[-1]
+
+    mine = Strategy("mine", proposer=Evolution(Policy(), blind_generations=0))
+    database = tune_relax(target, tmp_path, instant, mine)
+    assert len(database) == 16
+    assert len(started) == 2
+    assert all(chooser.decisions() for chooser in started)
+
+
+@pytest.mark.parametrize("name", ["draft", "draft+transfer"])
+def test_stock_tune_relax_takes_a_search_of_decisions(name, target, instant, tmp_path):
+    database = tune_relax(target, tmp_path, instant, name)
+    workloads = {record.workload for record in database.get_all_tuning_records()}
+    assert len(database) == 16 and len(workloads) == 2
+
+
+def tune_relax(target, folder, instant, strategy):
+    """Tune two matrix multiplications in a row, 16 trials in all."""
+    from tvm import relax
+    from tvm.s_tir import meta_schedule as ms
 
     builder = relax.BlockBuilder()
     data = relax.Var("data", relax.TensorType((16, 16), "float32"))
@@ -91,21 +110,17 @@ def test_tasks_of_a_network_are_tuned_each_with_a_policy_of_its_own(target, inst
         builder.emit_func_output(output)
     with target:
         mod = relax.transform.LegalizeOps()(builder.get())
-    mine = Strategy("mine", proposer=Evolution(Policy(), blind_generations=0))
     with quiet_loggers():
-        database = ms.relax_integration.tune_relax(
+        return ms.relax_integration.tune_relax(
             mod,
             {},
             target,
-            str(tmp_path),
+            str(folder),
             16,
             num_trials_per_iter=4,
             **instant,
-            **tune_parts(mine, target),
+            **tune_parts(strategy, target),
         )
-    assert len(database) == 16
-    assert len(started) == 2
-    assert all(chooser.decisions() for chooser in started)
 
 
 def test_decisions_follow_what_was_measured(target, instant, tmp_path):

@@ -14,8 +14,8 @@ from pytest_ansorbench.bench.prepared import PreparedCase
 from pytest_ansorbench.bench.run_plan import RunPlan
 from pytest_ansorbench.records import LastRanking
 from pytest_ansorbench.search.loop import Search
-from pytest_ansorbench.search.scheduling import SCHEDULERS
 from pytest_ansorbench.storage.entries import FinalEntry, LastCheckEntry, RepeatEntry, RoundEntry
+from pytest_ansorbench.strategies.scheduling import SCHEDULERS
 
 if TYPE_CHECKING:
     from pytest_ansorbench.measure.engine import Engine
@@ -74,7 +74,7 @@ def run_repeat(
             seed=seed,
             budget_trials=plan.budget.in_all(tasks),
             round_trials=plan.budget.a_round(tasks),
-            scheduler=SCHEDULERS[plan.scheduler],
+            scheduler=strategy.scheduler or SCHEDULERS[plan.scheduler],
             on_trial=on_trial,
             resumed=tuple((rounds or {}).get(strategy.name, ())),
             ranking=rankings.get(strategy.name),

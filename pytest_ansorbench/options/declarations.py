@@ -149,9 +149,10 @@ OPTIONS: Final = (
     Option(
         "experiment.scheduler",
         "scheduler",
-        values.choice("gradient", "round-robin"),
-        "which task of a network comes next: that from which most is expected, or each in turn",
-        "gradient|round-robin",
+        values.choice("gradient", "round-robin", "predicted-gain"),
+        "which task of a network comes next, unless the strategy has a say in it: that with the "
+        "steepest curve, each in turn, or that which the strategy predicts to gain most a second",
+        "gradient|round-robin|predicted-gain",
         per_test=True,
     ),
     Option(
@@ -413,6 +414,15 @@ OPTIONS: Final = (
         values.path,
         "folder for stored results and journals",
         "DIR",
+    ),
+    Option(
+        "files.learn",
+        "learn",
+        values.path,
+        "add all measured programs to this folder, and train the model in it that "
+        "draft+transfer begins with; the model of earlier benches is used if there is one",
+        "DIR",
+        default="not at all",
     ),
     Option(
         "baseline.compare",

@@ -17,7 +17,7 @@ from pytest_ansorbench.stats.limits import Allowance, Limits
 from pytest_ansorbench.stats.looks import Looks
 
 Order = Literal["interleaved", "sequential"]
-Scheduler = Literal["gradient", "round-robin"]
+Scheduler = Literal["gradient", "round-robin", "predicted-gain"]
 
 
 @dataclass(frozen=True)
@@ -82,12 +82,15 @@ class FileSettings:
         save: Name to store the result under; None for not at all.
         autosave: Whether to store the result under commit and time.
         storage: Folder for stored results and journals.
+        learn: Folder that measured programs are added to, for the user's own model; None for
+            none.
     """
 
     json: Path | None = None
     save: str | None = None
     autosave: bool = False
     storage: Path = field(default=Path(".ansor_bench"))
+    learn: Path | None = None
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.stats.looks import Looks
 from pytest_ansorbench.storage import Past, StorageError, list_journals, read_journal
 from pytest_ansorbench.strategies import BadModel, Registry, control_of
+from pytest_ansorbench.training import BadSamples, LearningFolder
 from pytest_ansorbench.workloads import Case, ImportFailed
 
 _REFUSALS: Final = (BadModel, ImportFailed, ResumeError, StorageError, UnsupportedCaseError)
@@ -167,6 +168,9 @@ class _Live:
         self._registry = Registry()
         self._notes: list[str] = []
         storage = config.rootpath / settings.files.storage
+        learn = settings.files.learn
+        self._learning = None if learn is None else LearningFolder(config.rootpath / learn)
+        self._cases: dict[str, Case] = {}
         past = _past(storage, settings.resume) if settings.resume is not None else None
         if past is not None and past.dropped:
             self._notes.append(
@@ -175,7 +179,10 @@ class _Live:
             )
         self._session = Session(
             new_engine=lambda: local_engine(settings.target, settings.engine),
-            conditions=settings.engine.conditions(),
+            conditions={
+                **settings.engine.conditions(),
+                **(self._learning.conditions if self._learning else {}),
+            },
             root=config.rootpath,
             storage=storage,
             settings=settings.to_json(),
@@ -209,6 +216,9 @@ class _Live:
     ) -> CaseResult:
         __tracebackhide__ = True
         strategies = [self._registry.get(name) for name in arms]
+        if self._learning is not None:
+            strategies = [self._learning.equipped(strategy) for strategy in strategies]
+            self._cases[case.id] = case
         control = None
         if settings.control:
             strategies.append(control_of(strategies[0]))
@@ -269,8 +279,23 @@ class _Live:
             flag = flag_of("resume")
             self._notes.append(f"to go on where this stopped: {flag}={journal.stem}")
         self._session.close()
+        if finished and journal is not None:
+            self._learn(journal)
         notes, self._notes = self._notes, []
         return "\n".join(notes)
+
+    def _learn(self, journal: Path) -> None:
+        """Add what this session has measured to the user's own model."""
+        if self._learning is None:
+            return
+        cases = self._cases
+        try:
+            learnt = self._learning.learn(
+                read_journal(journal), lambda case: cases[case].tasks() if case in cases else None
+            )
+        except (BadModel, BadSamples, StorageError, OSError, ValueError) as error:
+            learnt = f"nothing learnt: {error}"
+        self._notes.append(learnt)
 
 
 class _Replayed:

@@ -18,10 +18,10 @@ from pytest_ansorbench.search.incumbent import Incumbent
 from pytest_ansorbench.search.last_check import rank_tasks
 from pytest_ansorbench.search.random_state import PrivateRandomState
 from pytest_ansorbench.search.run_state import RunState
-from pytest_ansorbench.search.scheduling import GradientScheduler, TaskScheduler, TaskStanding
 from pytest_ansorbench.search.task_search import Shared, TaskSearch
 from pytest_ansorbench.storage.entries import LastCheckEntry, RoundEntry
 from pytest_ansorbench.strategies.checked import checked_measurement, start_cost_model
+from pytest_ansorbench.strategies.scheduling import GradientScheduler, TaskScheduler, TaskStanding
 
 if TYPE_CHECKING:
     from pytest_ansorbench.measure.engine import Engine
@@ -226,7 +226,19 @@ class Search:
         return LastCheckEntry(label, self._state.seed, self.strategy.name, self.ranking)
 
     def _standings(self) -> list[TaskStanding]:
-        return [TaskStanding(t.task.weight, t.best_s, bool(t.stopped)) for t in self.tasks]
+        last = {one.task: one for one in self.rounds}
+        return [
+            TaskStanding(
+                task.task.weight,
+                task.best_s,
+                bool(task.stopped),
+                expected_gain=_number(last[index].decisions.get("expected_gain"))
+                if index in last
+                else None,
+                round_s=last[index].search_s if index in last else None,
+            )
+            for index, task in enumerate(self.tasks)
+        ]
 
     def _draw(self, choices: int) -> int:
         """A number that a resumed run would draw as well."""
@@ -295,3 +307,7 @@ class Search:
                 incumbent.succeed(outcome.kept)
         self._on_trial(self)
         return outcome
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) else None

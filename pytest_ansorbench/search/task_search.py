@@ -14,7 +14,7 @@ from pytest_ansorbench.records import Trial
 from pytest_ansorbench.search.sketches import SketchIndex
 from pytest_ansorbench.strategies.candidate import Candidate
 from pytest_ansorbench.strategies.checked import CheckedProposer, train_cost_model
-from pytest_ansorbench.strategies.proposer import Observation, Setup
+from pytest_ansorbench.strategies.proposer import NothingMore, Observation, Setup
 
 if TYPE_CHECKING:
     from tvm import IRModule
@@ -146,9 +146,10 @@ class TaskSearch:
     def propose(self, wanted: int) -> list[Candidate]:
         """Candidates for the next round; none if there is nothing, or nothing more, to try."""
         candidates = self._proposer.propose(wanted)
-        if candidates is None:
-            self.stopped = "the strategy proposes nothing more"
-        return list(candidates or [])[:wanted]
+        if isinstance(candidates, NothingMore):
+            self.stopped = candidates.reason
+            return []
+        return list(candidates)[:wanted]
 
     def recall(self, candidates: Sequence[Candidate]) -> None:
         """Tell the proposer what it had proposed before the run was interrupted."""
@@ -205,6 +206,7 @@ class TaskSearch:
                     result,
                     trial.sketch,
                     self.task.flops / trial.latency_s / 1e9 if trial.latency_s else 0.0,
+                    trial.build_s,
                 )
                 for candidate, result, trial in zip(candidates, results, trials, strict=True)
             ]

@@ -75,10 +75,13 @@ from pytest_ansorbench.strategies.cost_model import (
 )
 from pytest_ansorbench.strategies.draft import (
     BoostedTrees,
+    CompileTime,
     Draft,
     EqualShares,
     Neighbourhood,
+    Plateau,
     SharpeningShares,
+    Survey,
     Verification,
 )
 from pytest_ansorbench.strategies.errors import BadAnswer, StrategyError
@@ -93,7 +96,9 @@ from pytest_ansorbench.strategies.features import (
     remembering_extractor,
 )
 from pytest_ansorbench.strategies.last_check import LastCheck
+from pytest_ansorbench.strategies.model_file import BadModel
 from pytest_ansorbench.strategies.predicted_rules import PredictedRules
+from pytest_ansorbench.strategies.pretrained import PretrainedModel
 from pytest_ansorbench.strategies.program_maker import (
     ProgramMaker,
     ScheduledProgram,
@@ -101,10 +106,21 @@ from pytest_ansorbench.strategies.program_maker import (
     mutate,
     undecided,
 )
-from pytest_ansorbench.strategies.proposer import Observation, Proposer, ProposerPolicy, Setup
+from pytest_ansorbench.strategies.program_model import (
+    ProgramModel,
+    load_program_model,
+    log2_throughput,
+)
+from pytest_ansorbench.strategies.proposer import (
+    NothingMore,
+    Observation,
+    Proposer,
+    ProposerPolicy,
+    Setup,
+)
 from pytest_ansorbench.strategies.random_traces import RandomTraces
 from pytest_ansorbench.strategies.registry import BUILTIN, ENTRY_POINT_GROUP, Registry
-from pytest_ansorbench.strategies.rule_model import BadModel, RuleModel, load_rule_model
+from pytest_ansorbench.strategies.rule_model import RuleModel, load_rule_model
 from pytest_ansorbench.strategies.rule_policy import (
     BY_WEIGHT,
     Features,
@@ -112,6 +128,14 @@ from pytest_ansorbench.strategies.rule_policy import (
     RulePolicy,
     StockRules,
     stock_weights,
+)
+from pytest_ansorbench.strategies.scheduling import (
+    SCHEDULERS,
+    GradientScheduler,
+    PredictedGain,
+    RoundRobin,
+    TaskScheduler,
+    TaskStanding,
 )
 from pytest_ansorbench.strategies.sketch_policy import (
     SketchChooser,
@@ -127,11 +151,13 @@ __all__ = [
     "ENTRY_POINT_GROUP",
     "PER_STORE",
     "POOLED",
+    "SCHEDULERS",
     "BadAnswer",
     "BadModel",
     "BoostedTrees",
     "Candidate",
     "ComparingMeasurement",
+    "CompileTime",
     "CostModelPolicy",
     "Draft",
     "EqualShares",
@@ -139,19 +165,26 @@ __all__ = [
     "ExploreThenCommit",
     "Features",
     "FixedMeasurement",
+    "GradientScheduler",
     "LastCheck",
     "Measurement",
     "Neighbourhood",
     "NoModel",
+    "NothingMore",
     "Observation",
     "PairedMeasurement",
+    "Plateau",
+    "PredictedGain",
     "PredictedRules",
+    "PretrainedModel",
     "ProgramMaker",
+    "ProgramModel",
     "Proposer",
     "ProposerPolicy",
     "RacingMeasurement",
     "RandomTraces",
     "Registry",
+    "RoundRobin",
     "RuleChooser",
     "RuleModel",
     "RulePolicy",
@@ -165,6 +198,9 @@ __all__ = [
     "Stopwatch",
     "Strategy",
     "StrategyError",
+    "Survey",
+    "TaskScheduler",
+    "TaskStanding",
     "UniformSketches",
     "Verification",
     "XGBoostModel",
@@ -173,7 +209,9 @@ __all__ = [
     "extract",
     "extractor_of",
     "is_blind",
+    "load_program_model",
     "load_rule_model",
+    "log2_throughput",
     "mutate",
     "pool",
     "remembering_extractor",

@@ -17,6 +17,7 @@ import numpy as np
 from pytest_ansorbench.codec import CodecError, json_value
 from pytest_ansorbench.strategies.candidate import Candidate
 from pytest_ansorbench.strategies.errors import BadAnswer
+from pytest_ansorbench.strategies.proposer import NothingMore
 from pytest_ansorbench.strategies.rule_policy import BY_WEIGHT
 
 if TYPE_CHECKING:
@@ -41,15 +42,19 @@ def checked_start(start: _Method, live: _Live, methods: Sequence[str]) -> _Live:
     return live
 
 
-def checked_proposal(strategy: str, propose: _Method, proposed: Any) -> list[Candidate] | None:
+def checked_proposal(
+    strategy: str, propose: _Method, proposed: Any
+) -> list[Candidate] | NothingMore:
     """The candidates that a proposer proposed, each with a copy of its payload."""
     from tvm.s_tir.meta_schedule.search_strategy import MeasureCandidate
 
     if proposed is None:
-        return None
+        return NothingMore()
+    if isinstance(proposed, NothingMore) and isinstance(proposed.reason, str) and proposed.reason:
+        return proposed
     expected = (
-        "expected a list of Candidate, e.g. [Candidate.from_schedule(schedule)], or None to end "
-        "the search"
+        "expected a list of Candidate, e.g. [Candidate.from_schedule(schedule)], or None or "
+        "NothingMore('nothing more to gain') to end the search"
     )
     if not isinstance(proposed, Sequence):
         raise BadAnswer(

@@ -18,7 +18,7 @@ from pytest_ansorbench.strategies.answers import (
 )
 from pytest_ansorbench.strategies.candidate import Candidate
 from pytest_ansorbench.strategies.errors import noting
-from pytest_ansorbench.strategies.proposer import Observation, Setup
+from pytest_ansorbench.strategies.proposer import NothingMore, Observation, Setup
 from pytest_ansorbench.strategies.strategy import Strategy
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class CheckedProposer:
             live = strategy.proposer.start(setup)
             self.proposer = checked_start(strategy.proposer.start, live, _PROPOSER)
 
-    def propose(self, trials: int) -> Sequence[Candidate] | None:
+    def propose(self, trials: int) -> Sequence[Candidate] | NothingMore:
         """Candidates for the next round; see `Proposer.propose`."""
         with noting(f"while asking strategy {self._name!r} for candidates"):
             proposed = self.proposer.propose(trials)

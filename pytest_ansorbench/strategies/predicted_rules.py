@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pytest_ansorbench.strategies.features import pool
-from pytest_ansorbench.strategies.rule_model import SHIPPED, BadModel, RuleModel, load_rule_model
+from pytest_ansorbench.strategies.model_file import BadModel
+from pytest_ansorbench.strategies.rule_model import SHIPPED, RuleModel, load_rule_model
 from pytest_ansorbench.strategies.rule_policy import RuleChooser
 
 if TYPE_CHECKING:

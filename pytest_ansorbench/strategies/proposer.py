@@ -54,12 +54,25 @@ class Observation:
         result: The measurement as MetaSchedule has it: `run_secs` in seconds, or `error_msg`.
         sketch: Index into `Setup.sketches` of the sketch it was sampled from; -1 if of none.
         gflops: Measured throughput in GFLOP/s; 0 for a failed trial.
+        build_s: Seconds that compiling it took; None if nobody has timed that.
     """
 
     candidate: Candidate
     result: RunnerResult
     sketch: int
     gflops: float
+    build_s: float | None = None
+
+
+@dataclass(frozen=True)
+class NothingMore:
+    """What a proposer answers to end the search of its task.
+
+    Attributes:
+        reason: Why, as it stands in the run's record, e.g. `nothing more to gain`.
+    """
+
+    reason: str = "the strategy proposes nothing more"
 
 
 class Proposer(Protocol):
@@ -69,7 +82,7 @@ class Proposer(Protocol):
     count as search time.
     """
 
-    def propose(self, trials: int) -> Sequence[Candidate] | None:
+    def propose(self, trials: int) -> Sequence[Candidate] | NothingMore | None:
         """Candidates for the next round.
 
         Args:
@@ -77,7 +90,8 @@ class Proposer(Protocol):
                 none, are fine, but five empty rounds end the search of the task.
 
         Returns:
-            The candidates, or None if the space is exhausted.
+            The candidates; `NothingMore` with a reason, or None without one, to give the rest of
+            the task's trials back.
         """
         ...
 
@@ -108,7 +122,8 @@ class Proposer(Protocol):
 
         Returns:
             JSON values by name; empty if there is nothing to say. They are kept in result files,
-            and `-v` shows them.
+            and `-v` shows them. A number called `expected_gain` is what the next round may gain,
+            as share of the best latency; see `PredictedGain`.
         """
         ...
 

@@ -21,6 +21,7 @@ from pytest_ansorbench.strategies.evolution import Evolution
 from pytest_ansorbench.strategies.explore_then_commit import ExploreThenCommit
 from pytest_ansorbench.strategies.last_check import LastCheck
 from pytest_ansorbench.strategies.predicted_rules import PredictedRules
+from pytest_ansorbench.strategies.pretrained import PretrainedModel
 from pytest_ansorbench.strategies.random_traces import RandomTraces
 from pytest_ansorbench.strategies.stock_evolution import StockEvolution
 from pytest_ansorbench.strategies.strategy import Strategy
@@ -93,6 +94,13 @@ BUILTIN: Final = (
         cost_model=XGBoostModel(warmup_samples=32),
         measurement=RacingMeasurement(),
         description="decisions drafted by a model of this run's measurements, few programs made",
+    ),
+    Strategy(
+        "draft+transfer",
+        proposer=Draft(),
+        cost_model=PretrainedModel(),
+        measurement=RacingMeasurement(),
+        description="draft, with a cost model that other operators' programs have trained",
     ),
     Strategy(
         "random",

@@ -14,6 +14,7 @@ from pytest_ansorbench.strategies.checks import require_method
 from pytest_ansorbench.strategies.cost_model import CostModelPolicy, XGBoostModel
 from pytest_ansorbench.strategies.last_check import LastCheck
 from pytest_ansorbench.strategies.proposer import ProposerPolicy
+from pytest_ansorbench.strategies.scheduling import TaskScheduler
 
 if TYPE_CHECKING:
     from tvm.s_tir.meta_schedule.space_generator import SpaceGenerator
@@ -34,6 +35,7 @@ class Strategy:
         description: One line for listings.
         last_check: How the fastest few are compared before the run names its winner; None for
             no such check.
+        scheduler: Which task of a network comes next; None for what the session says.
 
     Raises:
         ValueError: A policy lacks its protocol's method, or `last_check` is none.
@@ -45,11 +47,14 @@ class Strategy:
     measurement: Measurement = field(default_factory=FixedMeasurement)
     description: str = ""
     last_check: LastCheck | None = None
+    scheduler: TaskScheduler | None = None
 
     def __post_init__(self) -> None:
         require_method(self, "proposer", "start", example="StockEvolution()")
         require_method(self, "cost_model", "start", example="XGBoostModel()")
         require_method(self, "measurement", "measure", example="FixedMeasurement()")
+        if self.scheduler is not None:
+            require_method(self, "scheduler", "next_task", example="GradientScheduler()")
         if not isinstance(self.last_check, LastCheck | None):
             raise ValueError(f"bad last_check {self.last_check!r}: expected LastCheck() or None")
 

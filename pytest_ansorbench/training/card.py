@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from pytest_ansorbench.training.dataset import Samples, digest
+from pytest_ansorbench.training.arrays import digest
+from pytest_ansorbench.training.dataset import Samples
 from pytest_ansorbench.training.evaluate import Scores
 from pytest_ansorbench.training.fit import FitSettings
 from pytest_ansorbench.training.labels import LabelSettings

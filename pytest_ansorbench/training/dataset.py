@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
-import zipfile
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pytest_ansorbench.training.arrays import BadSamples, load_arrays
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-
-class BadSamples(ValueError):
-    """A file that holds no samples, or others than were asked for."""
 
 
 class MixedSamples(BadSamples):
@@ -70,31 +64,13 @@ class Samples:
         return changeable
 
 
-def save(samples: Samples, path: Path) -> None:
-    """Write samples, whole or not at all."""
-    arrays = {field.name: np.asarray(getattr(samples, field.name)) for field in fields(Samples)}
-    partial = path.with_name(path.name + ".partial")
-    with partial.open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **arrays)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
-
-
 def load(path: Path) -> Samples:
-    """Read samples.
+    """Read samples that `save_arrays` wrote.
 
     Raises:
         BadSamples: The file holds none.
     """
-    try:
-        # Opened here, since NumPy leaves open what it cannot read.
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            arrays = {field.name: archive[field.name] for field in fields(Samples)}
-    except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
-        raise BadSamples(
-            f"bad samples {path}: {error}; delete the file to collect them anew"
-        ) from None
+    arrays = load_arrays(Samples, path)
     return Samples(
         **{
             **arrays,
@@ -104,14 +80,3 @@ def load(path: Path) -> Samples:
             "best_s": float(arrays["best_s"]),
         }
     )
-
-
-def digest(data: Sequence[Samples]) -> str:
-    """SHA-256 over everything in a data set, in order; the hash on a model's card."""
-    total = hashlib.sha256()
-    for samples in data:
-        for field in fields(Samples):
-            value = np.ascontiguousarray(getattr(samples, field.name))
-            total.update(f"{field.name} {value.dtype.str} {value.shape}\n".encode())
-            total.update(value.tobytes())
-    return total.hexdigest()

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pytest_ansorbench.training.arrays import save_arrays
 from pytest_ansorbench.training.card import make_card, write_card
 from pytest_ansorbench.training.collect import Collector, Effort
-from pytest_ansorbench.training.dataset import MixedSamples, Samples, load, save
+from pytest_ansorbench.training.dataset import MixedSamples, Samples, load
 from pytest_ansorbench.training.evaluate import Scores, evaluate
 from pytest_ansorbench.training.fit import FitSettings, cross_predict, fit
 from pytest_ansorbench.training.labels import LabelSettings, expected_gains, label
@@ -153,7 +154,7 @@ def _collect(
             started_s = time.monotonic()
             say(f"{index}/{len(missing)} {case.id}: {plan.effort.trials} trials ...")
             data[case.id] = collector.collect(case)
-            save(data[case.id], _path(plan, case))
+            save_arrays(data[case.id], _path(plan, case))
             mutants = int(np.isfinite(data[case.id].mutant_scores).sum())
             say(
                 f"{index}/{len(missing)} {case.id}: {len(data[case.id].scores)} programs, "

@@ -1,4 +1,4 @@
-"""Workloads to train and validate the rule model on: shapes that no shipped case has."""
+"""Workloads to train and validate models on: shapes that no shipped case has."""
 
 from __future__ import annotations
 
@@ -9,10 +9,19 @@ import numpy as np
 
 from pytest_ansorbench.workloads import (
     BatchMatmul,
+    CapsuleConv2d,
+    Conv1d,
     Conv2d,
     Conv2dBnRelu,
+    Conv3d,
+    DepthwiseConv2d,
+    DilatedConv2d,
+    GroupedConv2d,
+    MatrixNorm,
     Operator,
+    Softmax,
     TransposeBatchMatmul,
+    TransposedConv2d,
 )
 
 if TYPE_CHECKING:
@@ -109,7 +118,7 @@ TRAINING: Final[tuple[Operator, ...]] = (
     AddReluScale(rows=512, columns=768),
     AddReluScale(rows=49, columns=2048),
 )
-"""Workloads that the model learns from."""
+"""Workloads that the model of mutation rules learns from."""
 
 HELD_OUT: Final[tuple[Operator, ...]] = (
     _convolution(Conv2d, 28, 96, 96, 3),
@@ -119,3 +128,54 @@ HELD_OUT: Final[tuple[Operator, ...]] = (
     AddReluScale(rows=196, columns=1024),
 )
 """Workloads that it is judged by."""
+
+OTHER_FAMILIES: Final[tuple[Operator, ...]] = (
+    Conv1d(batch=1, length=192, in_channels=96, out_channels=160, kernel=3, stride=2, padding=1),
+    Conv1d(batch=1, length=96, in_channels=192, out_channels=192, kernel=5, padding=2),
+    Conv1d(batch=1, length=400, in_channels=160, out_channels=320, kernel=1),
+    Conv3d(
+        batch=1, depth=4, height=12, width=12, in_channels=96, out_channels=128, kernel=3, padding=1
+    ),
+    Conv3d(batch=1, depth=8, height=24, width=24, in_channels=48, out_channels=96, kernel=1),
+    DepthwiseConv2d(batch=1, height=96, width=96, channels=48, kernel=3, padding=1),
+    DepthwiseConv2d(batch=1, height=40, width=40, channels=160, kernel=3, stride=2, padding=1),
+    DepthwiseConv2d(batch=1, height=10, width=10, channels=640, kernel=3, padding=1),
+    DilatedConv2d(
+        batch=1, height=20, width=20, in_channels=128, out_channels=128, kernel=3, dilation=2
+    ),
+    GroupedConv2d(
+        batch=1,
+        height=40,
+        width=40,
+        in_channels=96,
+        out_channels=192,
+        kernel=3,
+        padding=1,
+        groups=4,
+    ),
+    GroupedConv2d(
+        batch=1,
+        height=20,
+        width=20,
+        in_channels=320,
+        out_channels=320,
+        kernel=3,
+        padding=1,
+        groups=32,
+    ),
+    TransposedConv2d(
+        batch=1, height=6, width=6, in_channels=384, out_channels=192, kernel=4, stride=2, padding=1
+    ),
+    TransposedConv2d(
+        batch=1, height=20, width=20, in_channels=96, out_channels=48, kernel=4, stride=2, padding=1
+    ),
+    CapsuleConv2d(
+        batch=1, height=12, width=12, in_channels=16, out_channels=24, kernel=3, padding=1
+    ),
+    MatrixNorm(batch=1, m=384, n=384),
+    MatrixNorm(batch=6, m=320, n=320),
+    Softmax(m=768, n=192),
+    Softmax(m=640, n=640),
+    TransposeBatchMatmul(batch=1, length=80, heads=10, size=48),
+)
+"""One to three shapes of each family of operators that is not among `TRAINING`."""

@@ -7,7 +7,6 @@ import math
 import pytest
 
 from pytest_ansorbench.search import ResumeError, Search
-from pytest_ansorbench.search.scheduling import RoundRobin
 from pytest_ansorbench.stats.trajectory import Trajectory
 from pytest_ansorbench.strategies import (
     Evolution,
@@ -16,6 +15,7 @@ from pytest_ansorbench.strategies import (
     Strategy,
     XGBoostModel,
 )
+from pytest_ansorbench.strategies.scheduling import RoundRobin
 from pytest_ansorbench.workloads import Mlp
 from tests.search.rounds import finished, run_of, stepped
 from tests.watching import Watched

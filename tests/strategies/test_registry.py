@@ -21,6 +21,7 @@ def test_the_shipped_ones_are_there_in_order():
         "racing",
         "paired",
         "draft",
+        "draft+transfer",
         "random",
     ]
     assert all(strategy.description for strategy in BUILTIN)

@@ -7,13 +7,13 @@ import dataclasses
 import numpy as np
 import pytest
 
-from pytest_ansorbench.training import BadSamples, Samples, digest, load, save
+from pytest_ansorbench.training import BadSamples, Samples, digest, load, save_arrays
 from tests.training.samples import make_samples
 
 
 def test_samples_are_read_as_they_were_written(tmp_path):
     samples = make_samples()
-    save(samples, tmp_path / "made-up.npz")
+    save_arrays(samples, tmp_path / "made-up.npz")
     again = load(tmp_path / "made-up.npz")
     for field in dataclasses.fields(Samples):
         np.testing.assert_array_equal(getattr(again, field.name), getattr(samples, field.name))
@@ -41,7 +41,7 @@ def test_the_hash_sees_every_field():
 @pytest.mark.parametrize("spoil", ["empty", "cut", "text", "pickle", "other"])
 def test_what_is_no_file_of_samples_is_refused(tmp_path, spoil):
     path = tmp_path / "made-up.npz"
-    save(make_samples(), path)
+    save_arrays(make_samples(), path)
     content = path.read_bytes()
     if spoil == "empty":
         path.write_bytes(b"")

@@ -18,7 +18,7 @@ import pytest
 from pytest_ansorbench.cli import main, make_parser
 from pytest_ansorbench.strategies import load_rule_model
 from pytest_ansorbench.strategies.rule_model import SHIPPED
-from pytest_ansorbench.training import HELD_OUT, TRAINING, Effort, load
+from pytest_ansorbench.training import HELD_OUT, OTHER_FAMILIES, TRAINING, Effort, load
 from pytest_ansorbench.workloads import OPERATORS
 
 TRAINED, JUDGED = "matmul-b1-m16-n1024-k512", "matmul-b4-m80-n80-k64"
@@ -42,14 +42,14 @@ def trained(tmp_path_factory):
 
 
 def test_no_shape_is_trained_on_that_a_case_has():
-    ids = [workload.id for workload in (*TRAINING, *HELD_OUT)]
+    ids = [workload.id for workload in (*TRAINING, *HELD_OUT, *OTHER_FAMILIES)]
     assert len(set(ids)) == len(ids)
     assert not {case.id for case in OPERATORS} & set(ids)
     shapes = {str(case.input_shapes) for case in OPERATORS}
-    assert not shapes & {str(case.input_shapes) for case in (*TRAINING, *HELD_OUT)}
+    assert not shapes & {str(case.input_shapes) for case in (*TRAINING, *HELD_OUT, *OTHER_FAMILIES)}
 
 
-@pytest.mark.parametrize("workload", [*TRAINING, *HELD_OUT], ids=str)
+@pytest.mark.parametrize("workload", [*TRAINING, *HELD_OUT, *OTHER_FAMILIES], ids=str)
 def test_every_workload_has_a_program_and_a_reference(workload):
     from tvm.s_tir.meta_schedule.arg_info import ArgInfo
 

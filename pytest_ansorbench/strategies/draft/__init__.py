@@ -1,11 +1,13 @@
 """Draft: a search in the space of a sketch's decisions, which makes few programs.
 
 A round goes one way: `space` says what can be decided, `neighbourhood` gathers vectors of
-decisions, `encoding` makes features of them, `model` predicts their throughput, `sharing` divides
-the trials among sketches, `verification` chooses among the programs that were made of the best;
-`draft` is the search that does all this.
+decisions, `encoding` makes features of them, `model` predicts their throughput and `compiling`
+what it costs to try them, `sharing` divides the trials among sketches, `verification` chooses
+among the programs that were made of the best; `draft` is the search that does all this. `survey`
+comes before the first round, if the cost model is trained by then; `stopping` may end it all.
 """
 
+from pytest_ansorbench.strategies.draft.compiling import CompileTime
 from pytest_ansorbench.strategies.draft.draft import Draft, SharePolicy
 from pytest_ansorbench.strategies.draft.model import (
     BoostedTrees,
@@ -14,16 +16,21 @@ from pytest_ansorbench.strategies.draft.model import (
 )
 from pytest_ansorbench.strategies.draft.neighbourhood import Neighbourhood
 from pytest_ansorbench.strategies.draft.sharing import EqualShares, SharpeningShares
+from pytest_ansorbench.strategies.draft.stopping import Plateau
+from pytest_ansorbench.strategies.draft.survey import Survey
 from pytest_ansorbench.strategies.draft.verification import Verification
 
 __all__ = [
     "BoostedTrees",
+    "CompileTime",
     "DecisionModel",
     "DecisionModelPolicy",
     "Draft",
     "EqualShares",
     "Neighbourhood",
+    "Plateau",
     "SharePolicy",
     "SharpeningShares",
+    "Survey",
     "Verification",
 ]

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from pytest_ansorbench.strategies.candidate import Candidate
 from pytest_ansorbench.strategies.checks import require_at_least, require_method, require_share
 from pytest_ansorbench.strategies.cost_model import is_blind, required_model
+from pytest_ansorbench.strategies.draft.compiling import CompileTime, Discount
 from pytest_ansorbench.strategies.draft.encoding import Encoding
+from pytest_ansorbench.strategies.draft.expectation import expected_gain
 from pytest_ansorbench.strategies.draft.model import (
     BoostedTrees,
     DecisionModel,
@@ -25,10 +27,12 @@ from pytest_ansorbench.strategies.draft.neighbourhood import Neighbourhood, Poin
 from pytest_ansorbench.strategies.draft.sharing import SharpeningShares
 from pytest_ansorbench.strategies.draft.space import DecisionSpace
 from pytest_ansorbench.strategies.draft.spreading import farthest_first
+from pytest_ansorbench.strategies.draft.stopping import Plateau
+from pytest_ansorbench.strategies.draft.survey import Survey
 from pytest_ansorbench.strategies.draft.verification import Verification
 from pytest_ansorbench.strategies.errors import StrategyError
 from pytest_ansorbench.strategies.program_maker import ProgramMaker, ScheduledProgram
-from pytest_ansorbench.strategies.proposer import Observation, Proposer, Setup
+from pytest_ansorbench.strategies.proposer import NothingMore, Observation, Proposer, Setup
 
 _PATIENCE: Final = 8
 """Drafts that are replayed at most for each program that is wanted, before a round is given up."""
@@ -61,6 +65,10 @@ class Draft:
         neighbourhood: Which vectors are scored.
         sharing: How trials are shared out among sketches.
         verification: How the cost model helps to choose; None if it does not.
+        compile_time: What drafts that compile for long have to promise; None if that does not
+            matter.
+        survey: What is asked of a cost model that is trained beforehand; None for nothing.
+        stopping: When the rest of the budget is given back; None for never.
         first_trials: Trials of the first batch.
         growth: Largest batch, as share of the trials so far; the round's size stays its limit.
         spread: Random points that each of the first batch is chosen from; 1 for the first.
@@ -71,6 +79,9 @@ class Draft:
     neighbourhood: Neighbourhood = field(default_factory=Neighbourhood)
     sharing: SharePolicy = field(default_factory=SharpeningShares)
     verification: Verification | None = field(default_factory=Verification)
+    compile_time: CompileTime | None = field(default_factory=CompileTime)
+    survey: Survey | None = field(default_factory=Survey)
+    stopping: Plateau | None = None
     first_trials: int = 8
     growth: float = 0.25
     spread: int = 8
@@ -80,10 +91,15 @@ class Draft:
         require_method(self, "model", "fit", example="BoostedTrees()")
         require_method(self, "neighbourhood", "points", example="Neighbourhood()")
         require_method(self, "sharing", "shares", example="SharpeningShares()")
-        if not isinstance(self.verification, Verification | None):
-            raise ValueError(
-                f"bad verification {self.verification!r}: expected Verification() or None"
-            )
+        for name, kind in (
+            ("verification", Verification),
+            ("compile_time", CompileTime),
+            ("survey", Survey),
+            ("stopping", Plateau),
+        ):
+            value = getattr(self, name)
+            if not isinstance(value, kind | None):
+                raise ValueError(f"bad {name} {value!r}: expected {kind.__name__}() or None")
         for name in ("first_trials", "spread"):
             require_at_least(self, name, 1, example=getattr(type(self), name))
         if not self.growth > 0.0:
@@ -127,8 +143,11 @@ class _Draft:
         self._maker = ProgramMaker(setup.context)
         self._cost_model = None if policy.verification is None else required_model(setup, policy)
         self._measured: list[tuple[Point, float]] = []
+        self._compiled: list[tuple[Point, float]] = []
+        self._surveyed: list[tuple[Point, float]] = []
         self._taken: set[Point] = set()
         self._fingerprints: set[int] = set()
+        self._errors: list[float] = []
         self._round = _Round()
         self._decisions: dict[str, Any] = {}
 
@@ -142,11 +161,18 @@ class _Draft:
     def _encoding(self) -> Encoding:
         return Encoding(self._spaces)
 
-    def propose(self, trials: int) -> Sequence[Candidate] | None:
+    def propose(self, trials: int) -> Sequence[Candidate] | NothingMore | None:
         policy, done = self._policy, len(self._measured)
+        if policy.stopping is not None and policy.stopping.reached(
+            [gflops for _, gflops in self._measured]
+        ):
+            return NothingMore("nothing more to gain")
         wanted = min(trials, max(policy.first_trials, int(policy.growth * done)))
-        shares = policy.sharing.shares(self._best_gflops(), done)
-        self._round = _Round(shares=[round(float(share), 4) for share in shares])
+        self._round = _Round()
+        if self._survey_due:
+            self._look_around()
+        shares = self._shares()
+        self._round.shares = [round(float(share), 4) for share in shares]
         model = self._model()
         if model is None:
             picks = self._programs(self._spread_out(wanted, shares), wanted)
@@ -159,6 +185,10 @@ class _Draft:
         notes = [{**self._note(one.point), "predicted": one.predicted} for one in picks]
         # The journal keeps payloads: a resumed run has to know of these as well.
         notes[0]["rejected"] = [self._note(point) for point in self._round.rejected]
+        if not done and self._surveyed:
+            notes[0]["surveyed"] = [
+                {**self._note(point), "score": score} for point, score in self._surveyed
+            ]
         return [
             drafted.program.candidate(payload=note)
             for drafted, note in zip(picks, notes, strict=True)
@@ -172,14 +202,20 @@ class _Draft:
             self._fingerprints.add(structural_hash(candidate.mod))
             notes = (note, *note.get("rejected", ()))
             self._taken |= {self._point(one) for one in notes}
+            self._surveyed += [(self._point(one), one["score"]) for one in note.get("surveyed", ())]
 
     def learn(self, batch: Sequence[Observation]) -> None:
+        before = max((gflops for _, gflops in self._measured), default=0.0)
         for seen in batch:
-            self._measured.append((self._point(seen.candidate.payload), seen.gflops))
+            point = self._point(seen.candidate.payload)
+            self._measured.append((point, seen.gflops))
+            if seen.build_s:
+                self._compiled.append((point, seen.build_s))
         best = max((gflops for _, gflops in self._measured), default=0.0)
         expected = [seen.candidate.payload["predicted"] for seen in batch]
         done = self._round
         self._decisions = {
+            "expected_gain": round(self._expected_gain(batch, before, best), 4),
             "sketch_shares": done.shares,
             "drafts": {
                 "replayed": done.replayed,
@@ -193,25 +229,96 @@ class _Draft:
     def decisions(self) -> Mapping[str, Any]:
         return self._decisions
 
+    def _expected_gain(self, batch: Sequence[Observation], before: float, best: float) -> float:
+        """What the next batch may gain, if it is like the last.
+
+        Args:
+            batch: What was measured.
+            before: The best throughput before it, by which it was predicted, in GFLOP/s.
+            best: The best now.
+        """
+        scale = before or best
+        expected = [
+            (seen.candidate.payload["predicted"], seen.gflops / scale)
+            for seen in batch
+            if seen.candidate.payload["predicted"] is not None and scale
+        ]
+        self._errors += [measured - predicted for predicted, measured in expected]
+        return expected_gain([predicted * scale / best for predicted, _ in expected], self._errors)
+
+    @property
+    def _survey_due(self) -> bool:
+        nothing_yet = not self._measured and not self._surveyed
+        knows = self._cost_model is not None and not is_blind(self._cost_model)
+        return self._policy.survey is not None and nothing_yet and knows
+
+    def _look_around(self) -> None:
+        """Have the cost model score random programs, which stay free to be proposed."""
+        assert self._policy.survey is not None
+        count = self._policy.survey.programs
+        equal = np.full(len(self._spaces), 1.0 / len(self._spaces))
+        drafted = self._programs(self._spread_out(count, equal), count)
+        scores = self._scores(drafted)
+        top = scores.max(initial=0.0)
+        self._surveyed = [
+            (one.point, float(score / top))
+            for one, score in zip(drafted, scores, strict=True)
+            if top > 0.0
+        ]
+        self._release(drafted)
+
+    def _shares(self) -> NDArray[np.float64]:
+        """How trials are shared out, by what is known of each sketch."""
+        policy, trials = self._policy, len(self._measured)
+        known = self._measured
+        if not known and policy.survey is not None and self._surveyed:
+            known, trials = self._surveyed, policy.survey.confidence
+        best = [0.0] * len(self._spaces)
+        for (index, _), value in known:
+            best[index] = max(best[index], value)
+        return policy.sharing.shares(best, trials)
+
     def _model(self) -> DecisionModel | None:
-        """The model of all that was measured; None while there is too little."""
+        """The model of all that is known; None while that is too little."""
+        points = [point for point, _ in self._measured]
         gflops = np.array([gflops for _, gflops in self._measured])
-        top = gflops.max(initial=0.0)
+        throughput = gflops / max(gflops.max(initial=0.0), 1e-12)
+        trust = np.ones(len(points))
         seed = int(self._rng.integers(2**31))
-        if not top > 0.0:
+        survey = self._policy.survey
+        if survey is not None and len(points) < survey.trials:
+            points += [point for point, _ in self._surveyed]
+            throughput = np.append(throughput, [score for _, score in self._surveyed])
+            trust = np.append(trust, np.full(len(self._surveyed), survey.weight))
+        if not throughput.any():
             return None
-        rows = self._encoding.rows([point for point, _ in self._measured])
-        return self._policy.model.fit(rows, gflops / top, seed)
+        return self._policy.model.fit(self._encoding.rows(points), throughput, trust, seed)
+
+    def _discount(self) -> Discount | None:
+        """What compile times take off what is promised; None if nothing is known of them."""
+        policy = self._policy.compile_time
+        if policy is None or not self._compiled:
+            return None
+        rows = self._encoding.rows([point for point, _ in self._compiled])
+        build_s = np.array([build_s for _, build_s in self._compiled])
+        return policy.fit(rows, build_s, int(self._rng.integers(2**31)))
 
     def _drafts(
         self, model: DecisionModel, wanted: int, shares: NDArray[np.float64]
     ) -> list[_Drafted]:
         """The most promising programs, by the model and, once it is trained, the cost model."""
-        valid = sorted((one for one in self._measured if one[1] > 0.0), key=lambda one: -one[1])
+        known = [one for one in self._measured if one[1] > 0.0] or self._surveyed
+        discount = self._discount()
+
+        def score(points: Sequence[Point]) -> NDArray[np.float64]:
+            rows = self._encoding.rows(points)
+            promised = model.predict(rows)
+            return promised if discount is None else promised * discount(rows)
+
         ranked = self._policy.neighbourhood.points(
             self._spaces,
-            [point for point, _ in valid],
-            lambda points: model.predict(self._encoding.rows(points)),
+            [point for point, _ in sorted(known, key=lambda one: -one[1])],
+            score,
             self._taken.__contains__,
             self._rng,
         )
@@ -222,15 +329,22 @@ class _Draft:
         drafted = self._programs(order, wanted * verification.replays)
         if len(drafted) <= wanted:
             return drafted
+        picked = verification.pick(self._scores(drafted), wanted)
+        # The others may be drafted again, when more is known.
+        self._release([one for at, one in enumerate(drafted) if at not in picked])
+        return [drafted[at] for at in picked]
+
+    def _scores(self, drafted: Sequence[_Drafted]) -> NDArray[np.float64]:
+        """The cost model's, shape (drafts,)."""
         assert self._cost_model is not None
         candidates = [one.program.candidate().measure_candidate for one in drafted]
-        scores = np.asarray(self._cost_model.predict(self._setup.context, candidates))
-        chosen = [drafted[at] for at in verification.pick(scores, wanted)]
-        # The others may be drafted again, when more is known.
-        self._taken -= {one.point for one in drafted} - {one.point for one in chosen}
+        scores = self._cost_model.predict(self._setup.context, candidates)
+        return np.asarray(scores, dtype=np.float64)
+
+    def _release(self, drafted: Sequence[_Drafted]) -> None:
+        """Let points and programs be proposed again."""
+        self._taken -= {one.point for one in drafted}
         self._fingerprints -= {one.program.fingerprint for one in drafted}
-        self._fingerprints |= {one.program.fingerprint for one in chosen}
-        return chosen
 
     def _spread_out(
         self, wanted: int, shares: NDArray[np.float64]
@@ -284,12 +398,6 @@ class _Draft:
         self._taken.add(point)
         self._round.rejected.append(point)
         return None
-
-    def _best_gflops(self) -> list[float]:
-        best = [0.0] * len(self._spaces)
-        for (index, _), gflops in self._measured:
-            best[index] = max(best[index], gflops)
-        return best
 
     def _note(self, point: Point) -> dict[str, Any]:
         """A point as JSON values."""

@@ -33,13 +33,19 @@ class DecisionModelPolicy(Protocol):
     """Parameters of such a model."""
 
     def fit(
-        self, rows: NDArray[np.float32], throughput: NDArray[np.float64], seed: int
+        self,
+        rows: NDArray[np.float32],
+        throughput: NDArray[np.float64],
+        trust: NDArray[np.float64],
+        seed: int,
     ) -> DecisionModel | None:
         """Learn from all that has been measured.
 
         Args:
-            rows: Features of measured points, shape (points, columns).
+            rows: Features of points, shape (points, columns).
             throughput: In shares of the best, 0 for a failed trial; shape (points,).
+            trust: 1 for a measured point, less for one that the cost model has scored; shape
+                (points,).
             seed: Of whatever is random in it.
 
         Returns:
@@ -55,7 +61,7 @@ class BoostedTrees:
     Errors on fast programs weigh most: which of the slow ones is slowest does not matter.
 
     Attributes:
-        least: Trials before there is a model.
+        least: Points before there is a model.
         trees: Number of trees.
         depth: Of each.
         rate: Learning rate.
@@ -79,14 +85,18 @@ class BoostedTrees:
             require_share(self, name, example=getattr(type(self), name))
 
     def fit(
-        self, rows: NDArray[np.float32], throughput: NDArray[np.float64], seed: int
+        self,
+        rows: NDArray[np.float32],
+        throughput: NDArray[np.float64],
+        trust: NDArray[np.float64],
+        seed: int,
     ) -> DecisionModel | None:
-        """Grow the trees; None below `least` trials, or if none of them is valid."""
+        """Grow the trees; None below `least` points, or if none of them is valid."""
         import xgboost
 
         if len(rows) < self.least or not throughput.any():
             return None
-        weight = throughput + self.floor
+        weight = (throughput + self.floor) * trust
         booster = xgboost.train(
             {
                 "max_depth": self.depth,

@@ -9,10 +9,14 @@ import pytest
 
 from pytest_ansorbench.strategies import (
     BoostedTrees,
+    CompileTime,
     Draft,
     NoModel,
+    NothingMore,
+    Plateau,
     SharpeningShares,
     StrategyError,
+    Survey,
     Verification,
     XGBoostModel,
 )
@@ -160,6 +164,99 @@ def test_the_cost_model_chooses_among_twice_as_many_once_it_is_trained(target):
     assert asked == [48] and len(candidates) == 16
     predicted = [candidate.payload["predicted"] for candidate in candidates]
     assert max(predicted) < 1.5 and len(set(predicted)) > 1
+
+
+class Knowing:
+    """A cost model that knows the truth from the start."""
+
+    def __init__(self):
+        self.asked = []
+
+    def start(self):
+        return self
+
+    def predict(self, context, candidates):
+        self.asked.append(len(candidates))
+        return np.array([known_throughput(candidate.sch) for candidate in candidates])
+
+    def update(self, context, candidates, results):
+        pass
+
+
+def known_throughput(schedule):
+    """The made-up throughput of a program, read from its trace."""
+    tiles = [
+        [int(factor) for factor in schedule.trace.decisions[inst]]
+        for inst in schedule.trace.insts
+        if str(inst.kind.name) == "SamplePerfectTile"
+    ]
+    return float(np.exp(-sum(np.std(np.log2(factors)) for factors in tiles) / 2.0))
+
+
+def test_a_cost_model_that_is_trained_beforehand_is_asked_before_anything_is_measured(target):
+    model = Knowing()
+    policy = Draft(survey=Survey(programs=60), random_share=0.0)
+    setup = make_setup(target, case=MATMUL, cost_model=model)
+    proposer = policy.start(setup)
+    first = proposer.propose(16)
+    assert len(first) == policy.first_trials
+    assert model.asked == [60, 2 * policy.first_trials]
+    assert len(first[0].payload["surveyed"]) == 60
+    assert "surveyed" not in first[1].payload
+    blind, _, _ = search(target, PLAIN, trials=16)
+    assert np.mean([made_up(one) for one in first]) > np.mean([made_up(one) for one in blind[0]])
+
+
+def test_what_was_surveyed_is_known_after_a_resumption(target):
+    policy = Draft(survey=Survey(programs=40))
+    setup = make_setup(target, case=MATMUL, cost_model=Knowing(), seed=2)
+    proposer = policy.start(setup)
+    first = proposer.propose(12)
+    told(proposer, first)
+    state = setup.rng.bit_generator.state
+    second = proposer.propose(12)
+    other = make_setup(target, case=MATMUL, cost_model=Knowing(), seed=2)
+    again = policy.start(other)
+    again.recall(first)
+    told(again, first)
+    other.rng.bit_generator.state = state
+    assert [one.payload for one in again.propose(12)] == [one.payload for one in second]
+
+
+def test_a_search_that_gains_nothing_more_says_so(target):
+    policy = replace(PLAIN, stopping=Plateau(trials=16, gain=10.0))
+    _, proposer, setup = search(target, policy, trials=16)
+    told(proposer, proposer.propose(16))
+    assert proposer.propose(16) == NothingMore("nothing more to gain")
+    assert replace(policy, stopping=None).start(setup).propose(4)
+
+
+def test_programs_that_compile_for_long_are_put_off(target):
+    def unrolled(candidate):
+        """How far the program is unrolled, as what compiling takes."""
+        decisions = candidate.payload["decisions"]
+        return 0.01 * 4.0 ** next(one for one in decisions if isinstance(one, int))
+
+    def mean_build_s(price):
+        policy = replace(PLAIN, compile_time=CompileTime(price=price), random_share=0.0)
+        proposer = policy.start(make_setup(target, case=MATMUL, seed=1))
+        taken = []
+        for _ in range(5):
+            candidates = proposer.propose(16)
+            sketches = [candidate.payload["sketch"] for candidate in candidates]
+            seen = observed(candidates, sketches, [50.0] * len(candidates))  # all alike
+            proposer.learn([replace(one, build_s=unrolled(one.candidate)) for one in seen])
+            taken += [unrolled(candidate) for candidate in candidates]
+        return np.mean(taken[32:])
+
+    assert mean_build_s(1.0) < 0.7 * mean_build_s(0.0)
+
+
+def test_the_gain_that_is_expected_is_on_record(target):
+    _, proposer, _ = search(target, PLAIN, trials=16)
+    assert proposer.decisions()["expected_gain"] == 0.5  # nothing was predicted yet
+    told(proposer, proposer.propose(16))
+    assert 0.0 < proposer.decisions()["expected_gain"] < 0.5
 
 
 def test_failed_trials_count_as_slow_ones(target):

@@ -11,13 +11,17 @@ from hypothesis import strategies as st
 
 from pytest_ansorbench.strategies import (
     BoostedTrees,
+    CompileTime,
     Draft,
     EqualShares,
     Neighbourhood,
+    Plateau,
     SharpeningShares,
+    Survey,
     Verification,
 )
 from pytest_ansorbench.strategies.draft.encoding import Encoding
+from pytest_ansorbench.strategies.draft.expectation import expected_gain
 from pytest_ansorbench.strategies.draft.knobs import TileKnob, ValueKnob
 from pytest_ansorbench.strategies.draft.spreading import farthest_first
 
@@ -116,18 +120,75 @@ def test_trees_learn_where_the_fast_ones_are():
     points = [(0, tuple(vector)) for vector in space.draw(600, rng).tolist()]
     known, asked = points[:400], points[400:]
     top = score(known).max()
-    model = BoostedTrees().fit(encoding.rows(known), score(known) / top, seed=1)
+    model = BoostedTrees().fit(encoding.rows(known), score(known) / top, np.ones(400), seed=1)
     predicted, truth = model.predict(encoding.rows(asked)), score(asked) / top
     assert np.corrcoef(predicted, truth)[0, 1] > 0.6
-    again = BoostedTrees().fit(encoding.rows(known), score(known) / top, seed=1)
+    again = BoostedTrees().fit(encoding.rows(known), score(known) / top, np.ones(400), seed=1)
     np.testing.assert_array_equal(predicted, again.predict(encoding.rows(asked)))
 
 
 def test_trees_wait_for_enough_trials_and_for_a_valid_one():
     rows = np.zeros((20, 3), dtype=np.float32)
-    assert BoostedTrees(least=21).fit(rows, np.ones(20), seed=1) is None
-    assert BoostedTrees(least=20).fit(rows, np.zeros(20), seed=1) is None
-    assert BoostedTrees(least=20).fit(rows, np.ones(20), seed=1) is not None
+    assert BoostedTrees(least=21).fit(rows, np.ones(20), np.ones(20), seed=1) is None
+    assert BoostedTrees(least=20).fit(rows, np.zeros(20), np.ones(20), seed=1) is None
+    assert BoostedTrees(least=20).fit(rows, np.ones(20), np.ones(20), seed=1) is not None
+
+
+def test_trees_believe_what_is_trusted_more():
+    rows = np.repeat(np.arange(2.0, dtype=np.float32), 40)[:, None]
+    said = np.tile([1.0, 0.2], 40)  # of each point both is said
+    trust = np.where(said == 1.0, 1.0, 0.01)
+    policy = BoostedTrees(columns=1.0, floor=1.0)
+    [of_trusted, _] = policy.fit(rows, said, trust, seed=1).predict(rows[[0, 40]])
+    [of_both, _] = policy.fit(rows, said, np.ones(80), seed=1).predict(rows[[0, 40]])
+    assert of_trusted > 0.9 > of_both
+
+
+def test_of_two_drafts_alike_the_one_that_compiles_sooner_comes_first():
+    rng = np.random.default_rng(3)
+    rows = rng.random((200, 3)).astype(np.float32)
+    build_s = 0.1 * 100.0 ** rows[:, 1].astype(np.float64)  # 0.1 to 10 s by one feature
+    discount = CompileTime(price=0.2).fit(rows, build_s, seed=1)
+    quick, usual, slow = discount(
+        np.array([[0.5, 0.02, 0.5], [0.5, 0.5, 0.5], [0.5, 0.98, 0.5]], dtype=np.float32)
+    )
+    assert usual == pytest.approx(1.0, abs=0.1)
+    assert quick == pytest.approx(10.0**0.2, rel=0.15)
+    assert slow == pytest.approx(10.0**-0.2, rel=0.15)
+    assert CompileTime(price=0.0).fit(rows, build_s, seed=1) is None
+    assert CompileTime(least=201).fit(rows, build_s, seed=1) is None
+
+
+def test_a_plateau_is_a_gain_of_next_to_nothing_over_the_last_trials():
+    plateau = Plateau(trials=3, gain=0.01)
+    assert not plateau.reached([1.0, 2.0, 3.0])
+    assert plateau.reached([3.0, 1.0, 2.0, 3.02])
+    assert not plateau.reached([3.0, 1.0, 2.0, 3.04])
+    assert not plateau.reached([0.0, 0.0, 0.0, 0.0])  # nothing was valid: go on
+
+
+@given(
+    st.lists(st.floats(0.0, 1.2), min_size=1, max_size=12),
+    st.lists(st.floats(-0.5, 0.5), min_size=1, max_size=40),
+)
+def test_the_expected_gain_is_a_share_and_grows_with_errors_and_promises(predicted, errors):
+    gain = expected_gain(predicted, errors)
+    assert 0.0 <= gain < 1.0
+    slack = 1e-3  # of the integral
+    assert expected_gain([*predicted, 0.9], errors) >= gain - slack
+    assert expected_gain([one + 0.1 for one in predicted], errors) >= gain - slack
+    assert expected_gain(predicted, [2.0 * error for error in errors]) >= gain - slack
+
+
+def test_the_expected_gain_is_that_of_draws():
+    rng = np.random.default_rng(0)
+    predicted, deviation = np.array([0.8, 0.95, 0.7, 0.9]), 0.15
+    drawn = (predicted + deviation * rng.standard_normal((200_000, 4))).max(axis=1)
+    gain = np.maximum(drawn - 1.0, 0.0).mean()
+    said = expected_gain(list(predicted), [deviation, -deviation])
+    assert said == pytest.approx(gain / (1.0 + gain), rel=0.02)
+    assert expected_gain([], []) == 0.5
+    assert expected_gain([1.25], [0.0]) == pytest.approx(0.2)
 
 
 def test_verification_adds_up_ranks():
@@ -157,7 +218,16 @@ def test_farthest_first_goes_to_the_other_end_and_then_between():
         (lambda: Draft(model=None), "bad model None: expected an object with a method fit"),
         (lambda: Draft(sharing=3), "bad sharing 3: expected an object with a method shares"),
         (lambda: Draft(verification=True), r"bad verification True: expected Verification\(\)"),
+        (lambda: Draft(survey=1), r"bad survey 1: expected Survey\(\) or None"),
+        (lambda: Draft(stopping=9), r"bad stopping 9: expected Plateau\(\) or None"),
+        (lambda: Draft(compile_time=9), r"bad compile_time 9: expected CompileTime\(\) or None"),
         (lambda: Verification(replays=0), "bad replays 0"),
+        (lambda: CompileTime(price=-0.1), r"bad price -0\.1: expected 0 or more, e.g. 0.1"),
+        (lambda: CompileTime(least=0), "bad least 0: expected at least 1"),
+        (lambda: Survey(programs=0), "bad programs 0: expected at least 1"),
+        (lambda: Survey(weight=2.0), r"bad weight 2\.0: expected a share"),
+        (lambda: Plateau(trials=0), "bad trials 0: expected at least 1"),
+        (lambda: Plateau(gain=-1.0), r"bad gain -1\.0: expected 0 or more"),
         (lambda: Verification(draft_weight=-1.0), r"bad draft_weight -1\.0: expected 0 or more"),
         (lambda: Neighbourhood(near_share=1.5), r"bad near_share 1\.5"),
         (lambda: Neighbourhood(random=-1), "bad random -1: expected at least 0"),

@@ -18,11 +18,16 @@ class TaskStanding:
         best_s: Best latency in seconds after each round it has had; infinity while no trial
             was valid.
         finished: Whether there is nothing left to search for.
+        expected_gain: What the proposer said in its last round that the next may gain, as share
+            of the best latency; None if it said nothing.
+        round_s: Seconds of its last round; None before the first.
     """
 
     weight: int
     best_s: Sequence[float]
     finished: bool
+    expected_gain: float | None = None
+    round_s: float | None = None
 
 
 Draw = Callable[[int], int]
@@ -109,11 +114,61 @@ class GradientScheduler:
         return task.weight * (self.alpha * past_s + (1.0 - self.alpha) * best_s / rounds)
 
 
+@dataclass(frozen=True)
+class PredictedGain:
+    """The task from which most is predicted for each second, once each has had a round.
+
+    The gain of one more round on a task with weight w and best latency g is
+
+        w * g * (e + optimism / t) / seconds of its last round
+
+    where e is what its proposer predicts (`expected_gain` among its decisions) and t the number
+    of its rounds; a proposer that predicts nothing counts as if it predicted none. Optimism keeps
+    a task whose model knows of nothing better from never being asked again.
+
+    Attributes:
+        optimism: What a second round may gain beyond what is predicted, as share of the latency.
+    """
+
+    optimism: float = 0.05
+
+    def __post_init__(self) -> None:
+        if not self.optimism > 0.0:
+            raise ValueError(f"bad optimism {self.optimism!r}: expected a share above 0, e.g. 0.05")
+
+    def next_task(self, tasks: Sequence[TaskStanding], draw: Draw) -> int:
+        """A task without a round, else the one with the largest gain, else any of them."""
+        alive = _alive(tasks)
+        for index in alive:
+            if not tasks[index].best_s:
+                return index
+        gains = [self.gain_a_second(tasks[index]) for index in alive]
+        if math.isinf(max(gains)):
+            return alive[draw(len(alive))]
+        return alive[gains.index(max(gains))]
+
+    def gain_a_second(self, task: TaskStanding) -> float:
+        """Seconds of the case's latency that a second of search may save.
+
+        Minus infinity for a task without a valid trial: nothing is known of it.
+        """
+        rounds = len(task.best_s)
+        best_s = task.best_s[-1] if rounds else math.inf
+        if math.isinf(best_s):
+            return -math.inf
+        share = (task.expected_gain or 0.0) + self.optimism / rounds
+        return task.weight * best_s * share / max(task.round_s or 0.0, 1e-3)
+
+
 def _alive(tasks: Sequence[TaskStanding]) -> list[int]:
     return [index for index, task in enumerate(tasks) if not task.finished]
 
 
 SCHEDULERS: Final[Mapping[str, TaskScheduler]] = MappingProxyType(
-    {"gradient": GradientScheduler(), "round-robin": RoundRobin()}
+    {
+        "gradient": GradientScheduler(),
+        "round-robin": RoundRobin(),
+        "predicted-gain": PredictedGain(),
+    }
 )
 """By name, as `--ansor-scheduler` takes it."""

@@ -1,0 +1,87 @@
+"""How long drafts would compile, and what that costs them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pytest_ansorbench.strategies.checks import require_at_least
+
+_THREADS: Final = 2
+"""More only get in each other's way on some hundred rows."""
+
+Discount = Callable[[NDArray[np.float32]], NDArray[np.float64]]
+"""Factors for rows of features, shape (points, columns), each positive; shape (points,)."""
+
+
+@dataclass(frozen=True)
+class CompileTime:
+    """Programs that compile for long have to promise more.
+
+    Compiling is most of what a trial costs, and differs by orders of magnitude: unrolled bodies
+    of large tiles take LLVM seconds. A draft's predicted throughput is multiplied by
+
+        (predicted seconds / median seconds so far) ** -price
+
+    so that of two drafts that promise the same, the one that compiles sooner is tried first.
+
+    Attributes:
+        price: The exponent; 0 leaves drafts as they are.
+        least: Trials before compile times are predicted.
+        trees: Boosted trees on the logarithm of the seconds.
+        depth: Of each.
+    """
+
+    price: float = 0.1
+    least: int = 16
+    trees: int = 60
+    depth: int = 4
+
+    def __post_init__(self) -> None:
+        if not self.price >= 0.0:
+            raise ValueError(f"bad price {self.price}: expected 0 or more, e.g. 0.1")
+        for name in ("least", "trees", "depth"):
+            require_at_least(self, name, 1, example=getattr(type(self), name))
+
+    def fit(
+        self, rows: NDArray[np.float32], build_s: NDArray[np.float64], seed: int
+    ) -> Discount | None:
+        """Learn from what has been compiled.
+
+        Args:
+            rows: Features of compiled points, shape (points, columns).
+            build_s: Seconds that each took, positive; shape (points,).
+            seed: Of whatever is random in it.
+
+        Returns:
+            None while there is too little to learn from.
+        """
+        import xgboost
+
+        if len(rows) < self.least or self.price == 0.0:
+            return None
+        seconds = np.log(build_s)
+        booster = xgboost.train(
+            {
+                "max_depth": self.depth,
+                "eta": 0.15,
+                "subsample": 0.9,
+                "colsample_bytree": 0.5,
+                "nthread": _THREADS,
+                "seed": seed,
+            },
+            xgboost.DMatrix(rows, label=seconds - np.median(seconds), nthread=_THREADS),
+            num_boost_round=self.trees,
+        )
+
+        def discount(points: NDArray[np.float32]) -> NDArray[np.float64]:
+            factors: NDArray[np.float64] = np.exp(
+                -self.price * booster.inplace_predict(points).astype(np.float64)
+            )
+            return factors
+
+        return discount

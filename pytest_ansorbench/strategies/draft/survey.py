@@ -1,0 +1,35 @@
+"""What a cost model that is trained beforehand says of a space, before anything is measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pytest_ansorbench.strategies.checks import require_at_least, require_share
+
+
+@dataclass(frozen=True)
+class Survey:
+    """Random programs that the cost model scores, for the draft's model to begin with.
+
+    A cost model that is trained when a run begins, as `PretrainedModel` is, knows programs, but
+    making one takes milliseconds. So it is asked about some random ones, and the draft's model
+    learns from its answers as it does from measurements, only that they count for less.
+
+    Attributes:
+        programs: Random programs, spread out over the sketches.
+        weight: Of a scored program, where a measured one of the same throughput has 1.
+        trials: Trials from which on measurements speak for themselves.
+        confidence: Trials that the survey counts as when the first batch is shared out among
+            the sketches.
+    """
+
+    programs: int = 128
+    weight: float = 0.3
+    trials: int = 64
+    confidence: int = 24
+
+    def __post_init__(self) -> None:
+        require_at_least(self, "programs", 1, example=128)
+        require_share(self, "weight", example=0.3)
+        for name in ("trials", "confidence"):
+            require_at_least(self, name, 0, example=getattr(type(self), name))

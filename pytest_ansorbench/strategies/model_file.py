@@ -1,0 +1,91 @@
+"""Boosters as files: XGBoost's own format, with a header that says what a model is of."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from xgboost import Booster
+
+_ATTRIBUTE: Final = "ansor_bench"
+
+
+class BadModel(ValueError):
+    """A file that holds no model of the kind that was asked for, or one that does not fit."""
+
+
+@dataclass(frozen=True)
+class ModelKind:
+    """A kind of model, as its files know it.
+
+    Attributes:
+        name: E.g. `rule model`.
+        command: What writes such files, e.g. `ansor-bench train-rules`.
+        format: Version of its features and of its answers.
+        features: Columns that it takes.
+    """
+
+    name: str
+    command: str
+    format: int
+    features: int
+
+    def save(self, booster: Booster, path: Path, **more: Any) -> None:
+        """Write a booster, as the suffix says: `.ubj` or `.json`.
+
+        Args:
+            booster: The booster, which gets the header as an attribute.
+            path: The file.
+            **more: JSON values for the header.
+        """
+        header = {"format": self.format, "features": self.features, **more}
+        booster.set_attr(**{_ATTRIBUTE: json.dumps(header)})
+        booster.save_model(path)
+
+    def load(self, path: Path) -> tuple[Booster, Mapping[str, Any]]:
+        """Read a booster and its header.
+
+        Raises:
+            BadModel: There is no such file, it is none of this kind, or it expects other features
+                than this version extracts.
+        """
+        import xgboost
+
+        booster = xgboost.Booster()
+        try:
+            booster.load_model(path)
+        except (xgboost.core.XGBoostError, OSError, ValueError) as error:
+            raise BadModel(
+                f"bad {self.name} {path}: {_last_line(error)}; expected a file that "
+                f"{self.command} wrote"
+            ) from None
+        header = _header(booster.attr(_ATTRIBUTE))
+        if header.get("format") != self.format:
+            raise BadModel(
+                f"bad {self.name} {path}: expected format {self.format}, got "
+                f"{header.get('format')}; train it anew with {self.command}"
+            )
+        for length in (header.get("features"), booster.num_features()):
+            if length != self.features:
+                raise BadModel(
+                    f"bad {self.name} {path}: expected {self.features} features a program, got "
+                    f"{length}; train it anew with {self.command}"
+                )
+        return booster, header
+
+
+def _header(text: str | None) -> dict[str, Any]:
+    try:
+        header = json.loads(text or "")
+    except ValueError:
+        return {}
+    return header if isinstance(header, dict) else {}
+
+
+def _last_line(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1] if lines else type(error).__name__

@@ -1,0 +1,156 @@
+"""A cost model that knows programs before the run begins, and goes on learning in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from pytest_ansorbench.strategies.checks import require_at_least, require_share
+from pytest_ansorbench.strategies.features import extract, pool, remembering_extractor
+from pytest_ansorbench.strategies.program_model import (
+    SHIPPED,
+    ProgramModel,
+    load_program_model,
+    log2_throughput,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+    from tvm.s_tir.meta_schedule import TuneContext
+    from tvm.s_tir.meta_schedule.cost_model import CostModel
+
+_THREADS: Final = 2
+"""More only get in each other's way on some hundred rows."""
+
+
+@dataclass(frozen=True)
+class PretrainedModel:
+    """A program model as prior, corrected by what this run measures.
+
+    The trees of the prior stay as they are. Others, few and shallow, learn what the prior gets
+    wrong on this run's tasks, on this machine: boosting that goes on from the prior's answers
+    (XGBoost's `base_margin`). All tasks of a network share them.
+
+    Attributes:
+        path: A model file; the shipped one by default.
+        least: Trials before the prior is corrected.
+        trees: Trees that correct it, grown anew after each batch.
+        depth: Of each.
+        rate: Learning rate.
+        columns: Share of the features that a tree sees.
+    """
+
+    path: Path = SHIPPED
+    least: int = 8
+    trees: int = 60
+    depth: int = 4
+    rate: float = 0.1
+    columns: float = 0.3
+
+    def __post_init__(self) -> None:
+        for name in ("least", "trees", "depth"):
+            require_at_least(self, name, 1, example=getattr(type(self), name))
+        for name in ("rate", "columns"):
+            require_share(self, name, example=getattr(type(self), name))
+
+    def start(self) -> CostModel:
+        """A model for one run.
+
+        Raises:
+            BadModel: The file cannot be read.
+        """
+        from tvm.ir.utils import derived_object
+        from tvm.s_tir.meta_schedule.cost_model import PyCostModel
+
+        corrected = _Corrected(self, load_program_model(self.path))
+
+        @derived_object
+        class Pretrained(PyCostModel):  # type: ignore[misc]
+            def __init__(self) -> None:
+                super().__init__()
+                self.extractor = remembering_extractor()
+
+            def load(self, path: str) -> None:
+                """What is learnt in a run is not kept in a file."""
+
+            def save(self, path: str) -> None:
+                """What is learnt in a run is not kept in a file."""
+
+            def update(self, context: Any, candidates: Any, results: Any) -> None:
+                rows = pool(extract(self.extractor, context, list(candidates)))
+                corrected.learn(_task_of(context), rows, [_latency_s(one) for one in results])
+
+            def predict(self, context: Any, candidates: Any) -> NDArray[np.float64]:
+                rows = pool(extract(self.extractor, context, list(candidates)))
+                return corrected.throughput(rows)
+
+        return Pretrained()
+
+
+@dataclass
+class _Corrected:
+    """A prior, what this run has measured, and the trees that this has grown."""
+
+    policy: PretrainedModel
+    prior: ProgramModel
+    rows: dict[int, list[NDArray[np.float32]]] = field(default_factory=dict)
+    latencies_s: dict[int, list[float]] = field(default_factory=dict)
+    booster: Any = None
+
+    def throughput(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Throughput over the task's best, as predicted: positive, about 1 for the best."""
+        expected = self.prior.predict(rows)
+        if self.booster is not None:
+            margin = expected.astype(np.float32)
+            expected = self.booster.inplace_predict(rows, base_margin=margin).astype(np.float64)
+        throughput: NDArray[np.float64] = np.exp2(expected)
+        return throughput
+
+    def learn(self, task: int, rows: NDArray[np.float32], latencies_s: Sequence[float]) -> None:
+        """Add what was measured, and grow the trees anew."""
+        import xgboost
+
+        policy = self.policy
+        self.rows.setdefault(task, []).append(rows)
+        self.latencies_s.setdefault(task, []).extend(latencies_s)
+        learnt = np.concatenate([part for parts in self.rows.values() for part in parts])
+        if len(learnt) < policy.least:
+            return
+        labels = np.concatenate(
+            [log2_throughput(np.array(latencies)) for latencies in self.latencies_s.values()]
+        )
+        self.booster = xgboost.train(
+            {
+                "max_depth": policy.depth,
+                "eta": policy.rate,
+                "subsample": 0.9,
+                "colsample_bytree": policy.columns,
+                "base_score": 0.0,
+                "nthread": _THREADS,
+                "seed": len(learnt),
+            },
+            xgboost.DMatrix(
+                learnt,
+                label=labels,
+                weight=np.exp2(labels),
+                base_margin=self.prior.predict(learnt),
+                nthread=_THREADS,
+            ),
+            num_boost_round=policy.trees,
+        )
+
+
+def _task_of(context: TuneContext) -> int:
+    from tvm_ffi import structural_hash
+
+    return int(structural_hash(context.mod))
+
+
+def _latency_s(result: Any) -> float:
+    seconds = [float(one) for one in result.run_secs or ()]
+    return float(np.median(seconds)) if seconds else np.inf

@@ -1,0 +1,104 @@
+"""`--ansor-learn`: a bench adds to the user's own model, and later ones begin with it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+from pytest_ansorbench.cli import main
+from pytest_ansorbench.storage import read_journal
+from pytest_ansorbench.strategies import load_program_model
+from pytest_ansorbench.strategies.program_model import SHIPPED
+from pytest_ansorbench.training import load_programs
+from tests.plugin.conftest import Project
+
+CASES = """
+import pytest
+from pytest_ansorbench.workloads import BatchMatmul
+
+@pytest.mark.parametrize("case", [BatchMatmul(batch=1, m=24, n=16, k=16)], ids=str)
+def test_own(ansor_bench, case):
+    ansor_bench(case)
+"""
+QUICK = (
+    "--ansor-strategy=random,draft+transfer",
+    *("--ansor-trials=8", "--ansor-round=4", "--ansor-repeats=1"),
+    *("--ansor-final-turns=2", "--ansor-final-sets=1"),
+    "--ansor-learn=own",
+)
+
+
+@pytest.fixture(scope="module")
+def taught(tmp_path_factory):
+    """A project whose bench has learnt, and what that printed."""
+    project = Project(tmp_path_factory.mktemp("taught"))
+    project.write("test_cases.py", CASES)
+    return project, project.bench(*QUICK)
+
+
+def test_a_bench_adds_its_programs_and_leaves_a_model(taught):
+    project, outcome = taught
+    assert outcome.code == 0, outcome.text
+    assert "learnt: 16 programs added to" in outcome.out and "16 in all" in outcome.out
+    own = project.root / "own"
+    [samples] = (own / "samples").iterdir()
+    programs = load_programs(samples)
+    assert programs.case == "matmul-b1-m24-n16-k16"
+    assert programs.features.shape == (16, 493) and programs.search_s > 0.0
+    card = json.loads((own / "draft.card.json").read_text())
+    assert card["base"] == "draft.ubj" and card["data"]["programs"] == 16
+    trees = load_program_model(own / "draft.ubj").booster.num_boosted_rounds()
+    assert trees > load_program_model(SHIPPED).booster.num_boosted_rounds()
+
+
+def test_the_next_bench_begins_with_it_and_adds_to_it(taught, tmp_path):
+    shutil.copytree(taught[0].root, tmp_path, dirs_exist_ok=True)
+    project = Project(tmp_path)
+    outcome = project.bench(*QUICK, "--ansor-seed=1")
+    assert "16 programs added to" in outcome.out and "32 in all" in outcome.out
+    models = [
+        read_journal(path).entries[0].conditions["learnt_model"]
+        for path in sorted((project.root / ".ansor_bench" / "journals").iterdir())
+    ]
+    assert models[0] == "" and len(models[1]) == 12
+
+
+def test_a_run_goes_on_with_the_model_that_it_began_with_or_not_at_all(taught, tmp_path):
+    shutil.copytree(taught[0].root, tmp_path, dirs_exist_ok=True)
+    project = Project(tmp_path)
+    outcome = project.bench(*QUICK, "--ansor-resume=1")
+    assert outcome.code != 0
+    assert "learnt_model" in outcome.text
+
+
+def test_nothing_is_learnt_unless_asked(taught, tmp_path):
+    project = Project(tmp_path)
+    project.write("test_cases.py", CASES)
+    outcome = project.bench(*QUICK[:-1], "--ansor-strategy=random,racing", "--ansor-trials=4")
+    assert outcome.code == 0 and "learnt" not in outcome.out
+
+
+def test_a_journal_of_ones_own_case_cannot_be_trained_from(taught, tmp_path, capsys):
+    journal = taught[0].root / ".ansor_bench" / "journals" / "0001.jsonl"
+    arguments = ["train-draft", "--from", str(journal), "-o", str(tmp_path / "m.ubj")]
+    assert main(arguments) == 2
+    assert "case 'matmul-b1-m24-n16-k16' is none that ships" in capsys.readouterr().err
+
+
+def test_the_folder_of_samples_can(taught, tmp_path, capsys):
+    own = taught[0].root / "own"
+    arguments = ["train-draft", "--from", str(own), "-o", str(tmp_path / "m.ubj"), "--trees", "5"]
+    assert main(arguments) == 0
+    assert "16 programs" in capsys.readouterr().out
+    assert load_program_model(tmp_path / "m.ubj").booster.num_boosted_rounds() == 5
+
+
+def test_a_folder_that_cannot_be_written_costs_no_result(taught, tmp_path):
+    project = Project(tmp_path)
+    project.write("test_cases.py", CASES)
+    project.write("own", "a file")
+    outcome = project.bench(*QUICK, "--ansor-json=result.json")
+    assert "nothing learnt: " in outcome.out
+    assert project.json("result.json")["cases"]

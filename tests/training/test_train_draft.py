@@ -1,0 +1,166 @@
+"""`ansor-bench train-draft` on measured programs: made-up ones for laws, a journal's for real."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pytest_ansorbench.cli import main, make_parser
+from pytest_ansorbench.strategies import POOLED, load_program_model
+from pytest_ansorbench.strategies.program_model import SHIPPED
+from pytest_ansorbench.training import (
+    BadSamples,
+    ProgramFitSettings,
+    Programs,
+    cross_predict_programs,
+    fit_programs,
+    load_programs,
+    save_arrays,
+    score_programs,
+)
+
+QUICK = ProgramFitSettings(trees=60, depth=3, learning_rate=0.2, columns=0.5)
+
+
+def made_up(seed, programs=120, scale=1e-3):
+    """A task whose programs are slow by their seventh and eleventh feature, on its own scale."""
+    rng = np.random.default_rng(seed)
+    features = rng.random((programs, POOLED)).astype(np.float32)
+    latencies_s = scale * np.exp2(3.0 * features[:, 7] - 2.0 * features[:, 11])
+    latencies_s[rng.random(programs) < 0.05] = math.inf
+    return Programs(f"case-{seed}", f"case-{seed}", "made up", features, latencies_s, 12.5)
+
+
+@pytest.fixture(scope="module")
+def tasks():
+    return [made_up(seed, scale=10.0**-seed) for seed in range(6)]
+
+
+@pytest.fixture
+def folder(tasks, tmp_path):
+    for task in tasks:
+        save_arrays(task, tmp_path / f"{task.case}.npz")
+    return tmp_path
+
+
+def train(folder, *more, source=None):
+    return main(
+        ["train-draft", "--from", str(source or folder), "-o", str(folder / "m.ubj"), *more]
+    )
+
+
+def test_programs_survive_their_file(folder, tasks):
+    read = load_programs(folder / "case-3.npz")
+    assert (read.case, read.task, read.machine, read.search_s) == (
+        "case-3",
+        "case-3",
+        "made up",
+        12.5,
+    )
+    np.testing.assert_array_equal(read.features, tasks[3].features)
+    np.testing.assert_array_equal(read.latencies_s, tasks[3].latencies_s)
+
+
+def test_what_is_learnt_on_some_tasks_holds_on_others(tasks):
+    scores = score_programs(tasks, cross_predict_programs(tasks, QUICK, folds=3))
+    assert scores.tasks == 6
+    assert scores.rank_correlation > 0.6
+    assert scores.drawn < scores.picked <= 1.0
+
+
+def test_a_model_that_knows_nothing_picks_as_chance_does(tasks):
+    rng = np.random.default_rng(0)
+    scores = score_programs(tasks, [rng.random(len(task.latencies_s)) for task in tasks])
+    assert abs(scores.rank_correlation) < 0.2
+    assert scores.picked == pytest.approx(scores.drawn, abs=0.1)
+
+
+def test_equal_data_give_an_equal_model(tasks, tmp_path):
+    for name in ("one.ubj", "two.ubj"):
+        fit_programs(tasks, QUICK).save(tmp_path / name)
+    assert (tmp_path / "one.ubj").read_bytes() == (tmp_path / "two.ubj").read_bytes()
+
+
+def test_a_model_that_goes_on_from_another_keeps_its_trees(tasks):
+    base = fit_programs(tasks[:3], QUICK)
+    more = fit_programs(tasks[3:], replace(QUICK, trees=10), base)
+    assert base.booster.num_boosted_rounds() == 60
+    assert more.booster.num_boosted_rounds() == 70
+
+
+def test_without_a_valid_trial_there_is_nothing_to_learn():
+    failed = replace(made_up(0), latencies_s=np.full(120, math.inf))
+    with pytest.raises(ValueError, match="nothing to train on"):
+        fit_programs([failed], QUICK)
+
+
+def test_the_command_writes_a_model_and_its_card(folder, capsys):
+    assert train(folder, "--trees", "40") == 0
+    out = capsys.readouterr().out
+    assert "case-2, case-2: 120 programs" in out
+    assert "cross validated: rank correlation 0." in out and "to what took 75 s to measure" in out
+    card = json.loads((folder / "m.card.json").read_text())
+    assert set(card) == {"command", "versions", "model", "base", "data", "fit", "scores"}
+    assert card["data"]["programs"] == 720 and card["data"]["measuring_s"] == 75
+    assert 0 < card["data"]["failed"] < 100
+    assert card["data"]["tasks"]["case-5"] == 120
+    assert card["fit"]["trees"] == 40 and card["base"] is None
+    assert card["model"]["bytes"] == (folder / "m.ubj").stat().st_size
+    assert load_program_model(folder / "m.ubj").predict(made_up(9).features).shape == (120,)
+
+
+def test_the_command_goes_on_from_a_model(folder):
+    assert train(folder, "--trees", "3", "--base", str(SHIPPED)) == 0
+    trees = load_program_model(SHIPPED).booster.num_boosted_rounds()
+    assert load_program_model(folder / "m.ubj").booster.num_boosted_rounds() == trees + 3
+    assert json.loads((folder / "m.card.json").read_text())["base"] == "draft.ubj"
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("missing", "bad source 'missing': expected journals (.jsonl) or samples (.npz)"),
+        ("result.json", "bad source 'result.json': a result does not keep programs"),
+        ("missing.npz", "bad samples missing.npz"),
+        ("missing.jsonl", "bad journal 'missing.jsonl': expected an existing file"),
+    ],
+)
+def test_a_source_without_programs_is_named(folder, source, message, capsys):
+    assert train(folder, source=source) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_an_empty_folder_is_named(tmp_path, capsys):
+    (tmp_path / "empty").mkdir()
+    assert train(tmp_path, source=tmp_path / "empty") == 2
+    assert "expected journals (.jsonl) or samples (.npz)" in capsys.readouterr().err
+
+
+def test_rows_that_do_not_fit_are_refused(tasks, tmp_path):
+    save_arrays(replace(tasks[0], latencies_s=np.ones(3)), tmp_path / "bad.npz")
+    with pytest.raises(BadSamples, match="a row of features for each of 3 latencies"):
+        load_programs(tmp_path / "bad.npz")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--base", "missing.ubj"], "bad program model missing.ubj"),
+        (["-o", "model.txt"], "bad output 'model.txt': expected a .ubj or .json file"),
+    ],
+)
+def test_bad_words_are_answered(folder, words, message, capsys):
+    assert train(folder, *words) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_help_says_what_it_learns_from(capsys):
+    with pytest.raises(SystemExit):
+        make_parser().parse_args(["train-draft", "--help"])
+    out = " ".join(capsys.readouterr().out.split())
+    assert "Learns from programs that were measured before" in out
+    assert "--base FILE" in out
