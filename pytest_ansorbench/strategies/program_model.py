@@ -89,5 +89,5 @@ def log2_throughput(latencies_s: NDArray[np.float64]) -> NDArray[np.float64]:
     best_s = latencies_s.min(initial=np.inf)
     if not np.isfinite(best_s):
         return np.full(len(latencies_s), WORST)
-    relative: NDArray[np.float64] = np.maximum(np.log2(best_s / latencies_s), WORST)
+    relative: NDArray[np.float64] = np.maximum(np.log2(best_s) - np.log2(latencies_s), WORST)
     return relative

@@ -93,7 +93,7 @@ class LearningFolder:
             DraftTrainingPlan(
                 sources=[samples],
                 output=self.path / MODEL,
-                command="pytest --ansor-learn",
+                command="learnt from benches",
                 tasks=tasks,
                 settings=_SETTINGS,
                 base=SHIPPED,

@@ -103,8 +103,8 @@ def programs_of(past: Past, tasks: Tasks) -> Iterator[Programs]:
         of_case = tasks(entry.case)
         if of_case is None:
             raise BadSamples(
-                f"bad journal {past.path}: case {entry.case!r} is none that ships; a bench of "
-                "one's own cases adds to a model by --ansor-learn"
+                f"bad journal {past.path}: case {entry.case!r} is none that ships; only a bench "
+                "that learns, while it runs, knows the programs of one's own cases"
             )
         for index, task in enumerate(of_case):
             mine = [one for one in rounds if one.round.task == index and one.trials]

@@ -59,6 +59,7 @@ RECORDED = {
     "save": None,
     "autosave": False,
     "storage": ".ansor_bench",
+    "learn": None,
     "compare": None,
     "compare_fail": [],
     "any_machine": False,

@@ -153,8 +153,8 @@ def test_of_two_drafts_alike_the_one_that_compiles_sooner_comes_first():
         np.array([[0.5, 0.02, 0.5], [0.5, 0.5, 0.5], [0.5, 0.98, 0.5]], dtype=np.float32)
     )
     assert usual == pytest.approx(1.0, abs=0.1)
-    assert quick == pytest.approx(10.0**0.2, rel=0.15)
-    assert slow == pytest.approx(10.0**-0.2, rel=0.15)
+    assert quick == pytest.approx(10.0**0.2, rel=0.2)  # the ends are shrunk a little
+    assert slow == pytest.approx(10.0**-0.2, rel=0.2)
     assert CompileTime(price=0.0).fit(rows, build_s, seed=1) is None
     assert CompileTime(least=201).fit(rows, build_s, seed=1) is None
 
