@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from pytest_ansorbench.bench.prepared import prepare
+from pytest_ansorbench.bench.prepared import PreparedCase, prepare
 from pytest_ansorbench.bench.repeat import run_repeat
 from pytest_ansorbench.budget import Budget, Trials
 from pytest_ansorbench.measure.engine import EngineError
@@ -203,3 +203,24 @@ def test_a_repeat_that_is_given_up_lets_its_processes_go(prepared, target):
         assert len(engine.held) == 1
         entries.close()
         assert engine.held == ()
+
+
+def test_a_strategy_with_a_scheduler_of_its_own_keeps_it(engine):
+    class Backwards:
+        """The last task until it is done, then the one before."""
+
+        def next_task(self, tasks, draw):
+            return max(index for index, task in enumerate(tasks) if len(task.best_s) < 2)
+
+    case = Mlp(features=32, hidden=(16, 16), classes=8)
+    random = Registry().get("random")
+    own = dataclasses.replace(random, name="own", scheduler=Backwards())
+    plan = dataclasses.replace(RUNS, budget=Budget(Trials(8), 1))
+    made = PreparedCase(case, case.tasks())
+    entries = repeat(made, engine, (random, own), plan)
+    order = {
+        name: [e.round.task for e in entries if isinstance(e, RoundEntry) and e.strategy == name]
+        for name in ("random", "own")
+    }
+    assert order["random"][:4] == [0, 1, 2, 3]
+    assert order["own"] == [3, 3, 2, 2, 1, 1, 0, 0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -11,6 +12,7 @@ from pytest_ansorbench.stats.trajectory import Trajectory
 from pytest_ansorbench.strategies import (
     Evolution,
     ExploreThenCommit,
+    PredictedGain,
     Registry,
     Strategy,
     XGBoostModel,
@@ -93,6 +95,68 @@ def test_tasks_share_the_cost_model_and_keep_their_own_policies(engine):
     # A task's policy has seen that task's rounds alone.
     phases = {one.task: one.decisions["phase"] for one in made.rounds}
     assert set(phases.values()) == {"explore"}
+
+
+class Promising:
+    """A random search whose promises tell how many trials it has seen, over all tasks."""
+
+    def __init__(self):
+        self.seen = []
+
+    def start(self, setup):
+        return Promises(RANDOM.proposer.start(setup), self.seen)
+
+
+class Promises:
+    """The search itself."""
+
+    def __init__(self, inner, seen):
+        self._inner, self._seen, self._gain = inner, seen, 0.0
+
+    def __getattr__(self, name):
+        return getattr(self._inner, name)
+
+    def learn(self, batch):
+        self._seen += batch
+        self._gain = max(one.result.run_secs is not None for one in batch) / len(self._seen)
+
+    def decisions(self):
+        return {"expected_gain": self._gain}
+
+
+def test_a_scheduler_knows_what_is_expected_and_what_a_round_takes(engine):
+    asked = []
+
+    class Noted(RoundRobin):
+        def next_task(self, tasks, draw):
+            asked.append(list(tasks))
+            return super().next_task(tasks, draw)
+
+    policy = Promising()
+    strategy = replace(RANDOM, name="promising", proposer=policy)
+    made = search(engine, strategy, trials=10, scheduler=Noted())
+    finished(made)
+    assert {(task.expected_gain, task.round_s) for task in asked[0]} == {(None, None)}
+    first, second = asked[1][:2]
+    assert first.expected_gain == pytest.approx(1 / 2)
+    assert first.round_s == pytest.approx(made.rounds[0].search_s)
+    assert second.expected_gain is None
+    assert asked[-1][0].expected_gain == pytest.approx(1 / 2)
+    assert asked[-1][1].expected_gain == pytest.approx(1 / 4)
+
+
+def test_a_proposer_learns_how_long_its_candidates_compiled(engine):
+    policy = Promising()
+    made = search(engine, replace(RANDOM, name="promising", proposer=policy), trials=4)
+    finished(made)
+    assert [one.build_s for one in policy.seen] == [trial.build_s for trial in made.trials]
+    assert all(one.build_s > 0.0 for one in policy.seen)
+
+
+def test_a_strategy_may_bring_a_scheduler_but_nothing_else_in_its_place():
+    strategy = replace(RANDOM, name="own", scheduler=PredictedGain())
+    with pytest.raises(ValueError, match="bad scheduler 3: expected an object with a method next"):
+        replace(strategy, scheduler=3)
 
 
 def test_a_search_goes_on_from_a_journal(engine):

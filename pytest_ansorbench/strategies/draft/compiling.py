@@ -36,14 +36,14 @@ class CompileTime:
         depth: Of each.
     """
 
-    price: float = 0.1
+    price: float = 0.3
     least: int = 16
     trees: int = 60
     depth: int = 4
 
     def __post_init__(self) -> None:
         if not self.price >= 0.0:
-            raise ValueError(f"bad price {self.price}: expected 0 or more, e.g. 0.1")
+            raise ValueError(f"bad price {self.price}: expected 0 or more, e.g. 0.3")
         for name in ("least", "trees", "depth"):
             require_at_least(self, name, 1, example=getattr(type(self), name))
 

@@ -222,7 +222,7 @@ def test_farthest_first_goes_to_the_other_end_and_then_between():
         (lambda: Draft(stopping=9), r"bad stopping 9: expected Plateau\(\) or None"),
         (lambda: Draft(compile_time=9), r"bad compile_time 9: expected CompileTime\(\) or None"),
         (lambda: Verification(replays=0), "bad replays 0"),
-        (lambda: CompileTime(price=-0.1), r"bad price -0\.1: expected 0 or more, e.g. 0.1"),
+        (lambda: CompileTime(price=-0.1), r"bad price -0\.1: expected 0 or more, e.g. 0.3"),
         (lambda: CompileTime(least=0), "bad least 0: expected at least 1"),
         (lambda: Survey(programs=0), "bad programs 0: expected at least 1"),
         (lambda: Survey(weight=2.0), r"bad weight 2\.0: expected a share"),
