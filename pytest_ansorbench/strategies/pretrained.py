@@ -32,12 +32,17 @@ _THREADS: Final = 2
 class PretrainedModel:
     """A program model as prior, corrected by what this run measures.
 
-    The trees of the prior stay as they are. Others, few and shallow, learn what the prior gets
-    wrong on this run's tasks, on this machine: boosting that goes on from the prior's answers
-    (XGBoost's `base_margin`). All tasks of a network share them.
+    The trees of the prior stay as they are. Others learn what the prior gets wrong on this run's
+    tasks, on this machine: boosting that goes on from the prior's answers (XGBoost's
+    `base_margin`). All tasks of a network share them. The more of a task has been measured, the
+    less the prior counts for it: the prior ranks all programs well, but not the best among
+    themselves. Its answers are multiplied by
+
+        fading_trials / (fading_trials + trials of the task)
 
     Attributes:
         path: A model file; the shipped one by default.
+        fading_trials: Trials of a task that halve what the prior counts for it.
         least: Trials before the prior is corrected.
         trees: Trees that correct it, grown anew after each batch.
         depth: Of each.
@@ -46,14 +51,15 @@ class PretrainedModel:
     """
 
     path: Path = SHIPPED
+    fading_trials: int = 32
     least: int = 8
-    trees: int = 60
+    trees: int = 100
     depth: int = 4
     rate: float = 0.1
     columns: float = 0.3
 
     def __post_init__(self) -> None:
-        for name in ("least", "trees", "depth"):
+        for name in ("fading_trials", "least", "trees", "depth"):
             require_at_least(self, name, 1, example=getattr(type(self), name))
         for name in ("rate", "columns"):
             require_share(self, name, example=getattr(type(self), name))
@@ -87,7 +93,7 @@ class PretrainedModel:
 
             def predict(self, context: Any, candidates: Any) -> NDArray[np.float64]:
                 rows = pool(extract(self.extractor, context, list(candidates)))
-                return corrected.throughput(rows)
+                return corrected.throughput(_task_of(context), rows)
 
         return Pretrained()
 
@@ -102,24 +108,25 @@ class _Corrected:
     latencies_s: dict[int, list[float]] = field(default_factory=dict)
     booster: Any = None
 
-    def throughput(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
+    def throughput(self, task: int, rows: NDArray[np.float32]) -> NDArray[np.float64]:
         """Throughput over the task's best, as predicted: positive, about 1 for the best."""
-        expected = self.prior.predict(rows)
+        expected = self._prior(task, rows)
         if self.booster is not None:
             margin = expected.astype(np.float32)
             expected = self.booster.inplace_predict(rows, base_margin=margin).astype(np.float64)
         throughput: NDArray[np.float64] = np.exp2(expected)
         return throughput
 
-    def learn(self, task: int, rows: NDArray[np.float32], latencies_s: Sequence[float]) -> None:
+    def learn(self, task: int, measured: NDArray[np.float32], latencies_s: Sequence[float]) -> None:
         """Add what was measured, and grow the trees anew."""
         import xgboost
 
         policy = self.policy
-        self.rows.setdefault(task, []).append(rows)
+        self.rows.setdefault(task, []).append(measured)
         self.latencies_s.setdefault(task, []).extend(latencies_s)
-        learnt = np.concatenate([part for parts in self.rows.values() for part in parts])
-        if len(learnt) < policy.least:
+        rows = {task: np.concatenate(parts) for task, parts in self.rows.items()}
+        trials = sum(map(len, rows.values()))
+        if trials < policy.least:
             return
         labels = np.concatenate(
             [log2_throughput(np.array(latencies)) for latencies in self.latencies_s.values()]
@@ -132,17 +139,21 @@ class _Corrected:
                 "colsample_bytree": policy.columns,
                 "base_score": 0.0,
                 "nthread": _THREADS,
-                "seed": len(learnt),
+                "seed": trials,
             },
             xgboost.DMatrix(
-                learnt,
+                np.concatenate(list(rows.values())),
                 label=labels,
-                weight=np.exp2(labels),
-                base_margin=self.prior.predict(learnt),
+                base_margin=np.concatenate([self._prior(task, rows[task]) for task in rows]),
                 nthread=_THREADS,
             ),
             num_boost_round=policy.trees,
         )
+
+    def _prior(self, task: int, rows: NDArray[np.float32]) -> NDArray[np.float64]:
+        """The prior's answers for programs of a task, as far as they still count."""
+        fading = self.policy.fading_trials
+        return self.prior.predict(rows) * fading / (fading + len(self.latencies_s.get(task, ())))
 
 
 def _task_of(context: TuneContext) -> int:

@@ -25,7 +25,7 @@ class Survey:
 
     programs: int = 128
     weight: float = 0.3
-    trials: int = 64
+    trials: int = 16
     confidence: int = 24
 
     def __post_init__(self) -> None:
