@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -70,7 +70,7 @@ def load(path: Path) -> Samples:
     Raises:
         BadSamples: The file holds none.
     """
-    arrays = load_arrays(Samples, path)
+    arrays: dict[str, Any] = load_arrays(Samples, path)
     return Samples(
         **{
             **arrays,

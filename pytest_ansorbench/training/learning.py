@@ -58,8 +58,9 @@ class LearningFolder:
             strategy: Any; only one whose cost model is the shipped `PretrainedModel` changes.
         """
         cost_model, model = strategy.cost_model, self.model
-        shipped = isinstance(cost_model, PretrainedModel) and cost_model.path == SHIPPED
-        if model is None or not shipped:
+        if model is None or not isinstance(cost_model, PretrainedModel):
+            return strategy
+        if cost_model.path != SHIPPED:
             return strategy
         return replace(strategy, cost_model=replace(cost_model, path=model))
 

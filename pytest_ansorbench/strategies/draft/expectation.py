@@ -49,5 +49,5 @@ def expected_gain(predicted: Sequence[float], errors: Sequence[float]) -> float:
 
 def _normal(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """The normal distribution function."""
-    erf = np.frompyfunc(math.erf, 1, 1)
-    return 0.5 * (1.0 + erf(values / math.sqrt(2.0)).astype(np.float64))
+    of_each = [math.erf(value / math.sqrt(2.0)) for value in values.ravel().tolist()]
+    return 0.5 * (1.0 + np.array(of_each).reshape(values.shape))
