@@ -76,6 +76,7 @@ from pytest_ansorbench.strategies.cost_model import (
 from pytest_ansorbench.strategies.draft import (
     BoostedTrees,
     CompileTime,
+    Descent,
     Draft,
     EqualShares,
     Neighbourhood,
@@ -159,6 +160,7 @@ __all__ = [
     "ComparingMeasurement",
     "CompileTime",
     "CostModelPolicy",
+    "Descent",
     "Draft",
     "EqualShares",
     "Evolution",

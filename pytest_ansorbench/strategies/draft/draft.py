@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from reprlib import repr as short
@@ -16,6 +16,7 @@ from pytest_ansorbench.strategies.candidate import Candidate
 from pytest_ansorbench.strategies.checks import require_at_least, require_method, require_share
 from pytest_ansorbench.strategies.cost_model import is_blind, required_model
 from pytest_ansorbench.strategies.draft.compiling import CompileTime, Discount
+from pytest_ansorbench.strategies.draft.descent import Descent, one_step_from
 from pytest_ansorbench.strategies.draft.encoding import Encoding
 from pytest_ansorbench.strategies.draft.expectation import expected_gain
 from pytest_ansorbench.strategies.draft.model import (
@@ -63,6 +64,7 @@ class Draft:
     Attributes:
         model: Predicts throughput from decisions.
         neighbourhood: Which vectors are scored.
+        descent: How much of a batch goes one step from the best; None for nothing.
         sharing: How trials are shared out among sketches.
         verification: How the cost model helps to choose; None if it does not.
         compile_time: What drafts that compile for long have to promise; None if that does not
@@ -77,6 +79,7 @@ class Draft:
 
     model: DecisionModelPolicy = field(default_factory=BoostedTrees)
     neighbourhood: Neighbourhood = field(default_factory=Neighbourhood)
+    descent: Descent | None = field(default_factory=Descent)
     sharing: SharePolicy = field(default_factory=SharpeningShares)
     verification: Verification | None = field(default_factory=Verification)
     compile_time: CompileTime | None = field(default_factory=CompileTime)
@@ -92,6 +95,7 @@ class Draft:
         require_method(self, "neighbourhood", "points", example="Neighbourhood()")
         require_method(self, "sharing", "shares", example="SharpeningShares()")
         for name, kind in (
+            ("descent", Descent),
             ("verification", Verification),
             ("compile_time", CompileTime),
             ("survey", Survey),
@@ -121,7 +125,7 @@ class _Drafted:
 
     point: Point
     program: ScheduledProgram
-    predicted: float | None
+    predicted: float | None = None
 
 
 @dataclass(slots=True)
@@ -308,6 +312,7 @@ class _Draft:
     ) -> list[_Drafted]:
         """The most promising programs, by the model and, once it is trained, the cost model."""
         known = [one for one in self._measured if one[1] > 0.0] or self._surveyed
+        best = [point for point, _ in sorted(known, key=lambda one: -one[1])]
         discount = self._discount()
 
         def score(points: Sequence[Point]) -> NDArray[np.float64]:
@@ -315,14 +320,44 @@ class _Draft:
             promised = model.predict(rows)
             return promised if discount is None else promised * discount(rows)
 
+        near = self._one_step_from(best)
+        promised = score(near) if near else np.zeros(0)
+        steps = ((near[at]) for at in np.argsort(-promised, kind="stable"))
+        picks = self._verified(steps, self._steps_wanted(wanted))
         ranked = self._policy.neighbourhood.points(
-            self._spaces,
-            [point for point, _ in sorted(known, key=lambda one: -one[1])],
-            score,
-            self._taken.__contains__,
-            self._rng,
+            self._spaces, best, score, self._taken.__contains__, self._rng
         )
-        order = _shared_out(ranked, shares)
+        shared = (point for _, point in _shared_out(ranked, shares))
+        picks += self._verified(shared, wanted - len(picks))
+        if not picks:
+            return []
+        predicted = model.predict(self._encoding.rows([one.point for one in picks]))
+        return [
+            replace(one, predicted=value)
+            for one, value in zip(picks, predicted.tolist(), strict=True)
+        ]
+
+    def _steps_wanted(self, wanted: int) -> int:
+        """How many of a batch go one step from the best."""
+        descent = self._policy.descent
+        if descent is None or len(self._measured) < descent.trials:
+            return 0
+        return int(self._rng.binomial(wanted, descent.share))
+
+    def _one_step_from(self, best: Sequence[Point]) -> list[Point]:
+        """Points one step from the fastest that could be proposed."""
+        descent = self._policy.descent
+        if descent is None or len(self._measured) < descent.trials:
+            return []
+        found = dict.fromkeys(
+            (index, step)
+            for index, vector in best[: descent.parents]
+            for step in one_step_from(self._spaces[index], vector)
+        )
+        return [point for point in found if point not in self._taken]
+
+    def _verified(self, order: Iterator[Point], wanted: int) -> list[_Drafted]:
+        """Programs of the first points, or of twice as many, the better half by the cost model."""
         verification = self._policy.verification
         if verification is None or is_blind(self._cost_model):
             return self._programs(order, wanted)
@@ -346,9 +381,7 @@ class _Draft:
         self._taken -= {one.point for one in drafted}
         self._fingerprints -= {one.program.fingerprint for one in drafted}
 
-    def _spread_out(
-        self, wanted: int, shares: NDArray[np.float64]
-    ) -> Iterator[tuple[float | None, Point]]:
+    def _spread_out(self, wanted: int, shares: NDArray[np.float64]) -> Iterator[Point]:
         """Random points of the sketches in turn, each far from those before it."""
         if not wanted:
             return
@@ -360,9 +393,9 @@ class _Draft:
             order = farthest_first(self._encoding.rows(fresh))
             queues.append([fresh[at] for at in order])
         ranked = [(0.0, point) for queue in queues for point in queue]
-        yield from ((None, point) for _, point in _shared_out(ranked, shares))
+        yield from (point for _, point in _shared_out(ranked, shares))
 
-    def _programs(self, order: Iterator[tuple[float | None, Point]], wanted: int) -> list[_Drafted]:
+    def _programs(self, order: Iterator[Point], wanted: int) -> list[_Drafted]:
         """New programs of points in order, until there are enough; they are taken."""
         found: list[_Drafted] = []
         left = max(_LEAST_PATIENCE, _PATIENCE * wanted)
@@ -371,12 +404,12 @@ class _Draft:
             if not some:
                 break
             left -= len(some)
-            made = self._maker.map(self._replayed, [point for _, point in some])
-            for (predicted, point), program in zip(some, made, strict=True):
+            made = self._maker.map(self._replayed, some)
+            for point, program in zip(some, made, strict=True):
                 self._round.replayed += 1
                 settled = self._settle(point, program)
                 if settled is not None and program is not None:
-                    found.append(_Drafted(settled, program, predicted))
+                    found.append(_Drafted(settled, program))
         return found
 
     def _replayed(self, point: Point) -> ScheduledProgram | None:
@@ -421,7 +454,7 @@ class _Draft:
 
 def _shared_out(
     ranked: Sequence[tuple[float, Point]], shares: NDArray[np.float64]
-) -> Iterator[tuple[float | None, Point]]:
+) -> Iterator[tuple[float, Point]]:
     """Merge the sketches' points, each in its own order, so that any prefix has the shares."""
     taken = [0] * len(shares)
     keyed = []
