@@ -76,7 +76,6 @@ from pytest_ansorbench.strategies.cost_model import (
 from pytest_ansorbench.strategies.draft import (
     BoostedTrees,
     CompileTime,
-    Descent,
     Draft,
     EqualShares,
     Neighbourhood,
@@ -160,7 +159,6 @@ __all__ = [
     "ComparingMeasurement",
     "CompileTime",
     "CostModelPolicy",
-    "Descent",
     "Draft",
     "EqualShares",
     "Evolution",

@@ -1,7 +1,7 @@
 """Draft: a search in the space of a sketch's decisions, which makes few programs.
 
 A round goes one way: `space` says what can be decided, `neighbourhood` gathers vectors of
-decisions and `descent` those one step from the best, `encoding` makes features of them, `model`
+decisions, `encoding` makes features of them, `model`
 predicts their throughput and `compiling` what it costs to try them, `sharing` divides the trials
 among sketches, `verification` chooses among the programs that were made of the best; `draft` is
 the search that does all this. `survey` comes before the first round, if the cost model is trained
@@ -9,7 +9,6 @@ by then; `stopping` may end it all; `expectation` is what a scheduler is told.
 """
 
 from pytest_ansorbench.strategies.draft.compiling import CompileTime
-from pytest_ansorbench.strategies.draft.descent import Descent
 from pytest_ansorbench.strategies.draft.draft import Draft, SharePolicy
 from pytest_ansorbench.strategies.draft.model import (
     BoostedTrees,
@@ -27,7 +26,6 @@ __all__ = [
     "CompileTime",
     "DecisionModel",
     "DecisionModelPolicy",
-    "Descent",
     "Draft",
     "EqualShares",
     "Neighbourhood",

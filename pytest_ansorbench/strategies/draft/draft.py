@@ -16,7 +16,6 @@ from pytest_ansorbench.strategies.candidate import Candidate
 from pytest_ansorbench.strategies.checks import require_at_least, require_method, require_share
 from pytest_ansorbench.strategies.cost_model import is_blind, required_model
 from pytest_ansorbench.strategies.draft.compiling import CompileTime, Discount
-from pytest_ansorbench.strategies.draft.descent import Descent, one_step_from
 from pytest_ansorbench.strategies.draft.encoding import Encoding
 from pytest_ansorbench.strategies.draft.expectation import expected_gain
 from pytest_ansorbench.strategies.draft.model import (
@@ -64,7 +63,6 @@ class Draft:
     Attributes:
         model: Predicts throughput from decisions.
         neighbourhood: Which vectors are scored.
-        descent: How much of a batch goes one step from the best; None for nothing.
         sharing: How trials are shared out among sketches.
         verification: How the cost model helps to choose; None if it does not.
         compile_time: What drafts that compile for long have to promise; None if that does not
@@ -79,7 +77,6 @@ class Draft:
 
     model: DecisionModelPolicy = field(default_factory=BoostedTrees)
     neighbourhood: Neighbourhood = field(default_factory=Neighbourhood)
-    descent: Descent | None = field(default_factory=Descent)
     sharing: SharePolicy = field(default_factory=SharpeningShares)
     verification: Verification | None = field(default_factory=Verification)
     compile_time: CompileTime | None = field(default_factory=CompileTime)
@@ -95,7 +92,6 @@ class Draft:
         require_method(self, "neighbourhood", "points", example="Neighbourhood()")
         require_method(self, "sharing", "shares", example="SharpeningShares()")
         for name, kind in (
-            ("descent", Descent),
             ("verification", Verification),
             ("compile_time", CompileTime),
             ("survey", Survey),
@@ -320,15 +316,11 @@ class _Draft:
             promised = model.predict(rows)
             return promised if discount is None else promised * discount(rows)
 
-        near = self._one_step_from(best)
-        promised = score(near) if near else np.zeros(0)
-        steps = ((near[at]) for at in np.argsort(-promised, kind="stable"))
-        picks = self._verified(steps, self._steps_wanted(wanted))
         ranked = self._policy.neighbourhood.points(
             self._spaces, best, score, self._taken.__contains__, self._rng
         )
         shared = (point for _, point in _shared_out(ranked, shares))
-        picks += self._verified(shared, wanted - len(picks))
+        picks = self._verified(shared, wanted)
         if not picks:
             return []
         predicted = model.predict(self._encoding.rows([one.point for one in picks]))
@@ -336,25 +328,6 @@ class _Draft:
             replace(one, predicted=value)
             for one, value in zip(picks, predicted.tolist(), strict=True)
         ]
-
-    def _steps_wanted(self, wanted: int) -> int:
-        """How many of a batch go one step from the best."""
-        descent = self._policy.descent
-        if descent is None or len(self._measured) < descent.trials:
-            return 0
-        return int(self._rng.binomial(wanted, descent.share))
-
-    def _one_step_from(self, best: Sequence[Point]) -> list[Point]:
-        """Points one step from the fastest that could be proposed."""
-        descent = self._policy.descent
-        if descent is None or len(self._measured) < descent.trials:
-            return []
-        found = dict.fromkeys(
-            (index, step)
-            for index, vector in best[: descent.parents]
-            for step in one_step_from(self._spaces[index], vector)
-        )
-        return [point for point in found if point not in self._taken]
 
     def _verified(self, order: Iterator[Point], wanted: int) -> list[_Drafted]:
         """Programs of the first points, or of twice as many, the better half by the cost model."""

@@ -223,6 +223,18 @@ def test_what_was_surveyed_is_known_after_a_resumption(target):
     assert [one.payload for one in again.propose(12)] == [one.payload for one in second]
 
 
+def test_what_is_predicted_is_on_record_without_what_compiling_takes_off(target):
+    policy = replace(PLAIN, compile_time=CompileTime(price=5.0), random_share=0.0)
+    proposer = policy.start(make_setup(target, case=MATMUL))
+    for _ in range(3):
+        candidates = proposer.propose(16)
+        sketches = [candidate.payload["sketch"] for candidate in candidates]
+        seen = observed(candidates, sketches, [made_up(one) for one in candidates])
+        proposer.learn([replace(one, build_s=0.01 * 2.0**at) for at, one in enumerate(seen)])
+    predicted = [one.payload["predicted"] for one in proposer.propose(16)]
+    assert min(predicted) > 0.2 and max(predicted) < 1.3
+
+
 def test_a_search_that_gains_nothing_more_says_so(target):
     policy = replace(PLAIN, stopping=Plateau(trials=16, gain=10.0))
     _, proposer, setup = search(target, policy, trials=16)
