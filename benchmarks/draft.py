@@ -48,7 +48,7 @@ def main() -> None:
     """Run what is missing, then report."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--case", default=",".join(reversed(OF_EACH_FAMILY.values())))
-    parser.add_argument("--arms", default="default,draft")
+    parser.add_argument("--arms", default="default,draft,draft+transfer")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--seed", type=int, default=0, help="of the first repeat (default: 0)")
     parser.add_argument("--trials", type=int, default=256)

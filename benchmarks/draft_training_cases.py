@@ -9,11 +9,10 @@ of it that matters.
 
 import pytest
 
-from pytest_ansorbench.training import HELD_OUT, TRAINING
-from pytest_ansorbench.training.workloads import OTHER_FAMILIES
+from pytest_ansorbench.training import OTHER_FAMILIES, TRAINING
 
 
-@pytest.mark.parametrize("case", [*OTHER_FAMILIES, *TRAINING, *HELD_OUT], ids=str)
+@pytest.mark.parametrize("case", [*OTHER_FAMILIES, *TRAINING], ids=str)
 def test_training(ansor_bench, case):
     """Nothing is judged: what counts is the journal."""
     ansor_bench(case)

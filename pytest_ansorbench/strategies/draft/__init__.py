@@ -1,11 +1,11 @@
 """Draft: a search in the space of a sketch's decisions, which makes few programs.
 
 A round goes one way: `space` says what can be decided, `neighbourhood` gathers vectors of
-decisions, `encoding` makes features of them, `model`
-predicts their throughput and `compiling` what it costs to try them, `sharing` divides the trials
-among sketches, `verification` chooses among the programs that were made of the best; `draft` is
-the search that does all this. `survey` comes before the first round, if the cost model is trained
-by then; `stopping` may end it all; `expectation` is what a scheduler is told.
+decisions, `encoding` makes features of them, `model` predicts their throughput and `compiling`
+what it costs to try them, `sharing` divides the trials among sketches, `verification` chooses
+among the programs that were made of the best; `draft` is the search that does all this. `survey`
+comes before the first round, if the cost model is trained by then; `stopping` may end it all;
+`evidence` is what is known, `expectation` what a scheduler is told.
 """
 
 from pytest_ansorbench.strategies.draft.compiling import CompileTime

@@ -17,6 +17,7 @@ from pytest_ansorbench.strategies.checks import require_at_least, require_method
 from pytest_ansorbench.strategies.cost_model import is_blind, required_model
 from pytest_ansorbench.strategies.draft.compiling import CompileTime, Discount
 from pytest_ansorbench.strategies.draft.encoding import Encoding
+from pytest_ansorbench.strategies.draft.evidence import Evidence
 from pytest_ansorbench.strategies.draft.expectation import expected_gain
 from pytest_ansorbench.strategies.draft.model import (
     BoostedTrees,
@@ -24,7 +25,7 @@ from pytest_ansorbench.strategies.draft.model import (
     DecisionModelPolicy,
 )
 from pytest_ansorbench.strategies.draft.neighbourhood import Neighbourhood, Point, scattered
-from pytest_ansorbench.strategies.draft.sharing import SharpeningShares
+from pytest_ansorbench.strategies.draft.sharing import SharpeningShares, shared_out
 from pytest_ansorbench.strategies.draft.space import DecisionSpace
 from pytest_ansorbench.strategies.draft.spreading import farthest_first
 from pytest_ansorbench.strategies.draft.stopping import Plateau
@@ -142,12 +143,9 @@ class _Draft:
         self._rng = setup.rng
         self._maker = ProgramMaker(setup.context)
         self._cost_model = None if policy.verification is None else required_model(setup, policy)
-        self._measured: list[tuple[Point, float]] = []
-        self._compiled: list[tuple[Point, float]] = []
-        self._surveyed: list[tuple[Point, float]] = []
+        self._known = Evidence()
         self._taken: set[Point] = set()
         self._fingerprints: set[int] = set()
-        self._errors: list[float] = []
         self._round = _Round()
         self._decisions: dict[str, Any] = {}
 
@@ -162,10 +160,9 @@ class _Draft:
         return Encoding(self._spaces)
 
     def propose(self, trials: int) -> Sequence[Candidate] | NothingMore | None:
-        policy, done = self._policy, len(self._measured)
-        if policy.stopping is not None and policy.stopping.reached(
-            [gflops for _, gflops in self._measured]
-        ):
+        policy, done = self._policy, self._known.trials
+        measured = [gflops for _, gflops in self._known.gflops]
+        if policy.stopping is not None and policy.stopping.reached(measured):
             return NothingMore("nothing more to gain")
         wanted = min(trials, max(policy.first_trials, int(policy.growth * done)))
         self._round = _Round()
@@ -185,9 +182,9 @@ class _Draft:
         notes = [{**self._note(one.point), "predicted": one.predicted} for one in picks]
         # The journal keeps payloads: a resumed run has to know of these as well.
         notes[0]["rejected"] = [self._note(point) for point in self._round.rejected]
-        if not done and self._surveyed:
+        if not done and self._known.scores:
             notes[0]["surveyed"] = [
-                {**self._note(point), "score": score} for point, score in self._surveyed
+                {**self._note(point), "score": score} for point, score in self._known.scores
             ]
         return [
             drafted.program.candidate(payload=note)
@@ -202,26 +199,32 @@ class _Draft:
             self._fingerprints.add(structural_hash(candidate.mod))
             notes = (note, *note.get("rejected", ()))
             self._taken |= {self._point(one) for one in notes}
-            self._surveyed += [(self._point(one), one["score"]) for one in note.get("surveyed", ())]
+            surveyed = note.get("surveyed", ())
+            self._known.scores += [(self._point(one), one["score"]) for one in surveyed]
 
     def learn(self, batch: Sequence[Observation]) -> None:
-        before = max((gflops for _, gflops in self._measured), default=0.0)
+        known, done = self._known, self._round
+        before = known.best_gflops
         for seen in batch:
             point = self._point(seen.candidate.payload)
-            self._measured.append((point, seen.gflops))
+            known.gflops.append((point, seen.gflops))
             if seen.build_s:
-                self._compiled.append((point, seen.build_s))
-        best = max((gflops for _, gflops in self._measured), default=0.0)
-        expected = [seen.candidate.payload["predicted"] for seen in batch]
-        done = self._round
+                known.build_s.append((point, seen.build_s))
+        best = known.best_gflops
+        predicted = [seen.candidate.payload["predicted"] for seen in batch]
+        drafted = [seen for seen in batch if seen.candidate.payload["predicted"] is not None]
+        promised = [seen.candidate.payload["predicted"] for seen in drafted]
+        known.compare(promised, [seen.gflops for seen in drafted], before)
+        rescaled = [one * (before or best) / best for one in promised] if best else []
         self._decisions = {
-            "expected_gain": round(self._expected_gain(batch, before, best), 4),
+            # If the next batch is like this one.
+            "expected_gain": round(expected_gain(rescaled, known.errors), 4),
             "sketch_shares": done.shares,
             "drafts": {
                 "replayed": done.replayed,
                 "failed": done.failed,
                 "repeated": done.repeated,
-                "predicted": [None if one is None else round(one, 3) for one in expected],
+                "predicted": [None if one is None else round(one, 3) for one in predicted],
                 "measured": [round(seen.gflops / best, 3) if best else 0.0 for seen in batch],
             },
         }
@@ -229,26 +232,9 @@ class _Draft:
     def decisions(self) -> Mapping[str, Any]:
         return self._decisions
 
-    def _expected_gain(self, batch: Sequence[Observation], before: float, best: float) -> float:
-        """What the next batch may gain, if it is like the last.
-
-        Args:
-            batch: What was measured.
-            before: The best throughput before it, by which it was predicted, in GFLOP/s.
-            best: The best now.
-        """
-        scale = before or best
-        expected = [
-            (seen.candidate.payload["predicted"], seen.gflops / scale)
-            for seen in batch
-            if seen.candidate.payload["predicted"] is not None and scale
-        ]
-        self._errors += [measured - predicted for predicted, measured in expected]
-        return expected_gain([predicted * scale / best for predicted, _ in expected], self._errors)
-
     @property
     def _survey_due(self) -> bool:
-        nothing_yet = not self._measured and not self._surveyed
+        nothing_yet = not self._known.gflops and not self._known.scores
         knows = self._cost_model is not None and not is_blind(self._cost_model)
         return self._policy.survey is not None and nothing_yet and knows
 
@@ -260,7 +246,7 @@ class _Draft:
         drafted = self._programs(self._spread_out(count, equal), count)
         scores = self._scores(drafted)
         top = scores.max(initial=0.0)
-        self._surveyed = [
+        self._known.scores = [
             (one.point, float(score / top))
             for one, score in zip(drafted, scores, strict=True)
             if top > 0.0
@@ -269,46 +255,33 @@ class _Draft:
 
     def _shares(self) -> NDArray[np.float64]:
         """How trials are shared out, by what is known of each sketch."""
-        policy, trials = self._policy, len(self._measured)
-        known = self._measured
-        if not known and policy.survey is not None and self._surveyed:
-            known, trials = self._surveyed, policy.survey.confidence
-        best = [0.0] * len(self._spaces)
-        for (index, _), value in known:
-            best[index] = max(best[index], value)
-        return policy.sharing.shares(best, trials)
+        policy, known = self._policy, self._known
+        trials = known.trials
+        if not trials and known.scores and policy.survey is not None:
+            trials = policy.survey.confidence
+        return policy.sharing.shares(known.best_of_sketches(len(self._spaces)), trials)
 
     def _model(self) -> DecisionModel | None:
         """The model of all that is known; None while that is too little."""
-        points = [point for point, _ in self._measured]
-        gflops = np.array([gflops for _, gflops in self._measured])
-        throughput = gflops / max(gflops.max(initial=0.0), 1e-12)
-        trust = np.ones(len(points))
+        points, throughput, trust = self._known.labelled(self._policy.survey)
         seed = int(self._rng.integers(2**31))
-        survey = self._policy.survey
-        if survey is not None and len(points) < survey.trials:
-            points += [point for point, _ in self._surveyed]
-            throughput = np.append(throughput, [score for _, score in self._surveyed])
-            trust = np.append(trust, np.full(len(self._surveyed), survey.weight))
         if not throughput.any():
             return None
         return self._policy.model.fit(self._encoding.rows(points), throughput, trust, seed)
 
     def _discount(self) -> Discount | None:
         """What compile times take off what is promised; None if nothing is known of them."""
-        policy = self._policy.compile_time
-        if policy is None or not self._compiled:
+        policy, compiled = self._policy.compile_time, self._known.build_s
+        if policy is None or not compiled:
             return None
-        rows = self._encoding.rows([point for point, _ in self._compiled])
-        build_s = np.array([build_s for _, build_s in self._compiled])
+        rows = self._encoding.rows([point for point, _ in compiled])
+        build_s = np.array([build_s for _, build_s in compiled])
         return policy.fit(rows, build_s, int(self._rng.integers(2**31)))
 
     def _drafts(
         self, model: DecisionModel, wanted: int, shares: NDArray[np.float64]
     ) -> list[_Drafted]:
         """The most promising programs, by the model and, once it is trained, the cost model."""
-        known = [one for one in self._measured if one[1] > 0.0] or self._surveyed
-        best = [point for point, _ in sorted(known, key=lambda one: -one[1])]
         discount = self._discount()
 
         def score(points: Sequence[Point]) -> NDArray[np.float64]:
@@ -317,10 +290,10 @@ class _Draft:
             return promised if discount is None else promised * discount(rows)
 
         ranked = self._policy.neighbourhood.points(
-            self._spaces, best, score, self._taken.__contains__, self._rng
+            self._spaces, self._known.fastest, score, self._taken.__contains__, self._rng
         )
-        shared = (point for _, point in _shared_out(ranked, shares))
-        picks = self._verified(shared, wanted)
+        order = shared_out([point for _, point in ranked], shares)
+        picks = self._verified(order, wanted)
         if not picks:
             return []
         predicted = model.predict(self._encoding.rows([one.point for one in picks]))
@@ -365,8 +338,7 @@ class _Draft:
             fresh = [point for point in fresh if point not in self._taken][: 50 * wanted]
             order = farthest_first(self._encoding.rows(fresh))
             queues.append([fresh[at] for at in order])
-        ranked = [(0.0, point) for queue in queues for point in queue]
-        yield from (point for _, point in _shared_out(ranked, shares))
+        yield from shared_out([point for queue in queues for point in queue], shares)
 
     def _programs(self, order: Iterator[Point], wanted: int) -> list[_Drafted]:
         """New programs of points in order, until there are enough; they are taken."""
@@ -423,17 +395,3 @@ class _Draft:
                 "journal of another version cannot be resumed"
             )
         return note["sketch"], vector
-
-
-def _shared_out(
-    ranked: Sequence[tuple[float, Point]], shares: NDArray[np.float64]
-) -> Iterator[tuple[float, Point]]:
-    """Merge the sketches' points, each in its own order, so that any prefix has the shares."""
-    taken = [0] * len(shares)
-    keyed = []
-    for place, (predicted, point) in enumerate(ranked):
-        index = point[0]
-        taken[index] += 1
-        keyed.append(((taken[index] - 0.5) / shares[index], place, predicted, point))
-    keyed.sort(key=lambda one: one[:2])
-    return ((predicted, point) for _, _, predicted, point in keyed)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pytest_ansorbench.strategies.checks import require_at_least, require_share
+from pytest_ansorbench.strategies.draft.neighbourhood import Point
 
 
 @dataclass(frozen=True)
@@ -57,3 +58,20 @@ class EqualShares:
     def shares(self, best_gflops: Sequence[float], trials: int) -> NDArray[np.float64]:
         """One over their number; see `SharpeningShares.shares`."""
         return np.full(len(best_gflops), 1.0 / len(best_gflops))
+
+
+def shared_out(points: Sequence[Point], shares: NDArray[np.float64]) -> Iterator[Point]:
+    """Merge the sketches' points, each in its own order, so that any prefix has the shares.
+
+    Args:
+        points: Of all sketches, the best first.
+        shares: The share of each sketch, positive, shape (sketches,).
+    """
+    taken = [0] * len(shares)
+    keyed = []
+    for place, point in enumerate(points):
+        index = point[0]
+        taken[index] += 1
+        keyed.append(((taken[index] - 0.5) / shares[index], place, point))
+    keyed.sort(key=lambda one: one[:2])
+    return (point for _, _, point in keyed)

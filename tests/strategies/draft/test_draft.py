@@ -232,7 +232,7 @@ def test_what_is_predicted_is_on_record_without_what_compiling_takes_off(target)
         seen = observed(candidates, sketches, [made_up(one) for one in candidates])
         proposer.learn([replace(one, build_s=0.01 * 2.0**at) for at, one in enumerate(seen)])
     predicted = [one.payload["predicted"] for one in proposer.propose(16)]
-    assert min(predicted) > 0.2 and max(predicted) < 1.3
+    assert max(predicted) < 1.3  # with the discount it would be thousands
 
 
 def test_a_search_that_gains_nothing_more_says_so(target):

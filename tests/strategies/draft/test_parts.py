@@ -21,8 +21,10 @@ from pytest_ansorbench.strategies import (
     Verification,
 )
 from pytest_ansorbench.strategies.draft.encoding import Encoding
+from pytest_ansorbench.strategies.draft.evidence import Evidence
 from pytest_ansorbench.strategies.draft.expectation import expected_gain
 from pytest_ansorbench.strategies.draft.knobs import TileKnob, ValueKnob
+from pytest_ansorbench.strategies.draft.sharing import shared_out
 from pytest_ansorbench.strategies.draft.spreading import farthest_first
 
 BEST = st.lists(st.floats(0.0, 1e3), min_size=1, max_size=9)
@@ -83,6 +85,50 @@ def test_a_sketch_without_a_valid_trial_goes_on_being_tried():
 
 def test_equal_shares_are_equal():
     assert EqualShares().shares([1.0, 9.0, 3.0, 0.0], 80).tolist() == [0.25] * 4
+
+
+@given(
+    st.lists(st.integers(0, 2), max_size=40),
+    st.lists(st.floats(0.02, 1.0), min_size=3, max_size=3),
+)
+def test_what_is_shared_out_keeps_each_order_and_any_prefix_has_the_shares(sketches, weights):
+    points = [(index, (place,)) for place, index in enumerate(sketches)]
+    shares = np.array(weights) / sum(weights)
+    shared = list(shared_out(points, shares))
+    assert sorted(shared) == sorted(points)
+    for index in range(3):
+        mine = [point for point in shared if point[0] == index]
+        assert mine == [point for point in points if point[0] == index]
+    left = [sketches.count(index) for index in range(3)]
+    for length in range(1, len(shared) + 1):
+        counts = [sum(point[0] == index for point in shared[:length]) for index in range(3)]
+        if any(count == total for count, total in zip(counts, left, strict=True)):
+            break  # one has run out: the others have to fill in
+        assert np.abs(np.array(counts) - length * shares).max() <= 1.5
+
+
+def test_evidence_is_labelled_by_the_best_and_scores_count_at_first_only():
+    known, survey = Evidence(), Survey(weight=0.25, trials=2)
+    known.scores = [((0, (1,)), 1.0), ((1, (2,)), 0.5)]
+    assert known.fastest == [(0, (1,)), (1, (2,))]
+    assert known.best_of_sketches(3) == [1.0, 0.5, 0.0]
+    known.gflops.append(((1, (7,)), 50.0))
+    points, throughput, trust = known.labelled(survey)
+    assert points == [(1, (7,)), (0, (1,)), (1, (2,))]
+    assert throughput.tolist() == [1.0, 1.0, 0.5] and trust.tolist() == [1.0, 0.25, 0.25]
+    known.gflops += [((2, (8,)), 0.0), ((1, (9,)), 100.0)]
+    points, throughput, trust = known.labelled(survey)
+    assert throughput.tolist() == [0.5, 0.0, 1.0] and trust.tolist() == [1.0] * 3
+    assert known.fastest == [(1, (9,)), (1, (7,))]
+    assert known.best_of_sketches(3) == [0.0, 100.0, 0.0] and known.best_gflops == 100.0
+    assert known.labelled(None)[0] == [(1, (7,)), (2, (8,)), (1, (9,))]
+
+
+def test_errors_are_of_what_was_best_when_they_were_predicted():
+    known = Evidence(gflops=[((0, ()), 50.0), ((0, ()), 80.0)])
+    known.compare([1.0], [80.0], before=50.0)
+    known.compare([0.5], [80.0], before=0.0)  # nothing was best: what is best now
+    assert known.errors == pytest.approx([0.6, 0.5])
 
 
 def test_the_neighbourhood_climbs_to_the_optimum_of_what_it_is_told():

@@ -1,0 +1,88 @@
+"""What a search knows of points: what was measured, compiled, and said by the cost model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pytest_ansorbench.strategies.draft.neighbourhood import Point
+from pytest_ansorbench.strategies.draft.survey import Survey
+
+
+@dataclass
+class Evidence:
+    """Grows from batch to batch.
+
+    Attributes:
+        gflops: Measured points and their throughput, in order; 0 for a failed trial.
+        build_s: Compiled points and the seconds that each took.
+        scores: Points that the cost model was asked about before anything was measured, and its
+            score over the highest of them.
+        errors: Measured less predicted throughput of trials, over the best of their time.
+    """
+
+    gflops: list[tuple[Point, float]] = field(default_factory=list)
+    build_s: list[tuple[Point, float]] = field(default_factory=list)
+    scores: list[tuple[Point, float]] = field(default_factory=list)
+    errors: list[float] = field(default_factory=list)
+
+    @property
+    def trials(self) -> int:
+        """Trials so far."""
+        return len(self.gflops)
+
+    @property
+    def best_gflops(self) -> float:
+        """The best throughput so far; 0 before the first valid trial."""
+        return max((gflops for _, gflops in self.gflops), default=0.0)
+
+    @property
+    def fastest(self) -> list[Point]:
+        """Valid points, the fastest first; those with the best scores while there is none."""
+        known = [one for one in self.gflops if one[1] > 0.0] or self.scores
+        return [point for point, _ in sorted(known, key=lambda one: -one[1])]
+
+    def best_of_sketches(self, sketches: int) -> list[float]:
+        """The best throughput of each sketch, or score while nothing is measured; else 0."""
+        best = [0.0] * sketches
+        for (index, _), value in self.gflops or self.scores:
+            best[index] = max(best[index], value)
+        return best
+
+    def labelled(
+        self, survey: Survey | None
+    ) -> tuple[list[Point], NDArray[np.float64], NDArray[np.float64]]:
+        """What a model learns from.
+
+        Args:
+            survey: How long and how much scores count; None if they do not.
+
+        Returns:
+            Points; their throughput over the best, shape (points,); and how much each is to be
+            trusted, shape (points,).
+        """
+        points = [point for point, _ in self.gflops]
+        gflops = np.array([gflops for _, gflops in self.gflops], dtype=np.float64)
+        throughput = gflops / (self.best_gflops or 1.0)
+        trust = np.ones(len(points))
+        if survey is not None and len(points) < survey.trials:
+            points += [point for point, _ in self.scores]
+            throughput = np.append(throughput, [score for _, score in self.scores])
+            trust = np.append(trust, np.full(len(self.scores), survey.weight))
+        return points, throughput, trust
+
+    def compare(self, predicted: Sequence[float], gflops: Sequence[float], before: float) -> None:
+        """Note how far predictions were off.
+
+        Args:
+            predicted: Throughput over the best at that time.
+            gflops: What came of it.
+            before: The best at that time, in GFLOP/s; 0 if there was none.
+        """
+        scale = before or self.best_gflops
+        if scale:
+            pairs = zip(predicted, gflops, strict=True)
+            self.errors += [measured / scale - promised for promised, measured in pairs]
