@@ -60,6 +60,7 @@ def pytest_ansorbench_strategies(config: object) -> Sequence[Strategy]:
         variant("whole", replace(policy, growth=1e9)),
         variant("unspread", replace(policy, spread=1)),
         variant("greedy", replace(policy, random_share=0.0)),
+        variant("unasked", replace(policy, random_pool=1)),
         variant("patient", replace(policy, compile_time=None)),
         variant("far", replace(policy, neighbourhood=Neighbourhood(children=0))),
         variant("stopping", replace(policy, stopping=Plateau())),

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import islice
 from reprlib import repr as short
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +24,7 @@ from pytest_ansorbench.strategies.draft.model import (
     DecisionModelPolicy,
 )
 from pytest_ansorbench.strategies.draft.neighbourhood import Neighbourhood, Point, scattered
+from pytest_ansorbench.strategies.draft.replays import Drafted, Replays
 from pytest_ansorbench.strategies.draft.sharing import SharpeningShares, shared_out
 from pytest_ansorbench.strategies.draft.space import DecisionSpace
 from pytest_ansorbench.strategies.draft.spreading import farthest_first
@@ -32,13 +32,8 @@ from pytest_ansorbench.strategies.draft.stopping import Plateau
 from pytest_ansorbench.strategies.draft.survey import Survey
 from pytest_ansorbench.strategies.draft.verification import Verification
 from pytest_ansorbench.strategies.errors import StrategyError
-from pytest_ansorbench.strategies.program_maker import ProgramMaker, ScheduledProgram
+from pytest_ansorbench.strategies.program_maker import ProgramMaker
 from pytest_ansorbench.strategies.proposer import NothingMore, Observation, Proposer, Setup
-
-_PATIENCE: Final = 8
-"""Drafts that are replayed at most for each program that is wanted, before a round is given up."""
-_LEAST_PATIENCE: Final = 64
-"""The same for a round that wants few."""
 
 
 class SharePolicy(Protocol):
@@ -73,7 +68,9 @@ class Draft:
         first_trials: Trials of the first batch.
         growth: Largest batch, as share of the trials so far; the round's size stays its limit.
         spread: Random points that each of the first batch is chosen from; 1 for the first.
-        random_share: Share of later batches that is drawn at random.
+        random_share: Share of later batches that is not the model's choice: random programs, or
+            those of several that the cost model likes best, once it is trained.
+        random_pool: Random programs that each of them is chosen from.
     """
 
     model: DecisionModelPolicy = field(default_factory=BoostedTrees)
@@ -86,7 +83,8 @@ class Draft:
     first_trials: int = 8
     growth: float = 0.25
     spread: int = 8
-    random_share: float = 0.05
+    random_share: float = 0.1
+    random_pool: int = 8
 
     def __post_init__(self) -> None:
         require_method(self, "model", "fit", example="BoostedTrees()")
@@ -101,11 +99,11 @@ class Draft:
             value = getattr(self, name)
             if not isinstance(value, kind | None):
                 raise ValueError(f"bad {name} {value!r}: expected {kind.__name__}() or None")
-        for name in ("first_trials", "spread"):
+        for name in ("first_trials", "spread", "random_pool"):
             require_at_least(self, name, 1, example=getattr(type(self), name))
         if not self.growth > 0.0:
             raise ValueError(f"bad growth {self.growth}: expected a share above 0, e.g. 0.25")
-        require_share(self, "random_share", example=0.05)
+        require_share(self, "random_share", example=0.1)
 
     def start(self, setup: Setup) -> Proposer:
         """The live search of one task of one run.
@@ -116,48 +114,30 @@ class Draft:
         return _Draft(self, setup)
 
 
-@dataclass(frozen=True, slots=True)
-class _Drafted:
-    """A draft that became a program: its point, and what the model expects of it, if it does."""
-
-    point: Point
-    program: ScheduledProgram
-    predicted: float | None = None
-
-
-@dataclass(slots=True)
-class _Round:
-    """What a round did, for the record."""
-
-    shares: list[float] = field(default_factory=list)
-    replayed: int = 0
-    failed: int = 0
-    repeated: int = 0
-    rejected: list[Point] = field(default_factory=list)
-
-
 class _Draft:
     def __init__(self, policy: Draft, setup: Setup) -> None:
         self._policy = policy
         self._setup = setup
         self._rng = setup.rng
-        self._maker = ProgramMaker(setup.context)
         self._cost_model = None if policy.verification is None else required_model(setup, policy)
         self._known = Evidence()
-        self._taken: set[Point] = set()
-        self._fingerprints: set[int] = set()
-        self._round = _Round()
+        self._shares_of_round: list[float] = []
         self._decisions: dict[str, Any] = {}
 
     @cached_property
     def _spaces(self) -> list[DecisionSpace]:
         """Made by the first round, on the clock: it takes some programs to see the choices."""
+        maker = ProgramMaker(self._setup.context)
         sketches = enumerate(self._setup.sketches)
-        return [DecisionSpace(index, sketch, self._maker) for index, sketch in sketches]
+        return [DecisionSpace(index, sketch, maker) for index, sketch in sketches]
 
     @cached_property
     def _encoding(self) -> Encoding:
         return Encoding(self._spaces)
+
+    @cached_property
+    def _replays(self) -> Replays:
+        return Replays(self._spaces, ProgramMaker(self._setup.context))
 
     def propose(self, trials: int) -> Sequence[Candidate] | NothingMore | None:
         policy, done = self._policy, self._known.trials
@@ -165,23 +145,25 @@ class _Draft:
         if policy.stopping is not None and policy.stopping.reached(measured):
             return NothingMore("nothing more to gain")
         wanted = min(trials, max(policy.first_trials, int(policy.growth * done)))
-        self._round = _Round()
+        replays = self._replays
+        replays.begin_round()
         if self._survey_due:
             self._look_around()
         shares = self._shares()
-        self._round.shares = [round(float(share), 4) for share in shares]
+        self._shares_of_round = [round(float(share), 4) for share in shares]
         model = self._model()
         if model is None:
-            picks = self._programs(self._spread_out(wanted, shares), wanted)
+            picks = replays.programs(self._spread_out(wanted, shares), wanted)
         else:
             randoms = int(self._rng.binomial(wanted, policy.random_share))
-            picks = self._drafts(model, wanted - randoms, shares)
-            picks += self._programs(self._spread_out(randoms, shares), wanted - len(picks))
+            discount = self._discount()
+            picks = self._drafts(model, discount, wanted - randoms, shares)
+            picks += self._strangers(discount, wanted - len(picks))
         if not picks:
             return None
         notes = [{**self._note(one.point), "predicted": one.predicted} for one in picks]
         # The journal keeps payloads: a resumed run has to know of these as well.
-        notes[0]["rejected"] = [self._note(point) for point in self._round.rejected]
+        notes[0]["rejected"] = [self._note(point) for point in replays.rejected]
         if not done and self._known.scores:
             notes[0]["surveyed"] = [
                 {**self._note(point), "score": score} for point, score in self._known.scores
@@ -196,14 +178,14 @@ class _Draft:
 
         for candidate in candidates:
             note = candidate.payload
-            self._fingerprints.add(structural_hash(candidate.mod))
             notes = (note, *note.get("rejected", ()))
-            self._taken |= {self._point(one) for one in notes}
+            points = [self._point(one) for one in notes]
+            self._replays.take(points, structural_hash(candidate.mod))
             surveyed = note.get("surveyed", ())
             self._known.scores += [(self._point(one), one["score"]) for one in surveyed]
 
     def learn(self, batch: Sequence[Observation]) -> None:
-        known, done = self._known, self._round
+        known, replays = self._known, self._replays
         before = known.best_gflops
         for seen in batch:
             point = self._point(seen.candidate.payload)
@@ -219,11 +201,11 @@ class _Draft:
         self._decisions = {
             # If the next batch is like this one.
             "expected_gain": round(expected_gain(rescaled, known.errors), 4),
-            "sketch_shares": done.shares,
+            "sketch_shares": self._shares_of_round,
             "drafts": {
-                "replayed": done.replayed,
-                "failed": done.failed,
-                "repeated": done.repeated,
+                "replayed": replays.replayed,
+                "failed": replays.failed,
+                "repeated": replays.repeated,
                 "predicted": [None if one is None else round(one, 3) for one in predicted],
                 "measured": [round(seen.gflops / best, 3) if best else 0.0 for seen in batch],
             },
@@ -243,7 +225,7 @@ class _Draft:
         assert self._policy.survey is not None
         count = self._policy.survey.programs
         equal = np.full(len(self._spaces), 1.0 / len(self._spaces))
-        drafted = self._programs(self._spread_out(count, equal), count)
+        drafted = self._replays.programs(self._spread_out(count, equal), count)
         scores = self._scores(drafted)
         top = scores.max(initial=0.0)
         self._known.scores = [
@@ -251,7 +233,7 @@ class _Draft:
             for one, score in zip(drafted, scores, strict=True)
             if top > 0.0
         ]
-        self._release(drafted)
+        self._replays.release(drafted)
 
     def _shares(self) -> NDArray[np.float64]:
         """How trials are shared out, by what is known of each sketch."""
@@ -279,10 +261,13 @@ class _Draft:
         return policy.fit(rows, build_s, int(self._rng.integers(2**31)))
 
     def _drafts(
-        self, model: DecisionModel, wanted: int, shares: NDArray[np.float64]
-    ) -> list[_Drafted]:
+        self,
+        model: DecisionModel,
+        discount: Discount | None,
+        wanted: int,
+        shares: NDArray[np.float64],
+    ) -> list[Drafted]:
         """The most promising programs, by the model and, once it is trained, the cost model."""
-        discount = self._discount()
 
         def score(points: Sequence[Point]) -> NDArray[np.float64]:
             rows = self._encoding.rows(points)
@@ -290,7 +275,7 @@ class _Draft:
             return promised if discount is None else promised * discount(rows)
 
         ranked = self._policy.neighbourhood.points(
-            self._spaces, self._known.fastest, score, self._taken.__contains__, self._rng
+            self._spaces, self._known.fastest, score, self._replays.taken.__contains__, self._rng
         )
         order = shared_out([point for _, point in ranked], shares)
         picks = self._verified(order, wanted)
@@ -302,30 +287,45 @@ class _Draft:
             for one, value in zip(picks, predicted.tolist(), strict=True)
         ]
 
-    def _verified(self, order: Iterator[Point], wanted: int) -> list[_Drafted]:
+    def _strangers(self, discount: Discount | None, wanted: int) -> list[Drafted]:
+        """Random programs of all sketches alike; the cost model chooses them, once it is trained.
+
+        The model knows little of what is far from its samples, and goes on with what it knows. The
+        cost model sees programs, which differ less than decisions do.
+        """
+        equal = np.full(len(self._spaces), 1.0 / len(self._spaces))
+        if self._cost_model is None or is_blind(self._cost_model):
+            return self._replays.programs(self._spread_out(wanted, equal), wanted)
+        count = wanted * self._policy.random_pool
+        drafted = self._replays.programs(self._spread_out(count, equal), count)
+        if not drafted:
+            return []
+        scores = self._scores(drafted)
+        if discount is not None:
+            scores = scores * discount(self._encoding.rows([one.point for one in drafted]))
+        return self._kept(drafted, np.argsort(-scores, kind="stable")[:wanted].tolist())
+
+    def _verified(self, order: Iterator[Point], wanted: int) -> list[Drafted]:
         """Programs of the first points, or of twice as many, the better half by the cost model."""
         verification = self._policy.verification
         if verification is None or is_blind(self._cost_model):
-            return self._programs(order, wanted)
-        drafted = self._programs(order, wanted * verification.replays)
+            return self._replays.programs(order, wanted)
+        drafted = self._replays.programs(order, wanted * verification.replays)
         if len(drafted) <= wanted:
             return drafted
-        picked = verification.pick(self._scores(drafted), wanted)
-        # The others may be drafted again, when more is known.
-        self._release([one for at, one in enumerate(drafted) if at not in picked])
+        return self._kept(drafted, verification.pick(self._scores(drafted), wanted))
+
+    def _kept(self, drafted: Sequence[Drafted], picked: Sequence[int]) -> list[Drafted]:
+        """Those that were picked; the others may be drafted again, when more is known."""
+        self._replays.release([one for at, one in enumerate(drafted) if at not in picked])
         return [drafted[at] for at in picked]
 
-    def _scores(self, drafted: Sequence[_Drafted]) -> NDArray[np.float64]:
+    def _scores(self, drafted: Sequence[Drafted]) -> NDArray[np.float64]:
         """The cost model's, shape (drafts,)."""
         assert self._cost_model is not None
         candidates = [one.program.candidate().measure_candidate for one in drafted]
         scores = self._cost_model.predict(self._setup.context, candidates)
         return np.asarray(scores, dtype=np.float64)
-
-    def _release(self, drafted: Sequence[_Drafted]) -> None:
-        """Let points and programs be proposed again."""
-        self._taken -= {one.point for one in drafted}
-        self._fingerprints -= {one.program.fingerprint for one in drafted}
 
     def _spread_out(self, wanted: int, shares: NDArray[np.float64]) -> Iterator[Point]:
         """Random points of the sketches in turn, each far from those before it."""
@@ -335,47 +335,10 @@ class _Draft:
         for space, share in zip(self._spaces, shares, strict=True):
             pool = scattered(space, max(1, round(self._policy.spread * wanted * share)), self._rng)
             fresh = [pool[at] for at in self._rng.permutation(len(pool)).tolist()]
-            fresh = [point for point in fresh if point not in self._taken][: 50 * wanted]
+            fresh = [point for point in fresh if point not in self._replays.taken][: 50 * wanted]
             order = farthest_first(self._encoding.rows(fresh))
             queues.append([fresh[at] for at in order])
         yield from shared_out([point for queue in queues for point in queue], shares)
-
-    def _programs(self, order: Iterator[Point], wanted: int) -> list[_Drafted]:
-        """New programs of points in order, until there are enough; they are taken."""
-        found: list[_Drafted] = []
-        left = max(_LEAST_PATIENCE, _PATIENCE * wanted)
-        while len(found) < wanted and left > 0:
-            some = [*islice(order, min(left, wanted - len(found)))]
-            if not some:
-                break
-            left -= len(some)
-            made = self._maker.map(self._replayed, some)
-            for point, program in zip(some, made, strict=True):
-                self._round.replayed += 1
-                settled = self._settle(point, program)
-                if settled is not None and program is not None:
-                    found.append(_Drafted(settled, program))
-        return found
-
-    def _replayed(self, point: Point) -> ScheduledProgram | None:
-        index, vector = point
-        return self._maker.replay(self._spaces[index].trace(vector), 1)
-
-    def _settle(self, point: Point, program: ScheduledProgram | None) -> Point | None:
-        """Take a program's point and fingerprint; None if it is no new program."""
-        index, vector = point
-        if program is not None:
-            settled = (index, self._spaces[index].settled(vector, program))
-            if program.fingerprint not in self._fingerprints:
-                self._fingerprints.add(program.fingerprint)
-                self._taken.add(settled)
-                return settled
-            self._round.repeated += 1
-        else:
-            self._round.failed += 1
-        self._taken.add(point)
-        self._round.rejected.append(point)
-        return None
 
     def _note(self, point: Point) -> dict[str, Any]:
         """A point as JSON values."""

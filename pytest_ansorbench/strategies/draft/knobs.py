@@ -179,8 +179,12 @@ class LocationKnob:
         return self._loops.index(at) if at in self._loops else None
 
     def near(self, choice: int) -> Sequence[int]:
-        """One loop further out, and one further in."""
-        return [other for other in (choice - 1, choice + 1) if 0 <= other < self.size]
+        """One loop further out, and one further in; root and inlining are near to all."""
+        return [
+            other
+            for other, loop in enumerate(self._loops)
+            if other != choice and (abs(other - choice) == 1 or min(loop, self._loops[choice]) < 0)
+        ]
 
 
 def knob_of(instruction: Instruction, decision: Any, seen: Sequence[int]) -> Knob | None:

@@ -20,6 +20,7 @@ from pytest_ansorbench.strategies import (
     Verification,
     XGBoostModel,
 )
+from pytest_ansorbench.strategies.program_maker import ProgramMaker
 from pytest_ansorbench.workloads import BatchMatmul
 from tests.strategies.setups import make_setup, observed
 
@@ -100,9 +101,9 @@ def test_the_first_batch_has_every_sketch_and_lies_further_apart_than_chance(tar
 def test_a_small_space_is_searched_as_a_whole_and_then_ended(target):
     from tvm_ffi import structural_hash
 
-    rounds, proposer, _ = search(target, PLAIN, trials=10_000, round_trials=64, case=TINY)
+    rounds, proposer, setup = search(target, PLAIN, trials=10_000, round_trials=64, case=TINY)
     assert proposer.propose(64) is None
-    maker, spaces = proposer._maker, proposer._spaces
+    maker, spaces = ProgramMaker(setup.context), proposer._spaces
     everything = set()
     for space in spaces:
         for vector in space.every().tolist():
@@ -205,6 +206,26 @@ def test_a_cost_model_that_is_trained_beforehand_is_asked_before_anything_is_mea
     assert "surveyed" not in first[1].payload
     blind, _, _ = search(target, PLAIN, trials=16)
     assert np.mean([made_up(one) for one in first]) > np.mean([made_up(one) for one in blind[0]])
+
+
+def test_random_programs_are_of_all_sketches_and_picked_by_a_trained_cost_model(target):
+    def of_second_batch(cost_model, **parts):
+        policy = Draft(survey=None, random_share=1.0, first_trials=16, **parts)
+        setup = make_setup(target, case=MATMUL, cost_model=cost_model)
+        proposer = policy.start(setup)
+        told(proposer, proposer.propose(16))
+        return proposer.propose(16)
+
+    model = Knowing()
+    chosen = of_second_batch(model, random_pool=5)
+    assert model.asked == [80]
+    some = of_second_batch(NoModel(), verification=None)
+    for candidates in (chosen, some):
+        assert len(candidates) == 16
+        assert {candidate.payload["predicted"] for candidate in candidates} == {None}
+        assert len({candidate.payload["sketch"] for candidate in candidates}) > 1
+    truth = [[known_throughput(one.schedule) for one in batch] for batch in (chosen, some)]
+    assert min(truth[0]) > np.median(truth[1])
 
 
 def test_what_was_surveyed_is_known_after_a_resumption(target):

@@ -47,3 +47,11 @@ def test_locations_are_those_that_were_seen_all_between_and_the_root():
     knob = LocationKnob([3, 0, -2])
     assert [knob.decision(choice) for choice in range(knob.size)] == [-2, -1, 0, 1, 2, 3, 4]
     assert [LocationKnob([]).decision(choice) for choice in range(2)] == [-1, 0]
+
+
+def test_root_and_inlining_are_a_step_away_from_every_loop():
+    knob = LocationKnob([4, -2])
+    inlined, root, *loops = range(knob.size)
+    assert [knob.decision(choice) for choice in (inlined, root, loops[-1])] == [-2, -1, 5]
+    assert knob.near(loops[3]) == [inlined, root, loops[2], loops[4]]
+    assert knob.near(inlined) == [root, *loops]

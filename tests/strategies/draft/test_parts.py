@@ -259,6 +259,7 @@ def test_farthest_first_goes_to_the_other_end_and_then_between():
     ("policy", "message"),
     [
         (lambda: Draft(growth=0.0), "bad growth 0.0: expected a share above 0, e.g. 0.25"),
+        (lambda: Draft(random_pool=0), "bad random_pool 0: expected at least 1, e.g. 8"),
         (lambda: Draft(first_trials=0), "bad first_trials 0: expected at least 1"),
         (lambda: Draft(random_share=2.0), "bad random_share 2.0: expected a share"),
         (lambda: Draft(model=None), "bad model None: expected an object with a method fit"),

@@ -1,0 +1,110 @@
+"""Points become programs, none of them twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from pytest_ansorbench.strategies.draft.neighbourhood import Point
+from pytest_ansorbench.strategies.draft.space import DecisionSpace
+from pytest_ansorbench.strategies.program_maker import ProgramMaker, ScheduledProgram
+
+_PATIENCE: Final = 8
+"""Points that are replayed at most for each program that is wanted."""
+_LEAST_PATIENCE: Final = 64
+"""The same where few are wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drafted:
+    """A point that became a program, and what the model expects of it, if it was asked."""
+
+    point: Point
+    program: ScheduledProgram
+    predicted: float | None = None
+
+
+class Replays:
+    """Replays points of a task, and knows which points and programs have been proposed.
+
+    Attributes:
+        taken: Points that are not to be proposed: they were before, they are no program, or their
+            program is that of another point.
+        replayed: Points that were replayed in this round.
+        failed: How many of them are no program.
+        repeated: How many of them are a program that was proposed before.
+        rejected: The points of both kinds.
+    """
+
+    def __init__(self, spaces: Sequence[DecisionSpace], maker: ProgramMaker) -> None:
+        """Begin with nothing proposed.
+
+        Args:
+            spaces: The task's sketches.
+            maker: Makes the task's programs.
+        """
+        self._spaces = spaces
+        self._maker = maker
+        self._fingerprints: set[int] = set()
+        self.taken: set[Point] = set()
+        self.begin_round()
+
+    def begin_round(self) -> None:
+        """Count from zero."""
+        self.replayed = self.failed = self.repeated = 0
+        self.rejected: list[Point] = []
+
+    def programs(self, order: Iterator[Point], wanted: int) -> list[Drafted]:
+        """New programs of points in order; they are taken.
+
+        Args:
+            order: The points.
+            wanted: How many programs to make; fewer if points run out, or too many fail.
+        """
+        found: list[Drafted] = []
+        left = max(_LEAST_PATIENCE, _PATIENCE * wanted)
+        while len(found) < wanted and left > 0:
+            some = [*islice(order, min(left, wanted - len(found)))]
+            if not some:
+                break
+            left -= len(some)
+            made = self._maker.map(self._replayed, some)
+            for point, program in zip(some, made, strict=True):
+                self.replayed += 1
+                settled = self._settle(point, program)
+                if settled is not None and program is not None:
+                    found.append(Drafted(settled, program))
+        return found
+
+    def take(self, points: Iterable[Point], fingerprint: int) -> None:
+        """Count points and a program as proposed, as before an interruption."""
+        self.taken |= {*points}
+        self._fingerprints.add(fingerprint)
+
+    def release(self, drafted: Iterable[Drafted]) -> None:
+        """Let points and programs be proposed again."""
+        for one in drafted:
+            self.taken.discard(one.point)
+            self._fingerprints.discard(one.program.fingerprint)
+
+    def _replayed(self, point: Point) -> ScheduledProgram | None:
+        index, vector = point
+        return self._maker.replay(self._spaces[index].trace(vector), 1)
+
+    def _settle(self, point: Point, program: ScheduledProgram | None) -> Point | None:
+        """Take a program's point and fingerprint; None if it is no new program."""
+        index, vector = point
+        if program is not None:
+            settled = (index, self._spaces[index].settled(vector, program))
+            if program.fingerprint not in self._fingerprints:
+                self._fingerprints.add(program.fingerprint)
+                self.taken.add(settled)
+                return settled
+            self.repeated += 1
+        else:
+            self.failed += 1
+        self.taken.add(point)
+        self.rejected.append(point)
+        return None
