@@ -3,11 +3,12 @@
     python benchmarks/draft.py [--case ID,ID] [--arms NAME,NAME] [--repeats N] [--trials N]
                                [--into FOLDER]
 
-One bench a case, each with a journal and a result of its own in docs/results/draft/, so that the
-experiment can be run in pieces: what a result has already is not run again. Then all results in
-the folder are merged and judged over the suite. Arms are those of the package and those of
-`draft_ablations.py`. Without --case, the first shape of each family of operators but capsule; with
-256 trials and 3 repeats that takes some hours on 2 cores. `--only report` runs nothing.
+One bench for each repeat of each case, with a journal and a result of its own in
+docs/results/draft/, so that the experiment can be run in pieces: a result that is there is not run
+again. Then all results in the folder are merged and judged over the suite. Arms are those of the
+package and those of `draft_ablations.py`. Without --case, the first shape of each family of
+operators but capsule; with 256 trials and 3 repeats that takes some hours on 2 cores. `--only
+report` runs nothing.
 """
 
 from __future__ import annotations
@@ -57,27 +58,26 @@ def main() -> None:
     parser.add_argument("--only", choices=("report",), help="report on what there is")
     given = parser.parse_args()
     given.into.mkdir(parents=True, exist_ok=True)
-    for case in [] if given.only else given.case.split(","):
-        run(case, given)
+    if not given.only:
+        for seed in range(given.seed, given.seed + given.repeats):
+            for case in given.case.split(","):
+                run(case, seed, given)
     print(report(given.into))
 
 
-def run(case: str, given: argparse.Namespace) -> None:
+def run(case: str, seed: int, given: argparse.Namespace) -> None:
     """One bench, or the rest of one. Gates may break: the report says so."""
-    output = given.into / f"{case}.json"
-    arms = tuple(given.arms.split(","))
+    output = given.into / f"{case}-{seed}.json"
     if output.exists():
-        [there] = read_result(output).cases
-        if there.strategies == arms and there.repeats >= given.repeats:
-            return
-    storage = HERE.parent / ".ansor_bench" / given.into.name / case
+        return
+    storage = HERE.parent / ".ansor_bench" / given.into.name / output.stem
     resume = ["--ansor-resume", "0001"] if any(storage.glob("journals/0001*")) else []
     command = [
         *(sys.executable, "-m", "pytest", "--ansor-bench", str(HERE.parent / "bench_cases")),
         *("-p", "draft_ablations", "-p", "no:cacheprovider", "-q"),
         *("--ansor-case", case, "--ansor-strategy", given.arms),
         *("--ansor-trials", str(given.trials), "--ansor-round", str(given.round)),
-        *("--ansor-repeats", str(given.repeats), "--ansor-seed", str(given.seed)),
+        *("--ansor-repeats", "1", "--ansor-seed", str(seed)),
         *("--ansor-max-search-ratio", "none", "--ansor-min-throughput-ratio", "0.97"),
         *("--ansor-storage", str(storage), "--ansor-json", str(output), *resume),
     ]
