@@ -45,6 +45,7 @@ def judged(history: CaseHistory, plan: Plan) -> CaseResult:
         version=entry.version,
         control=entry.control,
         looks=str(plan.criteria.looks or ""),
+        programs=entry.programs,
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 from pytest_ansorbench.records import LastRanking, MachineNoise, Run, TaskRecord
-from pytest_ansorbench.search import ResumeError
+from pytest_ansorbench.search import CandidateError, ResumeError, select
 from pytest_ansorbench.storage import Journal, Past, StorageError, fingerprint
 from pytest_ansorbench.storage.entries import (
     CaseEntry,
@@ -55,6 +55,7 @@ class CaseHistory:
 
     entry: CaseEntry
     repeats: dict[int, RepeatHistory] = field(default_factory=dict)
+    _runs: dict[int, tuple[Run, ...]] = field(default_factory=dict, init=False, repr=False)
 
     def complete(self, seed: int) -> bool:
         """Whether a repeat has been run to its end."""
@@ -68,7 +69,16 @@ class CaseHistory:
         return {fingerprint(machine): machine for machine in machines}
 
     def runs(self, seed: int) -> tuple[Run, ...]:
-        """The runs of a complete repeat, in order of the arms."""
+        """The runs of a complete repeat, in order of the arms.
+
+        Raises:
+            ResumeError: The schedules of a round cannot be read.
+        """
+        if seed not in self._runs:
+            self._runs[seed] = self._assembled(seed)
+        return self._runs[seed]
+
+    def _assembled(self, seed: int) -> tuple[Run, ...]:
         repeat = self.repeats[seed]
         assert repeat.final is not None
         budget_trials = int(self.entry.conditions["trials"])
@@ -78,28 +88,27 @@ class CaseHistory:
             self.entry.strategies, repeat.final.finals, leads, strict=True
         ):
             rounds = repeat.rounds.get(strategy, [])
-            runs.append(
-                Run(
-                    case=self.entry.case,
-                    strategy=strategy,
-                    seed=seed,
-                    budget_trials=budget_trials,
-                    round_trials=int(self.entry.conditions["round_trials"]),
-                    flops=self.entry.flops,
-                    tasks=_tasks(self.entry.tasks, rounds),
-                    rounds=tuple(entry.round for entry in rounds),
-                    trials=tuple(trial for entry in rounds for trial in entry.trials),
-                    final=final,
-                    stopped=_stopped(rounds, budget_trials),
-                    before=repeat.begun.before,
-                    after=repeat.final.after,
-                    machine=fingerprint(repeat.begun.machine),
-                    leads=of_arm,
-                    leads_s=repeat.final.leads_s,
-                    last_check=repeat.rankings.get(strategy),
-                    caches=str(self.entry.conditions.get("caches", "warm")),
-                )
+            run = Run(
+                case=self.entry.case,
+                strategy=strategy,
+                seed=seed,
+                budget_trials=budget_trials,
+                round_trials=int(self.entry.conditions["round_trials"]),
+                flops=self.entry.flops,
+                tasks=_tasks(self.entry.tasks, rounds),
+                rounds=tuple(entry.round for entry in rounds),
+                trials=tuple(trial for entry in rounds for trial in entry.trials),
+                final=final,
+                stopped=_stopped(rounds, budget_trials),
+                before=repeat.begun.before,
+                after=repeat.final.after,
+                machine=fingerprint(repeat.begun.machine),
+                leads=of_arm,
+                leads_s=repeat.final.leads_s,
+                last_check=repeat.rankings.get(strategy),
+                caches=str(self.entry.conditions.get("caches", "warm")),
             )
+            runs.append(replace(run, schedules=_schedules(run, rounds)))
         return tuple(runs)
 
 
@@ -109,6 +118,24 @@ def _tasks(tasks: Sequence[TaskRecord], rounds: Sequence[RoundEntry]) -> tuple[T
     return tuple(
         replace(task, sketches=sketches.get(index, ())) for index, task in enumerate(tasks)
     )
+
+
+def _schedules(run: Run, rounds: Sequence[RoundEntry]) -> tuple[str | None, ...]:
+    """The schedule that won each task, out of the round that proposed it."""
+    found: list[str | None] = []
+    for trial in run.best_trials:
+        if trial is None:
+            found.append(None)
+            continue
+        entry = rounds[trial.round - 1]
+        try:
+            found.append(select(entry.state.candidates, trial.index - entry.trials[0].index))
+        except CandidateError as error:
+            raise ResumeError(
+                f"the run of {run.strategy!r} with seed {run.seed}: round {trial.round} has no "
+                f"schedule of trial {trial.index}: {error}"
+            ) from None
+    return tuple(found)
 
 
 def _stopped(rounds: Sequence[RoundEntry], budget_trials: int) -> str:

@@ -27,7 +27,7 @@ from pytest_ansorbench.records import (
     Result,
     TaskRecord,
 )
-from pytest_ansorbench.search import ResumeError
+from pytest_ansorbench.search import ResumeError, pack_program
 from pytest_ansorbench.stats.noise import slice_ms_for
 from pytest_ansorbench.storage import (
     Journal,
@@ -186,6 +186,7 @@ class Session:
             control=control,
             flops=case.flops,
             tasks=tuple(TaskRecord(task.name, task.weight, task.flops, ()) for task in tasks),
+            programs=tuple(pack_program(task.mod) for task in tasks),
             conditions={**plan.runs.conditions(len(tasks)), **self._conditions},
         )
         journal = CaseJournal(self._open_journal(), self._histories.get(entry.label), entry)

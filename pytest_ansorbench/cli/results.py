@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.cli.exits import BROKEN, HOLDS, Refusal, exit_code
+from pytest_ansorbench.cli.stored import add_storage, read_stored, refusal
 
 if TYPE_CHECKING:
     from pytest_ansorbench.records import Result
     from pytest_ansorbench.report import Renderer
     from pytest_ansorbench.stats.judge_result import Judged
-    from pytest_ansorbench.storage import StorageError
 
 
 def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
@@ -30,7 +30,7 @@ def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
     show.add_argument(
         "-v", "--verbose", action="store_true", help="add phases, failures and decisions"
     )
-    _add_storage(show)
+    add_storage(show)
     show.set_defaults(run=_show)
 
     compare = commands.add_parser(
@@ -54,7 +54,7 @@ def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
         "--any-machine", action="store_true", help="compare seconds and GFLOP/s all the same"
     )
     compare.add_argument("--markdown", action="store_true", help="print a Markdown table")
-    _add_storage(compare)
+    add_storage(compare)
     compare.set_defaults(run=_compare)
 
     merge = commands.add_parser(
@@ -64,13 +64,13 @@ def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
     merge.add_argument(
         "-o", "--output", type=Path, required=True, metavar="FILE", help="file to write"
     )
-    _add_storage(merge)
+    add_storage(merge)
     merge.set_defaults(run=_merge)
 
     saved = commands.add_parser(
         "list", help="list the results kept by --ansor-save, and interrupted runs"
     )
-    _add_storage(saved)
+    add_storage(saved)
     saved.set_defaults(run=_list)
 
 
@@ -103,16 +103,6 @@ def _limit(text: str) -> float:
         raise argparse.ArgumentTypeError(f"{text!r}: expected a ratio, e.g. 0.75") from None
 
 
-def _add_storage(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--storage",
-        type=Path,
-        default=Path(".ansor_bench"),
-        metavar="DIR",
-        help="folder of stored results (default: %(default)s)",
-    )
-
-
 def _show(given: argparse.Namespace) -> int:
     from pytest_ansorbench.report import (
         DEFAULT_COLUMNS,
@@ -128,7 +118,7 @@ def _show(given: argparse.Namespace) -> int:
         sort = parse_sort(given.sort) if given.sort else DEFAULT_SORT
     except ColumnError as error:
         raise Refusal(str(error)) from None
-    _, result = _read(given.storage, given.result)
+    _, result = read_stored(given.storage, given.result)
     result = _with_suite_limits(_with_goal(result, given.goal), given)
     judged = _judged_again(result, given.result)
     report = result_report(
@@ -158,8 +148,8 @@ def _compare(given: argparse.Namespace) -> int:
             allowances.append(Allowance.parse(text))
         except ValueError as error:
             raise Refusal(f"bad --fail {text!r}: {error}") from None
-    _, before = _read(given.storage, given.before)
-    path, after = _read(given.storage, given.after)
+    _, before = read_stored(given.storage, given.before)
+    path, after = read_stored(given.storage, given.after)
     after = _with_goal(after, given.goal)
     try:
         changes = result_changes(
@@ -192,7 +182,7 @@ def _renderer(given: argparse.Namespace) -> Renderer:
 def _merge(given: argparse.Namespace) -> int:
     from pytest_ansorbench.storage import StorageError, merge_results, write_result
 
-    read = [_read(given.storage, wanted) for wanted in given.results]
+    read = [read_stored(given.storage, wanted) for wanted in given.results]
     if len({path.resolve() for path, _ in read}) < len(read):
         raise Refusal("bad results: expected different files, got one of them twice")
     try:
@@ -237,28 +227,6 @@ def _with_suite_limits(result: Result, given: argparse.Namespace) -> Result:
     return replace(result, settings={**result.settings, **recorded})
 
 
-def _read(storage: Path, wanted: str) -> tuple[Path, Result]:
-    """A result by name, number or path."""
-    from pytest_ansorbench.storage import StorageError, find_saved, read_result
-
-    try:
-        path = find_saved(storage, wanted)
-        return path, read_result(path)
-    except StorageError as error:
-        raise _refusal(error) from None
-
-
-def _refusal(error: StorageError) -> Refusal:
-    """A refusal that says how to mend what is wrong with a stored result."""
-    from pytest_ansorbench.storage import MissingResultError, UnwritableError
-
-    if isinstance(error, MissingResultError):
-        return Refusal(f"{error}; pytest --ansor-bench --ansor-save NAME saves one")
-    if isinstance(error, UnwritableError):
-        return Refusal(f"{error}; see --storage")
-    return Refusal(str(error))
-
-
 def _judged_again(result: Result, source: str | Path) -> Judged:
     """The cases, with verdicts from their runs: those in the file are not believed."""
     from pytest_ansorbench.stats.compare import PairingError
@@ -289,7 +257,7 @@ def _list(given: argparse.Namespace) -> int:
             rows.append([str(path), result.created, len(result.cases), ", ".join(strategies)])
         journals = [read_journal(path) for path in list_journals(given.storage)]
     except StorageError as error:
-        raise _refusal(error) from None
+        raise refusal(error) from None
     if rows:
         print(tabulate(rows, headers=["file", "created", "cases", "strategies"]))
     else:

@@ -10,7 +10,7 @@ from pytest_ansorbench.records.noise import MachineNoise
 from pytest_ansorbench.records.runs import Run
 from pytest_ansorbench.records.verdicts import Gate, SuiteVerdict, Verdict
 
-SCHEMA_VERSION: Final = 7
+SCHEMA_VERSION: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,8 @@ class CaseResult:
         control: The arm that is the reference over again; None if there is none.
         looks: After how many repeats its gates were judged, at least and at most, e.g. `3:12`;
             empty if only once, after all.
+        programs: The program of each task before it is scheduled, packed by
+            `search.candidates.pack_program`; none if not recorded, as before schema version 8.
     """
 
     case: str
@@ -36,6 +38,7 @@ class CaseResult:
     version: str = ""
     control: str | None = None
     looks: str = ""
+    programs: tuple[str, ...] = ()
 
     @property
     def machines(self) -> tuple[str, ...]:

@@ -235,6 +235,9 @@ class Run:
             have the same one; repeats may have different ones.
         last_check: What crowned the winner of each task; None if the fastest trials won.
         caches: How the timed calls of its trials found the caches, as `EngineSettings` has it.
+        schedules: Of each task the schedule that won, packed by `search.candidates.select`, and
+            None if no trial of it is valid. A network's were built together at the end. None
+            if not recorded, as before schema version 8.
     """
 
     case: str
@@ -255,6 +258,7 @@ class Run:
     leads_s: float = 0.0
     last_check: LastRanking | None = None
     caches: str = "warm"
+    schedules: tuple[str | None, ...] | None = None
 
     @property
     def search_s(self) -> float:

@@ -1,4 +1,4 @@
-"""Candidates as text: what a journal keeps of a round, so that a search can be rebuilt."""
+"""Candidates and programs as text: what a journal keeps of a round, and a result of a run."""
 
 from __future__ import annotations
 
@@ -38,8 +38,7 @@ def pack(candidates: Sequence[Candidate]) -> str:
         Base64 of compressed JSON.
     """
     packed = [_packed(candidate) for candidate in candidates]
-    text = json.dumps(packed, separators=(",", ":"), default=_plain)
-    return base64.b64encode(zlib.compress(text.encode("utf-8"))).decode("ascii")
+    return _deflated(json.dumps(packed, separators=(",", ":"), default=_plain))
 
 
 def unpack(text: str, mod: IRModule) -> list[Candidate]:
@@ -56,6 +55,77 @@ def unpack(text: str, mod: IRModule) -> list[Candidate]:
         CandidateError: The text is no such text, or its traces do not fit the program.
     """
     return [_unpacked(packed, mod) for packed in _parsed(text)]
+
+
+def select(text: str, index: int) -> str:
+    """One candidate of several, by itself and without its payload; needs no TVM.
+
+    Args:
+        text: Written by `pack`.
+        index: Its place among them, from 0.
+
+    Returns:
+        Text for `unpack`, some hundred bytes.
+
+    Raises:
+        CandidateError: The text is no such text, or has no candidate there.
+    """
+    packed = _parsed(text)
+    if not 0 <= index < len(packed) or not isinstance(packed[index], dict):
+        raise CandidateError(f"expected a packed candidate at {index} of {len(packed)}")
+    kept = {name: value for name, value in packed[index].items() if name != "payload"}
+    return _deflated(json.dumps([kept], separators=(",", ":")))
+
+
+def pack_program(mod: IRModule) -> str:
+    """Turn a program into text, some thousand bytes.
+
+    Args:
+        mod: The program of a task, before it is scheduled.
+
+    Returns:
+        Base64 of compressed JSON, as TVM writes it.
+    """
+    from tvm import ir
+
+    return _deflated(ir.save_json(mod))
+
+
+def unpack_program(text: str) -> IRModule:
+    """Rebuild a program from text.
+
+    Args:
+        text: Written by `pack_program`, if by another version of TVM then perhaps in vain.
+
+    Returns:
+        An equal program.
+
+    Raises:
+        CandidateError: The text is no such text, or not of this version of TVM.
+    """
+    from tvm import ir
+
+    content = _inflated(text)
+    try:
+        mod: IRModule = ir.load_json(content)
+    except Exception as error:  # TVM raises many types
+        raise CandidateError(
+            f"the program cannot be read by this version of TVM: {_first_line(error)}"
+        ) from None
+    return mod
+
+
+def _deflated(text: str) -> str:
+    return base64.b64encode(zlib.compress(text.encode("utf-8"), 9)).decode("ascii")
+
+
+def _inflated(text: str) -> str:
+    inflater = zlib.decompressobj()
+    try:
+        content = inflater.decompress(base64.b64decode(text, validate=True), _MOST_BYTES)
+        return content.decode("utf-8")
+    except (binascii.Error, zlib.error, ValueError) as error:
+        raise CandidateError(f"expected packed text, got {error}") from None
 
 
 def _packed(candidate: Candidate) -> dict[str, Any]:
@@ -75,11 +145,10 @@ def _plain(value: Any) -> Any:
 
 
 def _parsed(text: str) -> list[Any]:
-    inflater = zlib.decompressobj()
+    content = _inflated(text)
     try:
-        content = inflater.decompress(base64.b64decode(text, validate=True), _MOST_BYTES)
         parsed = json.loads(content)
-    except (binascii.Error, zlib.error, ValueError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise CandidateError(f"expected packed candidates, got {error}") from None
     if not isinstance(parsed, list):
         raise CandidateError("expected a list of packed candidates")

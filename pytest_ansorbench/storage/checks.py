@@ -97,6 +97,9 @@ def _check_case(case: CaseResult, where: str) -> None:
             expected = f"one of the case's strategies, {', '.join(case.strategies)}"
             raise CodecError(f"{at}.strategy", run.strategy, expected)
         _check_run(run, at)
+        if case.programs and len(case.programs) != len(run.tasks):
+            expected = f"none, or one for each of the {len(run.tasks)} tasks of its runs"
+            raise CodecError(f"{where}.programs", case.programs, expected)
     challengers = case.strategies[1:]
     if case.control is not None and case.control not in challengers:
         expected = f"null or one of the challengers, {', '.join(challengers)}"
@@ -139,6 +142,9 @@ def _check_run(run: Run, where: str) -> None:
             expected = f"one of the run's {len(run.trials)} trials, from 0"
             raise CodecError(f"{at}.trial", lead.trial, expected)
     _check_seconds(run.leads_s, f"{where}.leads_s")
+    if run.schedules is not None and len(run.schedules) != len(run.tasks):
+        expected = f"null, or one for each of the run's {len(run.tasks)} tasks"
+        raise CodecError(f"{where}.schedules", run.schedules, expected)
     if run.last_check is not None:
         _check_ranking(run.last_check, f"{where}.last_check")
         _check_crowned(run.last_check, run, f"{where}.last_check")

@@ -18,7 +18,7 @@ from pytest_ansorbench.records import (
     Trial,
 )
 
-JOURNAL_VERSION: Final = 4
+JOURNAL_VERSION: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,7 @@ class CaseEntry:
         control: The arm that is the reference over again; None if there is none.
         flops: Floating-point operations of one execution.
         tasks: What is tuned, without sketches, which may depend on the strategy.
+        programs: The tasks' programs, packed as in a result.
         conditions: All else that decides what is measured, by setting.
     """
 
@@ -62,6 +63,7 @@ class CaseEntry:
     control: str | None
     flops: int
     tasks: tuple[TaskRecord, ...]
+    programs: tuple[str, ...]
     conditions: Mapping[str, Any]
 
 

@@ -21,7 +21,8 @@ def upgrade(data: dict[str, Any]) -> None:
     again, winners may be crowned by a last check, a run says how caches were found, and there is
     the machines' `noise`. Version 6 has S over the way: comparisons have `running_time_ratio`,
     gates have `turn`, and the goal `median`, the default until then, gives way to today's.
-    Version 7 has verdicts over suites, and gates name lost cases. Values that were not recorded
+    Version 7 has verdicts over suites, and gates name lost cases. Version 8 keeps the schedules
+    that won, and the programs that they are of. Values that were not recorded
     become None or neutral; anything that does not look like a result is left for the codec to
     refuse.
 
@@ -82,6 +83,11 @@ def upgrade(data: dict[str, Any]) -> None:
             case["looks"] = ""
         for gate in _items(data, "cases", "verdicts", "gates"):
             gate.update(lost=[], open=False)
+    if data["schema_version"] < 8:
+        for case in _items(data, "cases"):
+            case["programs"] = []
+            for run in _items(case, "runs"):
+                run["schedules"] = None
     data["schema_version"] = SCHEMA_VERSION
 
 

@@ -9,8 +9,10 @@ import pytest
 from pytest_ansorbench.bench import case_histories
 from pytest_ansorbench.bench.repeat import run_repeat
 from pytest_ansorbench.records import LastRanking, TaskRanking, TaskRecord
+from pytest_ansorbench.search import ResumeError, unpack
+from pytest_ansorbench.search.candidates import pack
 from pytest_ansorbench.storage import Past, StorageError, fingerprint
-from pytest_ansorbench.storage.entries import CaseEntry, EndEntry, SessionEntry
+from pytest_ansorbench.storage.entries import CaseEntry, EndEntry, RoundEntry, SessionEntry
 from pytest_ansorbench.strategies import LastCheck
 from tests.bench.conftest import FINE, ONE, RUNS, TWO
 from tests.fast_engine import FastEngine
@@ -33,6 +35,7 @@ def begun(prepared, strategies=(ONE, TWO)):
         control=None,
         flops=case.flops,
         tasks=tuple(TaskRecord(t.name, t.weight, t.flops, ()) for t in prepared.tasks),
+        programs=("packed",),
         conditions=RUNS.conditions(1),
     )
 
@@ -61,6 +64,32 @@ def test_a_complete_repeat_is_assembled_to_runs(lines, prepared, engine, tmp_pat
     assert history.machines == {one.machine: engine.machine}
     [task] = one.tasks
     assert task.sketches == lines[2].sketches
+
+
+def test_the_schedule_that_won_is_kept(lines, prepared, tmp_path):
+    from tvm_ffi import structural_equal
+
+    [history] = case_histories(past_of(tmp_path, lines)).values()
+    run = history.runs(3)[0]
+    [best], [schedule] = run.best_trials, run.schedules
+    entry = next(
+        line for line in lines[2:] if line.strategy == "one" and line.round.index == best.round
+    )
+    batch = unpack(entry.state.candidates, prepared.tasks[0].mod)
+    [kept] = unpack(schedule, prepared.tasks[0].mod)
+    assert structural_equal(kept.mod, batch[best.index - entry.trials[0].index].mod)
+
+
+def test_a_round_without_the_schedule_that_won_is_refused(lines, tmp_path):
+    broken = [
+        dataclasses.replace(line, state=dataclasses.replace(line.state, candidates=pack([])))
+        if isinstance(line, RoundEntry)
+        else line
+        for line in lines
+    ]
+    [history] = case_histories(past_of(tmp_path, broken)).values()
+    with pytest.raises(ResumeError, match="round 1 has no schedule of trial 0: expected a packed"):
+        history.runs(3)
 
 
 def test_repeats_may_be_of_different_machines(lines, prepared, target, tmp_path):

@@ -11,7 +11,7 @@ from pytest_ansorbench.storage.entries import CaseEntry, FinalEntry, RepeatEntry
 from tests.search.rounds import AT_REST
 from tests.synthetic import make_case_result
 
-CASE = CaseEntry("case", "case", "1", ("one",), None, 1, (), {"trials": 4, "round_trials": 2})
+CASE = CaseEntry("case", "case", "1", ("one",), None, 1, (), (), {"trials": 4, "round_trials": 2})
 
 
 def history(complete=(), begun=()):

@@ -16,7 +16,7 @@ from tests.pages import REPOSITORY, blocks, commands, page
 from tests.plugin.conftest import trials
 
 README = page("README.md")
-CASE, STRATEGY = blocks(README, "python")
+CASE, STRATEGY, DEPLOYMENT = blocks(README, "python")
 [TABLE] = blocks(README)
 [COMMAND] = [line for line in commands(README) if line.startswith("pytest ")]
 RECORDED = REPOSITORY / "docs" / "results" / "first-example.json"

@@ -42,6 +42,7 @@ def run_of(case: Case, search: Search, entries: Sequence[RoundEntry]) -> Run:
         control=None,
         flops=case.flops,
         tasks=tuple(TaskRecord(t.task.name, t.task.weight, t.task.flops, ()) for t in search.tasks),
+        programs=(),
         conditions={"trials": search.budget_trials, "round_trials": len(entries[0].trials)},
     )
     seed = entries[0].seed

@@ -12,7 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_ansorbench.search import Search
-from pytest_ansorbench.search.candidates import CandidateError, pack, unpack
+from pytest_ansorbench.search.candidates import (
+    CandidateError,
+    pack,
+    pack_program,
+    select,
+    unpack,
+    unpack_program,
+)
 from pytest_ansorbench.strategies import Candidate, NoModel, ProgramMaker, Strategy, undecided
 from pytest_ansorbench.workloads import BatchMatmul
 from tests.faults import module
@@ -52,6 +59,35 @@ def test_text_of_earlier_versions_has_no_payloads():
     [candidate] = unpack(text, None)
     assert candidate.payload is None
     assert pack([candidate]) == pack([fine()])
+
+
+def test_one_of_several_is_kept_without_its_payload():
+    text = pack([fine({"number": one}) for one in range(3)])
+    [candidate] = unpack(select(text, 2), None)
+    assert candidate.payload is None
+    assert select(text, 0) == pack([fine()])
+    with pytest.raises(CandidateError, match="expected a packed candidate at 3 of 3"):
+        select(text, 3)
+
+
+def test_a_program_comes_back_equal():
+    from tvm_ffi import structural_equal
+
+    mod = MATMUL.tasks()[0].mod
+    assert structural_equal(unpack_program(pack_program(mod)), mod)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("%", "expected packed text"),
+        ("bm8=", "expected packed text"),
+        (base64.b64encode(zlib.compress(b"{}")).decode(), "by this version of TVM"),
+    ],
+)
+def test_text_that_is_no_program_is_refused(text, message):
+    with pytest.raises(CandidateError, match=message):
+        unpack_program(text)
 
 
 @pytest.mark.parametrize(

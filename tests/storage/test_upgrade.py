@@ -13,8 +13,18 @@ from pytest_ansorbench.storage import StorageError, read_result, write_result
 from tests.synthetic import make_case_result, make_result, make_run
 
 
+def as_version_7(data: dict) -> None:  # type: ignore[type-arg]
+    """Take away what version 8 added."""
+    data["schema_version"] = 7
+    for case in data["cases"]:
+        del case["programs"]
+        for run in case["runs"]:
+            del run["schedules"]
+
+
 def as_version_5(data: dict) -> None:  # type: ignore[type-arg]
     """Take away what version 6 added."""
+    as_version_7(data)
     data["schema_version"] = 5
     data["settings"]["goal"] = "median"
     for case in data["cases"]:

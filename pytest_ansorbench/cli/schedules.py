@@ -1,0 +1,197 @@
+"""Commands about the schedules that results keep: schedule, export."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pytest_ansorbench.cli.exits import HOLDS, Refusal
+from pytest_ansorbench.cli.stored import add_storage, read_stored, refusal
+
+if TYPE_CHECKING:
+    from tvm.target import Target
+
+    from pytest_ansorbench.winners import Winner
+
+_Found = TypeVar("_Found")
+
+
+def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
+    """Add the commands to a parser."""
+    schedule = commands.add_parser(
+        "schedule",
+        help="print the schedule that a search came to",
+        description="Prints the winning schedule of a run: its trace, and the scheduled program "
+        "as TVMScript. Of several runs, that of the fastest kernel.",
+    )
+    schedule.add_argument("result", help="name, number or file of a result")
+    schedule.add_argument(
+        "case", nargs="?", help="id of one of its cases; not needed if there is one only"
+    )
+    schedule.add_argument("--strategy", metavar="NAME", help="of this arm only")
+    schedule.add_argument("--seed", type=int, metavar="N", help="of this repeat only")
+    schedule.add_argument(
+        "--task", metavar="TASK", help="name or number, from 1, of a network's task"
+    )
+    schedule.add_argument(
+        "--only", choices=("trace", "program"), help="print this alone (default: both)"
+    )
+    add_storage(schedule)
+    schedule.set_defaults(run=_schedule)
+
+    export = commands.add_parser(
+        "export",
+        help="write the best schedules to a database that stock TVM compiles with",
+        description="Writes the fastest schedules of each task to a new database of "
+        "MetaSchedule's, over all runs and arms of the given results. With TVM: "
+        "database = ms.database.JSONDatabase(work_dir=DIR).",
+    )
+    export.add_argument(
+        "results",
+        nargs="+",
+        metavar="RESULT",
+        help="name, number or file of a result, or the .jsonl file of a journal, which has the "
+        "schedules of all trials",
+    )
+    export.add_argument(
+        "--database", type=Path, required=True, metavar="DIR", help="folder to make it in"
+    )
+    export.add_argument("--case", metavar="ID", help="of this case only")
+    export.add_argument("--strategy", metavar="NAME", help="of this arm only")
+    export.add_argument(
+        "--top",
+        type=int,
+        default=1,
+        metavar="K",
+        help="schedules of each task (default: %(default)s)",
+    )
+    add_storage(export)
+    export.set_defaults(run=_export)
+
+
+def _schedule(given: argparse.Namespace) -> int:
+    from pytest_ansorbench.search import CandidateError
+    from pytest_ansorbench.winners import winners_of
+
+    path, result = read_stored(given.storage, given.result)
+    found = [*winners_of(result)]
+    if not found:
+        raise Refusal(
+            f"bad result file {str(path)!r}: it keeps no schedules, as results of before schema "
+            "version 8 or without a valid trial; measure again"
+        )
+    found = _of_case(found, given.case)
+    if given.strategy is not None:
+        found = _narrowed(found, "--strategy", given.strategy, lambda one: one.strategy)
+    if given.seed is not None:
+        found = _narrowed(found, "--seed", str(given.seed), lambda one: str(one.seed))
+    winner = min(_of_task(found, given.task), key=lambda one: one.latency_s)
+    try:
+        candidate = winner.candidate()
+    except CandidateError as error:
+        raise Refusal(f"bad result file {str(path)!r}: {winner.case}: {error}") from None
+    print(
+        f"# {winner.case}, {winner.strategy}, seed {winner.seed}, {winner.task.name}: "
+        f"{1e3 * winner.latency_s:.4g} ms, {winner.gflops:.4g} GFLOP/s"
+    )
+    if given.only != "program":
+        print("", "# the schedule, as calls of tvm.s_tir.Schedule", sep="\n")
+        print(*candidate.schedule.trace.as_python(), sep="\n")
+    if given.only != "trace":
+        print("", "# the scheduled program", candidate.mod.script(), sep="\n")
+    return HOLDS
+
+
+def _export(given: argparse.Namespace) -> int:
+    from pytest_ansorbench.environment import MisfitError, ToolchainError
+    from pytest_ansorbench.search import CandidateError
+    from pytest_ansorbench.winners import DatabaseError, export_database
+
+    if given.top < 1:
+        raise Refusal(f"bad --top {given.top}: expected at least 1, e.g. 1")
+    try:
+        found = [one for source in given.results for one in _sourced(given.storage, source)]
+        if not found:
+            raise Refusal(
+                "bad results: they keep no schedules, as those of before schema version 8 or "
+                "without a valid trial; measure again"
+            )
+        if given.case is not None:
+            found = _narrowed(found, "--case", given.case, lambda one: one[0].case)
+        if given.strategy is not None:
+            found = _narrowed(found, "--strategy", given.strategy, lambda one: one[0].strategy)
+        exported = export_database(found, given.database, top=given.top)
+    except MisfitError as error:
+        raise Refusal(f"a result's target {error.value!r} does not fit: {error.problem}") from None
+    except DatabaseError as error:
+        raise Refusal(f"bad --database: {error}") from None
+    except (CandidateError, ToolchainError) as error:
+        raise Refusal(str(error)) from None
+    for line in exported.left_out:
+        print(f"left out: {line}")
+    print(
+        f"{given.database}: {exported.records} schedules of {exported.workloads} programs; "
+        f"ms.database.JSONDatabase(work_dir={str(given.database)!r}) reads it"
+    )
+    return HOLDS
+
+
+def _sourced(storage: Path, source: str) -> Iterator[tuple[Winner, Target]]:
+    """The winners of a result, or the trials of a journal, with their targets."""
+    from pytest_ansorbench.environment import check_toolchain, resolve_target
+    from pytest_ansorbench.storage import StorageError, fingerprint, read_journal
+    from pytest_ansorbench.storage.entries import RepeatEntry
+    from pytest_ansorbench.winners import tuned_in, winners_of
+
+    check_toolchain()
+    if source.endswith(".jsonl"):
+        try:
+            past = read_journal(Path(source))
+        except StorageError as error:
+            raise refusal(error) from None
+        begun = [entry for entry in past.entries if isinstance(entry, RepeatEntry)]
+        machines = {fingerprint(entry.machine): entry.machine for entry in begun}
+        winners = tuned_in(past)
+    else:
+        _, result = read_stored(storage, source)
+        machines, winners = dict(result.machines), winners_of(result)
+    targets: dict[str, Target] = {}
+    for winner in winners:
+        if winner.machine not in targets:
+            targets[winner.machine] = resolve_target(str(machines[winner.machine].get("target")))
+        yield winner, targets[winner.machine]
+
+
+def _of_case(found: Sequence[Winner], case: str | None) -> list[Winner]:
+    if case is None and len({one.case for one in found}) > 1:
+        raise Refusal(f"expected a case, one of: {_listed(one.case for one in found)}")
+    if case is None:
+        return [*found]
+    return _narrowed(found, "case", case, lambda one: one.case)
+
+
+def _of_task(found: Sequence[Winner], task: str | None) -> list[Winner]:
+    names = dict.fromkeys(f"{one.place + 1} {one.task.name}" for one in found)
+    if task is None and len(names) > 1:
+        raise Refusal(f"expected --task, one of: {', '.join(names)}")
+    if task is None:
+        return [*found]
+    of_task = [one for one in found if task in (one.task.name, str(one.place + 1))]
+    if not of_task:
+        raise Refusal(f"bad --task {task!r}: expected one of: {', '.join(names)}")
+    return of_task
+
+
+def _narrowed(
+    found: Sequence[_Found], name: str, wanted: str, of: Callable[[_Found], str]
+) -> list[_Found]:
+    kept = [one for one in found if of(one) == wanted]
+    if not kept:
+        raise Refusal(f"bad {name} {wanted!r}: expected one of: {_listed(map(of, found))}")
+    return kept
+
+
+def _listed(values: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(values))

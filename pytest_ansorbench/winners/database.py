@@ -1,0 +1,134 @@
+"""Winners as a database of MetaSchedule's, for stock TVM to compile with."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from pytest_ansorbench.search import CandidateError
+from pytest_ansorbench.winners.winner import Winner
+
+if TYPE_CHECKING:
+    from tvm import IRModule
+    from tvm.target import Target
+
+#: What `JSONDatabase(work_dir=...)` reads.
+_FILES: Final = ("database_workload.json", "database_tuning_record.json")
+
+
+class DatabaseError(ValueError):
+    """A folder that a database cannot be written to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What a database was made of.
+
+    Attributes:
+        workloads: Different programs.
+        records: Schedules of them.
+        left_out: Of each winner that could not be taken, why.
+    """
+
+    workloads: int
+    records: int
+    left_out: tuple[str, ...]
+
+
+def export_database(
+    winners: Iterable[tuple[Winner, Target]], folder: Path, *, top: int = 1
+) -> Exported:
+    """Write the fastest schedules of each program to a new database.
+
+    Stock TVM takes it as `ms.database.JSONDatabase(work_dir=folder)`.
+
+    Args:
+        winners: Winners, each with the target that it was tuned for.
+        folder: Is made if it is missing.
+        top: How many schedules of each program to keep, at least 1. Equal ones count once.
+
+    Returns:
+        What is in it.
+
+    Raises:
+        DatabaseError: There is a database already, or the folder cannot be written.
+        ValueError: `top` is below 1.
+    """
+    if top < 1:
+        raise ValueError(f"bad top {top}: expected at least 1")
+    there = [name for name in _FILES if (folder / name).exists()]
+    if there:
+        raise DatabaseError(
+            f"bad folder {str(folder)!r}: it has a {there[0]} already; expected a new folder"
+        )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".database-", dir=folder) as unfinished:
+            exported = _write(_by_program(winners), top, Path(unfinished))
+            for name in _FILES:
+                (Path(unfinished) / name).touch()  # TVM makes it with the first record
+                os.replace(Path(unfinished) / name, folder / name)
+    except OSError as error:
+        raise DatabaseError(f"bad folder {str(folder)!r}: {error.strerror}") from error
+    return exported
+
+
+@dataclass(frozen=True, eq=False)
+class _Program:
+    mod: IRModule
+    tuned: list[tuple[Winner, Target]]
+
+
+def _by_program(winners: Iterable[tuple[Winner, Target]]) -> Iterable[_Program]:
+    """Winners of equal programs together: two networks may have a task in common."""
+    from tvm_ffi import structural_hash
+
+    mods: dict[str, IRModule] = {}
+    programs: dict[int, _Program] = {}
+    for winner, target in winners:
+        if winner.program not in mods:
+            mods[winner.program] = winner.unscheduled()
+        mod = mods[winner.program]
+        programs.setdefault(structural_hash(mod), _Program(mod, [])).tuned.append((winner, target))
+    return programs.values()
+
+
+def _write(programs: Iterable[_Program], top: int, folder: Path) -> Exported:
+    from tvm.s_tir.meta_schedule.database import JSONDatabase, TuningRecord
+
+    database = JSONDatabase(work_dir=str(folder))
+    workloads, left_out = 0, []
+    for program in programs:
+        workload, schedules = None, set[str]()
+        for winner, target in sorted(program.tuned, key=lambda one: one[0].latency_s):
+            if len(schedules) == top or winner.schedule in schedules:
+                continue
+            try:
+                candidate = winner.candidate()
+            except CandidateError as error:
+                left_out.append(f"{winner.case}, {winner.task.name}: {error}")
+                continue
+            if len(candidate.schedule.trace.insts) == 0:
+                left_out.append(
+                    f"{winner.case}, {winner.task.name}: {winner.strategy} made its program "
+                    "without a trace, which a database consists of"
+                )
+                continue
+            if workload is None:
+                workload = database.commit_workload(program.mod)
+                workloads += 1
+            schedules.add(winner.schedule)
+            database.commit_tuning_record(
+                TuningRecord(
+                    candidate.schedule.trace,
+                    workload,
+                    [winner.latency_s],
+                    target,
+                    candidate.args_info,
+                )
+            )
+    return Exported(workloads, len(database), tuple(left_out))

@@ -1,0 +1,71 @@
+"""`ansor-bench schedule`: what it prints, and what it asks for."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_ansorbench.cli import main
+from pytest_ansorbench.storage import write_result
+from pytest_ansorbench.winners import winners_of
+from tests.synthetic import make_case_result, make_result
+from tests.winners.conftest import MATMUL, MLP, tuned
+
+__all__ = ["tuned"]
+
+
+@pytest.fixture
+def path(tuned, tmp_path):
+    write_result(tuned, tmp_path / "tuned.json")
+    return str(tmp_path / "tuned.json")
+
+
+def test_the_fastest_is_printed_as_trace_and_program(tuned, path, capsys):
+    assert main(["schedule", path, MATMUL.id]) == 0
+    out = capsys.readouterr().out
+    best = min((w for w in winners_of(tuned) if w.case == MATMUL.id), key=lambda w: w.latency_s)
+    head = f"# {MATMUL.id}, {best.strategy}, seed {best.seed}, main: {1e3 * best.latency_s:.4g} ms"
+    assert out.startswith(head)
+    assert "sch.sample_perfect_tile" in out and "@T.prim_func" in out
+
+
+@pytest.mark.parametrize(
+    ("only", "there", "missing"),
+    [("trace", "sch.split", "T.prim_func"), ("program", "T.prim_func", "sch.split")],
+)
+def test_one_of_both_can_be_had_alone(path, capsys, only, there, missing):
+    words = ["--strategy", "again", "--seed", "1", "--only", only]
+    assert main(["schedule", path, MATMUL.id, *words]) == 0
+    out = capsys.readouterr().out
+    assert "again, seed 1" in out and there in out and missing not in out
+
+
+@pytest.mark.parametrize("task", ["1", "name"])
+def test_a_task_of_a_network_goes_by_number_or_name(path, capsys, task):
+    name = MLP.tasks()[0].name
+    assert main(["schedule", path, MLP.id, "--task", name if task == "name" else task]) == 0
+    assert f", {name}: " in capsys.readouterr().out.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], f"expected a case, one of: {MATMUL.id}, {MLP.id}"),
+        (["conv9d"], f"bad case 'conv9d': expected one of: {MATMUL.id}, {MLP.id}"),
+        (
+            [MATMUL.id, "--strategy", "fast"],
+            "bad --strategy 'fast': expected one of: random, again",
+        ),
+        ([MATMUL.id, "--seed", "7"], "bad --seed '7': expected one of: 0, 1"),
+        ([MLP.id], "expected --task, one of: 1 "),
+        ([MLP.id, "--task", "99"], "bad --task '99': expected one of: 1 "),
+    ],
+)
+def test_what_is_not_there_is_refused_with_what_is(path, capsys, words, message):
+    assert main(["schedule", path, *words]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_result_without_schedules_says_so(tmp_path, capsys):
+    write_result(make_result(make_case_result()), tmp_path / "old.json")
+    assert main(["schedule", str(tmp_path / "old.json")]) == 2
+    assert "it keeps no schedules" in capsys.readouterr().err

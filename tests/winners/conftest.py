@@ -1,0 +1,40 @@
+"""A result of small searches: an operator with two arms, and a network."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from pytest_ansorbench.bench import FixedRepeats, Session
+from pytest_ansorbench.budget import Budget, Trials
+from pytest_ansorbench.strategies import Registry
+from pytest_ansorbench.workloads import BatchMatmul, Mlp
+from tests.bench.conftest import PLAN, RUNS
+from tests.fast_engine import FastEngine
+
+MATMUL = BatchMatmul(batch=1, m=16, n=16, k=16)
+MLP = Mlp(features=16, hidden=(8, 8), classes=4)
+
+
+@pytest.fixture(scope="package")
+def tuned(target, tmp_path_factory):
+    """The result."""
+    folder = tmp_path_factory.mktemp("tuned")
+    session = Session(
+        new_engine=lambda: FastEngine(target),
+        conditions={},
+        root=folder,
+        storage=folder / "storage",
+        settings={},
+    )
+    random = Registry().get("random")
+    arms = [random, dataclasses.replace(random, name="again")]
+    plan = dataclasses.replace(PLAN, repeats=FixedRepeats(0, 2))
+    runs = dataclasses.replace(RUNS, budget=Budget(Trials(2, per_task=True), 2))
+    try:
+        session.run(MATMUL, arms, plan)
+        session.run(MLP, arms[:1], dataclasses.replace(plan, runs=runs))
+    finally:
+        session.close()
+    return session.result()

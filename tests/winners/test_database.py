@@ -1,0 +1,85 @@
+"""Databases that stock TVM compiles with, as they are."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from pytest_ansorbench.winners import DatabaseError, export_database, winners_of
+from pytest_ansorbench.workloads.networks.apply import with_schedules
+from tests.winners.conftest import MATMUL, MLP
+
+
+def opened(folder):
+    from tvm.s_tir import meta_schedule as ms
+
+    return ms.database.JSONDatabase(work_dir=str(folder))
+
+
+@pytest.fixture
+def exported(tuned, target, tmp_path):
+    export_database(((one, target) for one in winners_of(tuned)), tmp_path / "database")
+    return tmp_path / "database"
+
+
+def test_stock_tvm_finds_the_fastest_schedule(tuned, target, exported):
+    from tvm.s_tir import meta_schedule as ms
+    from tvm_ffi import structural_equal
+
+    task = MATMUL.tasks()[0]
+    schedule = ms.tir_integration.compile_tir(opened(exported), task.mod, target)
+    best = min((w for w in winners_of(tuned) if w.case == MATMUL.id), key=lambda w: w.latency_s)
+    assert structural_equal(schedule.mod, best.candidate().mod)
+
+
+def test_stock_tvm_compiles_a_network_with_it(tuned, target, exported):
+    import tvm
+    from tvm import relax
+    from tvm.s_tir import meta_schedule as ms
+
+    database, tasks = opened(exported), MLP.tasks()
+    assert all(database.has_workload(task.mod) for task in tasks)
+    fused = MLP.program()
+    best = [database.query_ir_module(task.mod, target, task.name) for task in tasks]
+    assert not tvm.ir.structural_equal(with_schedules(fused, tasks, best), fused)
+    executable = ms.relax_integration.compile_relax(database, fused, target, params=None)
+    arguments = [np.asarray(one) for one in MLP.arguments()]
+    machine = relax.VirtualMachine(executable, tvm.cpu())
+    output = machine["main"](*(tvm.runtime.tensor(one) for one in arguments))
+    assert np.isfinite(output.numpy()).all()
+
+
+def test_as_many_as_are_wanted_are_kept_and_equal_ones_once(tuned, target, tmp_path):
+    of_matmul = [one for one in winners_of(tuned) if one.case == MATMUL.id]
+    different = len({one.schedule for one in of_matmul})
+    pairs = [(one, target) for one in (*of_matmul, *of_matmul)]
+    everything = export_database(pairs, tmp_path / "all", top=99)
+    assert (everything.workloads, everything.records) == (1, different)
+    assert export_database(pairs, tmp_path / "one").records == 1
+    assert everything.left_out == ()
+
+
+def test_what_does_not_apply_is_left_out_and_said(tuned, target, tmp_path):
+    good, *_ = winners_of(tuned)
+    bad = dataclasses.replace(good, schedule="%", latency_s=1e-12)
+    exported = export_database([(bad, target), (good, target)], tmp_path / "database")
+    assert exported.records == 1
+    [why] = exported.left_out
+    assert why.startswith(f"{MATMUL.id}, main: expected packed text")
+
+
+def test_a_database_that_is_there_is_not_touched(tuned, target, exported):
+    before = [path.read_bytes() for path in sorted(exported.iterdir())]
+    with pytest.raises(DatabaseError, match="it has a database_workload.json already"):
+        export_database(((one, target) for one in winners_of(tuned)), exported)
+    assert [path.read_bytes() for path in sorted(exported.iterdir())] == before
+
+
+def test_a_folder_that_cannot_be_is_refused(tuned, target, tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(DatabaseError, match="bad folder"):
+        export_database([], tmp_path / "file" / "database")
+    with pytest.raises(ValueError, match="bad top 0"):
+        export_database([], tmp_path / "database", top=0)
