@@ -23,7 +23,7 @@ LAYERS = [
     {"codec", "stats", "measure"},
     {"strategies", "storage"},
     {"search"},
-    {"bench", "metaschedule", "training"},
+    {"bench", "metaschedule", "training", "winners"},
     {"report"},
     {"options", "hookspecs"},
     {"plugin", "cli"},

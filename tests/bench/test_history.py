@@ -72,9 +72,8 @@ def test_the_schedule_that_won_is_kept(lines, prepared, tmp_path):
     [history] = case_histories(past_of(tmp_path, lines)).values()
     run = history.runs(3)[0]
     [best], [schedule] = run.best_trials, run.schedules
-    entry = next(
-        line for line in lines[2:] if line.strategy == "one" and line.round.index == best.round
-    )
+    rounds = [line for line in lines if isinstance(line, RoundEntry) and line.strategy == "one"]
+    entry = rounds[best.round - 1]
     batch = unpack(entry.state.candidates, prepared.tasks[0].mod)
     [kept] = unpack(schedule, prepared.tasks[0].mod)
     assert structural_equal(kept.mod, batch[best.index - entry.trials[0].index].mod)

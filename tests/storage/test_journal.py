@@ -32,17 +32,8 @@ from tests.synthetic import MACHINE, make_run, make_trace
 QUIET = MachineState(0.0, 0.0, None, None)
 SESSION = SessionEntry(JOURNAL_VERSION, "2024-01-02T03:04:05+00:00", MACHINE, {}, {"trials": 4})
 TASK = TaskRecord("conv2d", 1, 10, ())
-CASE = CaseEntry(
-    "conv2d",
-    "conv2d",
-    "1",
-    ("one",),
-    None,
-    10,
-    (TASK,),
-    ("packed",),
-    {"trials": 4, "round_trials": 2},
-)
+CONDITIONS = {"trials": 4, "round_trials": 2}
+CASE = CaseEntry("conv2d", "conv2d", "1", ("one",), None, 10, (TASK,), ("packed",), CONDITIONS)
 REPEAT = RepeatEntry("conv2d", 7, {"cpu": "made up"}, QUIET)
 RUN = make_run()
 ROUNDS = [
