@@ -126,13 +126,13 @@ def _export(given: argparse.Namespace) -> int:
     except MisfitError as error:
         raise Refusal(f"a result's target {error.value!r} does not fit: {error.problem}") from None
     except DatabaseError as error:
-        raise Refusal(f"bad --database: {error}") from None
+        raise Refusal(f"--database: {error}") from None
     except (CandidateError, ToolchainError) as error:
         raise Refusal(str(error)) from None
     for line in exported.left_out:
         print(f"left out: {line}")
     print(
-        f"{given.database}: {exported.records} schedules of {exported.workloads} programs; "
+        f"{given.database}: programs: {exported.workloads}, schedules: {exported.records}; "
         f"ms.database.JSONDatabase(work_dir={str(given.database)!r}) reads it"
     )
     return HOLDS

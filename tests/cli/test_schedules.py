@@ -66,3 +66,36 @@ def test_a_result_without_schedules_says_so(tmp_path, capsys):
     write_result(make_result(make_case_result()), tmp_path / "old.json")
     assert main(["schedule", str(tmp_path / "old.json")]) == 2
     assert "it keeps no schedules" in capsys.readouterr().err
+
+
+def test_an_export_is_read_by_stock_tvm_and_not_written_over(tuned, path, tmp_path, capsys):
+    from tvm.s_tir import meta_schedule as ms
+
+    folder = str(tmp_path / "database")
+    words = ["export", path, "--database", folder, "--case", MATMUL.id, "--top", "9"]
+    assert main(words) == 0
+    different = len({one.schedule for one in winners_of(tuned) if one.case == MATMUL.id})
+    assert f"programs: 1, schedules: {different};" in capsys.readouterr().out
+    database = ms.database.JSONDatabase(work_dir=folder)
+    assert len(database) == different and database.has_workload(MATMUL.tasks()[0].mod)
+    assert main(words) == 2
+    assert "--database: bad folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--top", "0"], "bad --top 0: expected at least 1"),
+        (["--case", "conv9d"], f"bad --case 'conv9d': expected one of: {MATMUL.id}, {MLP.id}"),
+        (["--strategy", "x"], "bad --strategy 'x': expected one of: random, again"),
+    ],
+)
+def test_an_export_of_what_is_not_there_is_refused(path, tmp_path, capsys, words, message):
+    assert main(["export", path, "--database", str(tmp_path / "database"), *words]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_journal_that_is_not_there_is_refused(tmp_path, capsys):
+    missing = str(tmp_path / "0001.jsonl")
+    assert main(["export", missing, "--database", str(tmp_path / "database")]) == 2
+    assert "0001.jsonl" in capsys.readouterr().err
