@@ -20,7 +20,7 @@ MAY_IMPORT_PYTEST = {"plugin", "options", "hookspecs.py"}
 #: Each layer imports from the ones before it, and from itself.
 LAYERS = [
     {"records", "workloads", "budget", "environment"},
-    {"codec", "stats", "measure"},
+    {"codec", "packed", "stats", "measure"},
     {"strategies", "storage"},
     {"search"},
     {"bench", "metaschedule", "training", "winners"},

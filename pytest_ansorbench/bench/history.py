@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 from pytest_ansorbench.records import LastRanking, MachineNoise, Run, TaskRecord
-from pytest_ansorbench.search import CandidateError, ResumeError, select
+from pytest_ansorbench.packed import PackedError
+from pytest_ansorbench.search import ResumeError, select
 from pytest_ansorbench.storage import Journal, Past, StorageError, fingerprint
 from pytest_ansorbench.storage.entries import (
     CaseEntry,
@@ -130,7 +131,7 @@ def _schedules(run: Run, rounds: Sequence[RoundEntry]) -> tuple[str | None, ...]
         entry = rounds[trial.round - 1]
         try:
             found.append(select(entry.state.candidates, trial.index - entry.trials[0].index))
-        except CandidateError as error:
+        except PackedError as error:
             raise ResumeError(
                 f"the run of {run.strategy!r} with seed {run.seed}: round {trial.round} has no "
                 f"schedule of trial {trial.index}: {error}"

@@ -27,7 +27,8 @@ from pytest_ansorbench.records import (
     Result,
     TaskRecord,
 )
-from pytest_ansorbench.search import ResumeError, pack_program
+from pytest_ansorbench.packed import pack_program
+from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.stats.noise import slice_ms_for
 from pytest_ansorbench.storage import (
     Journal,

@@ -72,7 +72,7 @@ def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
 
 
 def _schedule(given: argparse.Namespace) -> int:
-    from pytest_ansorbench.search import CandidateError
+    from pytest_ansorbench.packed import PackedError
     from pytest_ansorbench.winners import winners_of
 
     path, result = read_stored(given.storage, given.result)
@@ -90,7 +90,7 @@ def _schedule(given: argparse.Namespace) -> int:
     winner = min(_of_task(found, given.task), key=lambda one: one.latency_s)
     try:
         candidate = winner.candidate()
-    except CandidateError as error:
+    except PackedError as error:
         raise Refusal(f"bad result file {str(path)!r}: {winner.case}: {error}") from None
     print(
         f"# {winner.case}, {winner.strategy}, seed {winner.seed}, {winner.task.name}: "
@@ -106,7 +106,7 @@ def _schedule(given: argparse.Namespace) -> int:
 
 def _export(given: argparse.Namespace) -> int:
     from pytest_ansorbench.environment import MisfitError, ToolchainError
-    from pytest_ansorbench.search import CandidateError
+    from pytest_ansorbench.packed import PackedError
     from pytest_ansorbench.winners import DatabaseError, export_database
 
     if given.top < 1:
@@ -127,7 +127,7 @@ def _export(given: argparse.Namespace) -> int:
         raise Refusal(f"a result's target {error.value!r} does not fit: {error.problem}") from None
     except DatabaseError as error:
         raise Refusal(f"--database: {error}") from None
-    except (CandidateError, ToolchainError) as error:
+    except (PackedError, ToolchainError) as error:
         raise Refusal(str(error)) from None
     for line in exported.left_out:
         print(f"left out: {line}")

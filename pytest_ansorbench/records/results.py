@@ -28,7 +28,7 @@ class CaseResult:
         looks: After how many repeats its gates were judged, at least and at most, e.g. `3:12`;
             empty if only once, after all.
         programs: The program of each task before it is scheduled, packed by
-            `search.candidates.pack_program`; none if not recorded, as before schema version 8.
+            `packed.pack_program`; none if not recorded, as before schema version 8.
     """
 
     case: str

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from pytest_ansorbench.measure.outcomes import Measured
 from pytest_ansorbench.records import LastRanking, Trial
-from pytest_ansorbench.search.candidates import CandidateError, pack, unpack
+from pytest_ansorbench.packed import PackedError
+from pytest_ansorbench.search.candidates import pack, unpack
 from pytest_ansorbench.search.run_state import RunState
 from pytest_ansorbench.storage.entries import RoundEntry, SearchState
 
@@ -67,7 +68,7 @@ def restore(state: RunState, entries: Sequence[RoundEntry]) -> None:
         ]
         state.random_state.load(last.numpy_state, last.numpy_position)
         _set_generators(state, entries)
-    except (CandidateError, ValueError, KeyError, TypeError) as error:
+    except (PackedError, ValueError, KeyError, TypeError) as error:
         raise ResumeError(f"a round cannot be rebuilt: {error}") from None
     with state.random_state.installed():
         _recall(state, entries, batches)

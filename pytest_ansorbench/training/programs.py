@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pytest_ansorbench.environment import resolve_target
-from pytest_ansorbench.search.candidates import CandidateError, unpack
+from pytest_ansorbench.packed import PackedError
+from pytest_ansorbench.search.candidates import unpack
 from pytest_ansorbench.storage import Past
 from pytest_ansorbench.storage.entries import CaseEntry, RoundEntry
 from pytest_ansorbench.strategies import extract, extractor_of, log2_throughput, pool
@@ -128,7 +129,7 @@ def _programs(
     for one in rounds:
         try:
             candidates = unpack(one.state.candidates, task.mod)
-        except CandidateError as error:
+        except PackedError as error:
             raise BadSamples(f"bad journal {path}: {case}, {task.name}: {error}") from None
         rows = extract(extractor, context, [each.measure_candidate for each in candidates])
         features.append(pool(rows))

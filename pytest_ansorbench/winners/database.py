@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from pytest_ansorbench.search import CandidateError
+from pytest_ansorbench.packed import PackedError
 from pytest_ansorbench.winners.winner import Winner
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _write(programs: Iterable[_Program], top: int, folder: Path) -> Exported:
                 continue
             try:
                 candidate = winner.candidate()
-            except CandidateError as error:
+            except PackedError as error:
                 left_out.append(f"{winner.case}, {winner.task.name}: {error}")
                 continue
             if len(candidate.schedule.trace.insts) == 0:

@@ -22,7 +22,7 @@ def tuned_in(past: Past) -> Iterator[Winner]:
         One for each valid trial, with its latency as in the search.
 
     Raises:
-        CandidateError: The schedules of a round cannot be read.
+        PackedError: The schedules of a round cannot be read.
     """
     cases: dict[str, CaseEntry] = {}
     machines: dict[tuple[str, int], str] = {}

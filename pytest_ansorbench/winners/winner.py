@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_ansorbench.records import CaseResult, Result, Run, TaskRecord
-from pytest_ansorbench.search import unpack, unpack_program
+from pytest_ansorbench.packed import unpack_program
+from pytest_ansorbench.search import unpack
 
 if TYPE_CHECKING:
     from tvm import IRModule
@@ -51,7 +52,7 @@ class Winner:
         """The task's program before it is scheduled.
 
         Raises:
-            CandidateError: This version of TVM cannot read it.
+            PackedError: This version of TVM cannot read it.
         """
         return unpack_program(self.program)
 
@@ -59,7 +60,7 @@ class Winner:
         """The scheduled program, made anew by replaying its trace.
 
         Raises:
-            CandidateError: The schedule does not apply, or this version of TVM cannot read it.
+            PackedError: The schedule does not apply, or this version of TVM cannot read it.
         """
         [candidate] = unpack(self.schedule, self.unscheduled())
         return candidate

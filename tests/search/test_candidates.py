@@ -11,15 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pytest_ansorbench.packed import PackedError
 from pytest_ansorbench.search import Search
-from pytest_ansorbench.search.candidates import (
-    CandidateError,
-    pack,
-    pack_program,
-    select,
-    unpack,
-    unpack_program,
-)
+from pytest_ansorbench.search.candidates import pack, select, unpack
 from pytest_ansorbench.strategies import Candidate, NoModel, ProgramMaker, Strategy, undecided
 from pytest_ansorbench.workloads import BatchMatmul
 from tests.faults import module
@@ -66,7 +60,7 @@ def test_one_of_several_is_kept_without_its_payload():
     [candidate] = unpack(select(text, 2), None)
     assert candidate.payload is None
     assert select(text, 0) == pack([fine()])
-    with pytest.raises(CandidateError, match="expected a packed candidate at 3 of 3"):
+    with pytest.raises(PackedError, match="expected a packed candidate at 3 of 3"):
         select(text, 3)
 
 
@@ -86,7 +80,7 @@ def test_a_program_comes_back_equal():
     ],
 )
 def test_text_that_is_no_program_is_refused(text, message):
-    with pytest.raises(CandidateError, match=message):
+    with pytest.raises(PackedError, match=message):
         unpack_program(text)
 
 
@@ -95,7 +89,7 @@ def test_text_that_is_no_program_is_refused(text, message):
 )
 def test_other_keys_are_refused(packed):
     text = base64.b64encode(zlib.compress(json.dumps([packed]).encode())).decode()
-    with pytest.raises(CandidateError, match="expected a candidate's trace or program"):
+    with pytest.raises(PackedError, match="expected a candidate's trace or program"):
         unpack(text, None)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pytest_ansorbench.search import ResumeError, Search
-from pytest_ansorbench.search.candidates import CandidateError, pack, unpack
+from pytest_ansorbench.search.candidates import pack, unpack
 from pytest_ansorbench.search.random_state import PrivateRandomState
 from pytest_ansorbench.strategies import (
     Evolution,
@@ -150,7 +150,7 @@ def test_candidates_are_packed_small_and_rebuilt_equal(engine):
 
 @pytest.mark.parametrize("text", ["", "@", "AAAA", "eJwDAAAAAAE=", "eJyLrgUAAXUA+Q=="])
 def test_what_is_no_candidate_is_refused(text):
-    with pytest.raises(CandidateError, match=r"expected|does not fit"):
+    with pytest.raises(PackedError, match=r"expected|does not fit"):
         unpack(text, None)
 
 

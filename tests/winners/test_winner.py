@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from pytest_ansorbench.search import CandidateError
+from pytest_ansorbench.packed import PackedError
 from pytest_ansorbench.storage import read_result, write_result
 from pytest_ansorbench.winners import winners_of
 from tests.winners.conftest import MATMUL, MLP
@@ -76,5 +76,5 @@ def test_a_task_without_a_valid_trial_has_none(tuned):
 )
 def test_damaged_text_is_refused(tuned, field, text):
     winner = dataclasses.replace(next(winners_of(tuned)), **{field: text})
-    with pytest.raises(CandidateError):
+    with pytest.raises(PackedError):
         winner.candidate()

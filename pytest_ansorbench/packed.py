@@ -1,0 +1,157 @@
+"""Programs and schedules as text, small enough for a file to keep thousands of them.
+
+A schedule is kept as its trace, postprocessing included, so that replaying it needs no sampling
+and gives the same program. A schedule without a trace, as a strategy with programs of its own may
+propose, is kept as its program.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import zlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from tvm import IRModule
+    from tvm.s_tir import Schedule
+
+_MOST_BYTES: Final = 1 << 30
+"""Nothing unpacks to more; a file that claims to is hostile."""
+
+
+class PackedError(ValueError):
+    """Text that does not unpack, or a schedule that does not fit its program."""
+
+
+def pack_program(mod: IRModule) -> str:
+    """Turn a program into text, some thousand bytes.
+
+    Args:
+        mod: The program of a task, before it is scheduled.
+
+    Returns:
+        Base64 of compressed JSON, as TVM writes it.
+    """
+    from tvm import ir
+
+    return deflated(ir.save_json(mod))
+
+
+def unpack_program(text: str) -> IRModule:
+    """Rebuild a program from text.
+
+    Args:
+        text: Written by `pack_program`, if by another version of TVM then perhaps in vain.
+
+    Returns:
+        An equal program.
+
+    Raises:
+        PackedError: The text is no such text, or not of this version of TVM.
+    """
+    from tvm import ir
+
+    content = inflated(text)
+    try:
+        mod: IRModule = ir.load_json(content)
+    except Exception as error:  # TVM raises many types
+        raise PackedError(
+            f"the program cannot be read by this version of TVM: {_first_line(error)}"
+        ) from None
+    return mod
+
+
+def packed_schedule(schedule: Schedule) -> dict[str, Any]:
+    """A schedule as JSON values: its trace, or its program if it has none."""
+    from tvm import ir
+
+    if len(schedule.trace.insts) == 0:
+        return {"program": ir.save_json(schedule.mod)}
+    return {"trace": schedule.trace.as_json()}
+
+
+def is_packed_schedule(value: object) -> bool:
+    """Whether a value looks like one that `packed_schedule` made."""
+    return isinstance(value, dict) and {*value} in ({"trace"}, {"program"})
+
+
+def replayed(packed: Mapping[str, Any], mod: IRModule) -> Schedule:
+    """Apply a schedule to a program.
+
+    Args:
+        packed: As `packed_schedule` gave it.
+        mod: The program.
+
+    Raises:
+        PackedError: It does not fit the program.
+    """
+    from tvm import ir
+    from tvm.s_tir import Schedule, Trace
+
+    try:
+        if "program" in packed:
+            return Schedule(ir.load_json(packed["program"]), debug_mask="none")
+        schedule = Schedule(mod, debug_mask="none", error_render_level="none")
+        Trace.apply_json_to_schedule(packed["trace"], schedule)
+    except Exception as error:  # TVM raises many types
+        raise PackedError(f"its trace does not fit the program: {_first_line(error)}") from None
+    return schedule
+
+
+def unpack_schedule(text: str, mod: IRModule) -> Schedule:
+    """Apply the schedule that a result keeps to its program.
+
+    Args:
+        text: Of one schedule, see `Run.schedules`.
+        mod: The task's program before it is scheduled.
+
+    Raises:
+        PackedError: The text is no such text, or the schedule does not fit the program.
+    """
+    packed = parsed(text)
+    if len(packed) != 1 or not is_packed_schedule(packed[0]):
+        raise PackedError("expected one packed schedule")
+    return replayed(packed[0], mod)
+
+
+def deflated(text: str) -> str:
+    """Base64 of compressed text."""
+    return base64.b64encode(zlib.compress(text.encode("utf-8"), 9)).decode("ascii")
+
+
+def inflated(text: str) -> str:
+    """Undo `deflated`.
+
+    Raises:
+        PackedError: The text is no such text.
+    """
+    inflater = zlib.decompressobj()
+    try:
+        content = inflater.decompress(base64.b64decode(text, validate=True), _MOST_BYTES)
+        return content.decode("utf-8")
+    except (binascii.Error, zlib.error, ValueError) as error:
+        raise PackedError(f"expected packed text, got {error}") from None
+
+
+def parsed(text: str) -> list[Any]:
+    """The list that packed text holds.
+
+    Raises:
+        PackedError: It holds none.
+    """
+    content = inflated(text)
+    try:
+        values = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise PackedError(f"expected packed values, got {error}") from None
+    if not isinstance(values, list):
+        raise PackedError("expected a packed list")
+    return values
+
+
+def _first_line(error: Exception) -> str:
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__
