@@ -117,6 +117,15 @@ def unpack_schedule(text: str, mod: IRModule) -> Schedule:
     return replayed(packed[0], mod)
 
 
+def tensorizes(text: str) -> bool:
+    """Whether a packed schedule names tensor intrinsics, which have to be registered before.
+
+    Raises:
+        PackedError: The text is no packed schedule.
+    """
+    return '"Tensorize"' in inflated(text)
+
+
 def deflated(text: str) -> str:
     """Base64 of compressed text."""
     return base64.b64encode(zlib.compress(text.encode("utf-8"), 9)).decode("ascii")

@@ -1,7 +1,8 @@
-"""What an engine compiles: a kernel, or a whole network."""
+"""What an engine compiles: a kernel, a whole network, or a kernel that was saved as text."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -61,3 +62,31 @@ class Program:
 
         text: str = save_json(self.mod)
         return text.encode()
+
+
+@dataclass(frozen=True, eq=False)
+class SavedKernel:
+    """A kernel as a result keeps it: whoever compiles it applies the schedule to the program.
+
+    Another version of TVM, which may read both, makes its own module of them.
+
+    Attributes:
+        program: The program before it is scheduled, packed.
+        schedule: Its schedule, packed.
+        surroundings: The network around it, where there is one and it is known.
+    """
+
+    program: str
+    schedule: str
+    surroundings: Surroundings | None = None
+    kind: Literal["saved"] = "saved"
+    shapes: Shapes = ()
+    functions: int = 1
+
+    def serialized(self) -> bytes:
+        """Both as JSON."""
+        return json.dumps({"program": self.program, "schedule": self.schedule}).encode()
+
+
+Buildable = Program | SavedKernel
+"""Anything that a worker process can be given to compile."""

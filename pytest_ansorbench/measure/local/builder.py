@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from multiprocessing.connection import wait
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.measure.local.fork_server import ServerDied
 from pytest_ansorbench.measure.local.supervisor import Supervisor
 from pytest_ansorbench.measure.local.worker import ProgramError, Worker, WorkerDied, WorkerTimeout
 from pytest_ansorbench.measure.outcomes import Built
-from pytest_ansorbench.measure.program import Program
+from pytest_ansorbench.measure.program import Buildable
 from pytest_ansorbench.measure.settings import EngineSettings
 
 if TYPE_CHECKING:
@@ -24,20 +24,28 @@ if TYPE_CHECKING:
 class Builder:
     """Compiles to machine code in the workers' own memory: no file, no linker."""
 
-    def __init__(self, supervisor: Supervisor, target: Target, settings: EngineSettings) -> None:
+    def __init__(
+        self,
+        supervisor: Supervisor,
+        target: Target,
+        passes: Mapping[str, Any],
+        settings: EngineSettings,
+    ) -> None:
         """Prepare to build.
 
         Args:
             supervisor: Forks the workers.
             target: What to compile for.
+            passes: Options of TVM's `PassContext`.
             settings: How many compile at a time, and how long one may take.
         """
         self._supervisor = supervisor
         self._target = str(target)
+        self._passes = passes
         self._settings = settings
         self._at_a_time = settings.build_workers or int(target.attrs["num-cores"])
 
-    def build(self, programs: Sequence[Program], check: Check | None) -> list[Built]:
+    def build(self, programs: Sequence[Buildable], check: Check | None) -> list[Built]:
         """See `Engine.build`; the handle of what was built is its worker."""
         waiting = deque(range(len(programs)))
         busy: dict[Worker, tuple[int, float]] = {}
@@ -63,10 +71,10 @@ class Builder:
                 self._supervisor.replace(server)
         return [outcomes[job] for job in range(len(programs))]
 
-    def _begin(self, program: Program, text: bytes, check: Check | None) -> Worker:
+    def _begin(self, program: Buildable, text: bytes, check: Check | None) -> Worker:
         child = self._supervisor.fork(check)
         worker = Worker(child, program, check, self._settings)
-        worker.begin_build(self._target, self._settings.build_timeout_s, text)
+        worker.begin_build(self._target, self._passes, self._settings.build_timeout_s, text)
         return worker
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import struct
+import tempfile
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from pytest_ansorbench.measure.arguments import Arguments, Shapes, aligned
+from pytest_ansorbench.measure.arguments import Arguments, Shapes, aligned, shapes_of
+from pytest_ansorbench.measure.intrinsics import register_intrinsics
 from pytest_ansorbench.measure.local.caches import Predecessors
+from pytest_ansorbench.packed import tensorizes, unpack_program, unpack_schedule
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,21 +66,55 @@ class Compiled(Protocol):
         """What it wrote where it should not: one sentence, empty if nothing."""
         ...
 
+    def code_bytes(self) -> int | None:
+        """Bytes of its object file; None if it has none."""
+        ...
+
 
 class CompiledKernel:
     """A kernel, which is given its output to write to."""
 
-    def __init__(self, mod: IRModule, target: Target) -> None:
-        """Compile a scheduled TensorIR module."""
+    def __init__(self, mod: IRModule, target: Target, shapes: Shapes = ()) -> None:
+        """Compile a scheduled TensorIR module.
+
+        Args:
+            mod: The module.
+            target: What to compile for.
+            shapes: Data type and shape of each argument, if whoever asks does not know them.
+        """
         self._module = compile_module(mod, target)
+        self._shapes = shapes
         self._arguments: Arguments | None = None
         self._predecessors: Predecessors | None = None
+
+    @classmethod
+    def of_module(cls, payload: bytes, target: Target) -> CompiledKernel:
+        """Compile a module that is given as TVM's JSON."""
+        import tvm
+
+        return cls(tvm.ir.load_json(payload.decode()), target)
+
+    @classmethod
+    def of_saved(cls, payload: bytes, target: Target) -> CompiledKernel:
+        """Apply a schedule to its program, both given as `SavedKernel` writes them, and compile.
+
+        Raises:
+            PackedError: The schedule does not apply, or this TVM cannot read one of the two.
+        """
+        from tvm.s_tir.meta_schedule.arg_info import ArgInfo
+
+        saved = json.loads(payload)
+        program = unpack_program(saved["program"])
+        shapes = shapes_of(ArgInfo.from_entry_func(program, remove_preproc=True))
+        if tensorizes(saved["schedule"]):
+            register_intrinsics(target)
+        return cls(unpack_schedule(saved["schedule"], program).mod, target, shapes)
 
     def take(
         self, shapes: Shapes, check: Check | None, surroundings: Surroundings | None = None
     ) -> None:
         """See `Compiled`; the output lies between guards."""
-        self._arguments = Arguments(shapes, check)
+        self._arguments = Arguments(shapes or self._shapes, check)
         if surroundings is not None:
             self._predecessors = Predecessors(self._arguments.arrays, surroundings)
 
@@ -104,6 +143,10 @@ class CompiledKernel:
         """See `Compiled`."""
         return self._ready().damage()
 
+    def code_bytes(self) -> int | None:
+        """See `Compiled`."""
+        return object_bytes(self._module)
+
     def _ready(self) -> Arguments:
         assert self._arguments is not None
         return self._arguments
@@ -115,6 +158,13 @@ class CompiledNetwork:
     def __init__(self, program: IRModule, target: Target) -> None:
         """Compile a fused Relax module, whose functions may have been scheduled."""
         self._machine = compile_program(program, target)
+
+    @classmethod
+    def of_module(cls, payload: bytes, target: Target) -> CompiledNetwork:
+        """Compile a module that is given as TVM's JSON."""
+        import tvm
+
+        return cls(tvm.ir.load_json(payload.decode()), target)
 
     def take(
         self, shapes: Shapes, check: Check | None, surroundings: Surroundings | None = None
@@ -145,6 +195,10 @@ class CompiledNetwork:
         """Nothing is known: all memory is the machine's own."""
         return ""
 
+    def code_bytes(self) -> int | None:
+        """Nothing is known: an executable is more than its kernels."""
+        return None
+
 
 def compile_module(mod: IRModule, target: Target) -> Module:
     """Compile a module in memory, all the way to machine code.
@@ -159,6 +213,14 @@ def compile_module(mod: IRModule, target: Target) -> Module:
     # Machine code is made when a function is first looked up.
     kernel[KERNEL_ENTRY]
     return kernel
+
+
+def object_bytes(module: Module) -> int:
+    """Size of a compiled module's object file: code, constants and relocations."""
+    with tempfile.TemporaryDirectory(prefix="ansor-bench-") as folder:
+        path = Path(folder) / "kernel.o"
+        module.write_to_file(str(path), "o")
+        return path.stat().st_size
 
 
 def compile_program(program: IRModule, target: Target) -> VirtualMachine:

@@ -24,6 +24,7 @@ from pytest_ansorbench.measure.policy import Measurement
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.measure.side_by_side import SideBySide
+from pytest_ansorbench.measure.toolchain import Toolchain
 from pytest_ansorbench.records import MachineState
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class LocalEngine:
 
     Attributes:
         target: TVM target that programs are compiled for.
+        toolchain: What compiles and runs them.
     """
 
     #: Each built program holds some 16 MB until it is run.
@@ -51,23 +53,28 @@ class LocalEngine:
         self,
         target: Target,
         settings: EngineSettings = EngineSettings(),  # noqa: B008 - frozen
+        toolchain: Toolchain = Toolchain(),  # noqa: B008 - frozen
     ) -> None:
         """Prepare; nothing is started.
 
         Args:
             target: What to compile for; its `num-cores` is the number of kernel threads.
             settings: How to build and run.
+            toolchain: What compiles and runs; attributes that it lays over those of the target
+                are laid over by whoever makes the engine.
         """
         self.target = target
+        self.toolchain = toolchain
         self._settings = settings
         self._supervisor = Supervisor(self._new_server)
-        self._builder = Builder(self._supervisor, target, settings)
+        self._builder = Builder(self._supervisor, target, toolchain.passes, settings)
         self._runner = Runner(self._supervisor, self._builder, settings)
 
     @cached_property
     def machine(self) -> Mapping[str, Any]:
         """This machine, see `Engine.machine`."""
-        return {**describe_machine(), "target": str(self.target)}
+        own = self._supervisor.server.machine if self.toolchain.python else describe_machine()
+        return {**own, "target": str(self.target)}
 
     @property
     def restarts(self) -> int:
@@ -178,6 +185,7 @@ class LocalEngine:
             memory_limit_mb=self._settings.memory_limit_mb,
             caches=self._settings.found_caches,
             cores=self._settings.cores,
+            python=self.toolchain.python,
         )
         try:
             server.wait_until_warm()

@@ -37,6 +37,9 @@ WARM_UP_TIMEOUT_S: Final = 180.0
 #: The module that is the server.
 _MAIN: Final = "pytest_ansorbench.measure.local.fork_server_main"
 
+#: What parent, server and children say to each other; another interpreter's may differ.
+PROTOCOL: Final = 1
+
 #: A child that was killed, or whose channel was closed, is gone within milliseconds.
 _BURIAL_TIMEOUT_S: Final = 30.0
 
@@ -126,6 +129,9 @@ class ForkServer:
 
     The server has a session of its own, so that a terminal's Ctrl-C meets the parent alone.
     It ends when the parent closes it or is gone, and its children end with it.
+
+    Attributes:
+        machine: The machine and the packages as its interpreter has them, once it is warm.
     """
 
     def __init__(
@@ -135,6 +141,7 @@ class ForkServer:
         memory_limit_mb: int,
         caches: Caches = "warm",
         cores: Sequence[int] | None = None,
+        python: str | None = None,
     ) -> None:
         """Start the process; `wait_until_warm` waits for it.
 
@@ -144,9 +151,10 @@ class ForkServer:
             caches: How children's calls are to find the caches.
             cores: Cores that children are to keep to, one for each of a kernel's threads at
                 least; None leaves placement to TVM and the operating system.
+            python: Path of the interpreter that it is a process of; None for this one.
 
         Raises:
-            EngineError: This operating system cannot fork.
+            EngineError: This operating system cannot fork, or there is no such interpreter.
         """
         if not hasattr(os, "fork"):
             raise EngineError(
@@ -156,23 +164,28 @@ class ForkServer:
         options = [str(theirs.fileno()), str(memory_limit_mb), caches]
         if cores is not None:
             options.append(",".join(map(str, cores)))
+        self._python = python
         self._log = anonymous_file()
         with theirs:
-            self._process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-m",
-                    "pytest_ansorbench.measure.local.fork_server_main",
-                    *options,
-                ],
-                stdin=subprocess.DEVNULL,
-                stdout=self._log,
-                stderr=self._log,
-                env={**os.environ, **_environment(threads, pinned=cores is not None)},
-                pass_fds=[theirs.fileno()],
-                start_new_session=True,
-            )
+            try:
+                self._process = subprocess.Popen(
+                    [python or sys.executable, "-m", _MAIN, *options],
+                    stdin=subprocess.DEVNULL,
+                    stdout=self._log,
+                    stderr=self._log,
+                    env={**os.environ, **_environment(threads, pinned=cores is not None)},
+                    pass_fds=[theirs.fileno()],
+                    start_new_session=True,
+                )
+            except OSError as error:
+                ours.close()
+                self._log.close()
+                raise EngineError(
+                    f"cannot start the interpreter {python or sys.executable!r}: {error.strerror}; "
+                    "expected the path of one, e.g. .venv/bin/python"
+                ) from None
         self._control = Channel(ours)
+        self.machine: Mapping[str, Any] = {}
         self._children: dict[int, Child] = {}
         self._ended: dict[int, Ended] = {}
         self._closed = False
@@ -195,11 +208,27 @@ class ForkServer:
             message, _ = self._control.receive()
         except ChannelClosed:
             code = self._process.wait()
+            words = last_words(self._log)
+            self.close()
+            if self._python is not None and "No module named" in words:
+                raise EngineError(
+                    f"the interpreter {self._python!r} lacks what is needed{words}; install "
+                    "pytest-ansorbench there, the same version as here"
+                ) from None
             raise EngineError(
-                f"the fork server did not start: {cause_of_death(code)}{last_words(self._log)}"
+                f"the fork server did not start: {cause_of_death(code)}{words}"
             ) from None
+        if message.get("protocol", 0) != PROTOCOL:
+            self.close()
+            raise EngineError(
+                f"the interpreter {self._python or sys.executable!r} has a pytest-ansorbench that "
+                f"speaks protocol {message.get('protocol', 0)} and not {PROTOCOL}; install the "
+                "same version as here"
+            )
         if "error" in message:
+            self.close()
             raise EngineError(f"the fork server did not warm up: {message['error']}")
+        self.machine = message["machine"]
 
     def load(self, arrays: bytes) -> None:
         """Give future children a check's inputs and expected output, as `dump_check` packs them.

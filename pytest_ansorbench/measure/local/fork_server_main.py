@@ -31,7 +31,8 @@ from pytest_ansorbench.measure.local.compiled import (
     evaluate,
     first_run,
 )
-from pytest_ansorbench.measure.local.fork_server import anonymous_file, last_words
+from pytest_ansorbench.measure.local.fork_server import PROTOCOL, anonymous_file, last_words
+from pytest_ansorbench.measure.local.machine import describe_machine
 from pytest_ansorbench.measure.local.worker_main import WorkerMain, first_line
 from pytest_ansorbench.workloads.case import Check
 
@@ -54,13 +55,13 @@ def main(arguments: Sequence[str]) -> None:
         if arguments[2] == "network":
             caches.prepare()
     except Exception as error:
-        control.send({"error": f"{type(error).__name__}: {first_line(error)}"})
+        control.send({"protocol": PROTOCOL, "error": f"{type(error).__name__}: {first_line(error)}"})
         return
     # What exists by now is never freed, and the collector need not touch, and so copy, it.
     gc.collect()
     gc.freeze()
     server = _Server(control, memory_limit_mb=int(arguments[1]), cores=cores)
-    control.send({"warm": True})
+    control.send({"protocol": PROTOCOL, "machine": describe_machine()})
     server.run()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Mapping
 from dataclasses import asdict
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pytest_ansorbench.measure.local.fork_server import Child, Ended
-    from pytest_ansorbench.measure.program import Program
+    from pytest_ansorbench.measure.program import Buildable
     from pytest_ansorbench.measure.settings import EngineSettings
     from pytest_ansorbench.workloads.case import Check
 
@@ -48,7 +49,7 @@ class Worker:
     """
 
     def __init__(
-        self, child: Child, program: Program, check: Check | None, settings: EngineSettings
+        self, child: Child, program: Buildable, check: Check | None, settings: EngineSettings
     ) -> None:
         """Take charge of a process that has been forked for this program.
 
@@ -66,16 +67,19 @@ class Worker:
         self.surroundings = program.surroundings if settings.found_caches == "network" else None
         self.allow(0.0)
 
-    def begin_build(self, target: str, timeout_s: float, text: bytes) -> None:
+    def begin_build(
+        self, target: str, passes: Mapping[str, Any], timeout_s: float, text: bytes
+    ) -> None:
         """Ask for the compilation; `receive` gives the reply.
 
         Args:
             target: TVM target as JSON.
+            passes: Options of TVM's `PassContext`.
             timeout_s: Seconds it may take for each of the program's functions.
             text: The program as TVM's JSON.
         """
         self.allow(timeout_s)
-        request = {"op": "build", "kind": self.program.kind, "target": target}
+        request = {"op": "build", "kind": self.program.kind, "target": target, "passes": passes}
         with contextlib.suppress(WorkerDied):  # `receive` will find that out
             self._send(request, text)
 
@@ -88,6 +92,11 @@ class Worker:
     def patience_s(self) -> float:
         """Seconds left of what it was allowed."""
         return max(0.0, self._deadline_s - time.monotonic())
+
+    def code_bytes(self) -> int | None:
+        """Bytes of its object file; None if it has none."""
+        size: int | None = self._request({"op": "size"})["code_bytes"]
+        return size
 
     def make_arguments(self) -> None:
         """Make the arrays it is called with, once; a network has those of its check."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,10 +20,16 @@ from pytest_ansorbench.measure.local.placement import place_threads
 from pytest_ansorbench.workloads.case import Surroundings
 
 if TYPE_CHECKING:
+    from tvm.target import Target
+
     from pytest_ansorbench.workloads.case import Check
 
-_KINDS: Final[Mapping[str, Callable[..., Compiled]]] = MappingProxyType(
-    {"kernel": CompiledKernel, "network": CompiledNetwork}
+_KINDS: Final[Mapping[str, Callable[[bytes, Target], Compiled]]] = MappingProxyType(
+    {
+        "kernel": CompiledKernel.of_module,
+        "network": CompiledNetwork.of_module,
+        "saved": CompiledKernel.of_saved,
+    }
 )
 
 
@@ -44,6 +51,7 @@ class WorkerMain:
         self._called = False
         self._handlers: dict[str, Callable[..., dict[str, Any]]] = {
             "build": self.build,
+            "size": self.size,
             "arguments": self.arguments,
             "call": self.call,
             "time": self.time,
@@ -67,14 +75,27 @@ class WorkerMain:
                 reply = {"error": f"{type(error).__name__}: {first_line(error)}"}
             self._channel.send(reply, reply.pop("payload", b""))
 
-    def build(self, kind: str, target: str, payload: bytes) -> dict[str, Any]:
-        """Compile a module, given as TVM's JSON, to machine code in this process's memory."""
-        import tvm
-        from tvm.target import Target
+    def build(
+        self, kind: str, target: str, passes: dict[str, Any], payload: bytes
+    ) -> dict[str, Any]:
+        """Compile a program to machine code in this process's memory.
 
-        module = tvm.ir.load_json(payload.decode())
-        self._compiled = _KINDS[kind](module, Target(json.loads(target)))
+        Args:
+            kind: What the payload is: TVM's JSON of a module, or a kernel that was saved.
+            target: What to compile for, as JSON.
+            passes: Options of TVM's `PassContext`.
+            payload: The program.
+        """
+        from tvm.target import Target
+        from tvm.transform import PassContext
+
+        with PassContext(config=passes) if passes else nullcontext():
+            self._compiled = _KINDS[kind](payload, Target(json.loads(target)))
         return {}
+
+    def size(self) -> dict[str, Any]:
+        """Bytes of its object file; None if it has none."""
+        return {"code_bytes": self._ready().code_bytes()}
 
     def arguments(
         self, shapes: list[tuple[str, list[int]]], surroundings: dict[str, Any] | None

@@ -1,0 +1,83 @@
+"""What turns a schedule into machine code: an interpreter's TVM, a target, compiler options."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+TODAY: Final = "today"
+"""The toolchain of the interpreter that asks, with nothing changed."""
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """One way to compile kernels.
+
+    Attributes:
+        name: What tables call it.
+        python: Path of the interpreter whose TVM compiles; None for this one's.
+        target: Attributes laid over those of the target, e.g. `{"mcpu": "x86-64-v3"}`.
+        passes: Options of TVM's `PassContext`, e.g. `{"tirx.disable_vectorize": True}`.
+
+    Raises:
+        ValueError: The name is no plain word.
+    """
+
+    name: str = TODAY
+    python: str | None = None
+    target: Mapping[str, Any] = field(default_factory=dict)
+    passes: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise ValueError(f"bad name {self.name!r}: expected letters, digits, . _ + or -")
+
+    @classmethod
+    def parse_variant(cls, text: str) -> Toolchain:
+        """Read `NAME:KEY=VALUE,...`.
+
+        A key with a dot is an option of TVM's `PassContext`, any other an attribute of the target.
+        Values are JSON where they can be, and text otherwise. A comma within a JSON list is part of
+        it.
+
+        Args:
+            text: E.g. `avx2:mcpu=x86-64-v3` or `scalar:tirx.disable_vectorize=true`.
+
+        Raises:
+            ValueError: It is none; the message says what was expected.
+        """
+        name, colon, rest = text.partition(":")
+        settings = [part.partition("=") for part in _parts(rest)]
+        if not colon or not settings or not all(key and sign for key, sign, _ in settings):
+            raise ValueError(f"expected NAME:KEY=VALUE,..., {_EXAMPLES}")
+        values = {key.strip(): _value(value) for key, _, value in settings}
+        if len(values) < len(settings):
+            raise ValueError(f"expected each key once, {_EXAMPLES}")
+        return cls(
+            name,
+            target={key: value for key, value in values.items() if "." not in key},
+            passes={key: value for key, value in values.items() if "." in key},
+        )
+
+    def conditions(self) -> dict[str, Any]:
+        """What it was, as JSON values; no path, which names a machine or its user."""
+        return {"name": self.name, "target": dict(self.target), "passes": dict(self.passes)}
+
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
+_EXAMPLES: Final = "e.g. avx2:mcpu=x86-64-v3 or scalar:tirx.disable_vectorize=true"
+
+
+def _parts(text: str) -> list[str]:
+    """What commas separate, those within brackets left alone."""
+    return [part for part in re.split(r",(?![^\[]*\])", text) if part.strip()]
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text.strip()
