@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -97,6 +97,24 @@ def resolve_target(text: str | None) -> Target:
     target = Target({key: _plain(value) for key, value in attributes.items()})
     _check_cpu(target, text)
     return target
+
+
+def laid_over(target: Target, attributes: Mapping[str, object]) -> Target:
+    """A target with some attributes changed.
+
+    Args:
+        target: The target.
+        attributes: By name, what is to be different.
+
+    Raises:
+        MisfitError: TVM rejects the outcome, or LLVM does not know its CPU.
+    """
+    if not attributes:
+        return target
+    exported = {**dict(target.export()), **attributes}
+    exported.pop("tag", None)
+    exported.pop("keys", None)
+    return resolve_target(json.dumps({key: _plain(value) for key, value in exported.items()}))
 
 
 def check_cores(cores: Sequence[int] | None, threads: int) -> None:

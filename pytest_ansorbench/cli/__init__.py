@@ -11,7 +11,14 @@ import gc
 import sys
 from collections.abc import Sequence
 
-from pytest_ansorbench.cli import offers, results, schedules, train_draft, train_rules
+from pytest_ansorbench.cli import (
+    kernels,
+    offers,
+    results,
+    schedules,
+    train_draft,
+    train_rules,
+)
 from pytest_ansorbench.cli.exits import ERROR, Refusal
 
 __all__ = ["main", "make_parser"]
@@ -57,6 +64,7 @@ def make_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     results.add_commands(commands)
     schedules.add_commands(commands)
+    kernels.add_command(commands)
     offers.add_commands(commands)
     train_rules.add_command(commands)
     train_draft.add_command(commands)

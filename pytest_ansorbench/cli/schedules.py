@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.cli.exits import HOLDS, Refusal
-from pytest_ansorbench.cli.stored import add_storage, read_stored, refusal
+from pytest_ansorbench.cli.stored import add_storage, listed, narrowed, read_stored, refusal
 
 if TYPE_CHECKING:
     from tvm.target import Target
 
     from pytest_ansorbench.winners import Winner
-
-_Found = TypeVar("_Found")
 
 
 def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
@@ -84,9 +82,9 @@ def _schedule(given: argparse.Namespace) -> int:
         )
     found = _of_case(found, given.case)
     if given.strategy is not None:
-        found = _narrowed(found, "--strategy", given.strategy, lambda one: one.strategy)
+        found = narrowed(found, "--strategy", given.strategy, lambda one: one.strategy)
     if given.seed is not None:
-        found = _narrowed(found, "--seed", str(given.seed), lambda one: str(one.seed))
+        found = narrowed(found, "--seed", str(given.seed), lambda one: str(one.seed))
     winner = min(_of_task(found, given.task), key=lambda one: one.latency_s)
     try:
         candidate = winner.candidate()
@@ -119,9 +117,9 @@ def _export(given: argparse.Namespace) -> int:
                 "without a valid trial; measure again"
             )
         if given.case is not None:
-            found = _narrowed(found, "--case", given.case, lambda one: one[0].case)
+            found = narrowed(found, "--case", given.case, lambda one: one[0].case)
         if given.strategy is not None:
-            found = _narrowed(found, "--strategy", given.strategy, lambda one: one[0].strategy)
+            found = narrowed(found, "--strategy", given.strategy, lambda one: one[0].strategy)
         exported = export_database(found, given.database, top=given.top)
     except MisfitError as error:
         raise Refusal(f"a result's target {error.value!r} does not fit: {error.problem}") from None
@@ -166,10 +164,10 @@ def _sourced(storage: Path, source: str) -> Iterator[tuple[Winner, Target]]:
 
 def _of_case(found: Sequence[Winner], case: str | None) -> list[Winner]:
     if case is None and len({one.case for one in found}) > 1:
-        raise Refusal(f"expected a case, one of: {_listed(one.case for one in found)}")
+        raise Refusal(f"expected a case, one of: {listed(one.case for one in found)}")
     if case is None:
         return [*found]
-    return _narrowed(found, "case", case, lambda one: one.case)
+    return narrowed(found, "case", case, lambda one: one.case)
 
 
 def _of_task(found: Sequence[Winner], task: str | None) -> list[Winner]:
@@ -182,16 +180,3 @@ def _of_task(found: Sequence[Winner], task: str | None) -> list[Winner]:
     if not of_task:
         raise Refusal(f"bad --task {task!r}: expected one of: {', '.join(names)}")
     return of_task
-
-
-def _narrowed(
-    found: Sequence[_Found], name: str, wanted: str, of: Callable[[_Found], str]
-) -> list[_Found]:
-    kept = [one for one in found if of(one) == wanted]
-    if not kept:
-        raise Refusal(f"bad {name} {wanted!r}: expected one of: {_listed(map(of, found))}")
-    return kept
-
-
-def _listed(values: Iterable[str]) -> str:
-    return ", ".join(dict.fromkeys(values))

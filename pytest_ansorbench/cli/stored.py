@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from pytest_ansorbench.cli.exits import Refusal
 
 if TYPE_CHECKING:
     from pytest_ansorbench.records import Result
     from pytest_ansorbench.storage import StorageError
+
+
+_Found = TypeVar("_Found")
 
 
 def add_storage(parser: argparse.ArgumentParser) -> None:
@@ -48,3 +52,28 @@ def refusal(error: StorageError) -> Refusal:
     if isinstance(error, UnwritableError):
         return Refusal(f"{error}; see --storage")
     return Refusal(str(error))
+
+
+def narrowed(
+    found: Sequence[_Found], name: str, wanted: str, of: Callable[[_Found], str]
+) -> list[_Found]:
+    """Those of some findings that were asked for.
+
+    Args:
+        found: The findings.
+        name: The option that asks.
+        wanted: Its value.
+        of: What a finding has of it.
+
+    Raises:
+        Refusal: None has that value.
+    """
+    kept = [one for one in found if of(one) == wanted]
+    if not kept:
+        raise Refusal(f"bad {name} {wanted!r}: expected one of: {listed(map(of, found))}")
+    return kept
+
+
+def listed(values: Iterable[str]) -> str:
+    """Different values, in order of appearance."""
+    return ", ".join(dict.fromkeys(values))

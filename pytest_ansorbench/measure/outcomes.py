@@ -90,3 +90,18 @@ class MeasuredInTurn:
         return Remeasurement(
             trial, self.status, self.latencies_s, self.error, self.sets, self.places
         )
+
+
+@dataclass(frozen=True)
+class Rebuilt:
+    """A saved kernel as one toolchain makes it, measured side by side with the others'.
+
+    Attributes:
+        measured: The measurement.
+        build_s: Seconds to compile it, one entry a set of processes, nothing else running.
+        code_bytes: Size of its object file; None if it was not compiled.
+    """
+
+    measured: MeasuredInTurn
+    build_s: tuple[float, ...] = ()
+    code_bytes: int | None = None

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+AGAINST: Final = "against"
+"""The toolchain of another interpreter, which others are compared with."""
 TODAY: Final = "today"
 """The toolchain of the interpreter that asks, with nothing changed."""
 
@@ -62,9 +64,36 @@ class Toolchain:
             passes={key: value for key, value in values.items() if "." in key},
         )
 
+    def __str__(self) -> str:
+        settings = {**self.target, **self.passes}
+        return f"{self.name}:{','.join(f'{key}={json.dumps(settings[key])}' for key in settings)}"
+
     def conditions(self) -> dict[str, Any]:
-        """What it was, as JSON values; no path, which names a machine or its user."""
-        return {"name": self.name, "target": dict(self.target), "passes": dict(self.passes)}
+        """What it changes, as JSON values."""
+        return {"target": dict(self.target), "passes": dict(self.passes)}
+
+
+def toolchains(against: str | None, variants: Sequence[Toolchain]) -> tuple[Toolchain, ...]:
+    """What kernels are made with, the reference first.
+
+    Args:
+        against: Path of another interpreter, whose toolchain is the reference then; or None.
+        variants: Other ways to compile than today's.
+    """
+    reference = () if against is None else (Toolchain(AGAINST, python=against),)
+    return (*reference, Toolchain(), *variants)
+
+
+def check_names(variants: Sequence[Toolchain]) -> None:
+    """Check that tables can tell variants apart.
+
+    Raises:
+        ValueError: Two have one name, or one has the name of another toolchain.
+    """
+    names = [TODAY, AGAINST, *(variant.name for variant in variants)]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"bad name {name!r}: expected another; each stands for one toolchain")
 
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")

@@ -474,6 +474,46 @@ OPTIONS: Final = (
         default="",
         repeatable=True,
     ),
+    Option(
+        "kernels.result",
+        "kernels",
+        values.text("0007"),
+        "run no search, but make the kernels of this result again with today's toolchain, and hold "
+        "them to the gates on throughput ratios; by name, number or path",
+        "RESULT",
+        default="",
+        record_as="kernels",
+    ),
+    Option(
+        "kernels.against",
+        "against",
+        values.text(".venv-main/bin/python"),
+        "with --ansor-kernels: interpreter of another environment with pytest-ansorbench, whose "
+        "TVM makes the same kernels; they are the reference, measured in turn with today's. "
+        "Without it the recorded latencies are, on the same machine only",
+        "PYTHON",
+        default="",
+    ),
+    Option(
+        "kernels.variants",
+        "variant",
+        values.variants,
+        "with --ansor-kernels: compile in another way as well; a key with a dot is an option of "
+        "TVM's PassContext, any other an attribute of the target, e.g. avx2:mcpu=x86-64-v3; may be "
+        "given several times",
+        "NAME:KEY=VALUE,...",
+        default="",
+        repeatable=True,
+    ),
+    Option(
+        "kernels.rounds",
+        "kernel-rounds",
+        values.rounds,
+        "with --ansor-kernels: sets of fresh processes for each kernel, or auto: 4 to 12, until "
+        "its ratio is known to 1%",
+        "N|auto",
+        record_as="kernel_rounds",
+    ),
 )
 
 

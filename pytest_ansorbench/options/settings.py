@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pytest_ansorbench.budget import Budget, Trials
+from pytest_ansorbench.measure.rounds import Rounds
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
+from pytest_ansorbench.measure.toolchain import Toolchain
 from pytest_ansorbench.options.declarations import OPTIONS
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.goal import Goal
@@ -123,6 +125,24 @@ class BaselineSettings:
 
 
 @dataclass(frozen=True)
+class KernelSettings:
+    """Kernels of a result that are made again in place of searches.
+
+    Attributes:
+        result: Name, number or path of the result; None for searches.
+        against: Interpreter whose toolchain is the reference; None for recorded latencies, or with
+            variants for today's toolchain.
+        variants: Other ways to compile than today's.
+        rounds: Sets of processes that each kernel is measured in.
+    """
+
+    result: str | None = None
+    against: str | None = None
+    variants: tuple[Toolchain, ...] = ()
+    rounds: Rounds = field(default_factory=Rounds)
+
+
+@dataclass(frozen=True)
 class Settings:
     """All that decides how cases are run, compared and reported.
 
@@ -143,6 +163,7 @@ class Settings:
         baseline: The earlier result to compare with.
         resume: Journal to go on from; None for a new one.
         replay: Result files to take the runs from; empty for live searches.
+        kernels: Kernels to make again in place of searches.
     """
 
     strategies: tuple[str, ...] = ("default", "optimized")
@@ -161,6 +182,7 @@ class Settings:
     baseline: BaselineSettings = field(default_factory=BaselineSettings)
     resume: str | None = None
     replay: tuple[Path, ...] = ()
+    kernels: KernelSettings = field(default_factory=KernelSettings)
 
     @property
     def has_suite_gates(self) -> bool:
@@ -208,6 +230,6 @@ def _json_value(value: Any) -> Any:
         return value.as_posix()
     if isinstance(value, Trials):
         return str(value) if value.per_task else value.number
-    if isinstance(value, Goal | Allowance | Looks | Span):
+    if isinstance(value, Goal | Allowance | Looks | Span | Rounds | Toolchain):
         return str(value)
     return [_json_value(item) for item in value] if isinstance(value, tuple) else value

@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Final
 
 from pytest_ansorbench.budget import Trials
+from pytest_ansorbench.measure.rounds import Rounds
 from pytest_ansorbench.measure.side_by_side import Span
+from pytest_ansorbench.measure.toolchain import Toolchain, check_names
 from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.limits import Allowance
 from pytest_ansorbench.stats.looks import EXPECTED_REPEATS, Looks
@@ -205,3 +207,18 @@ def precision(value: object) -> float:
         return share(float(text[:-1]) / 100 if text.endswith("%") else text)
     except ValueError:
         raise ValueError("expected a share from 0 up to 1, e.g. 0.5% or 0.005") from None
+
+
+def rounds(value: object) -> Rounds:
+    """A number of sets of processes, or as many as it takes."""
+    return Rounds.parse(str(value))
+
+
+def variants(value: object) -> tuple[Toolchain, ...]:
+    """Other ways to compile, with names of their own."""
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, list | tuple):
+        raise ValueError("expected NAME:KEY=VALUE,..., e.g. avx2:mcpu=x86-64-v3")
+    parsed = tuple(Toolchain.parse_variant(str(text)) for text in texts)
+    check_names(parsed)
+    return parsed

@@ -12,11 +12,12 @@ import pytest
 
 from pytest_ansorbench import hookspecs
 from pytest_ansorbench.options import LIMIT_OPTIONS, add_options
-from pytest_ansorbench.plugin.fixture import AnsorBench, OneTest, UndecidedWarning
+from pytest_ansorbench.plugin.fixture import AnsorBench, UndecidedWarning
 from pytest_ansorbench.plugin.selection import MARKER, bench_items
 
 if TYPE_CHECKING:
     from pytest_ansorbench.plugin.bench import Bench
+    from pytest_ansorbench.plugin.kernels import KernelBench
 
 __all__ = ["AnsorBench", "UndecidedWarning"]
 
@@ -50,6 +51,11 @@ def pytest_configure(config: pytest.Config) -> None:
             "bad option -n: live searches cannot share a machine with other test processes; "
             "run pytest --ansor-bench without -n, or with -n 0 (--ansor-replay takes any -n)"
         )
+    if _asks_for_kernels(config):
+        from pytest_ansorbench.plugin.kernels import KernelBench
+
+        config.pluginmanager.register(KernelBench(config), BENCH)
+        return
     from pytest_ansorbench.plugin.bench import Bench
     from pytest_ansorbench.plugin.pytest_benchmark import Bridge
 
@@ -64,8 +70,12 @@ def ansor_bench(request: pytest.FixtureRequest) -> AnsorBench:
     Call it once with a case: `ansor_bench(workloads.CONV2D[0])`. Budget and gates come from
     the `ansor_bench` marker, the ini file or the command line.
     """
-    bench: Bench = request.config.pluginmanager.getplugin(BENCH)
-    return OneTest(bench, request.node)
+    bench: Bench | KernelBench = request.config.pluginmanager.getplugin(BENCH)
+    return bench.test(request.node)
+
+
+def _asks_for_kernels(config: pytest.Config) -> bool:
+    return bool(config.getoption("ansor_kernels") or config.getini("ansor_kernels"))
 
 
 class _Skipper:

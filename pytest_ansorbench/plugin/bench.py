@@ -19,8 +19,10 @@ from pytest_ansorbench.options import Settings, flag_of, is_given, resolve
 from pytest_ansorbench.plugin import workers
 from pytest_ansorbench.plugin.baseline import ANY_MACHINE, Baseline
 from pytest_ansorbench.plugin.blame import failures, usage_errors
+from pytest_ansorbench.plugin.fixture import OneTest
+from pytest_ansorbench.plugin.keywords import keywords_of
 from pytest_ansorbench.plugin.refusals import in_options
-from pytest_ansorbench.plugin.selection import MARKER, bench_items, case_id, select
+from pytest_ansorbench.plugin.selection import bench_items, case_id, select
 from pytest_ansorbench.plugin.sources import Asked, source_of
 from pytest_ansorbench.plugin.suite import suite_item
 from pytest_ansorbench.plugin.together import Together
@@ -168,13 +170,17 @@ class Bench:
         for note in self._notes:
             terminalreporter.write_line(note)
 
+    def test(self, item: pytest.Item) -> OneTest:
+        """The fixture's value for a test."""
+        return OneTest(self, item)
+
     def settings_of(self, item: pytest.Item) -> Settings:
         """The settings of one test.
 
         Raises:
             pytest.UsageError: Its marker does not fit.
         """
-        return usage(resolve, self.config, self._keywords(item))
+        return usage(resolve, self.config, keywords_of(item))
 
     def run(self, item: pytest.Item, case: Case) -> CaseResult:
         """Run one case and keep its result; files are brought up to date at once."""
@@ -278,22 +284,8 @@ class Bench:
         return gates_per_case(gated, arms)
 
     def _arms(self, item: pytest.Item, settings: Settings, case: str | None) -> tuple[str, ...]:
-        given = is_given(self.config, self._keywords(item), "strategies")
+        given = is_given(self.config, keywords_of(item), "strategies")
         return self.source.arms(settings, case, given=given)
-
-    def _keywords(self, item: pytest.Item) -> dict[str, Any]:
-        """The keywords of a test's markers."""
-        marker = item.get_closest_marker(MARKER)
-        if marker is not None and marker.args:
-            raise pytest.UsageError(
-                f"bad marker argument {marker.args[0]!r}: expected keywords, "
-                "e.g. ansor_bench(trials=1000)"
-            )
-        # Markers add up from module to class to function; the closest one wins.
-        keywords: dict[str, Any] = {}
-        for marker in reversed(list(item.iter_markers(MARKER))):
-            keywords.update(marker.kwargs)
-        return keywords
 
     def _report(self, results: tuple[CaseResult, ...], verbosity: int) -> Report:
         table = self.settings.table

@@ -46,22 +46,9 @@ class OneTest:
 
     def __call__(self, case: Case | str) -> CaseResult:
         """Tune, compare, judge; see `AnsorBench`."""
-        from pytest_ansorbench.workloads import UnknownCase, get
-
         __tracebackhide__ = True
-        if self._used:
-            pytest.fail("ansor_bench was called twice; a test tunes one case", pytrace=False)
+        case = the_case(case, self._used)
         self._used = True
-        if isinstance(case, str):
-            try:
-                case = get(case)
-            except UnknownCase as error:
-                raise failure(str(error)) from None
-        if not is_case(case):
-            pytest.fail(
-                f"bad case {case!r}: expected a case or the id of one, e.g. workloads.CONV2D[0]",
-                pytrace=False,
-            )
         result = self._bench.run(self._item, case)
         self._judge(result, self._bench.changes_of(self._item, result))
         return result
@@ -96,6 +83,34 @@ class OneTest:
             pytest.fail("\n".join([*complaints["broken"], "", tables]), pytrace=False)
         for complaint in complaints.get("undecided", ()):
             warnings.warn(UndecidedWarning(complaint), stacklevel=3)
+
+
+def the_case(case: Case | str, used: bool) -> Case:
+    """The one case that a test asks for.
+
+    Args:
+        case: What the fixture was called with.
+        used: Whether it has been called before.
+
+    Raises:
+        pytest.fail.Exception: It is no case, or a second one.
+    """
+    from pytest_ansorbench.workloads import UnknownCase, get
+
+    __tracebackhide__ = True
+    if used:
+        pytest.fail("ansor_bench was called twice; a test tunes one case", pytrace=False)
+    if isinstance(case, str):
+        try:
+            return get(case)
+        except UnknownCase as error:
+            raise failure(str(error)) from None
+    if not is_case(case):
+        pytest.fail(
+            f"bad case {case!r}: expected a case or the id of one, e.g. workloads.CONV2D[0]",
+            pytrace=False,
+        )
+    return case
 
 
 def _complaints(result: CaseResult, outcome: str) -> list[str]:

@@ -13,6 +13,11 @@ from pytest_ansorbench.report.controls import control_lines
 from pytest_ansorbench.report.curves import curves
 from pytest_ansorbench.report.details import case_details
 from pytest_ansorbench.report.gates import change_sentence, gate_sentence
+from pytest_ansorbench.report.kernels import (
+    kernel_gate_sentence,
+    kernels_report,
+    suite_gate_sentence,
+)
 from pytest_ansorbench.report.legend import legend
 from pytest_ansorbench.report.mutations import RuleTotals, rule_totals
 from pytest_ansorbench.report.noise import (
@@ -53,6 +58,8 @@ __all__ = [
     "curves",
     "failure_report",
     "gate_sentence",
+    "kernel_gate_sentence",
+    "kernels_report",
     "legend",
     "machine_warnings",
     "noise_changes",
@@ -64,6 +71,7 @@ __all__ = [
     "result_report",
     "rule_totals",
     "sort_cases",
+    "suite_gate_sentence",
     "suite_sentence",
     "tasks_report",
 ]

@@ -169,6 +169,15 @@ class Memory(Value):
 
 
 @dataclass(frozen=True, slots=True)
+class CodeSize(Value):
+    """Size of machine code."""
+
+    UNIT: ClassVar = "kB"
+
+    code_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Cores(Value):
     """Cores' worth of time."""
 
@@ -303,6 +312,7 @@ Cell = (
     | Throughput
     | Work
     | Memory
+    | CodeSize
     | Cores
     | Percentage
     | Deviation

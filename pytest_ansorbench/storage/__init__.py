@@ -7,7 +7,12 @@ from pytest_ansorbench.storage.changes import (
 )
 from pytest_ansorbench.storage.commit import describe_commit
 from pytest_ansorbench.storage.errors import MissingResultError, StorageError, UnwritableError
-from pytest_ansorbench.storage.files import read_result, write_result
+from pytest_ansorbench.storage.files import (
+    read_rebuilt,
+    read_result,
+    write_rebuilt,
+    write_result,
+)
 from pytest_ansorbench.storage.journal import Journal, Past, list_journals, read_journal
 from pytest_ansorbench.storage.machine import fingerprint, machine_difference
 from pytest_ansorbench.storage.merge import merge_results
@@ -28,10 +33,12 @@ __all__ = [
     "machine_difference",
     "merge_results",
     "read_journal",
+    "read_rebuilt",
     "read_result",
     "result_changes",
     "save_numbered",
     "slugify",
     "suite_changes_since",
+    "write_rebuilt",
     "write_result",
 ]

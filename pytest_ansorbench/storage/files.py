@@ -8,12 +8,13 @@ import gc
 import json
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
 from pytest_ansorbench.codec import CodecError, from_json, to_json
 from pytest_ansorbench.records import SCHEMA_VERSION, Result
+from pytest_ansorbench.records.kernels import RebuiltKernels
 from pytest_ansorbench.storage.checks import check_result
 from pytest_ansorbench.storage.errors import MissingResultError, StorageError
 from pytest_ansorbench.storage.strict_json import parse_json
@@ -33,11 +34,40 @@ def write_result(result: Result, path: Path) -> None:
         CodecError: The result holds what is no JSON value.
     """
     target = _regular_target(path)
-    with _temporary(target, result) as written:
+    with _temporary(target, _parts(result)) as written:
         try:
             os.replace(written, target)
         except OSError as error:
             _cannot_write(path, error)
+
+
+def write_rebuilt(rebuilt: RebuiltKernels, path: Path) -> None:
+    """Write kernels that were made again, as `write_result` writes a result.
+
+    Raises:
+        StorageError: The file cannot be written, or `path` is a folder or a device.
+        CodecError: There is something that is no JSON value.
+    """
+    target = _regular_target(path)
+    with _temporary(target, [_dump(to_json(rebuilt)), "\n"]) as written:
+        try:
+            os.replace(written, target)
+        except OSError as error:
+            _cannot_write(path, error)
+
+
+def read_rebuilt(path: Path) -> RebuiltKernels:
+    """Read what `write_rebuilt` wrote.
+
+    Raises:
+        StorageError: There is no such file, or it holds something else.
+    """
+    try:
+        return from_json(RebuiltKernels, _load(path))
+    except CodecError as error:
+        raise StorageError(
+            f"bad file {str(path)!r}: {error}; expected kernels that were made again"
+        ) from error
 
 
 def read_result(path: Path) -> Result:
@@ -123,15 +153,15 @@ def _regular_target(path: Path) -> Path:
 
 
 @contextlib.contextmanager
-def _temporary(target: Path, result: Result) -> Iterator[Path]:
-    """The result in a temporary file beside `target`, so that a rename cannot cross disks."""
+def _temporary(target: Path, parts: Iterable[str]) -> Iterator[Path]:
+    """Text in a temporary file beside `target`, so that a rename cannot cross disks."""
     temporary = target.with_name(f".{uuid.uuid4().hex}.tmp")
     try:
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             # Not `tempfile`: its files are for the owner's eyes alone, results are shared.
             with temporary.open("x", encoding="utf-8", newline="\n") as stream:
-                for part in _parts(result):
+                for part in parts:
                     stream.write(part)
                 stream.flush()
                 os.fsync(stream.fileno())

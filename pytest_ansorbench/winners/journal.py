@@ -45,6 +45,7 @@ def _of_round(case: CaseEntry, machine: str, entry: RoundEntry) -> Iterator[Winn
                 seed=entry.seed,
                 task=case.tasks[place],
                 place=place,
+                tasks=len(case.tasks),
                 machine=machine,
                 latency_s=trial.latency_s,
                 schedule=select(entry.state.candidates, index),

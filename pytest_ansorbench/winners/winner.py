@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_ansorbench.records import CaseResult, Result, Run, TaskRecord
+from pytest_ansorbench.records import CaseResult, Remeasurement, Result, Run, TaskRecord
 from pytest_ansorbench.packed import unpack_program
 from pytest_ansorbench.search import unpack
 
@@ -26,9 +26,11 @@ class Winner:
         seed: The run's seed.
         task: The task.
         place: The task's place in the case, from 0.
+        tasks: How many tasks the case has.
         machine: Fingerprint of the machine that it was found on.
         latency_s: Seconds a call: measured again at the end of the repeat, or else as in the
             search.
+        measured: That measurement at the end; None if there was none.
         schedule: The schedule, packed.
         program: The task's program before it is scheduled, packed.
     """
@@ -38,10 +40,12 @@ class Winner:
     seed: int
     task: TaskRecord
     place: int
+    tasks: int
     machine: str
     latency_s: float
     schedule: str
     program: str
+    measured: Remeasurement | None = None
 
     @property
     def gflops(self) -> float:
@@ -90,20 +94,23 @@ def _of_run(case: CaseResult, run: Run) -> Iterator[Winner]:
     ):
         if schedule is None or trial is None or trial.latency_s is None:
             continue
+        again = _again(run, trial.index)
         yield Winner(
             case=case.case,
             strategy=run.strategy,
             seed=run.seed,
             task=task,
             place=place,
+            tasks=len(run.tasks),
             machine=run.machine,
-            latency_s=_again_s(run, trial.index) or trial.latency_s,
+            latency_s=(again.latency_s if again else None) or trial.latency_s,
             schedule=schedule,
             program=case.programs[place],
+            measured=again,
         )
 
 
-def _again_s(run: Run, trial: int) -> float | None:
-    """What a trial's program took when it was measured again, if it was."""
+def _again(run: Run, trial: int) -> Remeasurement | None:
+    """A trial's program measured again, if it was and could be."""
     measured = [one for one in (run.final, *(run.leads or ())) if one is not None]
-    return next((one.latency_s for one in measured if one.trial == trial), None)
+    return next((one for one in measured if one.trial == trial and one.status == "ok"), None)

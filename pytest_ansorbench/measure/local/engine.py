@@ -18,10 +18,15 @@ from pytest_ansorbench.measure.local.machine_state import observe_machine
 from pytest_ansorbench.measure.local.runner import Runner
 from pytest_ansorbench.measure.local.side_by_side import TurnTaking
 from pytest_ansorbench.measure.local.supervisor import Supervisor
-from pytest_ansorbench.measure.local.worker import Worker
+from pytest_ansorbench.measure.local.worker import (
+    ProgramError,
+    Worker,
+    WorkerDied,
+    WorkerTimeout,
+)
 from pytest_ansorbench.measure.outcomes import Built, Measured, MeasuredInTurn
 from pytest_ansorbench.measure.policy import Measurement
-from pytest_ansorbench.measure.program import Program
+from pytest_ansorbench.measure.program import Buildable, Program
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.measure.side_by_side import SideBySide
 from pytest_ansorbench.measure.toolchain import Toolchain
@@ -110,7 +115,7 @@ class LocalEngine:
         """See `Engine.observe`; a quarter of a second."""
         return observe_machine()
 
-    def build(self, programs: Sequence[Program], check: Check | None) -> list[Built]:
+    def build(self, programs: Sequence[Buildable], check: Check | None) -> list[Built]:
         """See `Engine.build`; each built program holds a process."""
         return self._builder.build(programs, check)
 
@@ -152,6 +157,35 @@ class LocalEngine:
             else:
                 self._supervisor.note_success()
         return turns.outcomes
+
+    @property
+    def runner(self) -> Runner:
+        """Tells failures of programs apart."""
+        return self._runner
+
+    def replace_server(self) -> None:
+        """Start another fork server in place of one that is gone, or may be.
+
+        Raises:
+            EngineError: That was necessary several times in a row, or it does not start.
+        """
+        self._supervisor.replace(self._supervisor.server)
+
+    def note_success(self) -> None:
+        """Forget earlier deaths of the fork server."""
+        self._supervisor.note_success()
+
+    def code_bytes(self, program: Buildable) -> int | None:
+        """Size of a program's object file; None if it cannot be told."""
+        [built] = self._builder.build([program], None)
+        if built.handle is None:
+            return None
+        try:
+            size: int | None = built.handle.code_bytes()
+        except (ProgramError, WorkerDied, WorkerTimeout):
+            size = None
+        self.discard(built)
+        return size
 
     def output(self, program: Program, check: Check) -> NDArray[Any]:
         """See `Engine.output`."""

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from pytest_ansorbench.report.cells import (
     Cell,
+    CodeSize,
     Cores,
     Count,
     Counted,
@@ -80,6 +81,8 @@ def cell_text(cell: Cell) -> str:
             return _throughput(gflops, precision)
         case Memory(megabytes):
             return f"{megabytes:.0f}"
+        case CodeSize(code_bytes):
+            return f"{code_bytes / 1e3:.1f}"
         case Cores(cores):
             return f"{cores:.1f}"
         case Percentage(share, precision):

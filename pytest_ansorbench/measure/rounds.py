@@ -1,0 +1,54 @@
+"""How many sets of processes saved kernels are measured in, side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from pytest_ansorbench.measure.side_by_side import SideBySide, Span
+
+_PRECISION: Final = 0.01
+"""Half the width of a ratio's interval at which `auto` is content."""
+_AUTO: Final = Span(4, 12)
+_TURNS: Final = Span(15, 30)
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """How many sets of fresh processes each kernel is measured in.
+
+    Attributes:
+        sets: The number, at least 2; None for until each ratio is known to 1%, 4 to 12.
+
+    Raises:
+        ValueError: It is below 2, where there is no interval.
+    """
+
+    sets: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.sets is not None and self.sets < 2:
+            raise ValueError("expected auto or a number from 2, e.g. 8")
+
+    @classmethod
+    def parse(cls, text: str) -> Rounds:
+        """Read `auto` or a number.
+
+        Raises:
+            ValueError: It is neither.
+        """
+        if text == "auto":
+            return cls()
+        if not text.isdecimal():
+            raise ValueError("expected auto or a number from 2, e.g. 8")
+        return cls(int(text))
+
+    def __str__(self) -> str:
+        return "auto" if self.sets is None else str(self.sets)
+
+    @property
+    def effort(self) -> SideBySide:
+        """The effort of a measurement in turn that takes so many sets."""
+        if self.sets is None:
+            return SideBySide(precision=_PRECISION, turns=_TURNS, sets=_AUTO)
+        return SideBySide(turns=_TURNS, sets=Span(self.sets, self.sets))

@@ -1,0 +1,216 @@
+"""Verdicts on kernels that several toolchains made of the same schedules.
+
+The ratio of two kernels is taken set by set: in a set of fresh processes both take turns slice by
+slice, and the median over the turns is the set's. Sets are independent of each other, so their mean
+has an interval by Student's t. What belongs to a process for as long as it lives, such as where its
+arrays lie, differs from set to set and is in that interval. The ratio of a suite is the geometric
+mean of its kernels', with the error that theirs add up to: it is about these kernels, and not about
+others of which they might be a sample.
+
+Against latencies that a result recorded there are no pairs: each side has its own mean, and what a
+fixed kernel took then and now is divided out (`machine_change`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean, median
+from typing import Final
+
+from pytest_ansorbench.records import Estimate, Gate, Remeasurement
+from pytest_ansorbench.records.kernels import (
+    RECORDED,
+    KernelSide,
+    KernelsVerdict,
+    KernelVerdict,
+    RebuiltKernel,
+    RebuiltKernels,
+)
+from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.evidence import Evidence
+from pytest_ansorbench.stats.figures import FIGURES
+from pytest_ansorbench.stats.gate import Judge, families
+from pytest_ansorbench.stats.mean_log import MeanLog
+from pytest_ansorbench.stats.noise import NoiseFigures, noise_figures
+from pytest_ansorbench.stats.paired_ratio import NeighbourRatios
+from pytest_ansorbench.stats.quotient import UNDEFINED
+from pytest_ansorbench.stats.suite import not_silently
+
+_FIGURE: Final = FIGURES["throughput_ratio"]
+_MOST_CHANGE: Final = 0.05
+"""A machine that is faster or slower by more is another machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelLimits:
+    """What kernels are held to; None for nothing.
+
+    Attributes:
+        kernel: The smallest throughput ratio of a kernel that is good enough.
+        suite: The smallest of all kernels together.
+
+    Raises:
+        ValueError: A limit is no ratio.
+    """
+
+    kernel: float | None = None
+    suite: float | None = None
+
+    def __post_init__(self) -> None:
+        for limit in (self.kernel, self.suite):
+            if limit is not None and not 0.0 < limit < math.inf:
+                raise ValueError(f"bad ratio {limit!r}: expected one above 0, e.g. 0.97")
+
+
+def judge_rebuilt(
+    rebuilt: RebuiltKernels,
+    criteria: Criteria,
+    limits: KernelLimits,
+    gates: tuple[int, int] | None = None,
+) -> tuple[KernelsVerdict, ...]:
+    """Judge each toolchain against the reference.
+
+    Args:
+        rebuilt: The kernels; all with the same sides in the same order.
+        criteria: Confidence, noise threshold and false alarms.
+        limits: What to hold them to.
+        gates: How many gates on kernels and on suites there are, among which false alarms are
+            shared out; None for as many as these kernels have.
+
+    Returns:
+        A verdict for each side but the reference; none without kernels.
+    """
+    if not rebuilt.kernels:
+        return ()
+    challengers = len(rebuilt.kernels[0].sides) - 1
+    of_kernels, of_suite = gates or (
+        challengers * len(rebuilt.kernels) if limits.kernel is not None else 0,
+        challengers if limits.suite is not None else 0,
+    )
+    family, suite_family = families(of_kernels, of_suite)
+    change = machine_change(rebuilt)
+    return tuple(
+        _judged(
+            rebuilt.kernels,
+            place,
+            change,
+            (Judge(criteria, family), limits.kernel),
+            (Judge(criteria, suite_family), limits.suite),
+        )
+        for place in range(1, challengers + 1)
+    )
+
+
+def machine_change(rebuilt: RebuiltKernels) -> MeanLog:
+    """How much faster a fixed kernel is now than when the result was measured.
+
+    Returns:
+        The logarithm of its throughput now over then; an exact 0 if nothing was recorded, or
+        nothing is compared with records.
+    """
+    then = [noise_figures(trace) for trace in rebuilt.steady_then]
+    now = [noise_figures(trace) for trace in rebuilt.steady_now]
+    before = [figures for figures in then if figures is not None]
+    after = [figures for figures in now if figures is not None]
+    if not before or not after:
+        return MeanLog(0.0, 0.0, 1)
+    value = _mean_level(before) - _mean_level(after)
+    error = math.hypot(
+        max(figures.level_error for figures in before),
+        max(figures.level_error for figures in after),
+    )
+    return MeanLog(value, error / _Z, _MANY)
+
+
+_Z: Final = 1.96
+"""Of the normal distribution, for 95%."""
+_MANY: Final = 100
+"""Degrees of freedom of an error that hundreds of slices tell."""
+
+
+def _mean_level(figures: Sequence[NoiseFigures]) -> float:
+    return fmean(math.log(one.level_s) for one in figures)
+
+
+def has_changed(change: MeanLog) -> bool:
+    """Whether a machine is another one by now, as far as kernels' speed can tell."""
+    return abs(change.value) - _Z * change.error > math.log1p(_MOST_CHANGE)
+
+
+def _judged(
+    kernels: Sequence[RebuiltKernel],
+    place: int,
+    change: MeanLog,
+    of_kernel: tuple[Judge, float | None],
+    of_suite: tuple[Judge, float | None],
+) -> KernelsVerdict:
+    reference, name = kernels[0].sides[0].toolchain, kernels[0].sides[place].toolchain
+    changed = reference == RECORDED and has_changed(change)
+    known: dict[str, MeanLog] = {}
+    verdicts = []
+    judge, limit = of_kernel
+    for kernel in kernels:
+        ratio = _ratio(kernel.sides[0], kernel.sides[place], change)
+        if ratio is not None:
+            known[kernel.name] = ratio
+        estimate = _estimate(ratio, judge)
+        gate = None
+        if limit is not None and kernel.sides[0].measured.status == "ok":
+            gate = judge.gate(_FIGURE, _evidence(ratio, judge, kernel.sides[place]), limit)
+            gate = _undecided(gate) if changed and ratio is not None else gate
+        verdicts.append(KernelVerdict(kernel.name, name, estimate, gate))
+    judge, limit = of_suite
+    mean = MeanLog.average(list(known.values())) if known else None
+    gate = None
+    if limit is not None and mean is not None:
+        lost = tuple(kernel.name for kernel in kernels if kernel.name not in known)
+        gate = judge.gate(_FIGURE, _evidence(mean, judge, *_sides(kernels, place)), limit)
+        gate = not_silently(_undecided(gate) if changed else gate, lost)
+    return KernelsVerdict(name, reference, tuple(verdicts), _estimate(mean, judge), gate)
+
+
+def _ratio(reference: KernelSide, other: KernelSide, change: MeanLog) -> MeanLog | None:
+    """The logarithm of the throughput ratio; None if one of the two failed."""
+    if reference.measured.status != "ok" or other.measured.status != "ok":
+        return None
+    if reference.toolchain != RECORDED:
+        paired = NeighbourRatios.of(reference.measured, other.measured)
+        assert paired is not None, "toolchains are measured side by side"
+        return MeanLog.of([median(logs) for logs in paired.logs])
+    then, now = _level(reference.measured), _level(other.measured)
+    return then.minus(now).minus(change)
+
+
+def _level(measured: Remeasurement) -> MeanLog:
+    """The logarithm of a latency, a value for each set of processes."""
+    by_set: dict[int, list[float]] = {}
+    for number, latency_s in zip(measured.sets, measured.latencies_s, strict=True):
+        by_set.setdefault(number, []).append(math.log(latency_s))
+    return MeanLog.of([median(logs) for logs in by_set.values()])
+
+
+def _estimate(ratio: MeanLog | None, judge: Judge) -> Estimate:
+    return UNDEFINED if ratio is None else ratio.estimate(judge.criteria.confidence)
+
+
+def _evidence(ratio: MeanLog | None, judge: Judge, *sides: KernelSide) -> Evidence:
+    """What sets of processes say; each counts as a repeat."""
+    sets = min((len(set(side.measured.sets)) for side in sides), default=0)
+
+    def chance(limit: float, level: float) -> float:
+        return 1.0 if ratio is None else ratio.chance_below(limit)
+
+    return Evidence(
+        _estimate(ratio, judge), sets, counted=chance, smallest=0.0, spread=lambda: None
+    )
+
+
+def _sides(kernels: Sequence[RebuiltKernel], place: int) -> list[KernelSide]:
+    return [kernel.sides[place] for kernel in kernels if kernel.sides[place].measured.sets]
+
+
+def _undecided(gate: Gate) -> Gate:
+    """A gate on latencies of a machine that is another one by now."""
+    return replace(gate, outcome="undecided", reason="other-machine", advice=None, p_value=None)
