@@ -23,7 +23,7 @@ LAYERS = [
     {"codec", "packed", "stats", "measure"},
     {"strategies", "storage"},
     {"search"},
-    {"bench", "metaschedule", "training", "winners"},
+    {"bench", "kernels", "metaschedule", "training", "winners"},
     {"report"},
     {"options", "hookspecs"},
     {"plugin", "cli"},
@@ -215,8 +215,12 @@ NAME = "pytest_ansorbench."
 
 
 def test_only_who_makes_an_engine_names_the_local_one():
-    makers = {path for path in MODULES if f"{NAME}measure.local.engine" in ours(path)}
+    local = {f"{NAME}measure.local.engine", f"{NAME}measure.local.toolchains"}
+    makers = {path for path in MODULES if local & ours(path)}
     assert {str(path.relative_to(PACKAGE)) for path in makers} == {
+        "cli/kernels.py",
+        "measure/local/toolchains.py",
+        "plugin/kernels.py",
         "plugin/sources.py",
         "training/train.py",
     }

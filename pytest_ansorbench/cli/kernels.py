@@ -190,7 +190,7 @@ def _rebuilt(
             else:
                 steady += _steady(compared, recorded=recorded)
     except MisfitError as error:
-        named = "--target" if given.target else "the result's target"
+        named = "--target" if given.target else "target of the result"
         raise Refusal(f"bad {named} {error.value!r}: {error.problem}") from None
     except (EngineError, ToolchainError) as error:
         raise Refusal(str(error)) from None

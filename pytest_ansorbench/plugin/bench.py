@@ -337,6 +337,12 @@ class Bench:
 
 def _check_options(settings: Settings) -> None:
     """Find out before an hour of search, not after it, what cannot work."""
+    for field in ("against", "variants"):
+        if getattr(settings.kernels, field):
+            raise pytest.UsageError(
+                f"bad {flag_of(f'kernels.{field}')}: expected {flag_of('kernels.result')} with it, "
+                "to say which kernels to make"
+            )
     if settings.replay and settings.resume is not None:
         raise pytest.UsageError(
             "bad --ansor-resume: a replay runs nothing that could go on; leave one of the two out"

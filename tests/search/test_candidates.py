@@ -64,26 +64,6 @@ def test_one_of_several_is_kept_without_its_payload():
         select(text, 3)
 
 
-def test_a_program_comes_back_equal():
-    from tvm_ffi import structural_equal
-
-    mod = MATMUL.tasks()[0].mod
-    assert structural_equal(unpack_program(pack_program(mod)), mod)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("%", "expected packed text"),
-        ("bm8=", "expected packed text"),
-        (base64.b64encode(zlib.compress(b"{}")).decode(), "by this version of TVM"),
-    ],
-)
-def test_text_that_is_no_program_is_refused(text, message):
-    with pytest.raises(PackedError, match=message):
-        unpack_program(text)
-
-
 @pytest.mark.parametrize(
     "packed", [{"payload": 1}, {"program": "", "payload": 1, "more": 2}, {"trace": [], "x": 1}]
 )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from pytest_ansorbench.environment import laid_over
+from pytest_ansorbench.environment import MisfitError, ToolchainError, laid_over
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.local.engine import LocalEngine, local_engine
 from pytest_ansorbench.measure.local.fork_server import ServerDied
@@ -145,13 +145,18 @@ def local_toolchains(
         ToolchainError: Something is missing or does not fit.
     """
     own = local_engine(target, settings)
-    as_it_is = Toolchain()
     return LocalToolchains(
         own,
         [
-            own
-            if toolchain == as_it_is
-            else LocalEngine(laid_over(own.target, toolchain.target), settings, toolchain)
+            own if toolchain == own.toolchain else _engine(own, settings, toolchain)
             for toolchain in toolchains
         ],
     )
+
+
+def _engine(own: LocalEngine, settings: EngineSettings, toolchain: Toolchain) -> LocalEngine:
+    try:
+        target = laid_over(own.target, toolchain.target)
+    except MisfitError as error:
+        raise ToolchainError(f"bad toolchain {str(toolchain)!r}: {error.problem}") from None
+    return LocalEngine(target, settings, toolchain)

@@ -1,0 +1,130 @@
+"""`ansor-bench kernels`: what it measures, prints, writes and refuses."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pytest
+
+from pytest_ansorbench.cli import main
+from pytest_ansorbench.storage import read_rebuilt, write_result
+from tests import interpreters
+from tests.synthetic import make_case_result, make_result
+from tests.winners.conftest import MATMUL, MLP, tuned
+
+__all__ = ["tuned"]
+
+
+@pytest.fixture
+def path(tuned, tmp_path):
+    """A result whose runs were measured here."""
+    from pytest_ansorbench.measure.local.engine import LocalEngine
+
+    machines = {
+        name: {**LocalEngine(_target(machine)).machine, "target": machine["target"]}
+        for name, machine in tuned.machines.items()
+    }
+    here = dataclasses.replace(tuned, machines=machines)
+    write_result(here, tmp_path / "tuned.json")
+    return str(tmp_path / "tuned.json")
+
+
+def _target(machine):
+    from pytest_ansorbench.environment import resolve_target
+
+    return resolve_target(machine["target"])
+
+
+def test_recorded_latencies_are_compared_with_todays(path, tmp_path, capsys):
+    words = ["--case", MATMUL.id, "--rounds", "2", "--json", str(tmp_path / "kernels.json")]
+    assert main(["kernels", path, *words]) == 0
+    captured = capsys.readouterr()
+    assert "1/1 " + MATMUL.id in captured.err
+    assert "recorded" in captured.out and "today" in captured.out
+    [kernel] = read_rebuilt(tmp_path / "kernels.json").kernels
+    assert [side.toolchain for side in kernel.sides] == ["recorded", "today"]
+    assert kernel.sides[1].measured.status == "ok"
+    assert kernel.sides[1].measured.sets[-1] == 1
+
+
+def test_another_interpreter_and_a_variant_stand_beside_todays(path, tmp_path, capsys):
+    words = ["--against", interpreters.as_it_is(tmp_path), "--variant", "o1:opt-level=1"]
+    gates = ["--min-throughput-ratio", "0.01", "--min-suite-throughput-ratio", "0.01"]
+    assert main(["kernels", path, "--case", MLP.id, "--rounds", "2", *words, *gates]) in (0, 3)
+    out = capsys.readouterr().out
+    assert f"{MLP.id}#1" in out and "o1: Python" in out and "opt-level=1" in out
+    assert "suite of 3 kernels, today against against" in out
+
+
+def test_a_gate_that_is_broken_is_told_by_the_exit_code(path, capsys):
+    words = ["--variant", "same:opt-level=3", "--min-throughput-ratio", "50"]
+    assert main(["kernels", path, "--case", MATMUL.id, "--rounds", "6", *words]) == 1
+    assert "broken" in capsys.readouterr().out
+
+
+def test_markdown_is_a_table(path, capsys):
+    words = ["--case", MATMUL.id, "--rounds", "2", "--variant", "o1:opt-level=1", "--markdown"]
+    assert main(["kernels", path, *words]) == 0
+    assert "| kernel " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--case", "conv9d"], "bad --case 'conv9d'"),
+        (["--strategy", "x"], "bad --strategy 'x'"),
+        (["--rounds", "1"], "bad --rounds '1': expected auto or a number from 2"),
+        (["--variant", "x"], "bad --variant 'x': expected NAME:KEY=VALUE"),
+        (["--variant", "today:opt-level=1"], "bad --variant 'today:opt-level=1'"),
+        (["--variant", "x:mcpu=z80"], "no CPU 'z80'"),
+        (["--target", "cuda"], "bad --target 'cuda'"),
+        (["--min-throughput-ratio", "-1"], "expected one above 0"),
+        (["--against", "/nowhere/python"], "cannot start the interpreter '/nowhere/python'"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_a_sentence(path, capsys, words, message):
+    assert main(["kernels", path, *words]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_recorded_latencies_of_another_machine_are_not_compared(tuned, tmp_path, capsys):
+    machines = {name: {**one, "cpu": "abacus"} for name, one in tuned.machines.items()}
+    write_result(dataclasses.replace(tuned, machines=machines), tmp_path / "far.json")
+    assert main(["kernels", str(tmp_path / "far.json")]) == 2
+    err = capsys.readouterr().err
+    assert "measured on another machine (" in err and "--against" in err
+
+
+def test_a_result_without_schedules_says_so(tmp_path, capsys):
+    write_result(make_result(make_case_result()), tmp_path / "old.json")
+    assert main(["kernels", str(tmp_path / "old.json")]) == 2
+    assert "it keeps no schedules" in capsys.readouterr().err
+
+
+def test_ctrl_c_shows_what_there_is(path, capsys, monkeypatch):
+    from pytest_ansorbench.measure.local.toolchains import LocalToolchains
+
+    rebuild = LocalToolchains.rebuild
+    calls = []
+
+    def interrupted(self, *arguments):
+        calls.append(arguments)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return rebuild(self, *arguments)
+
+    monkeypatch.setattr(LocalToolchains, "rebuild", interrupted)
+    words = ["--rounds", "2", "--variant", "o1:opt-level=1"]
+    assert main(["kernels", path, *words]) == 2
+    captured = capsys.readouterr()
+    assert MATMUL.id in captured.out
+    assert "interrupted after 1 of 4 kernels" in captured.err
+
+
+def test_a_file_of_something_else_is_refused(tmp_path):
+    from pytest_ansorbench.storage import StorageError
+
+    (tmp_path / "x.json").write_text(json.dumps({"kernels": 1}))
+    with pytest.raises(StorageError, match="expected kernels that were made again"):
+        read_rebuilt(tmp_path / "x.json")

@@ -1,0 +1,43 @@
+"""Interpreters of other environments, as far as a test needs them: scripts that start this one."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+_OTHER_PROTOCOL = """
+import json, socket, struct, sys
+end = socket.socket(fileno=int(sys.argv[1]))
+text = json.dumps({"protocol": 99, "machine": {}}).encode()
+end.sendall(struct.pack("!QQ", len(text), 0) + text)
+end.recv(1)
+"""
+
+
+def as_it_is(folder: Path) -> str:
+    """This interpreter under another path."""
+    return _script(folder / "as-it-is", f'exec "{sys.executable}" "$@"')
+
+
+def without_plugin(folder: Path) -> str:
+    """One that has the standard library and nothing else."""
+    return _script(folder / "bare", f'exec "{sys.executable}" -I -S "$@"')
+
+
+def with_other_protocol(folder: Path) -> str:
+    """One whose plugin answers in another protocol."""
+    package = folder / "other" / "pytest_ansorbench" / "measure" / "local"
+    package.mkdir(parents=True)
+    for parent in (package, package.parent, package.parent.parent):
+        (parent / "__init__.py").touch()
+    (package / "fork_server_main.py").write_text(_OTHER_PROTOCOL)
+    lines = f'export PYTHONPATH="{folder / "other"}"\nexec "{sys.executable}" -P "$@"'
+    if sys.version_info < (3, 11):
+        lines = lines.replace(" -P", "").replace("exec", f'cd "{folder}"\nexec')
+    return _script(folder / "other-protocol", lines)
+
+
+def _script(path: Path, lines: str) -> str:
+    path.write_text(f"#!/bin/sh\n{lines}\n")
+    path.chmod(0o755)
+    return str(path)

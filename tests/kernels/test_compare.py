@@ -1,0 +1,130 @@
+"""Winners made again: which, held to which outputs, beside which latencies."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from pytest_ansorbench.kernels import another_machine, compare_kernels, fastest, steady_then
+from pytest_ansorbench.measure.outcomes import MeasuredInTurn, Rebuilt
+from pytest_ansorbench.measure.side_by_side import SideBySide, Span
+from pytest_ansorbench.records import MachineNoise, NoiseTrace
+from pytest_ansorbench.records.kernels import RECORDED
+from pytest_ansorbench.winners import winners_of
+from tests.fast_engine import FastEngine
+from tests.winners.conftest import MATMUL, MLP, tuned
+
+__all__ = ["tuned"]
+
+EFFORT = SideBySide(slice_ms=0.1, turns=Span(3, 3), sets=Span(2, 2))
+
+
+class Noting:
+    """Toolchains that note what they are given; the first makes everything twice as fast."""
+
+    names = ("against", "today")
+    machines = {"against": {}, "today": {}}
+
+    def __init__(self, target):
+        self.own = FastEngine(target)
+        self.given = []
+
+    def rebuild(self, kernel, check, effort):
+        self.given.append((kernel, check, effort))
+        sets = (0, 0, 1, 1)
+        return tuple(
+            Rebuilt(MeasuredInTurn("ok", (seconds,) * 4, sets, (0, 1, 2, 3)), (0.1, 0.2), 1000)
+            for seconds in (1e-3, 2e-3)
+        )
+
+
+def test_the_fastest_of_each_task_is_made_whichever_arm_found_it(tuned):
+    every = [*winners_of(tuned)]
+    chosen = fastest(every)
+    assert [(one.case, one.place) for one in chosen] == [*dict.fromkeys((w.case, w.place) for w in every)]
+    for one in chosen:
+        of_task = [w for w in every if (w.case, w.place) == (one.case, one.place)]
+        assert one.latency_s == min(w.latency_s for w in of_task)
+
+
+def test_operators_are_held_to_their_twins_and_others_to_their_unscheduled_programs(tuned, target):
+    toolchains = Noting(target)
+    winners = fastest(winners_of(tuned))
+    cases = {MATMUL.id: MATMUL}
+    kernels = [
+        *compare_kernels(winners, toolchains, EFFORT, recorded=False, case_of=cases.get)
+    ]
+    (matmul, check, effort), *rest = toolchains.given
+    assert effort is EFFORT
+    assert matmul.schedule == winners[0].schedule and matmul.program == winners[0].program
+    assert np.array_equal(check.expected, MATMUL.tasks()[0].check.expected)
+    assert all(check is not None for _, check, _ in rest)
+    assert [kernel.name for kernel in kernels] == [
+        MATMUL.id, *(f"{MLP.id}#{place}" for place in range(1, len(rest) + 1))
+    ]
+    first = kernels[0]
+    assert [side.toolchain for side in first.sides] == ["against", "today"]
+    assert first.sides[0].build_s == (0.1, 0.2) and first.sides[0].code_bytes == 1000
+    assert (first.strategy, first.seed) == (winners[0].strategy, winners[0].seed)
+    assert first.flops == MATMUL.flops
+
+
+def test_a_case_that_is_another_by_now_does_not_say_what_is_right(tuned, target):
+    toolchains = Noting(target)
+    winner = fastest(winners_of(tuned))[0]
+    larger = dataclasses.replace(MATMUL, m=32)
+    [_] = compare_kernels([winner], toolchains, EFFORT, recorded=False, case_of=lambda name: larger)
+    [(_, check, _)] = toolchains.given
+    assert check.expected.shape == MATMUL.tasks()[0].check.expected.shape
+
+
+def test_recorded_latencies_are_the_reference_if_they_are_to_be(tuned, target):
+    winners = fastest(winners_of(tuned))
+    [kernel] = compare_kernels(
+        winners[:1], Noting(target), EFFORT, recorded=True, case_of=lambda name: None
+    )
+    assert [side.toolchain for side in kernel.sides] == [RECORDED, "against", "today"]
+    assert kernel.sides[0].measured == winners[0].measured
+
+
+def test_what_was_not_measured_again_has_no_recorded_latency(tuned, target):
+    winner = dataclasses.replace(fastest(winners_of(tuned))[0], measured=None)
+    [kernel] = compare_kernels(
+        [winner], Noting(target), EFFORT, recorded=True, case_of=lambda name: None
+    )
+    assert kernel.sides[0].measured.status == "run-error"
+    assert "not measured again" in kernel.sides[0].measured.error
+
+
+def test_it_says_what_comes_next(tuned, target):
+    said = []
+    winners = fastest(winners_of(tuned))
+    for _ in compare_kernels(
+        winners, Noting(target), EFFORT, recorded=False, case_of=lambda name: None, note=said.append
+    ):
+        pass
+    assert said[0] == f"1/{len(winners)} {MATMUL.id} {winners[0].task.name}"
+
+
+def test_another_machine_is_told_by_what_differs(tuned):
+    winners = [*winners_of(tuned)]
+    machine = tuned.machines[winners[0].machine]
+    assert another_machine(tuned, winners, machine) == ""
+    other = {**machine, "cpu": "abacus"}
+    assert "is now abacus" in another_machine(tuned, winners, other)
+
+
+def test_only_the_noise_of_the_winners_machines_counts(tuned):
+    winners = [*winners_of(tuned)]
+    trace = NoiseTrace(0.003, 1.0, (1e-3,) * 20, (0, 1) * 10)
+    noise = tuple(
+        MachineNoise(machine, "start", "2026-11-23T00:00:00+00:00", trace)
+        for machine in (winners[0].machine, "another")
+    )
+    assert steady_then(dataclasses.replace(tuned, noise=noise), winners) == (trace,)
+
+
+def test_nothing_is_made_of_nothing(target):
+    made = compare_kernels([], Noting(target), EFFORT, recorded=False, case_of=lambda name: None)
+    assert [*made] == []

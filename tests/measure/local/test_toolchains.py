@@ -1,0 +1,155 @@
+"""Kernels of several toolchains side by side: real ones, and those that cannot be had."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pytest_ansorbench.environment import ToolchainError, resolve_target
+from pytest_ansorbench.measure.engine import EngineError
+from pytest_ansorbench.measure.local.engine import LocalEngine
+from pytest_ansorbench.measure.local.toolchains import LocalToolchains, local_toolchains
+from pytest_ansorbench.measure.program import SavedKernel
+from pytest_ansorbench.measure.settings import EngineSettings
+from pytest_ansorbench.measure.side_by_side import SideBySide, Span
+from pytest_ansorbench.measure.toolchain import Toolchain
+from pytest_ansorbench.packed import deflated, pack_program, packed_schedule
+from tests import interpreters
+from tests.faults import Doubling, module
+from tests.measure.local.processes import gone, server, workers
+
+TWO_SETS = SideBySide(slice_ms=0.1, turns=Span(3, 3), sets=Span(2, 2))
+SETTINGS = EngineSettings(build_timeout_s=3, run_timeout_s=3)
+TASK = Doubling().tasks()[0]
+
+
+def saved(kind):
+    """A kernel of `tests.faults` as a schedule of `Doubling`."""
+    from tvm.s_tir import Schedule
+
+    schedule = deflated(json.dumps([packed_schedule(Schedule(module(kind)))]))
+    return SavedKernel(pack_program(TASK.mod), schedule)
+
+
+@pytest.fixture(scope="module")
+def pair(engine, tmp_path_factory):
+    """This interpreter under another path, and as it is."""
+    python = interpreters.as_it_is(tmp_path_factory.mktemp("pythons"))
+    other = LocalEngine(engine.target, SETTINGS, Toolchain("against", python=python))
+    with other:
+        yield LocalToolchains(engine, [other, engine])
+
+
+def test_both_are_built_and_measured_slice_by_slice(pair):
+    one, other = pair.rebuild(saved("fine"), TASK.check, TWO_SETS)
+    for rebuilt in (one, other):
+        assert rebuilt.measured.status == "ok"
+        assert rebuilt.measured.sets == (0, 0, 0, 1, 1, 1)
+        assert len(rebuilt.build_s) == 2 and min(rebuilt.build_s) > 0
+        assert rebuilt.code_bytes > 500
+    assert sorted((*one.measured.places, *other.measured.places)) == [*range(12)]
+    assert one.code_bytes == other.code_bytes
+
+
+def test_they_say_what_they_are(pair):
+    assert pair.names == ("against", "today")
+    for machine in pair.machines.values():
+        assert machine["packages"]["apache-tvm"] and machine["target"]
+        assert machine["changes"] == {"target": {}, "passes": {}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "message"),
+    [
+        ("wrong", "wrong-result", ""),
+        ("crash", "run-error", "SIG"),
+        ("hang", "run-timeout", "no result after 3 s"),
+        ("unbuildable", "build-error", ""),
+    ],
+)
+def test_a_kernel_that_fails_costs_itself_alone(pair, kind, status, message):
+    rebuilt = pair.rebuild(saved(kind), TASK.check, TWO_SETS)
+    assert [one.measured.status for one in rebuilt] == [status] * 2
+    assert all(message in one.measured.error for one in rebuilt)
+    assert all(one.code_bytes is None and one.build_s == () for one in rebuilt)
+    again = pair.rebuild(saved("fine"), TASK.check, TWO_SETS)
+    assert all(one.measured.status == "ok" for one in again)
+
+
+def test_a_schedule_that_does_not_apply_says_so(pair):
+    from tvm.s_tir import Schedule
+
+    schedule = Schedule(TASK.mod)
+    block = schedule.get_sblock("doubled")
+    schedule.split(schedule.get_loops(block)[0], [8, 8])
+    renamed = json.loads(json.dumps(packed_schedule(schedule)).replace("doubled", "renamed"))
+    text = deflated(json.dumps([renamed]))
+    rebuilt = pair.rebuild(SavedKernel(pack_program(TASK.mod), text), TASK.check, TWO_SETS)
+    assert [one.measured.status for one in rebuilt] == ["build-error"] * 2
+    assert all("does not fit the program" in one.measured.error for one in rebuilt)
+
+
+def test_a_killed_server_costs_a_set_and_nothing_else(pair, engine):
+    killed = []
+
+    class Disturbed(SideBySide):
+        def order(self, turn, programs):
+            if not killed:
+                killed.append(server(engine).pid)
+                server(engine).kill()
+            return super().order(turn, programs)
+
+    effort = Disturbed(slice_ms=0.1, turns=Span(3, 3), sets=Span(2, 2))
+    rebuilt = pair.rebuild(saved("fine"), TASK.check, effort)
+    assert [one.measured.status for one in rebuilt] == ["ok", "ok"]
+    gone(killed)
+    assert workers(engine) == []
+
+
+def test_variants_are_compiled_with_their_own_options(engine):
+    target = json.dumps({key: value for key, value in engine.target.export().items()
+                         if key not in ("tag", "keys")}, default=list)
+    variants = [
+        Toolchain(),
+        Toolchain("unoptimized", target={"opt-level": 0}),
+        Toolchain("scalar", passes={"tirx.disable_vectorize": True}),
+    ]
+    with local_toolchains(target, SETTINGS, variants) as toolchains:
+        machines = toolchains.machines
+        assert [*machines] == ["today", "unoptimized", "scalar"]
+        assert '"opt-level": 0' in json.dumps(json.loads(machines["unoptimized"]["target"]))
+        assert machines["scalar"]["changes"]["passes"] == {"tirx.disable_vectorize": True}
+        rebuilt = toolchains.rebuild(saved("fine"), TASK.check, TWO_SETS)
+        assert {one.measured.status for one in rebuilt} == {"ok"}
+
+
+def test_an_option_that_tvm_does_not_know_fails_the_kernel(engine):
+    odd = LocalEngine(engine.target, SETTINGS, Toolchain("odd", passes={"tirx.nothing": 1}))
+    with odd:
+        [rebuilt] = LocalToolchains(engine, [odd]).rebuild(saved("fine"), TASK.check, TWO_SETS)
+    assert rebuilt.measured.status == "build-error"
+    assert "tirx.nothing" in rebuilt.measured.error
+
+
+def test_an_attribute_that_llvm_does_not_know_is_refused():
+    with pytest.raises(ToolchainError, match="bad toolchain 'old:mcpu=.*no CPU 'z80'"):
+        local_toolchains(None, SETTINGS, [Toolchain("old", target={"mcpu": "z80"})])
+
+
+@pytest.mark.parametrize(
+    ("python", "message"),
+    [
+        (lambda folder: "/nowhere/python", "cannot start the interpreter '/nowhere/python'"),
+        (interpreters.without_plugin, "install pytest-ansorbench there"),
+        (interpreters.with_other_protocol, "speaks protocol 99 and not"),
+    ],
+)
+def test_an_interpreter_that_will_not_do_is_named_with_the_cure(tmp_path, python, message):
+    against = Toolchain("against", python=python(tmp_path))
+    target = resolve_target(None)
+    pair = LocalToolchains(LocalEngine(target), [LocalEngine(target, SETTINGS, against)])
+    with pytest.raises(EngineError, match="toolchain against") as caught:
+        pair.start()
+    pair.close()
+    assert message in str(caught.value)

@@ -1,0 +1,101 @@
+"""`--ansor-kernels`: saved kernels are tests again, without a search."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from tests import interpreters
+from tests.faults import Doubling
+
+QUICK = "--ansor-kernel-rounds=2"
+KERNELS = "--ansor-kernels=saved.json"
+
+
+@pytest.fixture
+def benched(project):
+    """A project with the result of a bench of its case."""
+    outcome = project.bench("--ansor-json=saved.json")
+    assert outcome.code == 0, outcome.text
+    return project
+
+
+def test_each_case_is_a_test_and_nothing_is_searched(benched):
+    outcome = benched.bench(KERNELS, QUICK, "--ansor-json=kernels.json", "--junitxml=junit.xml")
+    assert outcome.code == 0, outcome.text
+    assert "1 passed" in outcome.out and "ansor kernels" in outcome.out
+    assert "recorded" in outcome.out and "today: Python" in outcome.out
+    [kernel] = benched.json("kernels.json")["kernels"]
+    assert [side["toolchain"] for side in kernel["sides"]] == ["recorded", "today"]
+    properties = ET.parse(benched.root / "junit.xml").getroot().iter("property")
+    assert f"ansor_kernels_today_{Doubling.id}_throughput_ratio" in {p.get("name") for p in properties}
+    assert len(list((benched.root / ".ansor_bench" / "journals").iterdir())) == 1
+
+
+def test_gates_of_cases_and_of_all_kernels_hold_or_break(benched):
+    against = f"--ansor-against={interpreters.as_it_is(benched.root)}"
+    words = [KERNELS, "--ansor-kernel-rounds=6", against]
+    low = ["--ansor-min-throughput-ratio=0.01", "--ansor-min-suite-throughput-ratio=0.01"]
+    holds = benched.bench(*words, *low)
+    assert holds.code == 0, holds.text
+    assert "2 passed" in holds.out
+    assert "suite of 1 kernel, today against against: throughput ratio" in holds.out
+    high = ["--ansor-min-throughput-ratio=50", "--ansor-min-suite-throughput-ratio=50"]
+    broken = benched.bench(*words, *high)
+    assert broken.code == 1, broken.text
+    assert "2 failed" in broken.out and "FAILED ansor-bench::kernels" in broken.out
+    assert f"{Doubling.id}, today against against: throughput ratio" in broken.out
+
+
+def test_a_marker_has_a_gate_of_its_own(benched):
+    cases = (benched.root / "test_cases.py").read_text()
+    benched.write("test_cases.py", cases.replace("trials=4", "min_throughput_ratio=50, trials=4"))
+    outcome = benched.bench(KERNELS, "--ansor-kernel-rounds=6", "--ansor-variant=o1:opt-level=1")
+    assert outcome.code == 1, outcome.text
+    assert "o1 against today" in outcome.out
+
+
+def test_a_case_that_was_not_saved_is_skipped(benched):
+    benched.write(
+        "test_more.py",
+        "from pytest_ansorbench.workloads import CONV2D\n"
+        "def test_other(ansor_bench):\n    ansor_bench(CONV2D[0])\n",
+    )
+    outcome = benched.bench(KERNELS, QUICK, "-rs")
+    assert outcome.code == 0, outcome.text
+    assert "saved.json keeps no schedule of conv2d" in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--ansor-kernels=none.json"], "bad --ansor-kernels: "),
+        ([KERNELS, "--ansor-kernel-rounds=1"], "expected auto or a number from 2"),
+        ([KERNELS, "--ansor-variant=x"], "expected NAME:KEY=VALUE"),
+        ([KERNELS, "--ansor-variant=x:mcpu=z80"], "no CPU 'z80'"),
+        ([KERNELS, "--ansor-against=/nowhere/python"], "cannot start the interpreter"),
+        ([KERNELS, "--ansor-resume"], "bad --ansor-resume: --ansor-kernels searches nothing"),
+        ([KERNELS, "--ansor-save=x"], "bad --ansor-save: --ansor-kernels searches nothing"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_runs(benched, words, message):
+    outcome = benched.bench(*words)
+    assert outcome.code == 4, outcome.text
+    assert message in outcome.err
+
+
+def test_a_result_without_schedules_is_refused(benched):
+    result = benched.json("saved.json")
+    result["cases"][0]["programs"] = []
+    benched.write("saved.json", json.dumps(result))
+    outcome = benched.bench(KERNELS)
+    assert outcome.code == 4, outcome.text
+    assert "expected a result that keeps schedules" in outcome.err
+
+
+def test_without_kernels_the_other_options_mean_nothing(benched):
+    outcome = benched.bench("--ansor-against=python")
+    assert outcome.code == 4, outcome.text
+    assert "bad --ansor-against: expected --ansor-kernels with it" in outcome.err

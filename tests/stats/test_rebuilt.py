@@ -1,0 +1,123 @@
+"""Verdicts on kernels made again: planted losses are found, equal toolchains pass."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import pytest
+
+from pytest_ansorbench.records import NoiseTrace
+from pytest_ansorbench.records.kernels import RECORDED
+from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.rebuilt import KernelLimits, judge_rebuilt, machine_change
+from tests.synthetic_kernels import failed, kernel, rebuilt
+
+LIMITS = KernelLimits(0.97, 0.97)
+
+
+def judged(kernels, limits=LIMITS):
+    [verdict] = judge_rebuilt(kernels, Criteria(), limits)
+    return verdict
+
+
+def test_equal_toolchains_raise_no_alarm_and_mostly_hold():
+    verdicts = [judged(rebuilt([1.0] * 12, seed=seed)) for seed in range(60)]
+    assert not any(verdict.outcome == "broken" for verdict in verdicts)
+    assert sum(verdict.gate.outcome == "holds" for verdict in verdicts) == 60
+
+
+def test_a_suite_that_lost_five_percent_is_broken():
+    verdicts = [judged(rebuilt([0.92] * 12, seed=seed)) for seed in range(40)]
+    assert all(verdict.gate.outcome == "broken" for verdict in verdicts)
+
+
+def test_one_kernel_that_lost_a_tenth_is_broken_among_twelve():
+    verdicts = [judged(rebuilt([0.87] + [1.0] * 11, seed=seed)) for seed in range(40)]
+    outcomes = [[one.gate.outcome for one in verdict.kernels] for verdict in verdicts]
+    assert sum(outcome[0] == "broken" for outcome in outcomes) >= 38
+    assert not any("broken" in outcome[1:] for outcome in outcomes)
+
+
+def test_the_ratio_is_throughput_over_that_of_the_reference():
+    verdict = judged(rebuilt([0.5, 2.0], scatter=0.001))
+    assert verdict.reference == "against" and verdict.toolchain == "today"
+    assert [one.ratio.value for one in verdict.kernels] == pytest.approx([0.5, 2.0], rel=0.02)
+    assert verdict.ratio.value == pytest.approx(1.0, rel=0.02)
+
+
+def test_without_limits_there_are_no_gates():
+    verdict = judged(rebuilt([0.5, 2.0]), KernelLimits())
+    assert verdict.gates == () and verdict.outcome is None
+
+
+def test_a_kernel_that_only_the_reference_makes_is_broken_and_the_suite_does_not_hold():
+    fine = rebuilt([1.0] * 3)
+    lost = kernel("lost", (fine.kernels[0].sides[0], failed("today")))
+    verdict = judged(dataclasses.replace(fine, kernels=(*fine.kernels, lost)))
+    assert verdict.kernels[-1].gate.outcome == "broken"
+    assert verdict.kernels[-1].gate.reason == "nothing-to-compare"
+    assert verdict.gate.outcome == "undecided" and verdict.gate.lost == ("lost",)
+
+
+def test_a_kernel_that_the_reference_cannot_make_has_no_gate():
+    fine = rebuilt([1.0] * 3)
+    lost = kernel("lost", (failed("against"), fine.kernels[0].sides[1]))
+    verdict = judged(dataclasses.replace(fine, kernels=(*fine.kernels, lost)))
+    assert verdict.kernels[-1].gate is None
+    assert verdict.gate.outcome == "undecided"
+
+
+def test_if_every_kernel_failed_there_is_nothing_to_judge_the_suite_by():
+    fine = rebuilt([1.0])
+    lost = kernel("lost", (fine.kernels[0].sides[0], failed("today")))
+    verdict = judged(dataclasses.replace(fine, kernels=(lost,)))
+    assert verdict.gate is None and verdict.ratio.bound == "undefined"
+    assert verdict.outcome == "broken"
+
+
+def test_no_kernels_no_verdict():
+    assert judge_rebuilt(dataclasses.replace(rebuilt([1.0]), kernels=()), Criteria(), LIMITS) == ()
+
+
+def steady(latency_s):
+    """A fixed kernel's latencies, hardly any noise."""
+    latencies_s = tuple(latency_s * (1.0 + 0.001 * (i % 3)) for i in range(200))
+    return NoiseTrace(0.003, 1.0, latencies_s, (0, 1) * 100)
+
+
+def recorded(ratios, then_s, now_s, **more):
+    kernels = rebuilt(ratios, names=(RECORDED, "today"), **more)
+    return dataclasses.replace(
+        kernels, steady_then=(steady(then_s),), steady_now=(steady(now_s),)
+    )
+
+
+def test_a_slower_machine_is_divided_out_of_recorded_latencies():
+    slower = recorded([0.96] * 6, 1e-3, 1e-3 / 0.96, scatter=0.003)
+    assert math.exp(machine_change(slower).value) == pytest.approx(0.96)
+    verdict = judged(slower)
+    assert verdict.ratio.value == pytest.approx(1.0, abs=0.01)
+    assert verdict.gate.outcome == "holds"
+
+
+def test_slower_kernels_on_the_same_machine_are_broken():
+    verdict = judged(recorded([0.9] * 6, 1e-3, 1e-3, scatter=0.003))
+    assert verdict.gate.outcome == "broken"
+
+
+def test_on_a_machine_that_has_changed_nothing_is_decided():
+    verdict = judged(recorded([0.8] * 6, 1e-3, 1e-3 / 0.8))
+    assert {gate.outcome for gate in verdict.gates} == {"undecided"}
+    assert {gate.reason for gate in verdict.gates} == {"other-machine"}
+
+
+def test_between_toolchains_the_machine_does_not_matter():
+    kernels = rebuilt([1.0] * 6)
+    assert machine_change(kernels).value == 0.0
+
+
+@pytest.mark.parametrize("limit", [0.0, -1.0, math.inf, math.nan])
+def test_limits_are_ratios(limit):
+    with pytest.raises(ValueError, match="expected one above 0"):
+        KernelLimits(kernel=limit)
