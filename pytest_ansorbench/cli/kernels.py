@@ -29,14 +29,17 @@ def add_command(commands: argparse._SubParsersAction[Any]) -> None:
     """Add the command to a parser."""
     kernels = commands.add_parser(
         "kernels",
-        help="make the kernels of a result again and measure them, without a search",
-        description="Applies the fastest schedule of each task of a result again, compiles it with "
-        "today's toolchain and measures it: against another toolchain, slice by slice in turn, or "
-        "against the latencies that the result recorded, on the same machine only.",
+        help="make the kernels of results again and measure them, without a search",
+        description="Applies the fastest schedule of each task of some results again, compiles it "
+        "with today's toolchain and measures it: against another toolchain or other options, slice "
+        "by slice in turn, or against the latencies that were recorded, on the same machine only. "
+        "With --arms the kernels of several arms are held against each other.",
         epilog="exit codes: 0 gates hold or there are none, 1 a gate is broken, 2 usage or tool "
         "error, 3 a gate is undecided",
     )
-    kernels.add_argument("result", metavar="RESULT", help="name, number or file of a result")
+    kernels.add_argument(
+        "results", nargs="+", metavar="RESULT", help="name, number or file of a result"
+    )
     kernels.add_argument(
         "--against",
         metavar="PYTHON",
@@ -51,6 +54,12 @@ def add_command(commands: argparse._SubParsersAction[Any]) -> None:
         help="compile in another way as well: a key with a dot is an option of TVM's PassContext, "
         "any other an attribute of the target, e.g. avx2:mcpu=x86-64-v3; may be given several "
         "times",
+    )
+    kernels.add_argument(
+        "--arms",
+        metavar="NAME,NAME",
+        help="hold the fastest kernels of these arms against each other, the first being the "
+        "reference, all made with today's toolchain",
     )
     kernels.add_argument("--case", metavar="ID", help="of this case only")
     kernels.add_argument("--strategy", metavar="NAME", help="of this arm only")
@@ -83,16 +92,29 @@ def add_command(commands: argparse._SubParsersAction[Any]) -> None:
 
 
 def _kernels(given: argparse.Namespace) -> int:
-    from pytest_ansorbench.kernels import fastest
+    from pytest_ansorbench.kernels import fastest, fastest_of_arms
+    from pytest_ansorbench.measure.toolchain import toolchains
     from pytest_ansorbench.report import RENDERERS, kernels_report
     from pytest_ansorbench.stats.criteria import Criteria
     from pytest_ansorbench.stats.rebuilt import judge_rebuilt
     from pytest_ansorbench.storage import StorageError, write_rebuilt
 
     limits = _limits(given)
-    path, result = read_stored(given.storage, given.result)
-    winners = fastest(_winners(given, path, result))
-    rebuilt, interrupted = _rebuilt(given, result, winners)
+    if given.arms is not None and (given.against or given.variant or given.strategy):
+        raise Refusal("bad --arms: expected neither --against nor --variant nor --strategy with it")
+    results = [read_stored(given.storage, one)[1] for one in given.results]
+    found = _winners(given, results)
+    rows: list[tuple[Winner, ...]]
+    if given.arms is None:
+        variants = _variants(given.variant)
+        compared = toolchains(given.against, variants)
+        rows = [(winner,) * len(compared) for winner in fastest(found)]
+    else:
+        compared = _arms(given.arms, found)
+        rows = fastest_of_arms(found, [arm.name for arm in compared])
+        if not rows:
+            raise Refusal(f"bad --arms {given.arms!r}: they have no task in common")
+    rebuilt, interrupted = _rebuilt(given, results, rows, compared)
     verdicts = judge_rebuilt(rebuilt, Criteria(), limits)
     renderer = RENDERERS["markdown" if given.markdown else "terminal"]
     print(renderer.render(kernels_report(rebuilt, verdicts)))
@@ -103,7 +125,7 @@ def _kernels(given: argparse.Namespace) -> int:
             raise Refusal(str(error)) from None
     if interrupted:
         print(
-            f"ansor-bench: interrupted after {len(rebuilt.kernels)} of {len(winners)} kernels",
+            f"ansor-bench: interrupted after {len(rebuilt.kernels)} of {len(rows)} kernels",
             file=sys.stderr,
         )
         return ERROR
@@ -119,14 +141,14 @@ def _limits(given: argparse.Namespace) -> KernelLimits:
         raise Refusal(str(error)) from None
 
 
-def _winners(given: argparse.Namespace, path: Path, result: Result) -> list[Winner]:
+def _winners(given: argparse.Namespace, results: Sequence[Result]) -> list[Winner]:
     from pytest_ansorbench.winners import winners_of
 
-    found = [*winners_of(result)]
+    found = [winner for result in results for winner in winners_of(result)]
     if not found:
         raise Refusal(
-            f"bad result file {str(path)!r}: it keeps no schedules, as results of before schema "
-            "version 8 or without a valid trial; measure again"
+            "bad results: they keep no schedules, as those of before schema version 8 or without "
+            "a valid trial; measure again"
         )
     if given.case is not None:
         found = narrowed(found, "--case", given.case, lambda one: one.case)
@@ -135,8 +157,23 @@ def _winners(given: argparse.Namespace, path: Path, result: Result) -> list[Winn
     return found
 
 
+def _arms(text: str, found: Sequence[Winner]) -> tuple[Toolchain, ...]:
+    """Today's toolchain under the name of each arm."""
+    from pytest_ansorbench.measure.toolchain import Toolchain
+
+    names = [name.strip() for name in text.split(",")]
+    for name in names:
+        narrowed(found, "--arms", name, lambda one: one.strategy)
+    if len(names) < 2 or len(set(names)) < len(names):
+        raise Refusal(f"bad --arms {text!r}: expected two arms or more, e.g. default,draft")
+    return tuple(Toolchain(name) for name in names)
+
+
 def _rebuilt(
-    given: argparse.Namespace, result: Result, winners: Sequence[Winner]
+    given: argparse.Namespace,
+    results: Sequence[Result],
+    rows: Sequence[tuple[Winner, ...]],
+    toolchains: Sequence[Toolchain],
 ) -> tuple[RebuiltKernels, bool]:
     """The kernels, and whether Ctrl-C kept some of them from being made."""
     from pytest_ansorbench.environment import MisfitError, ToolchainError
@@ -145,7 +182,6 @@ def _rebuilt(
     from pytest_ansorbench.measure.local.toolchains import local_toolchains
     from pytest_ansorbench.measure.rounds import Rounds
     from pytest_ansorbench.measure.settings import EngineSettings
-    from pytest_ansorbench.measure.toolchain import toolchains
     from pytest_ansorbench.records.kernels import RebuiltKernels
     from pytest_ansorbench.workloads import CASES
 
@@ -153,15 +189,16 @@ def _rebuilt(
         effort = Rounds.parse(given.rounds).effort
     except ValueError as error:
         raise Refusal(f"bad --rounds {given.rounds!r}: {error}") from None
-    variants = _variants(given.variant)
-    recorded = given.against is None and not variants
-    target = given.target or str(result.machines[winners[0].machine].get("target"))
+    winners = [winner for row in rows for winner in row]
+    recorded = len(toolchains) == 1
+    machines = {name: one for result in results for name, one in result.machines.items()}
+    target = given.target or str(machines[winners[0].machine].get("target"))
     kernels = []
     interrupted = False
     steady: list[NoiseTrace] = []
     try:
-        compared = local_toolchains(target, EngineSettings(), toolchains(given.against, variants))
-        if recorded and (difference := another_machine(result, winners, compared.own.machine)):
+        compared = local_toolchains(target, EngineSettings(), toolchains)
+        if recorded and (difference := another_machine(results, winners, compared.own.machine)):
             raise Refusal(
                 f"its latencies were measured on another machine ({difference}): give --against "
                 "PYTHON, whose kernels are measured here, or --variant"
@@ -170,14 +207,14 @@ def _rebuilt(
             created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
             toolchains={},
             kernels=(),
-            steady_then=steady_then(result, winners) if recorded else (),
+            steady_then=steady_then(results, winners) if recorded else (),
         )
         with compared:
             rebuilt = replace(rebuilt, toolchains=dict(compared.machines))
             steady += _steady(compared, recorded=recorded)
             try:
                 for kernel in compare_kernels(
-                    winners,
+                    rows,
                     compared,
                     effort,
                     recorded=recorded,

@@ -40,9 +40,9 @@ class Toolchains(Protocol):
         ...
 
     def rebuild(
-        self, kernel: SavedKernel, check: Check | None, effort: SideBySide
+        self, kernels: Sequence[SavedKernel], check: Check | None, effort: SideBySide
     ) -> tuple[Rebuilt, ...]:
-        """One outcome a toolchain.
+        """One outcome a toolchain, given a kernel for each.
 
         Raises:
             EngineError: An engine cannot go on.
@@ -51,7 +51,7 @@ class Toolchains(Protocol):
 
 
 def compare_kernels(
-    winners: Sequence[Winner],
+    winners: Sequence[Sequence[Winner]],
     toolchains: Toolchains,
     effort: SideBySide,
     *,
@@ -65,7 +65,7 @@ def compare_kernels(
     costs itself alone.
 
     Args:
-        winners: What to make.
+        winners: What to make: of each task one for each toolchain.
         toolchains: What to make it with.
         effort: How long, and how surely, kernels are measured.
         recorded: Whether the latencies that the result recorded are the reference.
@@ -85,11 +85,12 @@ def compare_kernels(
         case = case_of(name)
         return () if case is None else case.tasks()
 
-    for number, winner in enumerate(winners, start=1):
+    for number, of_task in enumerate(winners, start=1):
+        winner = of_task[0]
         note(f"{number}/{len(winners)} {winner.case} {winner.task.name}")
         check = _check(winner, toolchains.own, tasks_of)
-        kernel = SavedKernel(winner.program, winner.schedule)
-        rebuilt = toolchains.rebuild(kernel, check, effort)
+        kernels = [SavedKernel(one.program, one.schedule) for one in of_task]
+        rebuilt = toolchains.rebuild(kernels, check, effort)
         sides = [
             KernelSide(name, one.measured.remeasured(None), one.build_s, one.code_bytes)
             for name, one in zip(toolchains.names, rebuilt, strict=True)

@@ -1,8 +1,8 @@
-"""Which of a result's winners are worth making again."""
+"""Which of the winners of results are worth making again."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from pytest_ansorbench.winners import Winner
 
@@ -22,3 +22,29 @@ def fastest(winners: Iterable[Winner]) -> list[Winner]:
         if winner.latency_s < known.latency_s:
             best[winner.case, winner.place] = winner
     return list(best.values())
+
+
+def fastest_of_arms(
+    winners: Sequence[Winner], arms: Sequence[str]
+) -> list[tuple[Winner, ...]]:
+    """Of each task that all of some arms have tuned, each arm's fastest schedule.
+
+    Programs have to be equal: an arm that tuned another version of a task has not tuned it.
+
+    Args:
+        winners: Winners of any arms and seeds.
+        arms: Names of the arms.
+
+    Returns:
+        One tuple a task, in order of the tasks' appearance; in it one winner an arm.
+    """
+    of_arm = [
+        {(one.case, one.place): one for one in fastest(w for w in winners if w.strategy == arm)}
+        for arm in arms
+    ]
+    rows = []
+    for task in of_arm[0]:
+        row = tuple(known[task] for known in of_arm if task in known)
+        if len(row) == len(arms) and len({one.program for one in row}) == 1:
+            rows.append(row)
+    return rows

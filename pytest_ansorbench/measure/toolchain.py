@@ -35,7 +35,7 @@ class Toolchain:
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
-            raise ValueError(f"bad name {self.name!r}: expected letters, digits, . _ + or -")
+            raise ValueError(f"bad name {self.name!r}: expected letters, digits, . _ + @ or -")
 
     @classmethod
     def parse_variant(cls, text: str) -> Toolchain:
@@ -96,7 +96,7 @@ def check_names(variants: Sequence[Toolchain]) -> None:
             raise ValueError(f"bad name {name!r}: expected another; each stands for one toolchain")
 
 
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+@-]*")
 _EXAMPLES: Final = "e.g. avx2:mcpu=x86-64-v3 or scalar:tirx.disable_vectorize=true"
 
 

@@ -106,13 +106,13 @@ class KernelBench:
             )
             if self._is_recorded:
                 machine = self._toolchains.own.machine
-                if difference := another_machine(self._result, self._winners, machine):
+                if difference := another_machine([self._result], self._winners, machine):
                     raise pytest.UsageError(
                         f"bad {flag_of('kernels.result')}: its latencies were measured on another "
                         f"machine ({difference}); give {flag_of('kernels.against')} PYTHON, whose "
                         "kernels are measured here"
                     )
-                then = steady_then(self._result, self._winners)
+                then = steady_then([self._result], self._winners)
                 self._rebuilt = replace(self._rebuilt, steady_then=then)
             self._toolchains.start()
             self._rebuilt = replace(
@@ -163,8 +163,9 @@ class KernelBench:
         assert self._toolchains is not None
         made: list[RebuiltKernel] = []
         try:
+            names = self._toolchains.names
             for kernel in compare_kernels(
-                winners,
+                [(winner,) * len(names) for winner in winners],
                 self._toolchains,
                 self.settings.kernels.rounds.effort,
                 recorded=self._is_recorded,

@@ -41,7 +41,7 @@ class RebuiltKernel:
         task: Name of the task.
         place: Its place in the case, from 0.
         tasks: How many tasks the case has in the result.
-        strategy: The arm that found the schedule.
+        strategy: The arm that found the schedule, that of the reference if they differ.
         seed: The run's seed.
         flops: Floating-point operations of one call.
         sides: What it was made into, the reference first.

@@ -63,6 +63,12 @@ def test_a_gate_that_is_broken_is_told_by_the_exit_code(path, capsys):
     assert "broken" in capsys.readouterr().out
 
 
+def test_arms_are_held_against_each_other(path, capsys):
+    assert main(["kernels", path, "--arms", "random,again", "--rounds", "2"]) == 0
+    out = capsys.readouterr().out
+    assert "random" in out and "again: Python" in out and MLP.id not in out
+
+
 def test_markdown_is_a_table(path, capsys):
     words = ["--case", MATMUL.id, "--rounds", "2", "--variant", "o1:opt-level=1", "--markdown"]
     assert main(["kernels", path, *words]) == 0
@@ -74,6 +80,9 @@ def test_markdown_is_a_table(path, capsys):
     [
         (["--case", "conv9d"], "bad --case 'conv9d'"),
         (["--strategy", "x"], "bad --strategy 'x'"),
+        (["--arms", "random"], "expected two arms or more"),
+        (["--arms", "random,x"], "bad --arms 'x': expected one of: random, again"),
+        (["--arms", "random,again", "--strategy", "random"], "expected neither --against nor"),
         (["--rounds", "1"], "bad --rounds '1': expected auto or a number from 2"),
         (["--variant", "x"], "bad --variant 'x': expected NAME:KEY=VALUE"),
         (["--variant", "today:opt-level=1"], "bad --variant 'today:opt-level=1'"),

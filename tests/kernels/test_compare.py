@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from pytest_ansorbench.kernels import another_machine, compare_kernels, fastest, steady_then
+from pytest_ansorbench.kernels import another_machine, compare_kernels, fastest, fastest_of_arms, steady_then
 from pytest_ansorbench.measure.outcomes import MeasuredInTurn, Rebuilt
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.records import MachineNoise, NoiseTrace
@@ -30,8 +30,8 @@ class Noting:
         self.own = FastEngine(target)
         self.given = []
 
-    def rebuild(self, kernel, check, effort):
-        self.given.append((kernel, check, effort))
+    def rebuild(self, kernels, check, effort):
+        self.given.append((kernels, check, effort))
         sets = (0, 0, 1, 1)
         return tuple(
             Rebuilt(MeasuredInTurn("ok", (seconds,) * 4, sets, (0, 1, 2, 3)), (0.1, 0.2), 1000)
@@ -48,14 +48,28 @@ def test_the_fastest_of_each_task_is_made_whichever_arm_found_it(tuned):
         assert one.latency_s == min(w.latency_s for w in of_task)
 
 
+def both(winners):
+    """Each for both toolchains."""
+    return [(winner, winner) for winner in winners]
+
+
+def test_of_arms_only_tasks_in_common_are_compared(tuned):
+    every = [*winners_of(tuned)]
+    [(random, again)] = fastest_of_arms(every, ["random", "again"])
+    assert (random.strategy, again.strategy) == ("random", "again")
+    assert random.case == again.case == MATMUL.id
+    other = [dataclasses.replace(w, program="x") if w.strategy == "again" else w for w in every]
+    assert fastest_of_arms(other, ["random", "again"]) == []
+
+
 def test_operators_are_held_to_their_twins_and_others_to_their_unscheduled_programs(tuned, target):
     toolchains = Noting(target)
     winners = fastest(winners_of(tuned))
     cases = {MATMUL.id: MATMUL}
     kernels = [
-        *compare_kernels(winners, toolchains, EFFORT, recorded=False, case_of=cases.get)
+        *compare_kernels(both(winners), toolchains, EFFORT, recorded=False, case_of=cases.get)
     ]
-    (matmul, check, effort), *rest = toolchains.given
+    ([matmul, _], check, effort), *rest = toolchains.given
     assert effort is EFFORT
     assert matmul.schedule == winners[0].schedule and matmul.program == winners[0].program
     assert np.array_equal(check.expected, MATMUL.tasks()[0].check.expected)
@@ -74,7 +88,9 @@ def test_a_case_that_is_another_by_now_does_not_say_what_is_right(tuned, target)
     toolchains = Noting(target)
     winner = fastest(winners_of(tuned))[0]
     larger = dataclasses.replace(MATMUL, m=32)
-    [_] = compare_kernels([winner], toolchains, EFFORT, recorded=False, case_of=lambda name: larger)
+    [_] = compare_kernels(
+        both([winner]), toolchains, EFFORT, recorded=False, case_of=lambda name: larger
+    )
     [(_, check, _)] = toolchains.given
     assert check.expected.shape == MATMUL.tasks()[0].check.expected.shape
 
@@ -82,7 +98,7 @@ def test_a_case_that_is_another_by_now_does_not_say_what_is_right(tuned, target)
 def test_recorded_latencies_are_the_reference_if_they_are_to_be(tuned, target):
     winners = fastest(winners_of(tuned))
     [kernel] = compare_kernels(
-        winners[:1], Noting(target), EFFORT, recorded=True, case_of=lambda name: None
+        both(winners[:1]), Noting(target), EFFORT, recorded=True, case_of=lambda name: None
     )
     assert [side.toolchain for side in kernel.sides] == [RECORDED, "against", "today"]
     assert kernel.sides[0].measured == winners[0].measured
@@ -91,7 +107,7 @@ def test_recorded_latencies_are_the_reference_if_they_are_to_be(tuned, target):
 def test_what_was_not_measured_again_has_no_recorded_latency(tuned, target):
     winner = dataclasses.replace(fastest(winners_of(tuned))[0], measured=None)
     [kernel] = compare_kernels(
-        [winner], Noting(target), EFFORT, recorded=True, case_of=lambda name: None
+        both([winner]), Noting(target), EFFORT, recorded=True, case_of=lambda name: None
     )
     assert kernel.sides[0].measured.status == "run-error"
     assert "not measured again" in kernel.sides[0].measured.error
@@ -101,7 +117,12 @@ def test_it_says_what_comes_next(tuned, target):
     said = []
     winners = fastest(winners_of(tuned))
     for _ in compare_kernels(
-        winners, Noting(target), EFFORT, recorded=False, case_of=lambda name: None, note=said.append
+        both(winners),
+        Noting(target),
+        EFFORT,
+        recorded=False,
+        case_of=lambda name: None,
+        note=said.append,
     ):
         pass
     assert said[0] == f"1/{len(winners)} {MATMUL.id} {winners[0].task.name}"
@@ -110,9 +131,9 @@ def test_it_says_what_comes_next(tuned, target):
 def test_another_machine_is_told_by_what_differs(tuned):
     winners = [*winners_of(tuned)]
     machine = tuned.machines[winners[0].machine]
-    assert another_machine(tuned, winners, machine) == ""
+    assert another_machine([tuned], winners, machine) == ""
     other = {**machine, "cpu": "abacus"}
-    assert "is now abacus" in another_machine(tuned, winners, other)
+    assert "is now abacus" in another_machine([tuned], winners, other)
 
 
 def test_only_the_noise_of_the_winners_machines_counts(tuned):
@@ -122,7 +143,7 @@ def test_only_the_noise_of_the_winners_machines_counts(tuned):
         MachineNoise(machine, "start", "2026-11-23T00:00:00+00:00", trace)
         for machine in (winners[0].machine, "another")
     )
-    assert steady_then(dataclasses.replace(tuned, noise=noise), winners) == (trace,)
+    assert steady_then([dataclasses.replace(tuned, noise=noise)], winners) == (trace,)
 
 
 def test_nothing_is_made_of_nothing(target):

@@ -86,14 +86,14 @@ class LocalToolchains:
             engine.close()
 
     def rebuild(
-        self, kernel: SavedKernel, check: Check | None, effort: SideBySide
+        self, kernels: Sequence[SavedKernel], check: Check | None, effort: SideBySide
     ) -> tuple[Rebuilt, ...]:
-        """Build a kernel with each toolchain and measure the outcomes against each other.
+        """Build kernels, each with its toolchain, and measure the outcomes against each other.
 
         Compilations follow one another, so that their seconds can be compared.
 
         Args:
-            kernel: The kernel.
+            kernels: One a toolchain, all of one task.
             check: Inputs and expected output, if known.
             effort: How long, and how surely.
 
@@ -108,7 +108,7 @@ class LocalToolchains:
         while not turns.finished:
             built = []
             for place in turns.lineup:
-                [one] = self._engines[place].build([kernel], check)
+                [one] = self._engines[place].build([kernels[place]], check)
                 build_s[place].append(one.build_s)
                 built.append(one)
             try:
@@ -125,8 +125,8 @@ class LocalToolchains:
                 tuple(seconds) if measured.status == "ok" else (),
                 engine.code_bytes(kernel) if measured.status == "ok" else None,
             )
-            for engine, measured, seconds in zip(
-                self._engines, turns.outcomes, build_s, strict=True
+            for engine, kernel, measured, seconds in zip(
+                self._engines, kernels, turns.outcomes, build_s, strict=True
             )
         )
 

@@ -42,7 +42,7 @@ def pair(engine, tmp_path_factory):
 
 
 def test_both_are_built_and_measured_slice_by_slice(pair):
-    one, other = pair.rebuild(saved("fine"), TASK.check, TWO_SETS)
+    one, other = pair.rebuild([saved("fine")] * 2, TASK.check, TWO_SETS)
     for rebuilt in (one, other):
         assert rebuilt.measured.status == "ok"
         assert rebuilt.measured.sets == (0, 0, 0, 1, 1, 1)
@@ -69,11 +69,11 @@ def test_they_say_what_they_are(pair):
     ],
 )
 def test_a_kernel_that_fails_costs_itself_alone(pair, kind, status, message):
-    rebuilt = pair.rebuild(saved(kind), TASK.check, TWO_SETS)
+    rebuilt = pair.rebuild([saved(kind)] * 2, TASK.check, TWO_SETS)
     assert [one.measured.status for one in rebuilt] == [status] * 2
     assert all(message in one.measured.error for one in rebuilt)
     assert all(one.code_bytes is None and one.build_s == () for one in rebuilt)
-    again = pair.rebuild(saved("fine"), TASK.check, TWO_SETS)
+    again = pair.rebuild([saved("fine")] * 2, TASK.check, TWO_SETS)
     assert all(one.measured.status == "ok" for one in again)
 
 
@@ -85,7 +85,8 @@ def test_a_schedule_that_does_not_apply_says_so(pair):
     schedule.split(schedule.get_loops(block)[0], [8, 8])
     renamed = json.loads(json.dumps(packed_schedule(schedule)).replace("doubled", "renamed"))
     text = deflated(json.dumps([renamed]))
-    rebuilt = pair.rebuild(SavedKernel(pack_program(TASK.mod), text), TASK.check, TWO_SETS)
+    kernel = SavedKernel(pack_program(TASK.mod), text)
+    rebuilt = pair.rebuild([kernel] * 2, TASK.check, TWO_SETS)
     assert [one.measured.status for one in rebuilt] == ["build-error"] * 2
     assert all("does not fit the program" in one.measured.error for one in rebuilt)
 
@@ -101,7 +102,7 @@ def test_a_killed_server_costs_a_set_and_nothing_else(pair, engine):
             return super().order(turn, programs)
 
     effort = Disturbed(slice_ms=0.1, turns=Span(3, 3), sets=Span(2, 2))
-    rebuilt = pair.rebuild(saved("fine"), TASK.check, effort)
+    rebuilt = pair.rebuild([saved("fine")] * 2, TASK.check, effort)
     assert [one.measured.status for one in rebuilt] == ["ok", "ok"]
     gone(killed)
     assert workers(engine) == []
@@ -120,14 +121,14 @@ def test_variants_are_compiled_with_their_own_options(engine):
         assert [*machines] == ["today", "unoptimized", "scalar"]
         assert '"opt-level": 0' in json.dumps(json.loads(machines["unoptimized"]["target"]))
         assert machines["scalar"]["changes"]["passes"] == {"tirx.disable_vectorize": True}
-        rebuilt = toolchains.rebuild(saved("fine"), TASK.check, TWO_SETS)
+        rebuilt = toolchains.rebuild([saved("fine")] * 3, TASK.check, TWO_SETS)
         assert {one.measured.status for one in rebuilt} == {"ok"}
 
 
 def test_an_option_that_tvm_does_not_know_fails_the_kernel(engine):
     odd = LocalEngine(engine.target, SETTINGS, Toolchain("odd", passes={"tirx.nothing": 1}))
     with odd:
-        [rebuilt] = LocalToolchains(engine, [odd]).rebuild(saved("fine"), TASK.check, TWO_SETS)
+        [rebuilt] = LocalToolchains(engine, [odd]).rebuild([saved("fine")], TASK.check, TWO_SETS)
     assert rebuilt.measured.status == "build-error"
     assert "tirx.nothing" in rebuilt.measured.error
 
