@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from tvm import IRModule
-    from tvm.s_tir import Schedule
+    from tvm.s_tir import Schedule, Trace
 
 _MOST_BYTES: Final = 1 << 30
 """Nothing unpacks to more; a file that claims to is hostile."""
@@ -62,6 +62,18 @@ def unpack_program(text: str) -> IRModule:
             f"the program cannot be read by this version of TVM: {_first_line(error)}"
         ) from None
     return mod
+
+
+def pack_trace(trace: Trace) -> str:
+    """Turn one trace into the text of a schedule, as results keep it."""
+    packed = [{"trace": trace.as_json()}]
+    return deflated(json.dumps(packed, separators=(",", ":"), default=plain))
+
+
+def plain(value: Any) -> Any:
+    """A number or text that TVM's trace still holds as an object of its own."""
+    bare = getattr(value, "value", value)
+    return bare if isinstance(bare, int | float) else str(bare)
 
 
 def packed_schedule(schedule: Schedule) -> dict[str, Any]:

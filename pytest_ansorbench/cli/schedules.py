@@ -67,6 +67,62 @@ def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
     )
     add_storage(export)
     export.set_defaults(run=_export)
+    _add_import(commands)
+
+
+def _add_import(commands: argparse._SubParsersAction[Any]) -> None:
+    imported = commands.add_parser(
+        "import",
+        help="read a database of stock TVM's as a result",
+        description="Reads tuning logs, a JSON database of MetaSchedule's, as a result with one "
+        "arm: schedule prints its schedules, kernels measures them beside those of other arms. "
+        "Records say neither when they were measured nor on what, so it has no search time.",
+    )
+    imported.add_argument(
+        "--database", type=Path, required=True, metavar="DIR", help="its work_dir"
+    )
+    imported.add_argument(
+        "--case",
+        metavar="ID,ID",
+        help="look for tasks of these cases (default: all shipped operators)",
+    )
+    imported.add_argument(
+        "--strategy", default="imported", metavar="NAME", help="of the arm (default: %(default)s)"
+    )
+    imported.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="FILE", help="file to write"
+    )
+    imported.set_defaults(run=_import)
+
+
+def _import(given: argparse.Namespace) -> int:
+    from pytest_ansorbench.environment import ToolchainError, check_toolchain
+    from pytest_ansorbench.storage import StorageError, write_result
+    from pytest_ansorbench.winners import DatabaseError, import_database
+    from pytest_ansorbench.workloads import OPERATORS, UnknownCase, get
+
+    try:
+        cases = [get(name) for name in given.case.split(",")] if given.case else OPERATORS
+    except UnknownCase as error:
+        raise Refusal(f"bad --case: {error}") from None
+    try:
+        check_toolchain()
+        imported = import_database(given.database, cases, given.strategy)
+        if not imported.records:
+            raise Refusal(
+                f"bad --database {str(given.database)!r}: none of its {imported.left_out} records "
+                "is of a task of these cases; name them with --case"
+            )
+        write_result(imported.result, given.output)
+    except DatabaseError as error:
+        raise Refusal(f"--database: {error}") from None
+    except (StorageError, ToolchainError) as error:
+        raise Refusal(str(error)) from None
+    print(
+        f"{given.output}: cases: {len(imported.result.cases)}, records: {imported.records}, "
+        f"left out: {imported.left_out}"
+    )
+    return HOLDS
 
 
 def _schedule(given: argparse.Namespace) -> int:

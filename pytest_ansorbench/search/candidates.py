@@ -12,6 +12,7 @@ from pytest_ansorbench.packed import (
     is_packed_schedule,
     packed_schedule,
     parsed,
+    plain,
     replayed,
 )
 from pytest_ansorbench.strategies.candidate import Candidate
@@ -33,7 +34,7 @@ def pack(candidates: Sequence[Candidate]) -> str:
         Base64 of compressed JSON.
     """
     packed = [_packed(candidate) for candidate in candidates]
-    return deflated(json.dumps(packed, separators=(",", ":"), default=_plain))
+    return deflated(json.dumps(packed, separators=(",", ":"), default=plain))
 
 
 def unpack(text: str, mod: IRModule) -> list[Candidate]:
@@ -78,12 +79,6 @@ def _packed(candidate: Candidate) -> dict[str, Any]:
 
 def _without_payload(packed: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in packed.items() if name != "payload"}
-
-
-def _plain(value: Any) -> Any:
-    """A number or text that TVM's trace still holds as an object of its own."""
-    plain = getattr(value, "value", value)
-    return plain if isinstance(plain, int | float) else str(plain)
 
 
 def _unpacked(packed: Any, mod: IRModule) -> Candidate:

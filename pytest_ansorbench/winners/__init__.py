@@ -1,14 +1,17 @@
 """What searches came to: the schedules that results keep, as programs again."""
 
 from pytest_ansorbench.winners.database import DatabaseError, Exported, export_database
+from pytest_ansorbench.winners.imported import Imported, import_database
 from pytest_ansorbench.winners.journal import tuned_in
 from pytest_ansorbench.winners.winner import Winner, winners_of
 
 __all__ = [
     "DatabaseError",
     "Exported",
+    "Imported",
     "Winner",
     "export_database",
+    "import_database",
     "tuned_in",
     "winners_of",
 ]

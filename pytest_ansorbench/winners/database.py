@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from tvm.target import Target
 
 #: What `JSONDatabase(work_dir=...)` reads.
-_FILES: Final = ("database_workload.json", "database_tuning_record.json")
+DATABASE_FILES: Final = ("database_workload.json", "database_tuning_record.json")
 
 
 class DatabaseError(ValueError):
-    """A folder that a database cannot be written to."""
+    """A folder that a database cannot be written to, or read from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def export_database(
     """
     if top < 1:
         raise ValueError(f"bad top {top}: expected at least 1")
-    there = [name for name in _FILES if (folder / name).exists()]
+    there = [name for name in DATABASE_FILES if (folder / name).exists()]
     if there:
         raise DatabaseError(
             f"bad folder {str(folder)!r}: it has a {there[0]} already; expected a new folder"
@@ -69,7 +69,7 @@ def export_database(
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".database-", dir=folder) as unfinished:
             exported = _write(_by_program(winners), top, Path(unfinished))
-            for name in _FILES:
+            for name in DATABASE_FILES:
                 (Path(unfinished) / name).touch()  # TVM makes it with the first record
                 os.replace(Path(unfinished) / name, folder / name)
     except OSError as error:

@@ -99,3 +99,29 @@ def test_a_journal_that_is_not_there_is_refused(tmp_path, capsys):
     missing = str(tmp_path / "0001.jsonl")
     assert main(["export", missing, "--database", str(tmp_path / "database")]) == 2
     assert "0001.jsonl" in capsys.readouterr().err
+
+
+def test_what_was_exported_can_be_imported_and_compared(tuned, path, tmp_path, capsys, monkeypatch):
+    database, imported = str(tmp_path / "database"), str(tmp_path / "imported.json")
+    assert main(["export", path, "--database", database]) == 0
+    words = ["import", "--database", database, "-o", imported]
+    assert main(words) == 2
+    assert "none of its" in capsys.readouterr().err
+    monkeypatch.setattr("pytest_ansorbench.workloads.get", lambda name: MATMUL)
+    assert main([*words, "--case", MATMUL.id, "--strategy", "mine"]) == 0
+    assert "cases: 1, records: 1" in capsys.readouterr().out
+    assert main(["schedule", imported]) == 0
+    assert f"# {MATMUL.id}, mine, seed 0" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--case", "conv9d"], "bad --case: bad case 'conv9d'"),
+        ([], "it has no database_workload.json"),
+    ],
+)
+def test_imports_of_nothing_are_refused(tmp_path, capsys, words, message):
+    output = str(tmp_path / "x.json")
+    assert main(["import", "--database", str(tmp_path), "-o", output, *words]) == 2
+    assert message in capsys.readouterr().err

@@ -1,0 +1,172 @@
+"""Are equal toolchains told to be equal, and slower ones slower, within minutes?
+
+    python benchmarks/kernels.py [--only tune|same|slower|report] [--into FOLDER]
+
+Tunes the twelve operators of benchmarks/draft.py for a few trials, once, and keeps the result.
+Then makes its kernels again, this environment against itself, and against itself with LLVM's
+optimization lowered; and reports how long that took, what it found, and how often comparisons
+that are drawn anew from the measured sets of processes raise an alarm: with equal toolchains, with
+all kernels slower by 5%, with one of them slower by 10%.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from tabulate import tabulate
+
+from pytest_ansorbench.records import Remeasurement
+from pytest_ansorbench.records.kernels import KernelsVerdict, RebuiltKernel, RebuiltKernels
+from pytest_ansorbench.report import Terminal, kernels_report
+from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.rebuilt import KernelLimits, judge_rebuilt
+from pytest_ansorbench.storage import read_rebuilt
+
+HERE: Final = Path(__file__).parent
+RESULTS: Final = HERE.parent / "docs" / "results" / "kernels"
+LIMITS: Final = KernelLimits(kernel=0.97, suite=0.99)
+DRAWS: Final = 200
+SLOWER: Final = "slower:opt-level=1"
+
+
+def main() -> None:
+    """Measure what is missing, then report."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--only", choices=("tune", "same", "slower", "report"))
+    parser.add_argument("--into", type=Path, default=RESULTS)
+    parser.add_argument("--trials", type=int, default=64, help="of each operator")
+    given = parser.parse_args()
+    given.into.mkdir(parents=True, exist_ok=True)
+    tuned = given.into / "tuned.json"
+    if given.only in (None, "tune") and not tuned.exists():
+        tune(tuned, given.trials)
+    if given.only in (None, "same"):
+        measure(tuned, given.into / "same.json", ["--against", sys.executable])
+    if given.only in (None, "slower"):
+        measure(tuned, given.into / "slower.json", ["--variant", SLOWER])
+    print(report(given.into))
+
+
+def tune(output: Path, trials: int) -> None:
+    """A short bench, for kernels that are worth making again."""
+    from draft import OF_EACH_FAMILY
+
+    command = [
+        *(sys.executable, "-m", "pytest", "--ansor-bench", str(HERE.parent / "bench_cases"), "-q"),
+        *("-p", "no:cacheprovider", "--ansor-case", ",".join(OF_EACH_FAMILY.values())),
+        *("--ansor-strategy", "draft", "--ansor-trials", str(trials), "--ansor-round", "16"),
+        *("--ansor-repeats", "1", "--ansor-max-search-ratio", "none"),
+        *("--ansor-min-throughput-ratio", "none", "--ansor-json", str(output)),
+    ]
+    subprocess.run(command, check=True)
+
+
+def measure(tuned: Path, output: Path, words: Sequence[str]) -> None:
+    """The kernels of a result again, under two toolchains."""
+    started_s = time.monotonic()
+    command = [
+        *(sys.executable, "-m", "pytest_ansorbench.cli", "kernels", str(tuned)),
+        *("--json", str(output), *words),
+    ]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    (output.with_suffix(".seconds")).write_text(f"{time.monotonic() - started_s:.0f}\n")
+
+
+def report(folder: Path) -> str:
+    """What was found, and what would be found again."""
+    parts = []
+    for name in ("same", "slower"):
+        rebuilt = read_rebuilt(folder / f"{name}.json")
+        seconds = (folder / f"{name}.seconds").read_text().strip()
+        verdicts = judge_rebuilt(rebuilt, Criteria(), LIMITS)
+        parts += [
+            f"{name}: {len(rebuilt.kernels)} kernels in {seconds} s",
+            Terminal().render(kernels_report(rebuilt, verdicts)),
+            "",
+        ]
+    same = read_rebuilt(folder / "same.json")
+    rows = [
+        drawn("equal", same, lambda index: 1.0),
+        drawn("all kernels 3% slower", same, lambda index: 0.97),
+        drawn("all kernels 5% slower", same, lambda index: 0.95),
+        drawn("one kernel 10% slower", same, lambda index: 0.9 if index == 0 else 1.0),
+        drawn("one kernel 15% slower", same, lambda index: 0.85 if index == 0 else 1.0),
+    ]
+    headings = ("toolchains", "suite broken", "suite holds", "that kernel broken", "others broken")
+    title = f"{DRAWS} comparisons drawn anew, limits {LIMITS.kernel} a kernel and {LIMITS.suite} in all"
+    return "\n".join([*parts, title, tabulate(rows, headings)])
+
+
+def drawn(name: str, rebuilt: RebuiltKernels, ratio: Callable[[int], float]) -> list[str]:
+    """Shares of outcomes over comparisons that are drawn anew.
+
+    Args:
+        name: Of the row.
+        rebuilt: Kernels of two toolchains that are the same.
+        ratio: What each kernel's throughput is multiplied by, by its index.
+    """
+    rng = np.random.default_rng(0)
+    verdicts = [_verdict(rebuilt, ratio, rng) for _ in range(DRAWS)]
+    suite = [verdict.gate.outcome for verdict in verdicts if verdict.gate]
+    of_first = [_is_broken(verdict, 0) for verdict in verdicts]
+    of_others = [
+        _is_broken(verdict, index) for verdict in verdicts for index in range(1, len(verdict.kernels))
+    ]
+    shares = (
+        np.mean([outcome == "broken" for outcome in suite]),
+        np.mean([outcome == "holds" for outcome in suite]),
+        np.mean(of_first),
+        np.mean(of_others),
+    )
+    return [name, *(f"{share:.1%}" for share in shares)]
+
+
+def _is_broken(verdict: KernelsVerdict, index: int) -> bool:
+    gate = verdict.kernels[index].gate
+    return gate is not None and gate.outcome == "broken"
+
+
+def _verdict(
+    rebuilt: RebuiltKernels, ratio: Callable[[int], float], rng: np.random.Generator
+) -> KernelsVerdict:
+    kernels = tuple(
+        _redrawn(kernel, ratio(index), rng) for index, kernel in enumerate(rebuilt.kernels)
+    )
+    [verdict] = judge_rebuilt(replace(rebuilt, kernels=kernels), Criteria(), LIMITS)
+    return verdict
+
+
+def _redrawn(kernel: RebuiltKernel, ratio: float, rng: np.random.Generator) -> RebuiltKernel:
+    """Sets of processes drawn with replacement, in each of them the two sides by lot.
+
+    The two are the same, so that which is which is chance.
+    """
+    one, other = (np.array(side.measured.latencies_s) for side in kernel.sides)
+    sets = np.array(kernel.sides[0].measured.sets)
+    numbers = np.unique(sets)
+    first: list[float] = []
+    second: list[float] = []
+    of: list[int] = []
+    for place, number in enumerate(rng.choice(numbers, len(numbers))):
+        pair = (one[sets == number], other[sets == number])
+        left, right = pair if rng.random() < 0.5 else pair[::-1]
+        first += left.tolist()
+        second += (right / ratio).tolist()
+        of += [place] * len(left)
+    sides = tuple(
+        replace(side, measured=Remeasurement(None, "ok", tuple(latencies_s), "", tuple(of), ()))
+        for side, latencies_s in zip(kernel.sides, (first, second), strict=True)
+    )
+    return replace(kernel, sides=sides)
+
+
+if __name__ == "__main__":
+    main()

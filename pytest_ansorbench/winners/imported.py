@@ -1,0 +1,169 @@
+"""A user's own tuning logs, a database of MetaSchedule's, as runs of an arm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from pytest_ansorbench.packed import pack_program, pack_trace
+from pytest_ansorbench.records import (
+    SCHEMA_VERSION,
+    CaseResult,
+    Result,
+    Round,
+    Run,
+    TaskRecord,
+    Trial,
+)
+from pytest_ansorbench.storage import fingerprint
+from pytest_ansorbench.winners.database import DATABASE_FILES, DatabaseError
+
+if TYPE_CHECKING:
+    from tvm import IRModule
+
+    from pytest_ansorbench.workloads.case import Case, Task
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What became of a database.
+
+    Attributes:
+        result: A run of each case that it has records of.
+        records: Records that were taken.
+        left_out: Records of programs that no case has, or without a latency.
+    """
+
+    result: Result
+    records: int
+    left_out: int
+
+
+def import_database(folder: Path, cases: Iterable[Case], strategy: str) -> Imported:
+    """Read a database as one run of each case whose tasks it has.
+
+    Its records say neither when they were measured nor on what, so that the run has no search time
+    and its machine nothing but a target. Its schedules are what it is good for.
+
+    Args:
+        folder: With the two files of a `JSONDatabase`.
+        cases: Those to look for, by the programs of their tasks.
+        strategy: Name of the arm.
+
+    Returns:
+        The result; without cases if it has records of none.
+
+    Raises:
+        DatabaseError: The folder has no database, or TVM cannot read it.
+    """
+    records = _read(folder)
+    runs = []
+    machines: dict[str, Any] = {}
+    taken = 0
+    for case in cases:
+        tasks = case.tasks()
+        found = [_of_task(records, task.mod) for task in tasks]
+        if not any(found):
+            continue
+        taken += sum(map(len, found))
+        target = next(one.target for of_task in found for one in of_task)
+        machine = {"target": target}
+        machines[fingerprint(machine)] = machine
+        run = _run(case, tasks, found, strategy, fingerprint(machine))
+        programs = tuple(pack_program(task.mod) for task in tasks)
+        runs.append(CaseResult(case.id, (strategy,), (run,), (), programs=programs))
+    result = Result(
+        schema_version=SCHEMA_VERSION,
+        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        machines=machines,
+        commit={},
+        settings={},
+        cases=tuple(runs),
+    )
+    return Imported(result, taken, len(records) - taken)
+
+
+@dataclass(frozen=True, eq=False)
+class _Record:
+    mod: IRModule
+    schedule: str
+    latencies_s: tuple[float, ...]
+    target: str
+
+    @property
+    def is_valid(self) -> bool:
+        return bool(self.latencies_s) and all(0 < one < 1e9 for one in self.latencies_s)
+
+
+def _read(folder: Path) -> list[_Record]:
+    from tvm.s_tir.meta_schedule.database import JSONDatabase
+
+    missing = [name for name in DATABASE_FILES if not (folder / name).is_file()]
+    if missing:
+        raise DatabaseError(
+            f"bad folder {str(folder)!r}: it has no {missing[0]}; expected the work_dir of a "
+            "JSONDatabase"
+        )
+    try:
+        database = JSONDatabase(work_dir=str(folder), allow_missing=False)
+        return [
+            _Record(
+                record.workload.mod,
+                pack_trace(record.trace),
+                tuple(float(seconds) for seconds in record.run_secs or ()),
+                str(record.target),
+            )
+            for record in database.get_all_tuning_records()
+        ]
+    except Exception as error:  # TVM raises many types
+        lines = [line for line in str(error).splitlines() if line.strip()]
+        reason = lines[-1].strip() if lines else type(error).__name__
+        raise DatabaseError(
+            f"bad folder {str(folder)!r}: this version of TVM cannot read it: {reason}"
+        ) from None
+
+
+def _of_task(records: Sequence[_Record], mod: IRModule) -> list[_Record]:
+    from tvm_ffi import structural_equal
+
+    return [one for one in records if one.is_valid and structural_equal(one.mod, mod)]
+
+
+def _run(
+    case: Case,
+    tasks: Sequence[Task],
+    found: Sequence[Sequence[_Record]],
+    strategy: str,
+    machine: str,
+) -> Run:
+    """One round for each task, its records the trials."""
+    rounds, trials = [], []
+    for place, records in enumerate(found):
+        if not records:
+            continue
+        rounds.append(Round(len(rounds) + 1, 0.0, 0.0, 0.0, 0.0, task=place))
+        for record in records:
+            trials.append(Trial(len(rounds), len(trials), "ok", record.latencies_s, -1, 0.0))
+    return Run(
+        case=case.id,
+        strategy=strategy,
+        seed=0,
+        budget_trials=len(trials),
+        round_trials=max(map(len, found)),
+        flops=case.flops,
+        tasks=tuple(TaskRecord(task.name, task.weight, task.flops, ()) for task in tasks),
+        rounds=tuple(rounds),
+        trials=tuple(trials),
+        machine=machine,
+        schedules=tuple(_best(records) for records in found),
+    )
+
+
+def _best(records: Sequence[_Record]) -> str | None:
+    """As `Run.best_trials` chooses: by the median, the earliest of equals."""
+    best = min(records, key=lambda one: median(one.latencies_s), default=None)
+    return None if best is None else best.schedule
