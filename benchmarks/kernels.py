@@ -5,8 +5,8 @@
 Tunes the twelve operators of benchmarks/draft.py for a few trials, once, and keeps the result.
 Then makes its kernels again, this environment against itself, and against itself with LLVM's
 optimization lowered; and reports how long that took, what it found, and how often comparisons
-that are drawn anew raise an alarm: in each set of processes it is left to chance which side is which,
-with equal toolchains, with all kernels slower, with one of them slower.
+that are drawn anew raise an alarm: in each set of processes chance says which side is which, with
+equal toolchains, with all kernels slower, with one of them slower.
 """
 
 from __future__ import annotations
@@ -100,7 +100,9 @@ def report(folder: Path) -> str:
         drawn("one kernel 15% slower", same, lambda index: 0.85 if index == 0 else 1.0),
     ]
     headings = ("toolchains", "suite broken", "suite holds", "that kernel broken", "others broken")
-    title = f"{DRAWS} comparisons drawn anew, limits {LIMITS.kernel} a kernel and {LIMITS.suite} in all"
+    title = (
+        f"{DRAWS} comparisons drawn anew, limits {LIMITS.kernel} a kernel and {LIMITS.suite} in all"
+    )
     return "\n".join([*parts, title, tabulate(rows, headings)])
 
 
@@ -117,7 +119,9 @@ def drawn(name: str, rebuilt: RebuiltKernels, ratio: Callable[[int], float]) -> 
     suite = [verdict.gate.outcome for verdict in verdicts if verdict.gate]
     of_first = [_is_broken(verdict, 0) for verdict in verdicts]
     of_others = [
-        _is_broken(verdict, index) for verdict in verdicts for index in range(1, len(verdict.kernels))
+        _is_broken(verdict, index)
+        for verdict in verdicts
+        for index in range(1, len(verdict.kernels))
     ]
     shares = (
         np.mean([outcome == "broken" for outcome in suite]),
@@ -144,7 +148,7 @@ def _verdict(
 
 
 def _redrawn(kernel: RebuiltKernel, ratio: float, rng: np.random.Generator) -> RebuiltKernel:
-    """In each set of processes the two sides by lot: they are the same, and which is which chance."""
+    """In each set of processes the two sides by lot: they are the same."""
     one, other = (np.array(side.measured.latencies_s) for side in kernel.sides)
     sets = np.array(kernel.sides[0].measured.sets)
     swapped = rng.random(sets.max() + 1) < 0.5

@@ -64,13 +64,22 @@ def unpack_program(text: str) -> IRModule:
     return mod
 
 
+def pack_schedule(schedule: Schedule) -> str:
+    """Turn one schedule into text, as results keep it."""
+    return deflated(compact([packed_schedule(schedule)]))
+
+
 def pack_trace(trace: Trace) -> str:
-    """Turn one trace into the text of a schedule, as results keep it."""
-    packed = [{"trace": trace.as_json()}]
-    return deflated(json.dumps(packed, separators=(",", ":"), default=plain))
+    """Turn one trace into the text of a schedule."""
+    return deflated(compact([{"trace": trace.as_json()}]))
 
 
-def plain(value: Any) -> Any:
+def compact(values: list[dict[str, Any]]) -> str:
+    """JSON without spaces, of values that may come from TVM."""
+    return json.dumps(values, separators=(",", ":"), default=_plain)
+
+
+def _plain(value: Any) -> Any:
     """A number or text that TVM's trace still holds as an object of its own."""
     bare = getattr(value, "value", value)
     return bare if isinstance(bare, int | float) else str(bare)

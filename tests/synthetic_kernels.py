@@ -48,9 +48,7 @@ def kernel(case: str, sides: tuple[KernelSide, ...]) -> RebuiltKernel:
     return RebuiltKernel(case, "main", 0, 1, "default", 0, 2_000_000, sides)
 
 
-def side(
-    name: str, latency_s: float, rng: np.random.Generator, scatter: float
-) -> KernelSide:
+def side(name: str, latency_s: float, rng: np.random.Generator, scatter: float) -> KernelSide:
     """A kernel as one toolchain made it."""
     of_sets = np.repeat(rng.normal(0.0, scatter, SETS), TURNS)
     latencies_s = latency_s * np.exp(of_sets + rng.normal(0.0, 0.02, SETS * TURNS))

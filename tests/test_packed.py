@@ -13,7 +13,7 @@ from pytest_ansorbench.packed import (
     deflated,
     inflated,
     pack_program,
-    packed_schedule,
+    pack_schedule,
     tensorizes,
     unpack_program,
     unpack_schedule,
@@ -58,7 +58,7 @@ def test_a_schedule_comes_back_as_its_trace():
     from tvm_ffi import structural_equal
 
     schedule = tiled()
-    text = deflated(json.dumps([packed_schedule(schedule)]))
+    text = pack_schedule(schedule)
     again = unpack_schedule(text, MATMUL.tasks()[0].mod)
     assert structural_equal(again.mod, schedule.mod)
     assert len(again.trace.insts) == len(schedule.trace.insts) > 0
@@ -68,12 +68,12 @@ def test_a_schedule_without_a_trace_comes_back_as_its_program():
     from tvm.s_tir import Schedule
     from tvm_ffi import structural_equal
 
-    text = deflated(json.dumps([packed_schedule(Schedule(module("fine")))]))
+    text = pack_schedule(Schedule(module("fine")))
     assert structural_equal(unpack_schedule(text, MATMUL.tasks()[0].mod).mod, module("fine"))
 
 
 def test_a_schedule_that_does_not_apply_is_refused():
-    text = deflated(json.dumps([packed_schedule(tiled())]))
+    text = pack_schedule(tiled())
     with pytest.raises(PackedError, match="its trace does not fit the program"):
         unpack_schedule(text, module("fine"))
 

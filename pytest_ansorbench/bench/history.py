@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
-from pytest_ansorbench.records import LastRanking, MachineNoise, Run, TaskRecord
 from pytest_ansorbench.packed import PackedError
+from pytest_ansorbench.records import LastRanking, MachineNoise, Run, TaskRecord
 from pytest_ansorbench.search import ResumeError, select
 from pytest_ansorbench.storage import Journal, Past, StorageError, fingerprint
 from pytest_ansorbench.storage.entries import (

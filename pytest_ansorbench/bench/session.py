@@ -18,6 +18,7 @@ from pytest_ansorbench.bench.progress import Silent
 from pytest_ansorbench.bench.repeats import FixedRepeats
 from pytest_ansorbench.measure.engine import Engine, EngineError, EngineFactory
 from pytest_ansorbench.measure.noise import observe_noise
+from pytest_ansorbench.packed import pack_program
 from pytest_ansorbench.records import (
     SCHEMA_VERSION,
     CaseResult,
@@ -27,7 +28,6 @@ from pytest_ansorbench.records import (
     Result,
     TaskRecord,
 )
-from pytest_ansorbench.packed import pack_program
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.stats.noise import slice_ms_for
 from pytest_ansorbench.storage import (

@@ -80,6 +80,7 @@ def compare_kernels(
     Raises:
         EngineError: An engine cannot go on.
     """
+
     @cache
     def tasks_of(name: str) -> tuple[Task, ...]:
         case = case_of(name)
@@ -134,7 +135,7 @@ def _check(
 
 
 def _task(tasks: Sequence[Task], winner: Winner, program: IRModule) -> Task:
-    """The task of a case, if its program is still the one that was tuned; else one without check."""
+    """The task of a case, if its program is still the one that was tuned; else a bare one."""
     from tvm_ffi import structural_equal
 
     if winner.place < len(tasks) and structural_equal(tasks[winner.place].mod, program):

@@ -24,9 +24,7 @@ def fastest(winners: Iterable[Winner]) -> list[Winner]:
     return list(best.values())
 
 
-def fastest_of_arms(
-    winners: Sequence[Winner], arms: Sequence[str]
-) -> list[tuple[Winner, ...]]:
+def fastest_of_arms(winners: Sequence[Winner], arms: Sequence[str]) -> list[tuple[Winner, ...]]:
     """Of each task that all of some arms have tuned, each arm's fastest schedule.
 
     Programs have to be equal: an arm that tuned another version of a task has not tuned it.

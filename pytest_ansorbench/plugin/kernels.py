@@ -186,9 +186,7 @@ class KernelBench:
         from pytest_ansorbench.stats.rebuilt import KernelLimits, judge_rebuilt
 
         if limits is None:
-            limits = KernelLimits(
-                self.settings.limits.get("throughput_ratio"), self._suite_limit
-            )
+            limits = KernelLimits(self.settings.limits.get("throughput_ratio"), self._suite_limit)
         some = replace(self._rebuilt, kernels=tuple(kernels))
         return judge_rebuilt(some, self.settings.criteria, limits, self._gates)
 

@@ -17,12 +17,12 @@ from pytest_ansorbench.records.kernels import (
 )
 from pytest_ansorbench.report.cells import (
     Cell,
+    CodeSize,
     Counted,
     Decisions,
     Gap,
     Judged,
     Latency,
-    CodeSize,
     Ratio,
     ReferenceRatio,
     Seconds,
@@ -81,9 +81,7 @@ def kernels_report(rebuilt: RebuiltKernels, verdicts: Sequence[KernelsVerdict]) 
         Lines(tuple(_toolchains(rebuilt))),
         Lines(tuple(_legend(rebuilt))),
     )
-    return Report.of(
-        Section("kernels", (Table(_COLUMNS, tuple(groups)),)), Section("notes", notes)
-    )
+    return Report.of(Section("kernels", (Table(_COLUMNS, tuple(groups)),)), Section("notes", notes))
 
 
 def kernel_gate_sentence(verdict: KernelVerdict, gate: Gate, reference: str) -> Sentence:
@@ -210,7 +208,9 @@ def _toolchains(rebuilt: RebuiltKernels) -> Iterator[Sentence]:
             for part in (", ", package, " ", Text(packages[package]))
         ]
         changes = {
-            key: value for settings in one.get("changes", {}).values() for key, value in settings.items()
+            key: value
+            for settings in one.get("changes", {}).values()
+            for key, value in settings.items()
         }
         changed: Sentence = (", ", Decisions(changes)) if changes else ()
         yield (Text(name), ": Python ", Text(one.get("python") or "?"), *versions, *changed)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.packed import (
     PackedError,
+    compact,
     deflated,
     is_packed_schedule,
     packed_schedule,
     parsed,
-    plain,
     replayed,
 )
 from pytest_ansorbench.strategies.candidate import Candidate
@@ -33,8 +32,7 @@ def pack(candidates: Sequence[Candidate]) -> str:
     Returns:
         Base64 of compressed JSON.
     """
-    packed = [_packed(candidate) for candidate in candidates]
-    return deflated(json.dumps(packed, separators=(",", ":"), default=plain))
+    return deflated(compact([_packed(candidate) for candidate in candidates]))
 
 
 def unpack(text: str, mod: IRModule) -> list[Candidate]:
@@ -69,7 +67,7 @@ def select(text: str, index: int) -> str:
     packed = parsed(text)
     if not 0 <= index < len(packed) or not isinstance(packed[index], dict):
         raise PackedError(f"expected a packed candidate at {index} of {len(packed)}")
-    return deflated(json.dumps([_without_payload(packed[index])], separators=(",", ":")))
+    return deflated(compact([_without_payload(packed[index])]))
 
 
 def _packed(candidate: Candidate) -> dict[str, Any]:

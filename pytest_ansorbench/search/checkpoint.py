@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pytest_ansorbench.measure.outcomes import Measured
-from pytest_ansorbench.records import LastRanking, Trial
 from pytest_ansorbench.packed import PackedError
+from pytest_ansorbench.records import LastRanking, Trial
 from pytest_ansorbench.search.candidates import pack, unpack
 from pytest_ansorbench.search.run_state import RunState
 from pytest_ansorbench.storage.entries import RoundEntry, SearchState

@@ -51,10 +51,9 @@ class MeanLog:
         total = sum(squares)
         degrees = 1
         if 0.0 < total < math.inf:
-            rest = sum(
-                square**2 / part.degrees for square, part in zip(squares, parts, strict=True)
-            )
-            degrees = max(1, math.floor(total**2 / rest + 1e-9))
+            shares = [square / total for square in squares]
+            rest = sum(share**2 / part.degrees for share, part in zip(shares, parts, strict=True))
+            degrees = max(1, math.floor(1.0 / rest + 1e-9))
         elif total == 0.0:
             degrees = sum(part.degrees for part in parts)
         return cls(weight * sum(values), math.sqrt(total), degrees)

@@ -48,15 +48,16 @@ def detectable_effect(
     Args:
         spread: Standard deviation of the log ratio of a single pair of runs, or of one of each of
             several cases.
-        repeats: Number of pairs, at least 2.
+        repeats: Number of pairs, at least 1.
         confidence: Confidence of the interval, two-sided, in (0, 1).
-        cases: How many cases the pairs are of.
+        cases: How many cases the pairs are of; of single pairs it is the cases that differ.
         power: The chance, in (0, 1).
 
     Returns:
         The effect as a difference of log ratios.
     """
-    quantile = t_quantile(confidence, cases * (repeats - 1)) + NormalDist().inv_cdf(power)
+    degrees = max(1, cases * (repeats - 1) if repeats > 1 else cases - 1)
+    quantile = t_quantile(confidence, degrees) + NormalDist().inv_cdf(power)
     return quantile * spread / math.sqrt(repeats)
 
 

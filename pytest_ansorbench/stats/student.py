@@ -35,7 +35,12 @@ def t_quantile(confidence: float, degrees: int) -> float:
 
     Returns:
         The quantile, to a relative error of 1e-9 or better.
+
+    Raises:
+        ValueError: There are no degrees of freedom.
     """
+    if degrees < 1:
+        raise ValueError(f"bad degrees {degrees}: expected at least 1")
     low, high = 0.0, 1.0
     while central_probability(high, degrees) < confidence:
         low, high = high, 2.0 * high

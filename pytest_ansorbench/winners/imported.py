@@ -141,7 +141,8 @@ def _run(
     machine: str,
 ) -> Run:
     """One round for each task, its records the trials."""
-    rounds, trials = [], []
+    rounds: list[Round] = []
+    trials: list[Trial] = []
     for place, records in enumerate(found):
         if not records:
             continue

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_ansorbench.records import CaseResult, Remeasurement, Result, Run, TaskRecord
 from pytest_ansorbench.packed import unpack_program
+from pytest_ansorbench.records import CaseResult, Remeasurement, Result, Run, TaskRecord
 from pytest_ansorbench.search import unpack
 
 if TYPE_CHECKING:

@@ -54,7 +54,7 @@ def test_another_interpreter_and_a_variant_stand_beside_todays(path, tmp_path, c
     assert main(["kernels", path, "--case", MLP.id, "--rounds", "2", *words, *gates]) in (0, 3)
     out = capsys.readouterr().out
     assert f"{MLP.id}#1" in out and "o1: Python" in out and "opt-level=1" in out
-    assert "suite of 3 kernels, today against against" in out
+    assert "suite of 4 kernels, today against against" in out
 
 
 def test_a_gate_that_is_broken_is_told_by_the_exit_code(path, capsys):
@@ -108,7 +108,7 @@ def test_recorded_latencies_of_another_machine_are_not_compared(tuned, tmp_path,
 def test_a_result_without_schedules_says_so(tmp_path, capsys):
     write_result(make_result(make_case_result()), tmp_path / "old.json")
     assert main(["kernels", str(tmp_path / "old.json")]) == 2
-    assert "it keeps no schedules" in capsys.readouterr().err
+    assert "they keep no schedules" in capsys.readouterr().err
 
 
 def test_ctrl_c_shows_what_there_is(path, capsys, monkeypatch):
@@ -128,7 +128,7 @@ def test_ctrl_c_shows_what_there_is(path, capsys, monkeypatch):
     assert main(["kernels", path, *words]) == 2
     captured = capsys.readouterr()
     assert MATMUL.id in captured.out
-    assert "interrupted after 1 of 4 kernels" in captured.err
+    assert "interrupted after 1 of 5 kernels" in captured.err
 
 
 def test_a_file_of_something_else_is_refused(tmp_path):

@@ -6,7 +6,13 @@ import dataclasses
 
 import numpy as np
 
-from pytest_ansorbench.kernels import another_machine, compare_kernels, fastest, fastest_of_arms, steady_then
+from pytest_ansorbench.kernels import (
+    another_machine,
+    compare_kernels,
+    fastest,
+    fastest_of_arms,
+    steady_then,
+)
 from pytest_ansorbench.measure.outcomes import MeasuredInTurn, Rebuilt
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.records import MachineNoise, NoiseTrace
@@ -24,10 +30,11 @@ class Noting:
     """Toolchains that note what they are given; the first makes everything twice as fast."""
 
     names = ("against", "today")
-    machines = {"against": {}, "today": {}}
 
     def __init__(self, target):
+        self.machines = {"against": {}, "today": {}}
         self.own = FastEngine(target)
+        self.own.start()
         self.given = []
 
     def rebuild(self, kernels, check, effort):
@@ -42,7 +49,9 @@ class Noting:
 def test_the_fastest_of_each_task_is_made_whichever_arm_found_it(tuned):
     every = [*winners_of(tuned)]
     chosen = fastest(every)
-    assert [(one.case, one.place) for one in chosen] == [*dict.fromkeys((w.case, w.place) for w in every)]
+    assert [(one.case, one.place) for one in chosen] == [
+        *dict.fromkeys((w.case, w.place) for w in every)
+    ]
     for one in chosen:
         of_task = [w for w in every if (w.case, w.place) == (one.case, one.place)]
         assert one.latency_s == min(w.latency_s for w in of_task)
@@ -75,7 +84,8 @@ def test_operators_are_held_to_their_twins_and_others_to_their_unscheduled_progr
     assert np.array_equal(check.expected, MATMUL.tasks()[0].check.expected)
     assert all(check is not None for _, check, _ in rest)
     assert [kernel.name for kernel in kernels] == [
-        MATMUL.id, *(f"{MLP.id}#{place}" for place in range(1, len(rest) + 1))
+        MATMUL.id,
+        *(f"{MLP.id}#{place}" for place in range(1, len(rest) + 1)),
     ]
     first = kernels[0]
     assert [side.toolchain for side in first.sides] == ["against", "today"]

@@ -15,7 +15,13 @@ from pytest_ansorbench.stats.figures import FIGURES
 from pytest_ansorbench.stats.limits import Limits
 
 #: Records that one option sets as a whole.
-WHOLE = {"budget.trials", "criteria.goal", "experiment.final_turns", "experiment.final_sets"}
+WHOLE = {
+    "budget.trials",
+    "criteria.goal",
+    "experiment.final_turns",
+    "experiment.final_sets",
+    "kernels.rounds",
+}
 
 
 def fields(record: object, prefix: str = "") -> Iterator[str]:

@@ -65,6 +65,10 @@ RECORDED = {
     "any_machine": False,
     "resume": None,
     "replay": [],
+    "kernels": None,
+    "against": None,
+    "variants": [],
+    "kernel_rounds": "auto",
 }
 
 

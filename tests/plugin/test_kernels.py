@@ -30,7 +30,9 @@ def test_each_case_is_a_test_and_nothing_is_searched(benched):
     [kernel] = benched.json("kernels.json")["kernels"]
     assert [side["toolchain"] for side in kernel["sides"]] == ["recorded", "today"]
     properties = ET.parse(benched.root / "junit.xml").getroot().iter("property")
-    assert f"ansor_kernels_today_{Doubling.id}_throughput_ratio" in {p.get("name") for p in properties}
+    assert f"ansor_kernels_today_{Doubling.id}_throughput_ratio" in {
+        p.get("name") for p in properties
+    }
     assert len(list((benched.root / ".ansor_bench" / "journals").iterdir())) == 1
 
 

@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from pytest_ansorbench.packed import PackedError
 from pytest_ansorbench.search import ResumeError, Search
 from pytest_ansorbench.search.candidates import pack, unpack
 from pytest_ansorbench.search.random_state import PrivateRandomState

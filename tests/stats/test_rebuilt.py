@@ -88,9 +88,7 @@ def steady(latency_s):
 
 def recorded(ratios, then_s, now_s, **more):
     kernels = rebuilt(ratios, names=(RECORDED, "today"), **more)
-    return dataclasses.replace(
-        kernels, steady_then=(steady(then_s),), steady_now=(steady(now_s),)
-    )
+    return dataclasses.replace(kernels, steady_then=(steady(then_s),), steady_now=(steady(now_s),))
 
 
 def test_a_slower_machine_is_divided_out_of_recorded_latencies():

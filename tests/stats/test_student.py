@@ -30,6 +30,11 @@ def test_quantiles_are_the_tabulated_ones(confidence, degrees, tabulated):
     assert t_quantile(confidence, degrees) == pytest.approx(tabulated, abs=6e-4)
 
 
+def test_without_degrees_of_freedom_there_is_no_quantile():
+    with pytest.raises(ValueError, match="expected at least 1"):
+        t_quantile(0.95, 0)
+
+
 def test_many_degrees_make_a_normal_distribution():
     assert t_quantile(0.95, 100_000) == pytest.approx(NormalDist().inv_cdf(0.975), rel=1e-4)
 

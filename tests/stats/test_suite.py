@@ -69,6 +69,14 @@ def test_a_suite_holds_what_none_of_its_cases_can_show() -> None:
     assert 0.3 < ratio.low < ratio.value < ratio.high < 0.9
 
 
+def test_a_suite_of_many_cases_is_judged_after_one_repeat() -> None:
+    cases = [case(f"case{index}-n1", 0.4 + 0.05 * index, repeats=1) for index in range(12)]
+    limits = Limits({"search_ratio": 0.6})
+    verdict = judge_suites(cases, Criteria(), limits)[0]
+    assert verdict.gates[0].outcome == "undecided"
+    assert verdict.gates[0].advice is not None
+
+
 def test_a_suite_that_is_slower_is_broken_and_by_chance_it_would_not_be() -> None:
     slow = judged([case(name, seconds=2.0, final=1.5) for name in NAMES])
     assert slow.outcome == "broken"

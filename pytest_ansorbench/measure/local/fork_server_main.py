@@ -55,7 +55,9 @@ def main(arguments: Sequence[str]) -> None:
         if arguments[2] == "network":
             caches.prepare()
     except Exception as error:
-        control.send({"protocol": PROTOCOL, "error": f"{type(error).__name__}: {first_line(error)}"})
+        control.send(
+            {"protocol": PROTOCOL, "error": f"{type(error).__name__}: {first_line(error)}"}
+        )
         return
     # What exists by now is never freed, and the collector need not touch, and so copy, it.
     gc.collect()

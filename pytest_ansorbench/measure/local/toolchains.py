@@ -68,17 +68,20 @@ class LocalToolchains:
         self.close()
 
     def start(self) -> None:
-        """Start what is not running.
+        """Start what is not running; if that fails, nothing is left running.
 
         Raises:
             EngineError: A toolchain cannot be started; the message names it.
         """
-        self.own.start()
-        for engine in self._engines:
+        for engine in (self.own, *self._engines):
             try:
                 engine.start()
-            except EngineError as error:
-                raise EngineError(f"toolchain {engine.toolchain.name}: {error}") from None
+            except BaseException as error:
+                self.close()
+                if isinstance(error, EngineError):
+                    name = engine.toolchain.name
+                    raise EngineError(f"toolchain {name}: {error}") from None
+                raise
 
     def close(self) -> None:
         """End all processes."""

@@ -86,10 +86,10 @@ class WorkerMain:
             passes: Options of TVM's `PassContext`.
             payload: The program.
         """
+        import tvm
         from tvm.target import Target
-        from tvm.transform import PassContext
 
-        with PassContext(config=passes) if passes else nullcontext():
+        with tvm.transform.PassContext(config=passes) if passes else nullcontext():
             self._compiled = _KINDS[kind](payload, Target(json.loads(target)))
         return {}
 

@@ -14,7 +14,7 @@ from pytest_ansorbench.measure.program import SavedKernel
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.measure.toolchain import Toolchain
-from pytest_ansorbench.packed import deflated, pack_program, packed_schedule
+from pytest_ansorbench.packed import deflated, inflated, pack_program, pack_schedule
 from tests import interpreters
 from tests.faults import Doubling, module
 from tests.measure.local.processes import gone, server, workers
@@ -28,8 +28,7 @@ def saved(kind):
     """A kernel of `tests.faults` as a schedule of `Doubling`."""
     from tvm.s_tir import Schedule
 
-    schedule = deflated(json.dumps([packed_schedule(Schedule(module(kind)))]))
-    return SavedKernel(pack_program(TASK.mod), schedule)
+    return SavedKernel(pack_program(TASK.mod), pack_schedule(Schedule(module(kind))))
 
 
 @pytest.fixture(scope="module")
@@ -83,8 +82,7 @@ def test_a_schedule_that_does_not_apply_says_so(pair):
     schedule = Schedule(TASK.mod)
     block = schedule.get_sblock("doubled")
     schedule.split(schedule.get_loops(block)[0], [8, 8])
-    renamed = json.loads(json.dumps(packed_schedule(schedule)).replace("doubled", "renamed"))
-    text = deflated(json.dumps([renamed]))
+    text = deflated(inflated(pack_schedule(schedule)).replace("doubled", "renamed"))
     kernel = SavedKernel(pack_program(TASK.mod), text)
     rebuilt = pair.rebuild([kernel] * 2, TASK.check, TWO_SETS)
     assert [one.measured.status for one in rebuilt] == ["build-error"] * 2
@@ -109,8 +107,10 @@ def test_a_killed_server_costs_a_set_and_nothing_else(pair, engine):
 
 
 def test_variants_are_compiled_with_their_own_options(engine):
-    target = json.dumps({key: value for key, value in engine.target.export().items()
-                         if key not in ("tag", "keys")}, default=list)
+    target = json.dumps(
+        {key: value for key, value in engine.target.export().items() if key not in ("tag", "keys")},
+        default=list,
+    )
     variants = [
         Toolchain(),
         Toolchain("unoptimized", target={"opt-level": 0}),
@@ -134,7 +134,7 @@ def test_an_option_that_tvm_does_not_know_fails_the_kernel(engine):
 
 
 def test_an_attribute_that_llvm_does_not_know_is_refused():
-    with pytest.raises(ToolchainError, match="bad toolchain 'old:mcpu=.*no CPU 'z80'"):
+    with pytest.raises(ToolchainError, match=r"bad toolchain 'old:mcpu=.*no CPU 'z80'"):
         local_toolchains(None, SETTINGS, [Toolchain("old", target={"mcpu": "z80"})])
 
 
