@@ -90,7 +90,7 @@ def compare_kernels(
         winner = of_task[0]
         note(f"{number}/{len(winners)} {winner.case} {winner.task.name}")
         check = _check(winner, toolchains.own, tasks_of)
-        kernels = [SavedKernel(one.program, one.schedule) for one in of_task]
+        kernels = [SavedKernel(one.program, one.schedule, one.case, one.place) for one in of_task]
         rebuilt = toolchains.rebuild(kernels, check, effort)
         sides = [
             KernelSide(name, one.measured.remeasured(None), one.build_s, one.code_bytes)

@@ -68,24 +68,30 @@ class Program:
 class SavedKernel:
     """A kernel as a result keeps it: whoever compiles it applies the schedule to the program.
 
-    Another version of TVM, which may read both, makes its own module of them.
+    Versions of TVM write programs in different ways, and schedules in one. A version that cannot
+    read the program takes that of the shipped case, as its own TVM builds it.
 
     Attributes:
         program: The program before it is scheduled, packed.
         schedule: Its schedule, packed.
+        case: Id of the case that it is of; empty if there is none.
+        place: The task's place in the case, from 0.
         surroundings: The network around it, where there is one and it is known.
     """
 
     program: str
     schedule: str
+    case: str = ""
+    place: int = 0
     surroundings: Surroundings | None = None
     kind: Literal["saved"] = "saved"
     shapes: Shapes = ()
     functions: int = 1
 
     def serialized(self) -> bytes:
-        """Both as JSON."""
-        return json.dumps({"program": self.program, "schedule": self.schedule}).encode()
+        """All of it as JSON."""
+        parts = {name: getattr(self, name) for name in ("program", "schedule", "case", "place")}
+        return json.dumps(parts).encode()
 
 
 Buildable = Program | SavedKernel
