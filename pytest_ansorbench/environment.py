@@ -10,16 +10,13 @@ import importlib
 import json
 import os
 from collections.abc import Mapping, Sequence
-from importlib import metadata
 from typing import TYPE_CHECKING, Final, Literal
 
-from packaging.requirements import Requirement
+from pytest_ansorbench.tvm_versions import NEWEST, VersionError, check_pair
 
 if TYPE_CHECKING:
     from tvm.target import Target
 
-_DISTRIBUTION: Final = "pytest-ansorbench"
-_MATCHED_PAIR: Final = ("apache-tvm", "apache-tvm-ffi")
 _TARGET_EXAMPLE: Final = '{"kind": "llvm", "mcpu": "x86-64-v3", "num-cores": 2}'
 
 
@@ -48,12 +45,18 @@ def check_toolchain() -> None:
 
     Imports TVM, but only once its version is known to be safe.
 
+    Warns:
+        UntestedVersionWarning: This TVM was not tested.
+
     Raises:
         ToolchainError: One of them is missing or of a wrong version.
     """
-    _check_versions()
+    try:
+        check_pair()
+    except VersionError as error:
+        raise ToolchainError(str(error)) from None
     _check_module("xgboost", "pip install xgboost  (or xgboost-cpu, without its GPU libraries)")
-    _check_module("tvm", "pip install 'apache-tvm==0.27.*'")
+    _check_module("tvm", f"pip install 'apache-tvm=={NEWEST}.*'")
     _check_llvm()
 
 
@@ -155,23 +158,6 @@ def check_cores(cores: Sequence[int] | None, threads: int) -> None:
         )
 
 
-def _check_versions() -> None:
-    required = {
-        requirement.name: requirement.specifier
-        for requirement in map(Requirement, metadata.requires(_DISTRIBUTION) or ())
-    }
-    for name in _MATCHED_PAIR:
-        cure = f"pip install '{name}{required[name]}'"
-        try:
-            version = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            raise ToolchainError(f"{name} is not installed: {cure}") from None
-        if not required[name].contains(version, prereleases=True):
-            raise ToolchainError(
-                f"{name} {version} does not work here, MetaSchedule would crash: {cure}"
-            )
-
-
 def _check_module(name: str, cure: str) -> None:
     try:
         importlib.import_module(name)
@@ -187,7 +173,7 @@ def _check_llvm() -> None:
     if not enabled("llvm"):
         raise ToolchainError(
             "this build of TVM cannot compile for CPUs, it has no LLVM: "
-            "pip install 'apache-tvm==0.27.*' has it"
+            f"pip install 'apache-tvm=={NEWEST}.*' has it"
         )
 
 

@@ -19,7 +19,7 @@ MAY_IMPORT_PYTEST = {"plugin", "options", "hookspecs.py"}
 
 #: Each layer imports from the ones before it, and from itself.
 LAYERS = [
-    {"records", "workloads", "budget", "environment"},
+    {"records", "workloads", "budget", "environment", "tvm_versions"},
     {"codec", "packed", "stats", "measure"},
     {"strategies", "storage"},
     {"search"},

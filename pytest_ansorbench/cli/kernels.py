@@ -67,7 +67,7 @@ def add_command(commands: argparse._SubParsersAction[Any]) -> None:
         "--rounds",
         default="auto",
         metavar="N",
-        help="sets of fresh processes for each kernel, or auto: 4 to 12, until its ratio is known "
+        help="sets of fresh processes for each kernel, or auto: 8 to 16, until its ratio is known "
         "to 1%% (default: %(default)s)",
     )
     kernels.add_argument(
