@@ -51,7 +51,8 @@ def main() -> None:
         measure(tuned, given.into / "same.json", ["--against", sys.executable])
     if given.only in (None, "slower"):
         measure(tuned, given.into / "slower.json", ["--variant", SLOWER])
-    print(report(given.into))
+    if all((given.into / f"{name}.json").exists() for name in ("same", "slower")):
+        print(report(given.into))
 
 
 def tune(output: Path, trials: int) -> None:
