@@ -1,9 +1,9 @@
 """The versions of TVM that this package was tested with, and the ffi package that each takes.
 
-Wheels of apache-tvm declare no upper bound for apache-tvm-ffi, and not every pair works: with 0.1.15
-and TVM 0.27 making a `TuneContext` is a segmentation fault, and 0.1.13 does not load under TVM
-0.25. A version outside of these, such as a build from source, is not refused but warned of: its
-users know which ffi it was built with.
+Wheels of apache-tvm declare no upper bound for apache-tvm-ffi, and not every pair works: with
+0.1.15 and TVM 0.27 making a `TuneContext` is a segmentation fault, and 0.1.13 does not load under
+TVM 0.25. A version outside of these, such as a build from source, is not refused but warned of:
+its users know which ffi it was built with.
 """
 
 from __future__ import annotations

@@ -66,6 +66,11 @@ def aligned(array: NDArray[Any]) -> NDArray[Any]:
     """The array itself if it is aligned as TVM wants it, else an aligned copy."""
     if array.ctypes.data % ALIGNMENT == 0 and array.flags.c_contiguous:
         return array
+    return in_own_memory(array)
+
+
+def in_own_memory(array: NDArray[Any]) -> NDArray[Any]:
+    """An aligned copy, whose pages are this process's alone."""
     _, copy = _guarded(array.dtype, array.shape)
     copy[...] = array
     return copy

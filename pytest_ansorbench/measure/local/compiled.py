@@ -7,11 +7,18 @@ import struct
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from pytest_ansorbench.measure.arguments import Arguments, Shapes, aligned, shapes_of
+from pytest_ansorbench.measure.arguments import (
+    Arguments,
+    Shapes,
+    aligned,
+    in_own_memory,
+    shapes_of,
+)
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
 from pytest_ansorbench.measure.local.caches import Predecessors
 from pytest_ansorbench.packed import PackedError, tensorizes, unpack_program, unpack_schedule
@@ -114,7 +121,14 @@ class CompiledKernel:
     def take(
         self, shapes: Shapes, check: Check | None, surroundings: Surroundings | None = None
     ) -> None:
-        """See `Compiled`; the output lies between guards."""
+        """See `Compiled`; the output lies between guards.
+
+        Inputs are those that the process was forked with, at the same places in memory for all
+        children of one server. A kernel that was saved may be compared with another server's, and
+        where its arrays lie is worth percents: it gets new pages in every process.
+        """
+        if self._shapes and check is not None:
+            check = replace(check, inputs=tuple(map(in_own_memory, check.inputs)))
         self._arguments = Arguments(shapes or self._shapes, check)
         if surroundings is not None:
             self._predecessors = Predecessors(self._arguments.arrays, surroundings)
