@@ -67,7 +67,7 @@ def add_command(commands: argparse._SubParsersAction[Any]) -> None:
         "--rounds",
         default="auto",
         metavar="N",
-        help="sets of fresh processes for each kernel, or auto: 8 to 16, until its ratio is known "
+        help="sets of fresh processes for each kernel, or auto: 8 to 24, until its ratio is known "
         "to 1%% (default: %(default)s)",
     )
     kernels.add_argument(
@@ -193,7 +193,7 @@ def _rebuilt(
     recorded = len(toolchains) == 1
     machines = {name: one for result in results for name, one in result.machines.items()}
     target = given.target or str(machines[winners[0].machine].get("target"))
-    kernels = []
+    kernels = {}
     interrupted = False
     steady: list[NoiseTrace] = []
     try:
@@ -213,7 +213,7 @@ def _rebuilt(
             rebuilt = replace(rebuilt, toolchains=dict(compared.machines))
             steady += _steady(compared, recorded=recorded)
             try:
-                for kernel in compare_kernels(
+                for place, kernel in compare_kernels(
                     rows,
                     compared,
                     effort,
@@ -221,7 +221,7 @@ def _rebuilt(
                     case_of={case.id: case for case in CASES}.get,
                     note=lambda text: print(text, file=sys.stderr, flush=True),
                 ):
-                    kernels.append(kernel)
+                    kernels[place] = kernel
             except KeyboardInterrupt:
                 interrupted = True
             else:
@@ -231,7 +231,8 @@ def _rebuilt(
         raise Refusal(f"bad {named} {error.value!r}: {error.problem}") from None
     except (EngineError, ToolchainError) as error:
         raise Refusal(str(error)) from None
-    return replace(rebuilt, kernels=tuple(kernels), steady_now=tuple(steady)), interrupted
+    in_order = tuple(kernels[place] for place in sorted(kernels))
+    return replace(rebuilt, kernels=in_order, steady_now=tuple(steady)), interrupted
 
 
 def _steady(compared: LocalToolchains, *, recorded: bool) -> list[NoiseTrace]:

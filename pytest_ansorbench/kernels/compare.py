@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_ansorbench.measure.engine import Engine, UntunedError
 from pytest_ansorbench.measure.outcomes import Rebuilt
-from pytest_ansorbench.measure.program import SavedKernel
+from pytest_ansorbench.measure.program import KernelJob, SavedKernel
 from pytest_ansorbench.measure.side_by_side import SideBySide
 from pytest_ansorbench.measure.untuned import task_check
 from pytest_ansorbench.packed import PackedError
@@ -40,9 +40,9 @@ class Toolchains(Protocol):
         ...
 
     def rebuild(
-        self, kernels: Sequence[SavedKernel], check: Check | None, effort: SideBySide
-    ) -> tuple[Rebuilt, ...]:
-        """One outcome a toolchain, given a kernel for each.
+        self, jobs: Sequence[KernelJob], effort: SideBySide, note: Callable[[str], None]
+    ) -> Iterator[tuple[int, tuple[Rebuilt, ...]]]:
+        """Places of jobs as they are done, each with one outcome a toolchain.
 
         Raises:
             EngineError: An engine cannot go on.
@@ -58,8 +58,8 @@ def compare_kernels(
     recorded: bool,
     case_of: Callable[[str], Case | None],
     note: Callable[[str], None] = lambda text: None,
-) -> Iterator[RebuiltKernel]:
-    """Make kernels again, one after the other.
+) -> Iterator[tuple[int, RebuiltKernel]]:
+    """Make kernels again.
 
     A schedule that no longer applies, a kernel that does not compile, crashes, hangs or is wrong
     costs itself alone.
@@ -72,10 +72,10 @@ def compare_kernels(
         case_of: The case of an id; its tasks have the outputs that kernels are held to, as long
             as their programs are those of the result. None if there is no such case: then the
             unscheduled program says what is right.
-        note: Is told what is measured next.
+        note: Is told how far it is.
 
     Yields:
-        A record for each, in order.
+        The place among the winners, and a record, of each kernel as soon as it is known.
 
     Raises:
         EngineError: An engine cannot go on.
@@ -86,17 +86,20 @@ def compare_kernels(
         case = case_of(name)
         return () if case is None else case.tasks()
 
-    for number, of_task in enumerate(winners, start=1):
-        winner = of_task[0]
-        note(f"{number}/{len(winners)} {winner.case} {winner.task.name}")
-        check = _check(winner, toolchains.own, tasks_of)
-        kernels = [SavedKernel(one.program, one.schedule, one.case, one.place) for one in of_task]
-        rebuilt = toolchains.rebuild(kernels, check, effort)
+    jobs = [
+        KernelJob(
+            tuple(SavedKernel(one.program, one.schedule, one.case, one.place) for one in of_task),
+            _check(of_task[0], toolchains.own, tasks_of),
+        )
+        for of_task in winners
+    ]
+    for place, rebuilt in toolchains.rebuild(jobs, effort, note):
+        winner = winners[place][0]
         sides = [
             KernelSide(name, one.measured.remeasured(None), one.build_s, one.code_bytes)
             for name, one in zip(toolchains.names, rebuilt, strict=True)
         ]
-        yield RebuiltKernel(
+        kernel = RebuiltKernel(
             case=winner.case,
             task=winner.task.name,
             place=winner.place,
@@ -106,6 +109,7 @@ def compare_kernels(
             flops=winner.task.flops,
             sides=(*([recorded_side(winner)] if recorded else []), *sides),
         )
+        yield place, kernel
 
 
 def recorded_side(winner: Winner) -> KernelSide:

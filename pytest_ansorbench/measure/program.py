@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tvm import IRModule
     from tvm.s_tir.meta_schedule.arg_info import ArgInfo
 
-    from pytest_ansorbench.workloads.case import Surroundings
+    from pytest_ansorbench.workloads.case import Check, Surroundings
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +92,19 @@ class SavedKernel:
         """All of it as JSON."""
         parts = {name: getattr(self, name) for name in ("program", "schedule", "case", "place")}
         return json.dumps(parts).encode()
+
+
+@dataclass(frozen=True)
+class KernelJob:
+    """One kernel for several toolchains to build.
+
+    Attributes:
+        kernels: One a toolchain, all of one task.
+        check: Inputs and expected output; None if they are not known.
+    """
+
+    kernels: tuple[SavedKernel, ...]
+    check: Check | None
 
 
 Buildable = Program | SavedKernel

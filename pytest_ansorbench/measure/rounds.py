@@ -9,7 +9,7 @@ from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 
 _PRECISION: Final = 0.01
 """Half the width of a ratio's interval at which `auto` is content."""
-_AUTO: Final = Span(8, 16)
+_AUTO: Final = Span(8, 24)
 _TURNS: Final = Span(15, 30)
 
 
@@ -18,7 +18,7 @@ class Rounds:
     """How many sets of fresh processes each kernel is measured in.
 
     Attributes:
-        sets: The number, at least 2; None for until each ratio is known to 1%, 8 to 16.
+        sets: The number, at least 2; None for until each ratio is known to 1%, 8 to 24.
 
     Raises:
         ValueError: It is below 2, where there is no interval.

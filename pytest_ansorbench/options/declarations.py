@@ -509,7 +509,7 @@ OPTIONS: Final = (
         "kernels.rounds",
         "kernel-rounds",
         values.rounds,
-        "with --ansor-kernels: sets of fresh processes for each kernel, or auto: 8 to 16, until "
+        "with --ansor-kernels: sets of fresh processes for each kernel, or auto: 8 to 24, until "
         "its ratio is known to 1%",
         "N|auto",
         record_as="kernel_rounds",

@@ -161,23 +161,24 @@ class KernelBench:
         if not winners:
             pytest.skip(f"{self.settings.kernels.result} keeps no schedule of {case.id}")
         assert self._toolchains is not None
-        made: list[RebuiltKernel] = []
+        made: dict[int, RebuiltKernel] = {}
         try:
             names = self._toolchains.names
-            for kernel in compare_kernels(
+            for place, kernel in compare_kernels(
                 [(winner,) * len(names) for winner in winners],
                 self._toolchains,
                 self.settings.kernels.rounds.effort,
                 recorded=self._is_recorded,
                 case_of=lambda name: case,
             ):
-                made.append(kernel)
-                kernels = (*self._rebuilt.kernels, kernel)
-                self._rebuilt = replace(self._rebuilt, kernels=kernels)
+                made[place] = kernel
         except EngineError as error:
             raise failure(f"the measurement engine gave up: {error}") from None
+        finally:
+            kernels = tuple(made[place] for place in sorted(made))
+            self._rebuilt = replace(self._rebuilt, kernels=(*self._rebuilt.kernels, *kernels))
         saved = next(one for one in self._result.cases if one.case == case.id)
-        return saved, self.judge(made, self._limits(item))
+        return saved, self.judge(kernels, self._limits(item))
 
     def judge(
         self, kernels: Sequence[RebuiltKernel], limits: KernelLimits | None = None

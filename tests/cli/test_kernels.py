@@ -8,6 +8,7 @@ import json
 import pytest
 
 from pytest_ansorbench.cli import main
+from pytest_ansorbench.measure.local.engine import LocalEngine
 from pytest_ansorbench.storage import read_rebuilt, write_result
 from tests import interpreters
 from tests.synthetic import make_case_result, make_result
@@ -19,8 +20,6 @@ __all__ = ["tuned"]
 @pytest.fixture
 def path(tuned, tmp_path):
     """A result whose runs were measured here."""
-    from pytest_ansorbench.measure.local.engine import LocalEngine
-
     machines = {
         name: {**LocalEngine(_target(machine)).machine, "target": machine["target"]}
         for name, machine in tuned.machines.items()
@@ -40,7 +39,7 @@ def test_recorded_latencies_are_compared_with_todays(path, tmp_path, capsys):
     words = ["--case", MATMUL.id, "--rounds", "2", "--json", str(tmp_path / "kernels.json")]
     assert main(["kernels", path, *words]) == 0
     captured = capsys.readouterr()
-    assert "1/1 " + MATMUL.id in captured.err
+    assert "round 1: 1 of 1 kernels" in captured.err
     assert "recorded" in captured.out and "today" in captured.out
     [kernel] = read_rebuilt(tmp_path / "kernels.json").kernels
     assert [side.toolchain for side in kernel.sides] == ["recorded", "today"]
@@ -111,24 +110,21 @@ def test_a_result_without_schedules_says_so(tmp_path, capsys):
     assert "they keep no schedules" in capsys.readouterr().err
 
 
-def test_ctrl_c_shows_what_there_is(path, capsys, monkeypatch):
-    from pytest_ansorbench.measure.local.toolchains import LocalToolchains
+@pytest.mark.parametrize(("round_number", "shown"), [(2, 0), (3, 5)])
+def test_ctrl_c_shows_what_has_an_interval(path, capsys, monkeypatch, round_number, shown):
+    renew, calls = LocalEngine.renew_server, []
 
-    rebuild = LocalToolchains.rebuild
-    calls = []
-
-    def interrupted(self, *arguments):
-        calls.append(arguments)
-        if len(calls) == 2:
+    def interrupted(self):
+        calls.append(self)
+        if len(calls) == 2 * round_number:  # there are two toolchains
             raise KeyboardInterrupt
-        return rebuild(self, *arguments)
+        renew(self)
 
-    monkeypatch.setattr(LocalToolchains, "rebuild", interrupted)
-    words = ["--rounds", "2", "--variant", "o1:opt-level=1"]
-    assert main(["kernels", path, *words]) == 2
+    monkeypatch.setattr(LocalEngine, "renew_server", interrupted)
+    assert main(["kernels", path, "--rounds", "4", "--variant", "o1:opt-level=1"]) == 2
     captured = capsys.readouterr()
-    assert MATMUL.id in captured.out
-    assert "interrupted after 1 of 5 kernels" in captured.err
+    assert captured.out.count("  o1  ") == shown + bool(shown)
+    assert f"interrupted after {shown} of 5 kernels" in captured.err
 
 
 def test_a_file_of_something_else_is_refused(tmp_path):

@@ -97,12 +97,12 @@ def fake_distribution(folder: Path, name: str, version: str) -> str:
 def test_a_crashing_pair_of_tvm_and_ffi_is_refused_with_the_cure(project, tmp_path):
     path = fake_distribution(tmp_path / "site", "apache-tvm-ffi", "0.1.15.post2")
     line = refusal(project.bench(PYTHONPATH=path))
-    assert "apache-tvm-ffi 0.1.15.post2 does not work here" in line
-    assert "pip install 'apache-tvm-ffi" in line
+    assert "apache-tvm-ffi 0.1.15.post2 does not work with apache-tvm 0.27" in line
+    assert "pip install 'apache-tvm==0.27.*' 'apache-tvm-ffi" in line
 
 
 def test_a_wrong_tvm_is_refused_with_the_cure(project, tmp_path):
-    path = fake_distribution(tmp_path / "site", "apache-tvm", "0.25.0")
+    path = fake_distribution(tmp_path / "site", "apache-tvm", "0.24.0")
     assert "pip install 'apache-tvm==0.27.*'" in refusal(project.bench(PYTHONPATH=path))
 
 

@@ -171,20 +171,26 @@ class LocalEngine:
         """
         self._supervisor.replace(self._supervisor.server)
 
+    def renew_server(self) -> None:
+        """Start another fork server, whose processes have their memory laid out anew.
+
+        Raises:
+            EngineError: It does not start.
+        """
+        self._supervisor.renew()
+
     def note_success(self) -> None:
         """Forget earlier deaths of the fork server."""
         self._supervisor.note_success()
 
-    def code_bytes(self, program: Buildable) -> int | None:
-        """Size of a program's object file; None if it cannot be told."""
-        [built] = self._builder.build([program], None)
+    def code_bytes(self, built: Built) -> int | None:
+        """Size of the object file of a program that waits to be run; None if it cannot be told."""
         if built.handle is None:
             return None
         try:
-            size: int | None = built.handle.code_bytes()
+            size: int = built.handle.code_bytes()
         except (ProgramError, WorkerDied, WorkerTimeout):
-            size = None
-        self.discard(built)
+            return None
         return size
 
     def output(self, program: Program, check: Check) -> NDArray[Any]:

@@ -81,6 +81,11 @@ class TurnTaking:
         return [*running[start:], *running[:start]]
 
     @property
+    def sets(self) -> int:
+        """Sets of processes so far."""
+        return self._sets
+
+    @property
     def finished(self) -> bool:
         """Whether no further set is needed."""
         if not self.running:

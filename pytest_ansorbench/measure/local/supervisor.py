@@ -79,6 +79,16 @@ class Supervisor:
         self._server = self._new_server()
         self._loaded = None
 
+    def renew(self) -> None:
+        """Start another server in place of this one, in which nothing went wrong.
+
+        Raises:
+            EngineError: It does not start.
+        """
+        self.close()
+        self._server = self._new_server()
+        self._loaded = None
+
     def note_success(self) -> None:
         """A program was measured: deaths before it do not count as in a row with later ones."""
         self._restarts_in_a_row = 0

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any, Final
 
 from pytest_ansorbench.environment import MisfitError, ToolchainError, laid_over
 from pytest_ansorbench.measure.engine import EngineError
@@ -12,13 +15,13 @@ from pytest_ansorbench.measure.local.engine import LocalEngine, local_engine
 from pytest_ansorbench.measure.local.fork_server import ServerDied
 from pytest_ansorbench.measure.local.side_by_side import TurnTaking
 from pytest_ansorbench.measure.outcomes import Rebuilt
-from pytest_ansorbench.measure.program import SavedKernel
+from pytest_ansorbench.measure.program import KernelJob
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.measure.side_by_side import SideBySide
 from pytest_ansorbench.measure.toolchain import Toolchain
 
-if TYPE_CHECKING:
-    from pytest_ansorbench.workloads.case import Check
+_LEAST_SETS: Final = 2
+"""Of a ratio with an interval."""
 
 
 class LocalToolchains:
@@ -89,49 +92,98 @@ class LocalToolchains:
             engine.close()
 
     def rebuild(
-        self, kernels: Sequence[SavedKernel], check: Check | None, effort: SideBySide
-    ) -> tuple[Rebuilt, ...]:
+        self,
+        jobs: Sequence[KernelJob],
+        effort: SideBySide,
+        note: Callable[[str], None] = lambda text: None,
+    ) -> Iterator[tuple[int, tuple[Rebuilt, ...]]]:
         """Build kernels, each with its toolchain, and measure the outcomes against each other.
 
-        Compilations follow one another, so that their seconds can be compared.
+        A round is one set of processes for each kernel that needs another. It has fork servers of
+        its own: an address space is laid out at random, once, when a server starts, and its
+        processes inherit it. One kernel of 30 us was 4% faster in one server than in another, set
+        after set. Compilations follow one another, so that their seconds can be compared.
 
         Args:
-            kernels: One a toolchain, all of one task.
-            check: Inputs and expected output, if known.
+            jobs: What to build.
             effort: How long, and how surely.
+            note: Is told how far it is.
 
-        Returns:
-            One outcome a toolchain, in order of `names`.
+        Yields:
+            As soon as a kernel needs no further set, its place among the jobs and one outcome a
+            toolchain, in order of `names`. After Ctrl-C also what has an interval by then.
 
         Raises:
+            KeyboardInterrupt: Ctrl-C, once all of that has been yielded.
             EngineError: An engine cannot go on.
         """
-        turns = TurnTaking(len(self._engines), effort, self.own.runner, cold=False)
-        build_s: list[list[float]] = [[] for _ in self._engines]
-        while not turns.finished:
-            built = []
-            for place in turns.lineup:
-                [one] = self._engines[place].build([kernels[place]], check)
-                build_s[place].append(one.build_s)
-                built.append(one)
-            try:
-                turns.measure_set(built)
-            except ServerDied:
-                for engine in self._engines:
-                    engine.replace_server()
-            else:
-                for engine in self._engines:
-                    engine.note_success()
+        waiting = {
+            place: _Progress(
+                job, TurnTaking(len(self._engines), effort, self.own.runner, cold=False)
+            )
+            for place, job in enumerate(jobs)
+        }
+        try:
+            for number in itertools.count(1):
+                if not waiting:
+                    return
+                note(f"round {number}: {len(waiting)} of {len(jobs)} kernels")
+                for engine in dict.fromkeys(self._engines):
+                    engine.renew_server()
+                for place, progress in [*waiting.items()]:
+                    self._measure_set(progress)
+                    if progress.turns.finished:
+                        del waiting[place]
+                        yield place, self._outcomes(progress)
+        except KeyboardInterrupt:
+            for place, progress in waiting.items():
+                if progress.turns.sets >= _LEAST_SETS:
+                    yield place, self._outcomes(progress)
+            raise
+
+    def _measure_set(self, progress: _Progress) -> None:
+        built = []
+        for place in progress.turns.lineup:
+            [one] = self._engines[place].build([progress.job.kernels[place]], progress.job.check)
+            progress.build_s[place].append(one.build_s)
+            built.append(one)
+            if place not in progress.code_bytes:
+                progress.code_bytes[place] = self._engines[place].code_bytes(one)
+        try:
+            progress.turns.measure_set(built)
+        except ServerDied:
+            for engine in self._engines:
+                engine.replace_server()
+        else:
+            for engine in self._engines:
+                engine.note_success()
+
+    def _outcomes(self, progress: _Progress) -> tuple[Rebuilt, ...]:
         return tuple(
             Rebuilt(
                 measured,
-                tuple(seconds) if measured.status == "ok" else (),
-                engine.code_bytes(kernel) if measured.status == "ok" else None,
+                tuple(progress.build_s[place]) if measured.status == "ok" else (),
+                progress.code_bytes[place] if measured.status == "ok" else None,
             )
-            for engine, kernel, measured, seconds in zip(
-                self._engines, kernels, turns.outcomes, build_s, strict=True
-            )
+            for place, measured in enumerate(progress.turns.outcomes)
         )
+
+
+@dataclass
+class _Progress:
+    """A kernel and what is known of it.
+
+    Attributes:
+        job: What to build.
+        turns: The measurement so far.
+        build_s: By place of a toolchain, seconds of each compilation.
+        code_bytes: By place of a toolchain, size of its object file; None if it cannot be told.
+    """
+
+    job: KernelJob
+    turns: TurnTaking
+    build_s: defaultdict[int, list[float]] = field(default_factory=lambda: defaultdict(list))
+    code_bytes: dict[int, int | None] = field(default_factory=dict)
 
 
 def local_toolchains(

@@ -10,7 +10,7 @@ from pytest_ansorbench.environment import ToolchainError, resolve_target
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.local.engine import LocalEngine
 from pytest_ansorbench.measure.local.toolchains import LocalToolchains, local_toolchains
-from pytest_ansorbench.measure.program import SavedKernel
+from pytest_ansorbench.measure.program import KernelJob, SavedKernel
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.measure.toolchain import Toolchain
@@ -40,8 +40,15 @@ def pair(engine, tmp_path_factory):
         yield LocalToolchains(engine, [other, engine])
 
 
+def rebuild(toolchains, kernel, effort=TWO_SETS):
+    """What a kernel comes to with each toolchain."""
+    job = KernelJob((kernel,) * len(toolchains.names), TASK.check)
+    [(_, rebuilt)] = toolchains.rebuild([job], effort)
+    return rebuilt
+
+
 def test_both_are_built_and_measured_slice_by_slice(pair):
-    one, other = pair.rebuild([saved("fine")] * 2, TASK.check, TWO_SETS)
+    one, other = rebuild(pair, saved("fine"))
     for rebuilt in (one, other):
         assert rebuilt.measured.status == "ok"
         assert rebuilt.measured.sets == (0, 0, 0, 1, 1, 1)
@@ -49,6 +56,22 @@ def test_both_are_built_and_measured_slice_by_slice(pair):
         assert rebuilt.code_bytes > 500
     assert sorted((*one.measured.places, *other.measured.places)) == [*range(12)]
     assert one.code_bytes == other.code_bytes
+
+
+def test_kernels_share_rounds_and_each_round_has_servers_of_its_own(pair, engine):
+    said, servers = [], []
+
+    class Watched(SideBySide):
+        def order(self, turn, programs):
+            servers.append(server(engine).pid)
+            return super().order(turn, programs)
+
+    jobs = [KernelJob((saved(kind),) * 2, TASK.check) for kind in ("fine", "wrong", "fine")]
+    effort = Watched(slice_ms=0.1, turns=Span(3, 3), sets=Span(2, 2))
+    done = dict(pair.rebuild(jobs, effort, said.append))
+    assert [done[place][0].measured.status for place in range(3)] == ["ok", "wrong-result", "ok"]
+    assert said == ["round 1: 3 of 3 kernels", "round 2: 2 of 3 kernels"]
+    assert len(dict.fromkeys(servers)) == 2
 
 
 def test_they_say_what_they_are(pair):
@@ -68,11 +91,11 @@ def test_they_say_what_they_are(pair):
     ],
 )
 def test_a_kernel_that_fails_costs_itself_alone(pair, kind, status, message):
-    rebuilt = pair.rebuild([saved(kind)] * 2, TASK.check, TWO_SETS)
+    rebuilt = rebuild(pair, saved(kind))
     assert [one.measured.status for one in rebuilt] == [status] * 2
     assert all(message in one.measured.error for one in rebuilt)
     assert all(one.code_bytes is None and one.build_s == () for one in rebuilt)
-    again = pair.rebuild([saved("fine")] * 2, TASK.check, TWO_SETS)
+    again = rebuild(pair, saved("fine"))
     assert all(one.measured.status == "ok" for one in again)
 
 
@@ -84,7 +107,7 @@ def test_a_schedule_that_does_not_apply_says_so(pair):
     schedule.split(schedule.get_loops(block)[0], [8, 8])
     text = deflated(inflated(pack_schedule(schedule)).replace("doubled", "renamed"))
     kernel = SavedKernel(pack_program(TASK.mod), text)
-    rebuilt = pair.rebuild([kernel] * 2, TASK.check, TWO_SETS)
+    rebuilt = rebuild(pair, kernel)
     assert [one.measured.status for one in rebuilt] == ["build-error"] * 2
     assert all("does not fit the program" in one.measured.error for one in rebuilt)
 
@@ -100,7 +123,7 @@ def test_a_killed_server_costs_a_set_and_nothing_else(pair, engine):
             return super().order(turn, programs)
 
     effort = Disturbed(slice_ms=0.1, turns=Span(3, 3), sets=Span(2, 2))
-    rebuilt = pair.rebuild([saved("fine")] * 2, TASK.check, effort)
+    rebuilt = rebuild(pair, saved("fine"), effort)
     assert [one.measured.status for one in rebuilt] == ["ok", "ok"]
     gone(killed)
     assert workers(engine) == []
@@ -121,14 +144,14 @@ def test_variants_are_compiled_with_their_own_options(engine):
         assert [*machines] == ["today", "unoptimized", "scalar"]
         assert '"opt-level": 0' in json.dumps(json.loads(machines["unoptimized"]["target"]))
         assert machines["scalar"]["changes"]["passes"] == {"tirx.disable_vectorize": True}
-        rebuilt = toolchains.rebuild([saved("fine")] * 3, TASK.check, TWO_SETS)
+        rebuilt = rebuild(toolchains, saved("fine"))
         assert {one.measured.status for one in rebuilt} == {"ok"}
 
 
 def test_an_option_that_tvm_does_not_know_fails_the_kernel(engine):
     odd = LocalEngine(engine.target, SETTINGS, Toolchain("odd", passes={"tirx.nothing": 1}))
     with odd:
-        [rebuilt] = LocalToolchains(engine, [odd]).rebuild([saved("fine")], TASK.check, TWO_SETS)
+        [rebuilt] = rebuild(LocalToolchains(engine, [odd]), saved("fine"))
     assert rebuilt.measured.status == "build-error"
     assert "tirx.nothing" in rebuilt.measured.error
 

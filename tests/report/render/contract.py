@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from pytest_ansorbench.records import Estimate
 from pytest_ansorbench.report.cells import (
     Cell,
+    CodeSize,
     Cores,
     Count,
     Counted,
@@ -79,6 +80,7 @@ EXAMPLES: dict[type, tuple[Cell, ...]] = {
     Throughput: (Throughput(328.41), Throughput(328.41, Significant(4)), Throughput(0.034)),
     Work: (Work(237.63, Decimals(2)), Work(237.63, Decimals(1))),
     Memory: (Memory(400.2), Memory(272.0)),
+    CodeSize: (CodeSize(17_400), CodeSize(1_740_000)),
     Cores: (Cores(0.9), Cores(0.1)),
     Percentage: (Percentage(0.25), Percentage(0.999), Percentage(1.0, Significant(2))),
     Deviation: (Deviation(0.181), Deviation(-0.181)),
