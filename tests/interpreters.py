@@ -31,6 +31,10 @@ def with_other_protocol(folder: Path) -> str:
     for parent in (package, package.parent, package.parent.parent):
         (parent / "__init__.py").touch()
     (package / "fork_server_main.py").write_text(_OTHER_PROTOCOL)
+    hosted = folder / "other" / "pytest_ansorbench" / "hosted"
+    hosted.mkdir()
+    (hosted / "__init__.py").touch()
+    (hosted / "main.py").write_text(_OTHER_PROTOCOL)
     lines = f'export PYTHONPATH="{folder / "other"}"\nexec "{sys.executable}" -P "$@"'
     if sys.version_info < (3, 11):
         lines = lines.replace(" -P", "").replace("exec", f'cd "{folder}"\nexec')

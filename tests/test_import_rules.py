@@ -23,7 +23,7 @@ LAYERS = [
     {"codec", "packed", "stats", "measure"},
     {"strategies", "storage"},
     {"search"},
-    {"bench", "kernels", "metaschedule", "training", "winners"},
+    {"bench", "hosted", "kernels", "metaschedule", "training", "winners"},
     {"report"},
     {"options", "hookspecs"},
     {"plugin", "cli"},
@@ -219,6 +219,7 @@ def test_only_who_makes_an_engine_names_the_local_one():
     makers = {path for path in MODULES if local & ours(path)}
     assert {str(path.relative_to(PACKAGE)) for path in makers} == {
         "cli/kernels.py",
+        "hosted/main.py",
         "measure/local/toolchains.py",
         "plugin/kernels.py",
         "plugin/sources.py",

@@ -1,5 +1,6 @@
 """Many searches: pairs, order, seeds, interrupts, journals."""
 
+from pytest_ansorbench.bench.arms import Arm
 from pytest_ansorbench.bench.experiment import Experiment
 from pytest_ansorbench.bench.history import CaseHistory, CaseJournal, case_histories
 from pytest_ansorbench.bench.plan import Plan
@@ -10,6 +11,7 @@ from pytest_ansorbench.bench.run_plan import RunPlan
 from pytest_ansorbench.bench.session import Session, UnsupportedCaseError
 
 __all__ = [
+    "Arm",
     "CaseHistory",
     "CaseJournal",
     "Experiment",

@@ -6,18 +6,17 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from pytest_ansorbench.bench.arms import AnySearch, Arm
 from pytest_ansorbench.bench.history import CaseHistory, CaseJournal
 from pytest_ansorbench.bench.plan import Plan
 from pytest_ansorbench.bench.prepared import PreparedCase
 from pytest_ansorbench.bench.progress import Progress, Standing
 from pytest_ansorbench.bench.repeat import run_repeat
 from pytest_ansorbench.records import CaseResult
-from pytest_ansorbench.search.loop import Search
 from pytest_ansorbench.stats.judge_case import judge_arms
 
 if TYPE_CHECKING:
     from pytest_ansorbench.measure.engine import Engine
-    from pytest_ansorbench.strategies.strategy import Strategy
 
 
 def judged(history: CaseHistory, plan: Plan) -> CaseResult:
@@ -59,7 +58,7 @@ class Experiment:
     def __init__(
         self,
         prepared: PreparedCase,
-        strategies: Sequence[Strategy],
+        strategies: Sequence[Arm],
         plan: Plan,
         engine: Engine,
         journal: CaseJournal,
@@ -143,7 +142,7 @@ class Experiment:
         for entry in entries:
             self._journal.append(entry)
 
-    def _report(self, search: Search, place: int) -> None:
+    def _report(self, search: AnySearch, place: int) -> None:
         self._trials_done += 1
         self._progress.update(
             Standing(
@@ -164,9 +163,9 @@ class Experiment:
         )
 
 
-def _task_of(search: Search) -> str:
+def _task_of(search: AnySearch) -> str:
     """The task that a search of several is at, e.g. `7/23 fused_conv2d_add_relu`."""
     if len(search.tasks) == 1 or search.current is None:
         return ""
-    place = search.tasks.index(search.current) + 1
+    place = next(at for at, task in enumerate(search.tasks, 1) if task is search.current)
     return f"{place}/{len(search.tasks)} {search.current.task.name}"

@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING
 
 from pytest_ansorbench.bench.prepared import PreparedCase
 from pytest_ansorbench.measure.outcomes import MeasuredInTurn
-from pytest_ansorbench.measure.program import Program
+from pytest_ansorbench.measure.program import Buildable, Program
 from pytest_ansorbench.measure.side_by_side import SideBySide
 from pytest_ansorbench.records import Remeasurement
+from pytest_ansorbench.search.task_search import Best
 from pytest_ansorbench.workloads.networks.apply import with_schedules
 
 if TYPE_CHECKING:
+    from pytest_ansorbench.bench.arms import AnySearch
     from pytest_ansorbench.measure.engine import Engine
-    from pytest_ansorbench.search.loop import Search
 
 
 def measure_winners(
-    prepared: PreparedCase, searches: Sequence[Search], engine: Engine, effort: SideBySide
+    prepared: PreparedCase, searches: Sequence[AnySearch], engine: Engine, effort: SideBySide
 ) -> tuple[Remeasurement, ...]:
     """Measure the winners of finished searches against each other.
 
@@ -44,7 +45,7 @@ def measure_winners(
     )
 
 
-def winner(prepared: PreparedCase, search: Search) -> Program | None:
+def winner(prepared: PreparedCase, search: AnySearch) -> Buildable | None:
     """What a search came to: its best kernel, or the network with the best kernel of each task.
 
     A task of a network without a valid trial stays as it is, untuned.
@@ -54,12 +55,12 @@ def winner(prepared: PreparedCase, search: Search) -> Program | None:
     """
     best = [task.best for task in search.tasks]
     if prepared.network is None:
-        return None if best[0] is None else Program.kernel(best[0].mod, best[0].args_info)
-    scheduled = [kernel.mod if kernel else None for kernel in best]
+        return None if best[0] is None else best[0].program()
+    scheduled = [kernel.mod if isinstance(kernel, Best) else None for kernel in best]
     return Program.network(with_schedules(prepared.network.mod, prepared.tasks, scheduled))
 
 
-def _remeasurement(search: Search, outcome: MeasuredInTurn | None) -> Remeasurement:
+def _remeasurement(search: AnySearch, outcome: MeasuredInTurn | None) -> Remeasurement:
     if outcome is None:
         return Remeasurement(None, "run-error", (), "no valid trial")
     best = search.tasks[0].best if len(search.tasks) == 1 else None

@@ -11,13 +11,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from pytest_ansorbench.bench.prepared import PreparedCase
-from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.records import Remeasurement
 
 if TYPE_CHECKING:
+    from pytest_ansorbench.bench.arms import AnySearch
+    from pytest_ansorbench.hosted.search import SavedBest
     from pytest_ansorbench.measure.engine import Engine
-    from pytest_ansorbench.search.loop import Search
     from pytest_ansorbench.search.task_search import Best
 
 SHARE_OF_SEARCH: Final = 0.25
@@ -29,7 +29,7 @@ EFFORT: Final = SideBySide(precision=0.01, turns=Span(10, 30), sets=Span(1, 1))
 
 
 def measure_leads(
-    prepared: PreparedCase, searches: Sequence[Search], engine: Engine
+    prepared: PreparedCase, searches: Sequence[AnySearch], engine: Engine
 ) -> tuple[tuple[Remeasurement, ...], ...]:
     """Measure the leads of finished searches against each other, task by task.
 
@@ -52,11 +52,7 @@ def measure_leads(
     found: list[list[Remeasurement]] = [[] for _ in searches]
     for index, task in enumerate(prepared.tasks):
         leads = [_some(search, index, engine.capacity // len(searches)) for search in searches]
-        programs = [
-            Program.kernel(lead.mod, lead.args_info, task.surroundings)
-            for of_arm in leads
-            for lead in of_arm
-        ]
+        programs = [lead.program(task.surroundings) for of_arm in leads for lead in of_arm]
         if not programs:
             continue
         effort = replace(EFFORT, most_s=allowed_s / len(prepared.tasks))
@@ -66,7 +62,7 @@ def measure_leads(
     return tuple(tuple(sorted(leads, key=_trial)) for leads in found)
 
 
-def _some(search: Search, index: int, most: int) -> Sequence[Best]:
+def _some(search: AnySearch, index: int, most: int) -> Sequence[Best | SavedBest]:
     """Leads of a task: all of them, or as many as may be measured, evenly spaced."""
     task = search.tasks[index]
     leads = task.leads

@@ -8,24 +8,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from pytest_ansorbench.bench.arms import AnySearch, Arm, search_of
 from pytest_ansorbench.bench.finals import measure_winners
 from pytest_ansorbench.bench.leads import measure_leads
 from pytest_ansorbench.bench.prepared import PreparedCase
 from pytest_ansorbench.bench.run_plan import RunPlan
 from pytest_ansorbench.records import LastRanking
-from pytest_ansorbench.search.loop import Search
 from pytest_ansorbench.storage.entries import FinalEntry, LastCheckEntry, RepeatEntry, RoundEntry
-from pytest_ansorbench.strategies.scheduling import SCHEDULERS
 
 if TYPE_CHECKING:
     from pytest_ansorbench.measure.engine import Engine
-    from pytest_ansorbench.strategies.strategy import Strategy
 
 
 def run_repeat(
     prepared: PreparedCase,
     seed: int,
-    strategies: Sequence[Strategy],
+    strategies: Sequence[Arm],
     plan: RunPlan,
     engine: Engine,
     *,
@@ -33,7 +31,7 @@ def run_repeat(
     lead: int = 0,
     rounds: Mapping[str, Sequence[RoundEntry]] | None = None,
     rankings: Mapping[str, LastRanking] = MappingProxyType({}),
-    on_trial: Callable[[Search], None] = lambda search: None,
+    on_trial: Callable[[AnySearch], None] = lambda search: None,
     on_finals: Callable[[], None] = lambda: None,
 ) -> Iterator[RepeatEntry | RoundEntry | LastCheckEntry | FinalEntry]:
     """Run one repeat, all of it on one engine and so on one machine.
@@ -64,17 +62,13 @@ def run_repeat(
     """
     if rounds is None:
         yield RepeatEntry(label, seed, engine.machine, engine.observe())
-    tasks = len(prepared.tasks)
     searches = [
-        Search(
-            prepared.case,
-            prepared.tasks,
+        search_of(
             strategy,
+            prepared,
+            seed,
+            plan,
             engine,
-            seed=seed,
-            budget_trials=plan.budget.in_all(tasks),
-            round_trials=plan.budget.a_round(tasks),
-            scheduler=strategy.scheduler or SCHEDULERS[plan.scheduler],
             on_trial=on_trial,
             resumed=tuple((rounds or {}).get(strategy.name, ())),
             ranking=rankings.get(strategy.name),
@@ -99,7 +93,7 @@ def run_repeat(
 
 
 def _take_turns(
-    searches: Sequence[Search], lead: int, label: str
+    searches: Sequence[AnySearch], lead: int, label: str
 ) -> Iterator[RoundEntry | LastCheckEntry]:
     """Step the searches round by round until all are finished, then do their last checks.
 
@@ -120,6 +114,6 @@ def _take_turns(
             yield search.last_check(label)
 
 
-def _rotated(searches: Sequence[Search], by: int) -> list[Search]:
+def _rotated(searches: Sequence[AnySearch], by: int) -> list[AnySearch]:
     start = by % len(searches)
     return [*searches[start:], *searches[:start]]

@@ -10,12 +10,14 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_ansorbench.bench.arms import Arm
 from pytest_ansorbench.bench.experiment import Experiment, judged
 from pytest_ansorbench.bench.history import CaseHistory, CaseJournal, NoiseHistory, case_histories
 from pytest_ansorbench.bench.plan import Plan
 from pytest_ansorbench.bench.prepared import prepare
 from pytest_ansorbench.bench.progress import Silent
 from pytest_ansorbench.bench.repeats import FixedRepeats
+from pytest_ansorbench.hosted import HostedStrategy
 from pytest_ansorbench.measure.engine import Engine, EngineError, EngineFactory
 from pytest_ansorbench.measure.noise import observe_noise
 from pytest_ansorbench.packed import pack_program
@@ -49,7 +51,6 @@ from pytest_ansorbench.workloads.version import case_version
 
 if TYPE_CHECKING:
     from pytest_ansorbench.bench.progress import Progress
-    from pytest_ansorbench.strategies.strategy import Strategy
     from pytest_ansorbench.workloads.case import Case, Task
 
 
@@ -121,6 +122,12 @@ class Session:
         return tuple(self._results)
 
     @property
+    def engine(self) -> Engine:
+        """The engine, once it is made."""
+        assert self._engine is not None
+        return self._engine
+
+    @property
     def journal(self) -> Path | None:
         """The journal's file; None before the first case."""
         return self._journal.path if self._journal is not None else None
@@ -146,7 +153,7 @@ class Session:
     def run(
         self,
         case: Case,
-        strategies: Sequence[Strategy],
+        strategies: Sequence[Arm],
         plan: Plan,
         progress: Progress | None = None,
         *,
@@ -168,6 +175,7 @@ class Session:
             The result, which is also kept.
 
         Raises:
+            UnhostableCaseError: An arm is run by another interpreter, which lacks the case.
             UnsupportedCaseError: The case has several tasks but no program to judge them by.
             BudgetError: Its budget does not give each task a round.
             UntunedError: A network does not work even untuned.
@@ -178,7 +186,7 @@ class Session:
         if self._engine is None:
             self.prepare()
         tasks = case.tasks()
-        _check_supported(case, tasks, plan)
+        _check_supported(case, tasks, strategies, plan)
         entry = CaseEntry(
             label=self._label(case.id),
             case=case.id,
@@ -353,12 +361,17 @@ class _Kept:
 
     case: Case
     tasks: Sequence[Task]
-    strategies: Sequence[Strategy]
+    strategies: Sequence[Arm]
     plan: Plan
     journal: CaseJournal
 
 
-def _check_supported(case: Case, tasks: Sequence[Task], plan: Plan) -> None:
+def _check_supported(
+    case: Case, tasks: Sequence[Task], strategies: Sequence[Arm], plan: Plan
+) -> None:
+    for strategy in strategies:
+        if isinstance(strategy, HostedStrategy):
+            strategy.check(case)
     if len(tasks) != 1 and not isinstance(case, NetworkCase):
         raise UnsupportedCaseError(
             f"bad case {case.id!r}: it has {len(tasks)} tasks, but no program() and arguments() "

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_ansorbench.measure.outcomes import Built, Measured, MeasuredInTurn
 from pytest_ansorbench.measure.policy import Measurement
-from pytest_ansorbench.measure.program import Program
+from pytest_ansorbench.measure.program import Buildable, Program
 from pytest_ansorbench.measure.side_by_side import SideBySide
 from pytest_ansorbench.records import MachineState
 
@@ -149,7 +149,7 @@ class Engine(Protocol):
         ...
 
     def measure_side_by_side(
-        self, programs: Sequence[Program], check: Check | None, effort: SideBySide
+        self, programs: Sequence[Buildable], check: Check | None, effort: SideBySide
     ) -> list[MeasuredInTurn]:
         """Build programs and measure them against each other, slice by slice in turn.
 

@@ -77,6 +77,8 @@ class SavedKernel:
         case: Id of the case that it is of; empty if there is none.
         place: The task's place in the case, from 0.
         surroundings: The network around it, where there is one and it is known.
+        toolchain: Name of the toolchain that is to build it, where there are several; empty for
+            the engine's own.
     """
 
     program: str
@@ -84,6 +86,7 @@ class SavedKernel:
     case: str = ""
     place: int = 0
     surroundings: Surroundings | None = None
+    toolchain: str = ""
     kind: Literal["saved"] = "saved"
     shapes: Shapes = ()
     functions: int = 1

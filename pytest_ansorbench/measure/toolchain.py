@@ -64,6 +64,18 @@ class Toolchain:
             passes={key: value for key, value in values.items() if "." in key},
         )
 
+    @classmethod
+    def parse_interpreter(cls, text: str) -> Toolchain:
+        """Read `NAME=PATH`, the path of an interpreter.
+
+        Raises:
+            ValueError: It is none; the message says what was expected.
+        """
+        name, sign, python = text.partition("=")
+        if not sign or not python.strip():
+            raise ValueError("expected NAME=PATH, e.g. old=.venv-old/bin/python")
+        return cls(name.strip(), python=python.strip())
+
     def __str__(self) -> str:
         settings = {**self.target, **self.passes}
         return f"{self.name}:{','.join(f'{key}={json.dumps(settings[key])}' for key in settings)}"

@@ -475,6 +475,17 @@ OPTIONS: Final = (
         repeatable=True,
     ),
     Option(
+        "toolchains",
+        "toolchain",
+        values.interpreters,
+        "the interpreter of another environment with pytest-ansorbench; the arm default@NAME is "
+        "the default as that one's TVM runs it, measured side by side with the others; may be "
+        "given several times",
+        "NAME=PYTHON",
+        default="",
+        repeatable=True,
+    ),
+    Option(
         "kernels.result",
         "kernels",
         values.text("0007"),

@@ -164,6 +164,7 @@ class Settings:
         resume: Journal to go on from; None for a new one.
         replay: Result files to take the runs from; empty for live searches.
         kernels: Kernels to make again in place of searches.
+        toolchains: Other interpreters that arms such as `default@old` are searched by.
     """
 
     strategies: tuple[str, ...] = ("default", "optimized")
@@ -183,6 +184,7 @@ class Settings:
     resume: str | None = None
     replay: tuple[Path, ...] = ()
     kernels: KernelSettings = field(default_factory=KernelSettings)
+    toolchains: tuple[Toolchain, ...] = ()
 
     @property
     def has_suite_gates(self) -> bool:

@@ -214,6 +214,16 @@ def rounds(value: object) -> Rounds:
     return Rounds.parse(str(value))
 
 
+def interpreters(value: object) -> tuple[Toolchain, ...]:
+    """Toolchains of other interpreters, with names of their own."""
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, list | tuple):
+        raise ValueError("expected NAME=PATH, e.g. old=.venv-old/bin/python")
+    parsed = tuple(Toolchain.parse_interpreter(str(text)) for text in texts)
+    check_names(parsed)
+    return parsed
+
+
 def variants(value: object) -> tuple[Toolchain, ...]:
     """Other ways to compile, with names of their own."""
     texts = [value] if isinstance(value, str) else value

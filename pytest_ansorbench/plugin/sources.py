@@ -23,21 +23,29 @@ from pytest_ansorbench.bench import (
 )
 from pytest_ansorbench.budget import BudgetError
 from pytest_ansorbench.environment import ToolchainError
+from pytest_ansorbench.hosted import HostedStrategy, UnhostableCaseError
 from pytest_ansorbench.measure.engine import EngineError, UntunedError
-from pytest_ansorbench.measure.local.engine import local_engine
+from pytest_ansorbench.measure.local.toolchains import joint_engine
 from pytest_ansorbench.options import Settings, flag_of
-from pytest_ansorbench.plugin.offered import register_offered
+from pytest_ansorbench.plugin.arms import Arms
 from pytest_ansorbench.plugin.refusals import in_options
 from pytest_ansorbench.plugin.usage import failure, usage
 from pytest_ansorbench.records import CaseResult, Gate, MachineNoise, Result
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.stats.looks import Looks
 from pytest_ansorbench.storage import Past, StorageError, list_journals, read_journal
-from pytest_ansorbench.strategies import BadModel, Registry, control_of
+from pytest_ansorbench.strategies import BadModel, control_of
 from pytest_ansorbench.training import BadSamples, LearningFolder
 from pytest_ansorbench.workloads import Case, ImportFailed
 
-_REFUSALS: Final = (BadModel, ImportFailed, ResumeError, StorageError, UnsupportedCaseError)
+_REFUSALS: Final = (
+    BadModel,
+    ImportFailed,
+    ResumeError,
+    StorageError,
+    UnhostableCaseError,
+    UnsupportedCaseError,
+)
 """Errors that say in one sentence why a case cannot be run."""
 
 
@@ -165,7 +173,7 @@ class _Live:
 
     def __init__(self, config: pytest.Config, settings: Settings) -> None:
         """Prepare; nothing is started."""
-        self._registry = Registry()
+        self._arms = Arms(settings, lambda: str(self._session.engine.target))
         self._notes: list[str] = []
         storage = config.rootpath / settings.files.storage
         learn = settings.files.learn
@@ -178,7 +186,7 @@ class _Live:
                 "its round is run again"
             )
         self._session = Session(
-            new_engine=lambda: local_engine(settings.target, settings.engine),
+            new_engine=lambda: joint_engine(settings.target, settings.engine, settings.toolchains),
             conditions={
                 **settings.engine.conditions(),
                 **(self._learning.conditions if self._learning else {}),
@@ -195,16 +203,18 @@ class _Live:
         return self._session.results
 
     def gather(self, config: pytest.Config) -> None:
-        register_offered(self._registry, config)
+        self._arms.gather(config)
 
     def arms(self, settings: Settings, case: str | None, *, given: bool) -> tuple[str, ...]:
         for name in settings.strategies:
-            usage(self._registry.get, name)
+            usage(self._arms.get, name)
         return settings.strategies
 
     def prepare(self) -> None:
         try:
             self._session.prepare()
+        except EngineError as error:
+            raise pytest.UsageError(f"bad {flag_of('toolchains')}: {error}") from None
         except ToolchainError as error:
             raise pytest.UsageError(in_options(error)) from None
         except ResumeError as error:
@@ -215,12 +225,22 @@ class _Live:
         self, settings: Settings, arms: Sequence[str], case: Case, asked: Asked, progress: Progress
     ) -> CaseResult:
         __tracebackhide__ = True
-        strategies = [self._registry.get(name) for name in arms]
+        strategies = [self._arms.get(name) for name in arms]
         if self._learning is not None:
-            strategies = [self._learning.equipped(strategy) for strategy in strategies]
+            strategies = [
+                strategy
+                if isinstance(strategy, HostedStrategy)
+                else self._learning.equipped(strategy)
+                for strategy in strategies
+            ]
             self._cases[case.id] = case
         control = None
         if settings.control:
+            if isinstance(strategies[0], HostedStrategy):
+                raise failure(
+                    f"bad strategy {strategies[0].name!r}: expected one of this interpreter first, "
+                    "which a control is a copy of"
+                )
             strategies.append(control_of(strategies[0]))
             control = strategies[-1].name
         try:
@@ -279,10 +299,22 @@ class _Live:
             flag = flag_of("resume")
             self._notes.append(f"to go on where this stopped: {flag}={journal.stem}")
         self._session.close()
+        self._arms.close()
+        self._notes += self._toolchain_notes()
         if finished and journal is not None:
             self._learn(journal)
         notes, self._notes = self._notes, []
         return "\n".join(notes)
+
+    def _toolchain_notes(self) -> list[str]:
+        """What the other toolchains are."""
+        seen = [machine.get("toolchains", {}) for machine in self._session.machines.values()]
+        return [
+            f"toolchain {name}: Python {one['python']}, "
+            + ", ".join(f"{key} {one['packages'][key]}" for key in ("apache-tvm", "apache-tvm-ffi"))
+            for toolchains in seen
+            for name, one in toolchains.items()
+        ]
 
     def _learn(self, journal: Path) -> None:
         """Add what this session has measured to the user's own model."""

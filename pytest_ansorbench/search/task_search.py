@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from pytest_ansorbench.measure.outcomes import Measured
+from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.records import Trial
 from pytest_ansorbench.search.sketches import SketchIndex
 from pytest_ansorbench.strategies.candidate import Candidate
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from tvm.target import Target
 
     from pytest_ansorbench.strategies.strategy import Strategy
-    from pytest_ansorbench.workloads.case import Task
+    from pytest_ansorbench.workloads.case import Surroundings, Task
 
 #: The engine's own patience with rounds in which everything proposed was measured before.
 MAX_EMPTY_ROUNDS: Final = 5
@@ -46,6 +47,14 @@ class Best:
     latency_s: float
     mod: IRModule
     args_info: Sequence[ArgInfo]
+
+    def program(self, surroundings: Surroundings | None = None) -> Program:
+        """What an engine compiles.
+
+        Args:
+            surroundings: The network around its task, if there is one.
+        """
+        return Program.kernel(self.mod, self.args_info, surroundings)
 
 
 @dataclass(frozen=True)

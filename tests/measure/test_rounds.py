@@ -10,7 +10,7 @@ from pytest_ansorbench.measure.side_by_side import Span
 
 def test_auto_ends_when_ratios_are_known():
     effort = Rounds.parse("auto").effort
-    assert effort.sets == Span(8, 16) and effort.precision == 0.01
+    assert effort.sets == Span(8, 24) and effort.precision == 0.01
     assert str(Rounds.parse("auto")) == "auto"
 
 

@@ -139,7 +139,7 @@ class LocalEngine:
             _end(built.handle)
 
     def measure_side_by_side(
-        self, programs: Sequence[Program], check: Check | None, effort: SideBySide
+        self, programs: Sequence[Buildable], check: Check | None, effort: SideBySide
     ) -> list[MeasuredInTurn]:
         """See `Engine.measure_side_by_side`; whose turn it is not is suspended.
 

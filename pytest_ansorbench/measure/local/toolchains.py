@@ -1,4 +1,4 @@
-"""One kernel, built by several toolchains and measured side by side on this machine."""
+"""Kernels that several toolchains build, measured side by side on this machine."""
 
 from __future__ import annotations
 
@@ -6,19 +6,23 @@ import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import TracebackType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pytest_ansorbench.environment import MisfitError, ToolchainError, laid_over
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.local.engine import LocalEngine, local_engine
 from pytest_ansorbench.measure.local.fork_server import ServerDied
 from pytest_ansorbench.measure.local.side_by_side import TurnTaking
-from pytest_ansorbench.measure.outcomes import Rebuilt
-from pytest_ansorbench.measure.program import KernelJob
+from pytest_ansorbench.measure.outcomes import Built, MeasuredInTurn, Rebuilt
+from pytest_ansorbench.measure.program import Buildable, KernelJob, SavedKernel
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.measure.side_by_side import SideBySide
 from pytest_ansorbench.measure.toolchain import Toolchain
+
+if TYPE_CHECKING:
+    from pytest_ansorbench.workloads.case import Check
 
 _LEAST_SETS: Final = 2
 """Of a ratio with an interval."""
@@ -184,6 +188,92 @@ class _Progress:
     turns: TurnTaking
     build_s: defaultdict[int, list[float]] = field(default_factory=lambda: defaultdict(list))
     code_bytes: dict[int, int | None] = field(default_factory=dict)
+
+
+class JointEngine(LocalEngine):
+    """The engine of a session in which other toolchains search as well.
+
+    It searches for itself alone. Winners of all are measured side by side, each built by the
+    toolchain that it names.
+    """
+
+    def __init__(
+        self, own: LocalEngine, settings: EngineSettings, others: Sequence[Toolchain]
+    ) -> None:
+        """Prepare; nothing is started.
+
+        Args:
+            own: The engine of this interpreter's toolchain.
+            settings: How to build and run, for all.
+            others: The other toolchains.
+        """
+        super().__init__(own.target, settings)
+        self._others = {one.name: _engine(own, settings, one) for one in others}
+
+    @cached_property
+    def machine(self) -> Mapping[str, Any]:
+        """This machine, see `Engine.machine`; with the other toolchains by name."""
+        others = {
+            name: {key: engine.machine[key] for key in ("python", "packages")}
+            for name, engine in self._others.items()
+        }
+        return {**super().machine, "toolchains": others}
+
+    def close(self) -> None:
+        """End all processes, see `Engine.close`."""
+        super().close()
+        for engine in self._others.values():
+            engine.close()
+
+    def measure_side_by_side(
+        self, programs: Sequence[Buildable], check: Check | None, effort: SideBySide
+    ) -> list[MeasuredInTurn]:
+        """See `Engine.measure_side_by_side`.
+
+        With programs of other toolchains among them each set has fork servers of its own, as in
+        `LocalToolchains.rebuild`: what one server's memory layout favours is no toolchain's merit.
+        """
+        named = [one.toolchain if isinstance(one, SavedKernel) else "" for one in programs]
+        if not any(named):
+            return super().measure_side_by_side(programs, check, effort)
+        engines: dict[str, LocalEngine] = {"": self, **self._others}
+        used = {name: engines[name] for name in dict.fromkeys(named)}
+        turns = TurnTaking(len(programs), effort, self.runner, cold=False)
+        while not turns.finished:
+            for engine in used.values():
+                engine.renew_server()
+            built: dict[int, Built] = {}
+            for name, engine in used.items():
+                places = [place for place in turns.lineup if named[place] == name]
+                built |= zip(
+                    places, engine.build([programs[at] for at in places], check), strict=True
+                )
+            try:
+                turns.measure_set([built[place] for place in turns.lineup])
+            except ServerDied:
+                for engine in used.values():
+                    engine.replace_server()
+            else:
+                for engine in used.values():
+                    engine.note_success()
+        return turns.outcomes
+
+
+def joint_engine(
+    target: str | None, settings: EngineSettings, others: Sequence[Toolchain]
+) -> LocalEngine:
+    """The engine of a session; checks this interpreter's toolchain, target and cores.
+
+    Args:
+        target: TVM target as JSON or as the name of a kind; None for this machine's CPU.
+        settings: How to build and run.
+        others: Toolchains that search as well; may be none.
+
+    Raises:
+        ToolchainError: Something is missing or does not fit.
+    """
+    own = local_engine(target, settings)
+    return JointEngine(own, settings, others) if others else own
 
 
 def local_toolchains(

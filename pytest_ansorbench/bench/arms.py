@@ -1,0 +1,77 @@
+"""The arms of an experiment: strategies run here, and strategies that a host runs elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from pytest_ansorbench.bench.prepared import PreparedCase
+from pytest_ansorbench.bench.run_plan import RunPlan
+from pytest_ansorbench.hosted import HostedSearch, HostedStrategy
+from pytest_ansorbench.records import LastRanking
+from pytest_ansorbench.search.loop import Search
+from pytest_ansorbench.storage.entries import RoundEntry
+from pytest_ansorbench.strategies.scheduling import SCHEDULERS
+from pytest_ansorbench.strategies.strategy import Strategy
+
+if TYPE_CHECKING:
+    from pytest_ansorbench.measure.engine import Engine
+
+Arm = Strategy | HostedStrategy
+AnySearch = Search | HostedSearch
+
+
+def search_of(
+    arm: Arm,
+    prepared: PreparedCase,
+    seed: int,
+    plan: RunPlan,
+    engine: Engine,
+    *,
+    on_trial: Callable[[AnySearch], None],
+    resumed: Sequence[RoundEntry],
+    ranking: LastRanking | None,
+) -> AnySearch:
+    """The search of an arm in one repeat.
+
+    Args:
+        arm: The arm.
+        prepared: The case.
+        seed: Seed of the run.
+        plan: How runs are made.
+        engine: Builds and measures; a host has one of its own for its searches.
+        on_trial: Called after every trial, outside the clock.
+        resumed: The rounds that the run has behind it already.
+        ranking: The last check, if the run has that behind it, too.
+
+    Raises:
+        ResumeError: The rounds are not of this case.
+        EngineError: A host cannot be had.
+    """
+    tasks = len(prepared.tasks)
+    budget_trials, round_trials = plan.budget.in_all(tasks), plan.budget.a_round(tasks)
+    if isinstance(arm, HostedStrategy):
+        return HostedSearch(
+            prepared.case,
+            prepared.tasks,
+            arm,
+            seed=seed,
+            budget_trials=budget_trials,
+            round_trials=round_trials,
+            on_trial=on_trial,
+            resumed=resumed,
+            ranking=ranking,
+        )
+    return Search(
+        prepared.case,
+        prepared.tasks,
+        arm,
+        engine,
+        seed=seed,
+        budget_trials=budget_trials,
+        round_trials=round_trials,
+        scheduler=arm.scheduler or SCHEDULERS[plan.scheduler],
+        on_trial=on_trial,
+        resumed=resumed,
+        ranking=ranking,
+    )

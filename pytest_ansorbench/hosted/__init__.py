@@ -1,0 +1,7 @@
+"""Searches in another interpreter, with its TVM: a host process there, and what it is asked."""
+
+from pytest_ansorbench.hosted.process import HostProcess
+from pytest_ansorbench.hosted.search import HostedSearch
+from pytest_ansorbench.hosted.strategy import HostedStrategy, UnhostableCaseError
+
+__all__ = ["HostProcess", "HostedSearch", "HostedStrategy", "UnhostableCaseError"]

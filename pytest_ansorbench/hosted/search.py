@@ -1,0 +1,279 @@
+"""One search that a host runs: as much of it as its journal entries tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from pytest_ansorbench.codec import from_json, to_json
+from pytest_ansorbench.hosted.process import HostRefusal
+from pytest_ansorbench.hosted.strategy import HostedStrategy
+from pytest_ansorbench.measure.engine import EngineError
+from pytest_ansorbench.measure.program import SavedKernel
+from pytest_ansorbench.packed import pack_program
+from pytest_ansorbench.records import LastRanking, Round, Trial
+from pytest_ansorbench.search import ResumeError, select
+from pytest_ansorbench.storage.entries import LastCheckEntry, RoundEntry
+
+if TYPE_CHECKING:
+    from pytest_ansorbench.workloads.case import Case, Surroundings, Task
+
+
+@dataclass(frozen=True)
+class SavedBest:
+    """A valid trial and its kernel, to be made by the host's toolchain.
+
+    Attributes:
+        index: Its place in the run.
+        latency_s: Its latency.
+        kernel: The kernel.
+    """
+
+    index: int
+    latency_s: float
+    kernel: SavedKernel
+
+    def program(self, surroundings: Surroundings | None = None) -> SavedKernel:
+        """What an engine compiles; a task of its own has no surroundings."""
+        return self.kernel
+
+
+@dataclass
+class HostedTask:
+    """The only task of a hosted search.
+
+    Attributes:
+        task: The task, as this interpreter has it.
+        best: The fastest valid trial, or what the last check crowned; None if none is valid.
+        leads: Every trial that was the best so far, in order.
+        trials_done: Its trials so far.
+    """
+
+    task: Task
+    best: SavedBest | None = None
+    leads: list[SavedBest] = field(default_factory=list)
+    trials_done: int = 0
+
+
+class HostedSearch:
+    """A run in the making, like `search.loop.Search`, with everything that matters elsewhere.
+
+    Attributes:
+        strategy: How the case is searched.
+        budget_trials: Trials to measure.
+        ranking: The last check, once it is done.
+        tasks: Its only task.
+        current: The same.
+    """
+
+    def __init__(
+        self,
+        case: Case,
+        tasks: Sequence[Task],
+        strategy: HostedStrategy,
+        *,
+        seed: int,
+        budget_trials: int,
+        round_trials: int,
+        on_trial: Callable[[HostedSearch], None] = lambda search: None,
+        resumed: Sequence[RoundEntry] = (),
+        ranking: LastRanking | None = None,
+    ) -> None:
+        """Have the host set up design space and what was learnt; see `search.loop.Search`.
+
+        Args:
+            case: An operator that ships with the package.
+            tasks: Its only task.
+            strategy: How, and by which host.
+            seed: Seed of everything random, at least 0.
+            budget_trials: Trials to measure.
+            round_trials: Trials a round.
+            on_trial: Called after every trial.
+            resumed: The rounds that this run has behind it already.
+            ranking: The last check, if this run has that behind it, too.
+
+        Raises:
+            ResumeError: The rounds are not of what the host searches.
+            EngineError: The host cannot be had.
+        """
+        self.strategy = strategy
+        self.budget_trials = budget_trials
+        self.ranking = ranking
+        [task] = tasks
+        self.tasks = [HostedTask(task)]
+        self.current = self.tasks[0]
+        self._case = case
+        self._program = pack_program(task.mod)
+        self._seed = seed
+        self._on_trial = on_trial
+        self._entries: list[RoundEntry] = []
+        self._trials: list[Trial] = []
+        for entry in resumed:
+            self._take(entry)
+        answer = self._ask(
+            {
+                "op": "begin",
+                "case": case.id,
+                "strategy": strategy.strategy.name,
+                "seed": seed,
+                "budget_trials": budget_trials,
+                "round_trials": round_trials,
+                "resumed": [to_json(entry) for entry in resumed],
+                "ranking": None if ranking is None else to_json(ranking),
+            }
+        )
+        self._number: int | None = int(answer["search"])
+        if ranking is not None:
+            self._crown(ranking)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the budget is spent or the design space exhausted."""
+        if len(self._trials) >= self.budget_trials:
+            return True
+        return bool(self._entries and self._entries[-1].stopped)
+
+    @property
+    def rounds(self) -> Sequence[Round]:
+        """The rounds so far."""
+        return [entry.round for entry in self._entries]
+
+    @property
+    def trials(self) -> Sequence[Trial]:
+        """The trials so far, in order of measurement."""
+        return self._trials
+
+    @property
+    def search_s(self) -> float:
+        """Search time so far, in seconds, by the host's clock."""
+        check_s = self.ranking.check_s if self.ranking is not None else 0.0
+        return sum(entry.round.search_s for entry in self._entries) + check_s
+
+    @property
+    def estimated_s(self) -> float | None:
+        """Latency of the best so far; None while no trial is valid."""
+        valid = [trial.latency_s for trial in self._trials if trial.latency_s is not None]
+        return min(valid, default=None)
+
+    @property
+    def best_gflops(self) -> float:
+        """Throughput of the best so far, in GFLOP/s; 0 while no trial is valid."""
+        estimated_s = self.estimated_s
+        return self._case.flops / estimated_s / 1e9 if estimated_s else 0.0
+
+    def step(self) -> None:
+        """Have the host run one round. Does nothing once the search is finished.
+
+        Raises:
+            EngineError: The host's engine cannot go on, or the host is gone.
+        """
+        if self.finished:
+            return
+        done = len(self._trials)
+        try:
+            answer = self._ask({"op": "step", "search": self._number, "label": ""})
+            while "trial" in answer:
+                self._trials.append(from_json(Trial, answer["trial"]))
+                self._on_trial(self)
+                answer = self._receive()
+        except KeyboardInterrupt:
+            self.strategy.host.close()  # it would go on with its round
+            raise
+        del self._trials[done:]
+        self._take(from_json(RoundEntry, answer["round"]))
+
+    @property
+    def last_check_due(self) -> bool:
+        """Whether `rank` is to be called before the winner counts."""
+        wanted = self.strategy.strategy.last_check is not None
+        return self.finished and wanted and self.ranking is None
+
+    def rank(self) -> None:
+        """Have the host do the last check. Does nothing if none is due.
+
+        Raises:
+            EngineError: The host's engine cannot go on, or the host is gone.
+        """
+        if not self.last_check_due:
+            return
+        answer = self._ask({"op": "rank", "search": self._number, "label": ""})
+        self.ranking = from_json(LastCheckEntry, answer["last_check"]).ranking
+        self._crown(self.ranking)
+
+    def close(self) -> None:
+        """Let the host forget the search."""
+        number, self._number = self._number, None
+        if number is not None and self.strategy.host.is_running:
+            self._ask({"op": "close", "search": number})
+
+    def last_round(self, label: str) -> RoundEntry:
+        """The round that was stepped through last.
+
+        Args:
+            label: What the journal calls the case.
+        """
+        return self._named(self._entries[-1], label)
+
+    def last_check(self, label: str) -> LastCheckEntry:
+        """The last check as the journal keeps it.
+
+        Args:
+            label: What the journal calls the case.
+        """
+        assert self.ranking is not None
+        return LastCheckEntry(label, self._seed, self.strategy.name, self.ranking)
+
+    def _named(self, entry: RoundEntry, label: str) -> RoundEntry:
+        return replace(entry, label=label, strategy=self.strategy.name)
+
+    def _take(self, entry: RoundEntry) -> None:
+        """Take note of a round: its trials, and which of them led."""
+        self._entries.append(entry)
+        self._trials += entry.trials
+        task = self.current
+        task.trials_done += len(entry.trials)
+        for place, trial in enumerate(entry.trials):
+            latency_s = trial.latency_s
+            if latency_s is None or (task.best and latency_s >= task.best.latency_s):
+                continue
+            task.best = SavedBest(trial.index, latency_s, self._kernel(entry, place))
+            task.leads.append(task.best)
+
+    def _kernel(self, entry: RoundEntry, place: int) -> SavedKernel:
+        return SavedKernel(
+            self._program,
+            select(entry.state.candidates, place),
+            self._case.id,
+            toolchain=self.strategy.host.name,
+        )
+
+    def _crown(self, ranking: LastRanking) -> None:
+        """Make what a last check crowned the best, and the last of the leads."""
+        task = self.current
+        for checked in ranking.tasks:
+            for entry in self._entries:
+                for place, trial in enumerate(entry.trials):
+                    if trial.index == checked.crowned and trial.latency_s is not None:
+                        kernel = self._kernel(entry, place)
+                        task.best = SavedBest(trial.index, trial.latency_s, kernel)
+            others = (lead for lead in task.leads if lead.index != checked.crowned)
+            task.leads = [*others, *([task.best] if task.best else [])]
+
+    def _ask(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        try:
+            return self.strategy.host.request(message)
+        except HostRefusal as refusal:
+            _give_up(refusal)
+
+    def _receive(self) -> dict[str, Any]:
+        try:
+            return self.strategy.host.receive()
+        except HostRefusal as refusal:
+            _give_up(refusal)
+
+
+def _give_up(refusal: HostRefusal) -> NoReturn:
+    if refusal.kind == "resume":
+        raise ResumeError(str(refusal)) from None
+    raise EngineError(str(refusal)) from None
