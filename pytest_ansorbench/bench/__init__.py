@@ -5,6 +5,7 @@ from pytest_ansorbench.bench.experiment import Experiment
 from pytest_ansorbench.bench.history import CaseHistory, CaseJournal, case_histories
 from pytest_ansorbench.bench.plan import Plan
 from pytest_ansorbench.bench.progress import Progress, Silent, Standing
+from pytest_ansorbench.bench.reference import SavedReference
 from pytest_ansorbench.bench.repeats import FixedRepeats, RepeatPolicy, RepeatsUntilSettled
 from pytest_ansorbench.bench.replay import MissingRunsError, Replay
 from pytest_ansorbench.bench.run_plan import RunPlan
@@ -23,6 +24,7 @@ __all__ = [
     "RepeatsUntilSettled",
     "Replay",
     "RunPlan",
+    "SavedReference",
     "Session",
     "Silent",
     "Standing",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from pytest_ansorbench.bench.prepared import PreparedCase
+from pytest_ansorbench.bench.reference import RecordedSearch
 from pytest_ansorbench.bench.run_plan import RunPlan
 from pytest_ansorbench.hosted import HostedSearch, HostedStrategy
 from pytest_ansorbench.records import LastRanking
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 Arm = Strategy | HostedStrategy
 AnySearch = Search | HostedSearch
+FinishedSearch = AnySearch | RecordedSearch
 
 
 def search_of(

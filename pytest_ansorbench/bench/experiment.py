@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from pytest_ansorbench.bench.arms import AnySearch, Arm
-from pytest_ansorbench.bench.history import CaseHistory, CaseJournal
+from pytest_ansorbench.bench.history import CaseHistory, CaseJournal, RepeatHistory
 from pytest_ansorbench.bench.plan import Plan
 from pytest_ansorbench.bench.prepared import PreparedCase
 from pytest_ansorbench.bench.progress import Progress, Standing
+from pytest_ansorbench.bench.reference import StandIn
 from pytest_ansorbench.bench.repeat import run_repeat
 from pytest_ansorbench.records import CaseResult
 from pytest_ansorbench.stats.judge_case import judge_arms
@@ -63,6 +65,7 @@ class Experiment:
         engine: Engine,
         journal: CaseJournal,
         progress: Progress,
+        stand_ins: Mapping[int, StandIn] = MappingProxyType({}),
     ) -> None:
         """Prepare an experiment; nothing runs yet.
 
@@ -73,7 +76,9 @@ class Experiment:
             engine: Builds and measures for all arms.
             journal: Takes everything down.
             progress: Is told of every trial.
+            stand_ins: By seed, recorded runs of the reference to use instead of new ones.
         """
+        self._stand_ins = stand_ins
         self._prepared = prepared
         self._strategies = tuple(strategies)
         self._plan = plan
@@ -83,7 +88,7 @@ class Experiment:
         self._budget_trials = plan.runs.budget.in_all(len(prepared.tasks))
         self._trials_done = 0
         behind = sum(repeat.trials for repeat in journal.history.repeats.values())
-        runs = plan.repeats.most * len(self._strategies)
+        runs = plan.repeats.most * len(self._strategies) - len(stand_ins)
         self._trials_to_do = self._budget_trials * runs - behind
         self._started_s = time.monotonic()
         self._longest_s = 0.0
@@ -134,6 +139,7 @@ class Experiment:
             lead=place,
             rounds=past.rounds if past else None,
             rankings=past.rankings if past else {},
+            stand_in=self._stand_in(seed, past),
             on_trial=lambda search: self._report(search, place),
             on_finals=lambda: self._progress.note(
                 f"{self._prepared.case.id}  measuring what was found, in turn"
@@ -141,6 +147,13 @@ class Experiment:
         )
         for entry in entries:
             self._journal.append(entry)
+
+    def _stand_in(self, seed: int, past: RepeatHistory | None) -> StandIn | None:
+        """The recorded run that the journal has, or else one that may be used."""
+        if past is None or (past.recorded is None and not past.rounds):
+            return self._stand_ins.get(seed)
+        entry = past.recorded
+        return StandIn(entry.run, entry.created, entry.first_round_s) if entry else None
 
     def _report(self, search: AnySearch, place: int) -> None:
         self._trials_done += 1

@@ -14,12 +14,12 @@ from pytest_ansorbench.search.task_search import Best
 from pytest_ansorbench.workloads.networks.apply import with_schedules
 
 if TYPE_CHECKING:
-    from pytest_ansorbench.bench.arms import AnySearch
+    from pytest_ansorbench.bench.arms import FinishedSearch
     from pytest_ansorbench.measure.engine import Engine
 
 
 def measure_winners(
-    prepared: PreparedCase, searches: Sequence[AnySearch], engine: Engine, effort: SideBySide
+    prepared: PreparedCase, searches: Sequence[FinishedSearch], engine: Engine, effort: SideBySide
 ) -> tuple[Remeasurement, ...]:
     """Measure the winners of finished searches against each other.
 
@@ -45,7 +45,7 @@ def measure_winners(
     )
 
 
-def winner(prepared: PreparedCase, search: AnySearch) -> Buildable | None:
+def winner(prepared: PreparedCase, search: FinishedSearch) -> Buildable | None:
     """What a search came to: its best kernel, or the network with the best kernel of each task.
 
     A task of a network without a valid trial stays as it is, untuned.
@@ -60,7 +60,7 @@ def winner(prepared: PreparedCase, search: AnySearch) -> Buildable | None:
     return Program.network(with_schedules(prepared.network.mod, prepared.tasks, scheduled))
 
 
-def _remeasurement(search: AnySearch, outcome: MeasuredInTurn | None) -> Remeasurement:
+def _remeasurement(search: FinishedSearch, outcome: MeasuredInTurn | None) -> Remeasurement:
     if outcome is None:
         return Remeasurement(None, "run-error", (), "no valid trial")
     best = search.tasks[0].best if len(search.tasks) == 1 else None

@@ -7,7 +7,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 from pytest_ansorbench.packed import PackedError
-from pytest_ansorbench.records import LastRanking, MachineNoise, Run, TaskRecord
+from pytest_ansorbench.records import (
+    LastRanking,
+    MachineNoise,
+    Recording,
+    Remeasurement,
+    Run,
+    TaskRecord,
+)
 from pytest_ansorbench.search import ResumeError, select
 from pytest_ansorbench.storage import Journal, Past, StorageError, fingerprint
 from pytest_ansorbench.storage.entries import (
@@ -17,6 +24,7 @@ from pytest_ansorbench.storage.entries import (
     FinalEntry,
     LastCheckEntry,
     NoiseEntry,
+    RecordedEntry,
     RepeatEntry,
     RoundEntry,
     SessionEntry,
@@ -32,12 +40,14 @@ class RepeatHistory:
         rounds: Rounds of each arm, in order.
         rankings: The last check of each arm that has one behind it.
         final: Its end; None if it was interrupted.
+        recorded: The run of another day that stands in for one of it; None if none does.
     """
 
     begun: RepeatEntry
     rounds: dict[str, list[RoundEntry]] = field(default_factory=dict)
     final: FinalEntry | None = None
     rankings: dict[str, LastRanking] = field(default_factory=dict)
+    recorded: RecordedEntry | None = None
 
     @property
     def trials(self) -> int:
@@ -88,6 +98,9 @@ class CaseHistory:
         for strategy, final, of_arm in zip(
             self.entry.strategies, repeat.final.finals, leads, strict=True
         ):
+            if repeat.recorded is not None and repeat.recorded.strategy == strategy:
+                runs.append(_stood_in(repeat, repeat.recorded, final, repeat.final))
+                continue
             rounds = repeat.rounds.get(strategy, [])
             run = Run(
                 case=self.entry.case,
@@ -111,6 +124,22 @@ class CaseHistory:
             )
             runs.append(replace(run, schedules=_schedules(run, rounds)))
         return tuple(runs)
+
+
+def _stood_in(
+    repeat: RepeatHistory, entry: RecordedEntry, winner: Remeasurement, end: FinalEntry
+) -> Run:
+    """A run of another day, with its winner as measured in this repeat."""
+    return replace(
+        entry.run,
+        final=winner,
+        before=repeat.begun.before,
+        after=end.after,
+        machine=fingerprint(repeat.begun.machine),
+        leads=entry.run.leads if end.leads is not None else None,
+        leads_s=end.leads_s,
+        recorded=Recording(entry.created, entry.first_round_s, entry.run.final),
+    )
 
 
 def _tasks(tasks: Sequence[TaskRecord], rounds: Sequence[RoundEntry]) -> tuple[TaskRecord, ...]:
@@ -227,6 +256,10 @@ def _add(histories: dict[str, CaseHistory], entry: Entry) -> str:
         return ""
     if entry.strategy not in case.entry.strategies:
         return f"the case has no strategy {entry.strategy!r}"
+    if isinstance(entry, RecordedEntry):
+        return _add_recorded(case.entry, repeat, entry)
+    if repeat.recorded is not None and repeat.recorded.strategy == entry.strategy:
+        return f"a recorded run stands in for {entry.strategy!r} already"
     if entry.strategy in repeat.rankings:
         return f"the run of {entry.strategy!r} has had its last check already"
     if isinstance(entry, LastCheckEntry):
@@ -237,6 +270,20 @@ def _add(histories: dict[str, CaseHistory], entry: Entry) -> str:
     if entry.round.index != len(rounds) + 1:
         return f"expected round {len(rounds) + 1}, got {entry.round.index}"
     rounds.append(entry)
+    return ""
+
+
+def _add_recorded(case: CaseEntry, repeat: RepeatHistory, entry: RecordedEntry) -> str:
+    if repeat.recorded is not None or entry.strategy in repeat.rounds:
+        return f"the run of {entry.strategy!r} has begun already"
+    run = entry.run
+    if (run.case, run.strategy, run.seed) != (case.case, entry.strategy, entry.seed):
+        return f"the recorded run is of another case, strategy or seed than {entry.seed}"
+    if not run.rounds or run.rounds[0].search_s <= 0.0 or entry.first_round_s <= 0.0:
+        return "the recorded run has no first round to compare with"
+    if run.schedules is None or len(run.tasks) != len(case.tasks):
+        return "the recorded run keeps no schedule for each task"
+    repeat.recorded = entry
     return ""
 
 
@@ -271,7 +318,9 @@ class CaseJournal:
             _check_same(history.entry, entry)
         self.history = history
 
-    def append(self, entry: RepeatEntry | RoundEntry | LastCheckEntry | FinalEntry) -> None:
+    def append(
+        self, entry: RepeatEntry | RecordedEntry | RoundEntry | LastCheckEntry | FinalEntry
+    ) -> None:
         """Write down what was just done.
 
         Raises:

@@ -15,7 +15,7 @@ from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.records import Remeasurement
 
 if TYPE_CHECKING:
-    from pytest_ansorbench.bench.arms import AnySearch
+    from pytest_ansorbench.bench.arms import FinishedSearch
     from pytest_ansorbench.hosted.search import SavedBest
     from pytest_ansorbench.measure.engine import Engine
     from pytest_ansorbench.search.task_search import Best
@@ -29,7 +29,7 @@ EFFORT: Final = SideBySide(precision=0.01, turns=Span(10, 30), sets=Span(1, 1))
 
 
 def measure_leads(
-    prepared: PreparedCase, searches: Sequence[AnySearch], engine: Engine
+    prepared: PreparedCase, searches: Sequence[FinishedSearch], engine: Engine
 ) -> tuple[tuple[Remeasurement, ...], ...]:
     """Measure the leads of finished searches against each other, task by task.
 
@@ -62,7 +62,7 @@ def measure_leads(
     return tuple(tuple(sorted(leads, key=_trial)) for leads in found)
 
 
-def _some(search: AnySearch, index: int, most: int) -> Sequence[Best | SavedBest]:
+def _some(search: FinishedSearch, index: int, most: int) -> Sequence[Best | SavedBest]:
     """Leads of a task: all of them, or as many as may be measured, evenly spaced."""
     task = search.tasks[index]
     leads = task.leads

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -12,9 +12,17 @@ from pytest_ansorbench.bench.arms import AnySearch, Arm, search_of
 from pytest_ansorbench.bench.finals import measure_winners
 from pytest_ansorbench.bench.leads import measure_leads
 from pytest_ansorbench.bench.prepared import PreparedCase
+from pytest_ansorbench.bench.reference import RecordedSearch, StandIn
 from pytest_ansorbench.bench.run_plan import RunPlan
 from pytest_ansorbench.records import LastRanking
-from pytest_ansorbench.storage.entries import FinalEntry, LastCheckEntry, RepeatEntry, RoundEntry
+from pytest_ansorbench.stats.recorded import MOST_DRIFT
+from pytest_ansorbench.storage.entries import (
+    FinalEntry,
+    LastCheckEntry,
+    RecordedEntry,
+    RepeatEntry,
+    RoundEntry,
+)
 
 if TYPE_CHECKING:
     from pytest_ansorbench.measure.engine import Engine
@@ -31,9 +39,10 @@ def run_repeat(
     lead: int = 0,
     rounds: Mapping[str, Sequence[RoundEntry]] | None = None,
     rankings: Mapping[str, LastRanking] = MappingProxyType({}),
+    stand_in: StandIn | None = None,
     on_trial: Callable[[AnySearch], None] = lambda search: None,
     on_finals: Callable[[], None] = lambda: None,
-) -> Iterator[RepeatEntry | RoundEntry | LastCheckEntry | FinalEntry]:
+) -> Iterator[RepeatEntry | RecordedEntry | RoundEntry | LastCheckEntry | FinalEntry]:
     """Run one repeat, all of it on one engine and so on one machine.
 
     It depends on nothing but its arguments, and leaves nothing behind but what it yields: the
@@ -50,6 +59,8 @@ def run_repeat(
         rounds: Rounds by strategy that an interrupted repeat has behind it; None for a repeat
             that has not begun. What they say is not yielded again.
         rankings: Last checks by strategy that it has behind it, likewise.
+        stand_in: A recorded run of the reference, which is used instead of a new one if its first
+            round, run again, takes about as long as then. If not, the new run goes on.
         on_trial: Called after every trial, outside the clock.
         on_finals: Called before the winners are measured.
 
@@ -75,21 +86,42 @@ def run_repeat(
         )
         for strategy in strategies
     ]
+    recorded: RecordedSearch | None = None
     try:
+        if stand_in is not None:
+            recorded = yield from _recorded(searches[0], stand_in, prepared, label)
+        live = searches[1:] if recorded else searches
         if plan.order == "interleaved":
-            yield from _take_turns(searches, lead, label)
+            yield from _take_turns(live, lead, label)
         else:
-            for search in _rotated(searches, lead):
+            for search in _rotated(live, lead):
                 yield from _take_turns([search], 0, label)
     finally:
         for search in searches:
             search.close()
     on_finals()
-    finals = measure_winners(prepared, searches, engine, plan.final)
+    finished = [recorded or searches[0], *searches[1:]]
+    finals = measure_winners(prepared, finished, engine, plan.final)
     started_s = time.monotonic()
-    leads = measure_leads(prepared, searches, engine) if plan.progress == "confirmed" else None
+    leads = measure_leads(prepared, finished, engine) if plan.progress == "confirmed" else None
     leads_s = time.monotonic() - started_s
     yield FinalEntry(label, seed, finals, leads, leads_s, engine.observe())
+
+
+def _recorded(
+    search: AnySearch, stand_in: StandIn, prepared: PreparedCase, label: str
+) -> Generator[RecordedEntry | RoundEntry, None, RecordedSearch | None]:
+    """Have a recorded run stand in for a search, unless its first round takes too long or short."""
+    if stand_in.first_round_s is None:
+        search.step()
+        entry = search.last_round(label)
+        ratio = entry.round.search_s / stand_in.run.rounds[0].search_s
+        if not 1.0 / MOST_DRIFT <= ratio <= MOST_DRIFT:
+            yield entry
+            return None
+        run, first_round_s = stand_in.run, entry.round.search_s
+        yield RecordedEntry(label, run.seed, run.strategy, stand_in.created, first_round_s, run)
+    return RecordedSearch(stand_in, prepared.tasks)
 
 
 def _take_turns(

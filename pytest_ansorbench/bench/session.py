@@ -16,6 +16,7 @@ from pytest_ansorbench.bench.history import CaseHistory, CaseJournal, NoiseHisto
 from pytest_ansorbench.bench.plan import Plan
 from pytest_ansorbench.bench.prepared import prepare
 from pytest_ansorbench.bench.progress import Silent
+from pytest_ansorbench.bench.reference import SavedReference, StandIn
 from pytest_ansorbench.bench.repeats import FixedRepeats
 from pytest_ansorbench.hosted import HostedStrategy
 from pytest_ansorbench.measure.engine import Engine, EngineError, EngineFactory
@@ -115,11 +116,17 @@ class Session:
         self._begun = Counter[str]()
         self._results: list[CaseResult] = []
         self._kept: list[_Kept] = []
+        self._notes: list[str] = []
 
     @property
     def results(self) -> tuple[CaseResult, ...]:
         """Results so far, in order of execution."""
         return tuple(self._results)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a user should know of the cases that were run, a sentence each."""
+        return tuple(self._notes)
 
     @property
     def engine(self) -> Engine:
@@ -158,6 +165,7 @@ class Session:
         progress: Progress | None = None,
         *,
         control: str | None = None,
+        reference: SavedReference | None = None,
     ) -> CaseResult:
         """Run one case.
 
@@ -170,6 +178,7 @@ class Session:
             plan: How.
             progress: Is told of every trial.
             control: The arm that is the reference over again, if one is.
+            reference: An earlier result whose runs of the reference may stand in for new ones.
 
         Returns:
             The result, which is also kept.
@@ -199,7 +208,12 @@ class Session:
             conditions={**plan.runs.conditions(len(tasks)), **self._conditions},
         )
         journal = CaseJournal(self._open_journal(), self._histories.get(entry.label), entry)
-        kept = _Kept(case, tasks, strategies, plan, journal)
+        stand_ins: Mapping[int, StandIn] = {}
+        if reference is not None and not isinstance(strategies[0], HostedStrategy):
+            stand_ins, reason = reference.runs(entry, self.engine.machine)
+            if reason:
+                self._notes.append(f"{entry.label}: its reference is run anew: {reason}")
+        kept = _Kept(case, tasks, strategies, plan, journal, stand_ins)
         try:
             self._run_rest(kept, plan, progress or Silent())
         except KeyboardInterrupt:
@@ -293,7 +307,15 @@ class Session:
                 prepared = prepare(kept.case, kept.tasks, engine, progress.note)
             finally:
                 progress.clear()
-            Experiment(prepared, kept.strategies, plan, engine, kept.journal, progress).run()
+            Experiment(
+                prepared,
+                kept.strategies,
+                plan,
+                engine,
+                kept.journal,
+                progress,
+                kept.stand_ins,
+            ).run()
         except EngineError:
             engine.close()  # the next case starts it anew
             raise
@@ -364,6 +386,7 @@ class _Kept:
     strategies: Sequence[Arm]
     plan: Plan
     journal: CaseJournal
+    stand_ins: Mapping[int, StandIn]
 
 
 def _check_supported(

@@ -475,6 +475,16 @@ OPTIONS: Final = (
         repeatable=True,
     ),
     Option(
+        "reference",
+        "reference",
+        values.text("0007"),
+        "use the reference's runs of this result again, by name, number or path, where case, "
+        "budget, settings, machine and packages are the same; only their first rounds are run, to "
+        "see how the machine compares, and their winners measured",
+        "RESULT",
+        default="",
+    ),
+    Option(
         "toolchains",
         "toolchain",
         values.interpreters,

@@ -164,6 +164,8 @@ class Settings:
         resume: Journal to go on from; None for a new one.
         replay: Result files to take the runs from; empty for live searches.
         kernels: Kernels to make again in place of searches.
+        reference: Name, number or path of an earlier result whose runs of the reference are used
+            again; None for new runs.
         toolchains: Other interpreters that arms such as `default@old` are searched by.
     """
 
@@ -184,6 +186,7 @@ class Settings:
     resume: str | None = None
     replay: tuple[Path, ...] = ()
     kernels: KernelSettings = field(default_factory=KernelSettings)
+    reference: str | None = None
     toolchains: tuple[Toolchain, ...] = ()
 
     @property

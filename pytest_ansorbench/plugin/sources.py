@@ -18,6 +18,7 @@ from pytest_ansorbench.bench import (
     RepeatsUntilSettled,
     Replay,
     RunPlan,
+    SavedReference,
     Session,
     UnsupportedCaseError,
 )
@@ -33,7 +34,14 @@ from pytest_ansorbench.plugin.usage import failure, usage
 from pytest_ansorbench.records import CaseResult, Gate, MachineNoise, Result
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.stats.looks import Looks
-from pytest_ansorbench.storage import Past, StorageError, list_journals, read_journal
+from pytest_ansorbench.storage import (
+    Past,
+    StorageError,
+    find_saved,
+    list_journals,
+    read_journal,
+    read_result,
+)
 from pytest_ansorbench.strategies import BadModel, control_of
 from pytest_ansorbench.training import BadSamples, LearningFolder
 from pytest_ansorbench.workloads import Case, ImportFailed
@@ -179,6 +187,8 @@ class _Live:
         learn = settings.files.learn
         self._learning = None if learn is None else LearningFolder(config.rootpath / learn)
         self._cases: dict[str, Case] = {}
+        self._settings = settings
+        self._reference = _reference(storage, settings)
         past = _past(storage, settings.resume) if settings.resume is not None else None
         if past is not None and past.dropped:
             self._notes.append(
@@ -220,6 +230,16 @@ class _Live:
         except ResumeError as error:
             flag = flag_of("resume")
             raise pytest.UsageError(f"bad {flag}: {error}; start anew without {flag}") from None
+        if self._reference is not None:
+            machine = self._session.engine.machine
+            settings = self._settings
+            decisive = settings.engine.conditions()
+            if misfit := self._reference.misfit(machine, settings.to_json(), decisive):
+                flag = flag_of("reference")
+                raise pytest.UsageError(
+                    f"bad {flag} {settings.reference!r}: {misfit}; leave {flag} out to run "
+                    "the reference anew"
+                )
 
     def run(
         self, settings: Settings, arms: Sequence[str], case: Case, asked: Asked, progress: Progress
@@ -245,7 +265,12 @@ class _Live:
             control = strategies[-1].name
         try:
             return self._session.run(
-                case, strategies, plan_of(settings, asked), progress, control=control
+                case,
+                strategies,
+                plan_of(settings, asked),
+                progress,
+                control=control,
+                reference=self._reference,
             )
         except EngineError as error:
             raise failure(f"the measurement engine gave up: {error}") from None
@@ -300,7 +325,7 @@ class _Live:
             self._notes.append(f"to go on where this stopped: {flag}={journal.stem}")
         self._session.close()
         self._arms.close()
-        self._notes += self._toolchain_notes()
+        self._notes += [*self._session.notes, *self._toolchain_notes()]
         if finished and journal is not None:
             self._learn(journal)
         notes, self._notes = self._notes, []
@@ -421,6 +446,20 @@ def plan_of(settings: Settings, asked: Asked) -> Plan:
         family=asked.family,
         deadline_s=asked.deadline_s,
     )
+
+
+def _reference(storage: Path, settings: Settings) -> SavedReference | None:
+    """The result that `--ansor-reference` means.
+
+    Raises:
+        StorageError: There is none, or it cannot be read.
+    """
+    if settings.reference is None:
+        return None
+    try:
+        return SavedReference(read_result(find_saved(storage, settings.reference)))
+    except StorageError as error:
+        raise StorageError(f"bad {flag_of('reference')}: {error}") from None
 
 
 def _past(storage: Path, wanted: str) -> Past:

@@ -10,7 +10,7 @@ from pytest_ansorbench.records.noise import MachineNoise
 from pytest_ansorbench.records.runs import Run
 from pytest_ansorbench.records.verdicts import Gate, SuiteVerdict, Verdict
 
-SCHEMA_VERSION: Final = 8
+SCHEMA_VERSION: Final = 9
 
 
 @dataclass(frozen=True, slots=True)

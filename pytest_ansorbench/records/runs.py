@@ -210,6 +210,23 @@ class TaskRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Recording:
+    """Where a run of another day comes from, that stands in for one of the session.
+
+    Attributes:
+        created: When the session that ran it began, UTC, ISO 8601.
+        first_round_s: Seconds that its first round took when it was run again, with its seed, for
+            the session that it stands in for: how today's machine compares.
+        final: Its winner as measured at the time. The run's own `final` is the same kernel, made
+            again from its schedule and measured beside the winners of today's arms.
+    """
+
+    created: str
+    first_round_s: float
+    final: Remeasurement | None
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """One strategy on one case with one seed and one budget; its trajectory is its trials.
 
@@ -238,6 +255,8 @@ class Run:
         schedules: Of each task the schedule that won, packed by `search.candidates.select`, and
             None if no trial of it is valid. A network's were built together at the end. None
             if not recorded, as before schema version 8.
+        recorded: Where it comes from, if it was not run by this session; its rounds, trials and
+            leads are as measured then.
     """
 
     case: str
@@ -259,6 +278,7 @@ class Run:
     last_check: LastRanking | None = None
     caches: str = "warm"
     schedules: tuple[str | None, ...] | None = None
+    recorded: Recording | None = None
 
     @property
     def search_s(self) -> float:

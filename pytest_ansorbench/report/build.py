@@ -7,7 +7,12 @@ from collections.abc import Sequence
 from pytest_ansorbench.records import CaseResult, MachineNoise, SuiteVerdict
 from pytest_ansorbench.report.changes import changes_notes, changes_table
 from pytest_ansorbench.report.columns import DEFAULT_COLUMNS
-from pytest_ansorbench.report.conditions import caches_lines, machine_warnings, progress_lines
+from pytest_ansorbench.report.conditions import (
+    caches_lines,
+    machine_warnings,
+    progress_lines,
+    recorded_lines,
+)
 from pytest_ansorbench.report.controls import control_lines
 from pytest_ansorbench.report.details import case_details
 from pytest_ansorbench.report.legend import legend
@@ -68,6 +73,7 @@ def result_report(
         caches_lines(cases),
         control_lines(cases, criteria),
         noise_details(noise) if detailed else noise_lines(noise),
+        recorded_lines(cases),
         machine_warnings(cases),
         noise_warnings(noise),
     )

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from pytest_ansorbench.records import CaseResult, MachineState
-from pytest_ansorbench.report.cells import Cell, Cores, Count, Counted, Text
+from pytest_ansorbench.records import CaseResult, MachineState, Run
+from pytest_ansorbench.report.cells import (
+    Cell,
+    Cores,
+    Count,
+    Counted,
+    Percentage,
+    PlainRatio,
+    Text,
+)
 from pytest_ansorbench.report.sections import Lines, Sentence, listed
 from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.recorded import Pace
 
 BUSY_CORES: Final = 0.1
 """Cores' worth of other work that moves a latency by more than it varies anyway."""
@@ -39,6 +49,45 @@ def caches_lines(results: Sequence[CaseResult]) -> Lines:
             for caches in found
             if caches in _CACHES
         )
+    )
+
+
+def recorded_lines(results: Sequence[CaseResult]) -> Lines:
+    """Say which runs are of another day.
+
+    Args:
+        results: The cases.
+
+    Returns:
+        One sentence for each case with such runs.
+    """
+    return Lines(tuple(_recorded(result) for result in results if _of_another_day(result)))
+
+
+def _of_another_day(result: CaseResult) -> list[Run]:
+    return [run for run in result.runs if run.recorded is not None]
+
+
+def _recorded(result: CaseResult) -> Sentence:
+    runs = _of_another_day(result)
+    strategy = runs[0].strategy
+    pace = Pace.of(result.runs_of(strategy))
+    days = {run.recorded.created[:10]: None for run in runs if run.recorded is not None}
+    return (
+        "recorded: ",
+        Text(result.case),
+        ": ",
+        Count(len(runs)),
+        " of ",
+        Counted(len(result.runs_of(strategy)), "run"),
+        " of ",
+        Text(strategy),
+        " are of ",
+        *listed(map(Text, days)),
+        "; their first rounds, run again, took ",
+        PlainRatio(pace.ratio),
+        " times as long; ratios in seconds count that, with intervals wider by ",
+        Percentage(math.expm1(pace.error)),
     )
 
 

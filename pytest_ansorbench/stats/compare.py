@@ -10,6 +10,7 @@ from pytest_ansorbench.stats.arms import summarize_arm
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.paired_ratio import NeighbourRatios
 from pytest_ansorbench.stats.race import Race
+from pytest_ansorbench.stats.recorded import Pace, widened
 from pytest_ansorbench.stats.running_time_ratio import running_time_ratio, search_ratio_paper
 from pytest_ansorbench.stats.search_ratio import search_ratio
 from pytest_ansorbench.stats.throughput_ratio import throughput_ratio
@@ -40,13 +41,20 @@ def race_of(reference: Sequence[Run], challenger: Sequence[Run], criteria: Crite
     # Confirmed progress of one arm must not meet believed progress of the other.
     confirmed = all(run.leads is not None for run in (*reference, *challenger))
     progress = criteria.progress if confirmed else "believed"
-    references = [Trajectory.of(run, progress) for run in reference]
+    pace = Pace.of(reference)
+    references = [
+        Trajectory.of(run, progress).with_less("search_s", 1.0 / pace.ratio)
+        if run.recorded is not None
+        else Trajectory.of(run, progress)
+        for run in reference
+    ]
     challengers = [Trajectory.of(run, progress) for run in challenger]
     return Race(
         references,
         list(map(_side_by_side, references, challengers)),
         criteria.goal,
         criteria.tolerance,
+        pace.error,
     )
 
 
@@ -77,7 +85,7 @@ def compare(race: Race, confidence: float) -> Comparison:
         The comparison.
     """
     target_s = race.target_s
-    to_target = running_time_ratio(race, "search_s", confidence)
+    to_target = widened(running_time_ratio(race, "search_s", confidence), race.seconds_error)
     return Comparison(
         case=race.reference[0].run.case,
         target_gflops=race.flops / target_s / 1e9 if target_s else math.inf,
@@ -86,7 +94,7 @@ def compare(race: Race, confidence: float) -> Comparison:
         search_ratio=(
             search_ratio(race, "search_s", confidence) if race.goal.kind == "way" else to_target
         ),
-        search_ratio_paper=search_ratio_paper(race, confidence),
+        search_ratio_paper=widened(search_ratio_paper(race, confidence), race.seconds_error),
         search_ratio_trials=search_ratio(race, "trials", confidence),
         running_time_ratio=to_target,
         throughput_ratio=throughput_ratio(race.reference, race.challenger, confidence),

@@ -70,6 +70,7 @@ class Figure:
             where there is nothing to compare. None if cases cannot be added up by it.
         by_goal: Whether it is counted to the goal's targets; cases add up over a ladder of them,
             not to a single one.
+        in_seconds: Whether it is a ratio of seconds of search, which runs of another day blur.
     """
 
     key: str
@@ -83,6 +84,7 @@ class Figure:
     limit: LimitTest | None = None
     strata: Callable[[Race], tuple[Stratum, ...]] | None = None
     by_goal: bool = False
+    in_seconds: bool = False
 
     def adds_up(self, goal: Goal) -> bool:
         """Whether cases can be added up by it: times to a single target cannot."""
@@ -244,6 +246,7 @@ FIGURES: Final[Mapping[str, Figure]] = MappingProxyType(
                 limit=_search_limit("max-search-ratio", "search_s"),
                 strata=_search_strata("search_s"),
                 by_goal=True,
+                in_seconds=True,
             ),
             Figure(
                 key="search_ratio_trials",

@@ -22,12 +22,15 @@ class Race:
         challenger: The challenger arm's, of the same seeds in the same order.
         goal: How the targets are chosen.
         tolerance: Throughput to concede in targets, a fraction in [0, 1).
+        seconds_error: Half the width of the interval of the logarithm of a ratio in seconds that
+            comes from runs of another day; see `recorded.Pace`.
     """
 
     reference: Sequence[Trajectory]
     challenger: Sequence[Trajectory]
     goal: Goal
     tolerance: float
+    seconds_error: float = 0.0
 
     def first(self, repeats: int) -> Race:
         """The race of the first seeds alone."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from pytest_ansorbench.records import Estimate
@@ -13,6 +15,7 @@ from pytest_ansorbench.stats.over_the_way import (
     ratios_over_the_way,
 )
 from pytest_ansorbench.stats.race import Race
+from pytest_ansorbench.stats.recorded import widened
 from pytest_ansorbench.stats.relabel import running_time_chance
 from pytest_ansorbench.stats.running_time_ratio import running_time_ratio, running_time_ratios
 from pytest_ansorbench.stats.trajectory import Floats, Spending
@@ -27,7 +30,7 @@ def search_ratio(race: Race, spending: Spending, confidence: float) -> Estimate:
         confidence: Confidence of the interval, in (0, 1).
     """
     by_goal = ratio_over_the_way if race.goal.kind == "way" else running_time_ratio
-    return by_goal(race, spending, confidence)
+    return widened(by_goal(race, spending, confidence), _error(race, spending))
 
 
 def search_ratios(race: Race, drawn: Draws, spending: Spending) -> Floats:
@@ -74,4 +77,9 @@ def search_ratio_chance(race: Race, spending: Spending, limit: float, level: flo
         level: How small a chance matters.
     """
     by_goal = chance_over_the_way if race.goal.kind == "way" else running_time_chance
-    return by_goal(race, spending, limit, level)
+    return by_goal(race, spending, limit * math.exp(_error(race, spending)), level)
+
+
+def _error(race: Race, spending: Spending) -> float:
+    """What runs of another day add to the error of a ratio; trials are the same any day."""
+    return race.seconds_error if spending == "search_s" else 0.0

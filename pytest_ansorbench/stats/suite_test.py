@@ -14,6 +14,7 @@ from pytest_ansorbench.stats.figures import Figure
 from pytest_ansorbench.stats.power import ONE_ERROR
 from pytest_ansorbench.stats.quotient import UNDEFINED
 from pytest_ansorbench.stats.race import Race
+from pytest_ansorbench.stats.recorded import widened
 from pytest_ansorbench.stats.strata import Strata
 from pytest_ansorbench.stats.stratum import EndStratum
 
@@ -31,12 +32,15 @@ class SuiteTest:
             all counts, times their number.
         repeats: Seeds of the case that has fewest.
         lost: Indices of the races that have nothing to compare.
+        error: Half the width that runs of another day add to the interval of its logarithm, as
+            much as to that of the case where it is largest; 0 unless it is in seconds.
     """
 
     figure: Figure
     tests: tuple[Strata, ...]
     repeats: int
     lost: tuple[int, ...]
+    error: float = 0.0
 
     @classmethod
     def of(cls, figure: Figure, races: Sequence[Race]) -> SuiteTest:
@@ -55,6 +59,7 @@ class SuiteTest:
             tuple(Strata(kind) for kind in zip(*found, strict=True)),
             min(len(race.reference) for race in races),
             lost,
+            max((race.seconds_error for race in races), default=0.0) if figure.in_seconds else 0.0,
         )
 
     def estimate(self, confidence: float) -> Estimate:
@@ -81,7 +86,8 @@ class SuiteTest:
         if self.figure.sense == "larger":
             at, low, high = -at, -high, -low
             bound = {"at-least": "at-most", "at-most": "at-least"}.get(bound, bound)
-        return Estimate(math.exp(at), math.exp(low), math.exp(high), bound)  # type: ignore[arg-type]
+        one = Estimate(math.exp(at), math.exp(low), math.exp(high), bound)  # type: ignore[arg-type]
+        return widened(one, self.error)
 
     def chance(self, limit: float, level: float) -> float:
         """Probability to see a figure this bad, if the true one were a limit.
@@ -92,6 +98,7 @@ class SuiteTest:
         """
         tests = self._telling(level)
         log_limit = math.log(limit) if self.figure.sense == "smaller" else -math.log(limit)
+        log_limit += self.error
         chances = [test.chance(log_limit, level / len(tests)) for test in tests]
         return min(1.0, len(tests) * min(chances))
 

@@ -14,11 +14,12 @@ from pytest_ansorbench.records import (
     NoiseTrace,
     Remeasurement,
     Round,
+    Run,
     TaskRecord,
     Trial,
 )
 
-JOURNAL_VERSION: Final = 5
+JOURNAL_VERSION: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,27 @@ class RepeatEntry:
     seed: int
     machine: Mapping[str, Any]
     before: MachineState
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedEntry:
+    """A run of another day stands in for one of this repeat.
+
+    Attributes:
+        label: The case's label.
+        seed: The repeat's seed.
+        strategy: The arm.
+        created: When the session that ran it began, UTC, ISO 8601.
+        first_round_s: Seconds that its first round took when it was run again.
+        run: The run as it was recorded.
+    """
+
+    label: str
+    seed: int
+    strategy: str
+    created: str
+    first_round_s: float
+    run: Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +220,7 @@ Entry = (
     SessionEntry
     | CaseEntry
     | RepeatEntry
+    | RecordedEntry
     | RoundEntry
     | LastCheckEntry
     | FinalEntry
@@ -210,6 +233,7 @@ KINDS: Final[Mapping[str, type[Entry]]] = MappingProxyType(
         "session": SessionEntry,
         "case": CaseEntry,
         "repeat": RepeatEntry,
+        "recorded": RecordedEntry,
         "round": RoundEntry,
         "last-check": LastCheckEntry,
         "final": FinalEntry,

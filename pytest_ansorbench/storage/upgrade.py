@@ -22,9 +22,9 @@ def upgrade(data: dict[str, Any]) -> None:
     the machines' `noise`. Version 6 has S over the way: comparisons have `running_time_ratio`,
     gates have `turn`, and the goal `median`, the default until then, gives way to today's.
     Version 7 has verdicts over suites, and gates name lost cases. Version 8 keeps the schedules
-    that won, and the programs that they are of. Values that were not recorded
-    become None or neutral; anything that does not look like a result is left for the codec to
-    refuse.
+    that won, and the programs that they are of. Version 9 has runs of other days, which stand in
+    for new ones. Values that were not recorded become None or neutral; anything that does not look
+    like a result is left for the codec to refuse.
 
     Args:
         data: The result, of a version from 1 to `SCHEMA_VERSION`.
@@ -88,6 +88,9 @@ def upgrade(data: dict[str, Any]) -> None:
             case["programs"] = []
             for run in _items(case, "runs"):
                 run["schedules"] = None
+    if data["schema_version"] < 9:
+        for run in _items(data, "cases", "runs"):
+            run["recorded"] = None
     data["schema_version"] = SCHEMA_VERSION
 
 

@@ -19,7 +19,7 @@ def as_version_7(data: dict) -> None:  # type: ignore[type-arg]
     for case in data["cases"]:
         del case["programs"]
         for run in case["runs"]:
-            del run["schedules"]
+            del run["schedules"], run["recorded"]
 
 
 def as_version_5(data: dict) -> None:  # type: ignore[type-arg]

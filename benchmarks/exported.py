@@ -1,0 +1,141 @@
+"""Is a network that stock TVM compiles from an exported database as fast as the bench said?
+
+    python benchmarks/exported.py [--case ID] [--trials N/task] [--into FOLDER]
+
+Tunes the network once, keeps the result in docs/results/exported/, and exports its schedules
+(`ansor-bench export`). Stock `compile_relax` compiles the network with that database, in the same
+process as the network with the result's schedules in their places, as the bench builds it. Both
+run in turn. `untuned` is stock TVM with an empty database.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any, Final
+
+from tabulate import tabulate
+
+from pytest_ansorbench import workloads
+from pytest_ansorbench.environment import resolve_target
+from pytest_ansorbench.measure.intrinsics import register_intrinsics
+from pytest_ansorbench.measure.local.compiled import compile_program
+from pytest_ansorbench.storage import read_result
+from pytest_ansorbench.winners import winners_of
+from pytest_ansorbench.workloads.networks.apply import with_schedules
+
+if TYPE_CHECKING:
+    from tvm.relax import VirtualMachine
+    from tvm.s_tir.meta_schedule.database import Database
+    from tvm.target import Target
+
+    from pytest_ansorbench.workloads.case import NetworkCase
+
+HERE: Final = Path(__file__).parent
+TURNS: Final = 30
+INFERENCES_A_TURN: Final = 10
+
+
+def main() -> None:
+    """Tune unless that was done, export, compile, measure."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--case", default="resnet18-n1-s224")
+    parser.add_argument("--trials", default="16/task")
+    parser.add_argument("--into", type=Path, default=HERE.parent / "docs" / "results" / "exported")
+    given = parser.parse_args()
+    given.into.mkdir(parents=True, exist_ok=True)
+    result = given.into / f"{given.case}.json"
+    if not result.exists():
+        tune(given.case, given.trials, result)
+    print(compared(given.case, result))
+
+
+def tune(case: str, trials: str, output: Path) -> None:
+    """One run of `draft`, its winner measured at the end."""
+    command = [
+        *(sys.executable, "-m", "pytest", "--ansor-bench", str(HERE.parent / "bench_cases"), "-q"),
+        *("-p", "no:cacheprovider", "--ansor-case", case, "--ansor-strategy", "draft"),
+        *("--ansor-trials", trials, "--ansor-round", "8", "--ansor-repeats", "1"),
+        *("--ansor-max-search-ratio", "none", "--ansor-min-throughput-ratio", "none"),
+        *("--ansor-json", str(output)),
+    ]
+    subprocess.run(command, check=True)
+
+
+def compared(name: str, path: Path) -> str:
+    """Latencies of all builds of the network, in turn."""
+    from tvm.s_tir.meta_schedule.database import JSONDatabase, MemoryDatabase
+
+    case, target = workloads.get(name), resolve_target(None)
+    register_intrinsics(target)
+    # TVM's own default is half of the cores.
+    os.environ["TVM_NUM_THREADS"] = str(target.attrs["num-cores"])
+    result = read_result(path)
+    with tempfile.TemporaryDirectory(prefix="ansor-bench-") as folder:
+        database = str(Path(folder) / "database")
+        command = ["export", str(path), "--database", database]
+        subprocess.run([sys.executable, "-m", "pytest_ansorbench.cli", *command], check=True)
+        machines = {
+            "the bench's own build": bench_build(case, path, target),
+            "stock, exported database": stock(case, JSONDatabase(work_dir=database), target),
+            "stock, untuned": stock(case, MemoryDatabase(), target),
+        }
+    seconds = measured(case, machines)
+    [run] = result.cases[0].runs
+    assert run.final is not None and run.final.latency_s is not None
+    rows = [["as the bench said", f"{1e3 * run.final.latency_s:.3f}", ""]]
+    own_s = median(seconds["the bench's own build"])
+    for build, samples in seconds.items():
+        own = seconds["the bench's own build"]
+        in_turn = median(one / other for one, other in zip(samples, own, strict=True))
+        rows.append([build, f"{1e3 * median(samples):.3f}", f"{in_turn:.3f}"])
+    said = own_s / run.final.latency_s
+    table = tabulate(rows, ("build", "latency (ms)", "over the bench's own"), disable_numparse=True)
+    title = f"{name}, {len(run.trials)} trials of {run.strategy}"
+    return f"{title}\n{table}\nthe bench's own build, now over then: {said:.3f}"
+
+
+def bench_build(case: NetworkCase, path: Path, target: Target) -> VirtualMachine:
+    """The network with the result's schedules in their places."""
+    tasks = case.tasks()
+    found: dict[int, Any] = {
+        winner.place: winner.candidate().mod for winner in winners_of(read_result(path))
+    }
+    scheduled = [found.get(place) for place in range(len(tasks))]
+    return compile_program(with_schedules(case.program(), tasks, scheduled), target)
+
+
+def stock(case: NetworkCase, database: Database, target: Target) -> VirtualMachine:
+    """The network as stock TVM compiles it."""
+    import tvm
+    from tvm import relax
+    from tvm.s_tir.meta_schedule.relax_integration import compile_relax
+
+    return relax.VirtualMachine(compile_relax(database, case.program(), target, None), tvm.cpu())
+
+
+def measured(case: NetworkCase, machines: dict[str, VirtualMachine]) -> dict[str, list[float]]:
+    """Seconds of an inference of each build, one entry a turn."""
+    import tvm
+
+    tensors = [tvm.runtime.tensor(array) for array in case.arguments()]
+    seconds: dict[str, list[float]] = {name: [] for name in machines}
+    for turn in range(TURNS):
+        order = list(machines) if turn % 2 == 0 else list(machines)[::-1]
+        for name in order:
+            machines[name]["main"](*tensors)
+            started_s = time.perf_counter()
+            for _ in range(INFERENCES_A_TURN):
+                machines[name]["main"](*tensors)
+            seconds[name].append((time.perf_counter() - started_s) / INFERENCES_A_TURN)
+    return seconds
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""How much of a session does a recorded reference save, and does the verdict stay the same?
+
+    python benchmarks/reference.py [--case ID] [--arms NAME,NAME] [--trials N] [--repeats N]
+                                   [--into FOLDER] [--only report]
+
+Runs a whole session, then one of the challenger alone that uses the first one's runs of the
+reference again (`--ansor-reference`), and compares their seconds and their verdicts. Results are
+kept in docs/results/reference/; what is there is not run again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from tabulate import tabulate
+
+from pytest_ansorbench.records import Estimate, Gate
+from pytest_ansorbench.stats.judge_result import judge_result
+from pytest_ansorbench.stats.recorded import Pace
+from pytest_ansorbench.storage import read_result
+
+HERE: Final = Path(__file__).parent
+RESULTS: Final = HERE.parent / "docs" / "results" / "reference"
+LIMITS: Final = ("--ansor-max-search-ratio", "0.9", "--ansor-min-throughput-ratio", "0.8")
+
+
+def main() -> None:
+    """Run what is missing, then report."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--case", default="conv2d-n1-h224-w224-ci3-co64-k7-s2-p3")
+    parser.add_argument("--arms", default="default,draft")
+    parser.add_argument("--trials", type=int, default=128)
+    parser.add_argument("--repeats", type=int, default=4)
+    parser.add_argument("--into", type=Path, default=RESULTS)
+    parser.add_argument("--only", choices=("report",))
+    given = parser.parse_args()
+    given.into.mkdir(parents=True, exist_ok=True)
+    if not given.only:
+        full = given.into / "full.json"
+        run(given, full, [])
+        run(given, given.into / "again.json", ["--ansor-reference", str(full)])
+    print(report(given.into))
+
+
+def run(given: argparse.Namespace, output: Path, words: Sequence[str]) -> None:
+    """One session; a broken gate is an outcome."""
+    if output.exists():
+        return
+    command = [
+        *(sys.executable, "-m", "pytest", "--ansor-bench", str(HERE.parent / "bench_cases"), "-q"),
+        *("-p", "no:cacheprovider", "--ansor-case", given.case, "--ansor-strategy", given.arms),
+        *("--ansor-trials", str(given.trials), "--ansor-round", "16"),
+        *("--ansor-repeats", str(given.repeats), *LIMITS, "--ansor-json", str(output), *words),
+    ]
+    started_s = time.monotonic()
+    code = subprocess.run(command, check=False).returncode
+    if code not in (0, 1):
+        raise SystemExit(code)
+    output.with_suffix(".seconds").write_text(f"{time.monotonic() - started_s:.0f}\n")
+
+
+def report(folder: Path) -> str:
+    """Both sessions in a row each."""
+    rows, seconds = [], {}
+    for name in ("full", "again"):
+        seconds[name] = float((folder / f"{name}.seconds").read_text())
+        result = judge_result(read_result(folder / f"{name}.json"))
+        [case] = result.cases
+        [verdict] = case.verdicts
+        pace = Pace.of(case.runs_of(case.strategies[0]))
+        rows.append(
+            [
+                name,
+                f"{seconds[name]:.0f}",
+                f"{seconds[name] / seconds['full']:.2f}",
+                f"{pace.ratio:.2f} +- {pace.error:.0%}",
+                _estimate(verdict.comparison.search_ratio),
+                _estimate(verdict.comparison.search_ratio_trials),
+                _estimate(verdict.comparison.throughput_ratio),
+                ", ".join(map(_gate, verdict.gates)),
+            ]
+        )
+    headings = (
+        "session",
+        "seconds",
+        "of full",
+        "pace",
+        "S",
+        "S_trials",
+        "throughput ratio",
+        "gates",
+    )
+    return tabulate(rows, headings, disable_numparse=True)
+
+
+def _estimate(one: Estimate) -> str:
+    return f"{one.value:.2f} [{one.low:.2f}, {one.high:.2f}]"
+
+
+def _gate(gate: Gate) -> str:
+    return f"{gate.metric} {gate.limit}: {gate.outcome}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,159 @@
+"""Runs of an earlier result that stand in for new ones of the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pytest_ansorbench.packed import PackedError
+from pytest_ansorbench.records import CaseResult, Result, Round, Run, Trial
+from pytest_ansorbench.search import ResumeError
+from pytest_ansorbench.search.candidates import unpack
+from pytest_ansorbench.search.task_search import Best
+from pytest_ansorbench.storage import fingerprint, machine_difference
+from pytest_ansorbench.storage.entries import CaseEntry
+
+if TYPE_CHECKING:
+    from pytest_ansorbench.workloads.case import Task
+
+
+@dataclass(frozen=True)
+class StandIn:
+    """A recorded run that is to stand in for a new one.
+
+    Attributes:
+        run: The run.
+        created: When the session of its result began, UTC, ISO 8601.
+        first_round_s: Seconds that its first round took when it was run again; None until then.
+    """
+
+    run: Run
+    created: str
+    first_round_s: float | None = None
+
+
+class SavedReference:
+    """An earlier result, asked for runs of the reference."""
+
+    def __init__(self, result: Result) -> None:
+        """Take a result.
+
+        Args:
+            result: With runs that keep their schedules.
+        """
+        self._result = result
+
+    def misfit(
+        self, machine: Mapping[str, Any], settings: Mapping[str, Any], decisive: Iterable[str]
+    ) -> str:
+        """Why none of its runs can stand in for one of this session; empty if some may.
+
+        Args:
+            machine: This session's machine.
+            settings: This session's settings, as a result records them.
+            decisive: Those of them that decide what a search measures, and how long that takes.
+        """
+        ours = machine.get("packages")
+        for one in self._result.machines.values():
+            if difference := machine_difference(one, machine):
+                return f"it was measured on another machine ({difference})"
+            if one.get("packages") != ours:
+                return f"it was measured with {one.get('packages')}, and now there is {ours}"
+        for name in decisive:
+            then, now = self._result.settings.get(name), settings.get(name)
+            if name in self._result.settings and then != now:
+                return f"it was measured with {name} {then!r}, and now there is {now!r}"
+        return ""
+
+    def runs(
+        self, entry: CaseEntry, machine: Mapping[str, Any]
+    ) -> tuple[Mapping[int, StandIn], str]:
+        """Runs that may stand in for those of a case's reference.
+
+        Args:
+            entry: How the case begins in this session.
+            machine: This session's machine.
+
+        Returns:
+            By seed, the runs; and why there are none, or an empty text.
+        """
+        name = entry.strategies[0]
+        saved = [case for case in self._result.cases if case.case == entry.case]
+        if not saved:
+            return {}, "it has no such case"
+        if reason := _other_case(saved[0], entry):
+            return {}, reason
+        found = {}
+        for run in saved[0].runs_of(name):
+            budget = (run.budget_trials, run.round_trials)
+            if budget != (entry.conditions["trials"], entry.conditions["round_trials"]):
+                return {}, f"its runs have {budget[0]} trials in rounds of {budget[1]}"
+            usable = run.recorded is None and run.schedules is not None and run.rounds
+            if usable and run.machine == fingerprint(machine):
+                found[run.seed] = StandIn(run, self._result.created)
+        return found, "" if found else f"it has no runs of {name} that keep their schedules"
+
+
+def _other_case(saved: CaseResult, entry: CaseEntry) -> str:
+    if saved.version != entry.version:
+        return f"its version of the case is {saved.version!r}, and now it is {entry.version!r}"
+    return ""
+
+
+@dataclass(frozen=True)
+class RecordedTask:
+    """One task of a recorded run.
+
+    Attributes:
+        best: Its winner; None if no trial is valid.
+        leads: Nothing: they were measured again at the time.
+        trials_done: Its trials.
+    """
+
+    best: Best | None
+    leads: Sequence[Best] = field(default=())
+    trials_done: int = 0
+
+
+class RecordedSearch:
+    """A search that was done on another day: its winners, to be measured beside today's.
+
+    Attributes:
+        tasks: The winner of each task.
+    """
+
+    def __init__(self, stand_in: StandIn, tasks: Sequence[Task]) -> None:
+        """Make the winners' programs.
+
+        Raises:
+            ResumeError: A schedule does not fit its program.
+        """
+        self._run = stand_in.run
+        schedules = self._run.schedules or ()
+        try:
+            self.tasks = [
+                RecordedTask(_best(trial, schedule, task))
+                for trial, schedule, task in zip(
+                    self._run.best_trials, schedules, tasks, strict=True
+                )
+            ]
+        except (PackedError, ValueError) as error:
+            raise ResumeError(f"a recorded run cannot be used again: {error}") from None
+
+    @property
+    def rounds(self) -> Sequence[Round]:
+        """Its rounds."""
+        return self._run.rounds
+
+    @property
+    def search_s(self) -> float:
+        """Search time that this session spent on it: none."""
+        return 0.0
+
+
+def _best(trial: Trial | None, schedule: str | None, task: Task) -> Best | None:
+    if trial is None or schedule is None or trial.latency_s is None:
+        return None
+    [candidate] = unpack(schedule, task.mod)
+    return Best(trial.index, trial.latency_s, candidate.mod, candidate.args_info)

@@ -1,0 +1,183 @@
+"""Recorded runs that stand in for new ones of the reference."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from pytest_ansorbench.bench import FixedRepeats, SavedReference
+from pytest_ansorbench.bench.reference import RecordedSearch, StandIn
+from pytest_ansorbench.search import ResumeError
+from pytest_ansorbench.storage import StorageError, read_journal, read_result, write_result
+from pytest_ansorbench.storage.entries import RecordedEntry, RoundEntry
+from tests.bench.conftest import FINE, ONE, PLAN, TWO
+from tests.fast_engine import FastEngine
+from tests.faults import Doubling
+from tests.proposers import scripted
+
+CASE = Doubling()
+THREE = scripted(FINE, FINE, name="three")
+
+
+@pytest.fixture
+def any_pace(monkeypatch):
+    """Rounds of milliseconds never take as long twice."""
+    monkeypatch.setattr("pytest_ansorbench.bench.repeat.MOST_DRIFT", 1e9)
+
+
+@pytest.fixture
+def saved(make_session, tmp_path):
+    """A result of two repeats."""
+    session = make_session(storage=tmp_path / "then")
+    session.run(CASE, [ONE, TWO], PLAN)
+    write_result(session.result(), tmp_path / "saved.json")
+    return read_result(tmp_path / "saved.json")
+
+
+def rerun(session, saved, repeats=2, strategies=(ONE, THREE), case=CASE):
+    plan = dataclasses.replace(PLAN, repeats=FixedRepeats(0, repeats))
+    return session.run(case, strategies, plan, reference=SavedReference(saved))
+
+
+def entries(session, kind):
+    return [e for e in read_journal(session.journal).entries if isinstance(e, kind)]
+
+
+def test_recorded_runs_are_those_that_were_saved(make_session, saved, any_pace):
+    session = make_session()
+    result = rerun(session, saved)
+    then, now = saved.cases[0].runs_of("one"), result.runs_of("one")
+    for before, after in zip(then, now, strict=True):
+        assert after.trials == before.trials and after.rounds == before.rounds
+        assert after.leads == before.leads and after.schedules == before.schedules
+        assert after.recorded.created == saved.created
+        assert after.recorded.final == before.final
+        assert after.recorded.first_round_s > 0.0
+        assert after.final.status == "ok" and after.final.trial == before.final.trial
+    assert all(run.recorded is None for run in result.runs_of("three"))
+    # Of the reference nothing is run but a first round, which is no part of any run.
+    assert {entry.strategy for entry in entries(session, RoundEntry)} == {"three"}
+    assert [entry.seed for entry in entries(session, RecordedEntry)] == [0, 1]
+    assert len(result.verdicts) == 1 and session.notes == ()
+
+
+def test_they_survive_a_file_and_a_merge(make_session, saved, any_pace, tmp_path):
+    session = make_session()
+    result = rerun(session, saved)
+    write_result(session.result(), tmp_path / "now.json")
+    [case] = read_result(tmp_path / "now.json").cases
+    assert case.runs == result.runs
+
+
+def test_seeds_that_were_not_recorded_are_run(make_session, saved, any_pace):
+    result = rerun(make_session(), saved, repeats=3)
+    assert [run.recorded is None for run in result.runs_of("one")] == [False, False, True]
+
+
+def test_a_first_round_that_takes_too_long_goes_on_as_a_new_run(make_session, saved, monkeypatch):
+    monkeypatch.setattr("pytest_ansorbench.bench.repeat.MOST_DRIFT", 1.0 + 1e-12)
+    session = make_session()
+    result = rerun(session, saved)
+    assert all(run.recorded is None and len(run.rounds) == 2 for run in result.runs)
+    assert entries(session, RecordedEntry) == []
+
+
+def test_an_interrupted_repeat_goes_on_with_the_recorded_run(make_session, saved, any_pace):
+    first = make_session()
+    rerun(first, saved)
+    first.close()
+    path = first.journal
+    lines = path.read_text().splitlines(keepends=True)
+    [at, _] = [n for n, line in enumerate(lines) if line.startswith('{"kind":"recorded"')]
+    path.write_text("".join(lines[: at + 2]))
+    again = make_session(past=read_journal(path))
+    result = rerun(again, saved)
+    assert all(run.recorded is not None for run in result.runs_of("one"))
+    assert len(entries(again, RecordedEntry)) == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda case: dataclasses.replace(case, case="other", runs=()), "it has no such case"),
+        (lambda case: dataclasses.replace(case, version="2"), "its version of the case is '2'"),
+        (
+            lambda case: changed_runs(case, budget_trials=8),
+            "its runs have 8 trials in rounds of 2",
+        ),
+        (lambda case: changed_runs(case, schedules=None), "no runs of one that keep their"),
+        (lambda case: changed_runs(case, machine="abc"), "no runs of one that keep their"),
+        (lambda case: dataclasses.replace(case, runs=()), "no runs of one that keep their"),
+    ],
+)
+def test_a_case_that_does_not_fit_is_run_anew_with_the_reason(
+    make_session, saved, any_pace, change, message
+):
+    other = dataclasses.replace(saved, cases=(change(saved.cases[0]),))
+    session = make_session()
+    result = rerun(session, other)
+    assert all(run.recorded is None for run in result.runs)
+    [note] = session.notes
+    assert note.startswith(f"{CASE.id}: its reference is run anew: ") and message in note
+
+
+def changed_runs(case, **changes):
+    return dataclasses.replace(
+        case, runs=tuple(dataclasses.replace(run, **changes) for run in case.runs)
+    )
+
+
+def test_a_run_is_recorded_once(make_session, saved, any_pace):
+    first = make_session()
+    rerun(first, saved)
+    second = make_session()
+    result = rerun(second, first.result())
+    assert all(run.recorded is None for run in result.runs)
+    assert "no runs of one that keep their schedules" in second.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("machine", "settings", "message"),
+    [
+        ({"cpu": "abacus"}, {}, "another machine (cpu: made up is now abacus"),
+        ({"packages": {"apache-tvm": "9"}}, {}, "and now there is {'apache-tvm': '9'}"),
+        ({}, {"check": "all"}, "with check 'winners', and now there is 'all'"),
+        ({}, {}, ""),
+    ],
+)
+def test_what_no_run_of_it_fits_is_said(make_session, saved, target, machine, settings, message):
+    then = dataclasses.replace(saved, settings={"check": "winners"})
+    now = {**FastEngine(target).machine, **machine}
+    reason = SavedReference(then).misfit(now, {"check": "winners", **settings}, ["check"])
+    assert message in reason and bool(reason) == bool(message)
+
+
+def test_a_schedule_that_does_not_fit_is_refused(saved):
+    run = dataclasses.replace(saved.cases[0].runs_of("one")[0], schedules=("nonsense",))
+    with pytest.raises(ResumeError, match="a recorded run cannot be used again"):
+        RecordedSearch(StandIn(run, saved.created), CASE.tasks())
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda line: line.replace('"first_round_s":', '"first_round_s":-'), "no first round"),
+        (lambda line: line.replace('"seed":0', '"seed":1'), "another case, strategy or seed"),
+    ],
+)
+def test_a_damaged_line_is_refused(make_session, saved, any_pace, damage, message):
+    session = make_session()
+    rerun(session, saved, repeats=1)
+    session.close()
+    lines = session.journal.read_text().splitlines(keepends=True)
+    [at] = [n for n, line in enumerate(lines) if line.startswith('{"kind":"recorded"')]
+    head, run = lines[at].split('"run":')
+    lines[at] = (
+        damage(head) + '"run":' + run
+        if "first_round" in message or "no first" in message
+        else head + '"run":' + damage(run)
+    )
+    session.journal.write_text("".join(lines))
+    with pytest.raises(StorageError, match=message):
+        make_session(past=read_journal(session.journal))

@@ -1,0 +1,143 @@
+"""Runs of another day: what their seconds are worth today, and how surely."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import pytest
+
+from pytest_ansorbench.records import Estimate, Recording
+from pytest_ansorbench.stats.compare import compare, race_of
+from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.judge_case import judge_arms
+from pytest_ansorbench.stats.limits import Limits
+from pytest_ansorbench.stats.recorded import MOST_DRIFT, Pace, drift, widened
+from pytest_ansorbench.stats.suite import judge_suites
+from tests.synthetic import make_case_result, make_run
+
+MOST = math.log(MOST_DRIFT)
+
+
+def recorded(ratio, seed=0, **options):
+    """A run of another day whose first round takes this many times as long today."""
+    run = make_run(seed=seed, final=1.0, **options)
+    first_s = ratio * run.rounds[0].search_s
+    return dataclasses.replace(run, recorded=Recording("2026-01-02", first_s, run.final))
+
+
+def fast(seeds, seconds=0.5):
+    return [make_run("conv2d", "fast", s, seconds_per_trial=seconds, final=1.0) for s in seeds]
+
+
+def test_runs_of_today_are_at_todays_pace():
+    assert Pace.of([make_run(seed=seed) for seed in range(3)]) == Pace(1.0, 0.0)
+
+
+def test_the_pace_is_the_geometric_mean_of_first_rounds():
+    runs = [recorded(ratio, seed) for seed, ratio in enumerate((1.1, 1.1 * 1.02, 1.1 / 1.02))]
+    assert drift(runs[0]) == pytest.approx(1.1)
+    pace = Pace.of(runs)
+    assert pace.ratio == pytest.approx(1.1)
+    deviation = math.log(1.02) / math.sqrt(3)
+    assert pace.error == pytest.approx(4.302652729696142 * deviation)  # Student's t, 2 degrees
+
+
+@pytest.mark.parametrize("ratios", [(1.1,), (0.9, 1.2)])
+def test_what_is_hardly_known_is_known_to_the_most_drift(ratios):
+    runs = [recorded(ratio, seed) for seed, ratio in enumerate(ratios)]
+    assert Pace.of(runs).error == pytest.approx(MOST)
+
+
+def test_new_runs_among_them_make_it_count_less():
+    runs = [recorded(1.1), *(make_run(seed=seed) for seed in (1, 2, 3))]
+    assert Pace.of(runs).error == pytest.approx(MOST / 4)
+
+
+def test_an_interval_is_wider_by_the_error_to_either_side():
+    one = widened(Estimate(2.0, 1.0, 4.0), math.log(2.0))
+    assert one == Estimate(2.0, 0.5, 8.0)
+    assert widened(Estimate(2.0, 1.0, 4.0), 0.0) == Estimate(2.0, 1.0, 4.0)
+    nothing = Estimate(0.0, 0.0, math.inf, "undefined")
+    assert widened(nothing, 1.0) == nothing
+
+
+def test_seconds_are_todays_and_trials_as_they_are():
+    seeds = range(5)
+    today = [make_run(seed=seed, final=1.0) for seed in seeds]
+    then = [recorded(1.2, seed) for seed in seeds]
+    one = compare(race_of(today, fast(seeds), Criteria()), 0.95)
+    other = compare(race_of(then, fast(seeds), Criteria()), 0.95)
+    assert other.search_ratio.value == pytest.approx(one.search_ratio.value / 1.2)
+    assert other.search_ratio_trials == one.search_ratio_trials
+    assert other.throughput_ratio == one.throughput_ratio
+
+
+def test_intervals_in_seconds_are_wider_and_those_in_trials_are_not():
+    seeds = range(5)
+    sure = [recorded(1.0, seed) for seed in seeds]
+    unsure = [recorded(ratio, seed) for seed, ratio in enumerate((1.2, 1 / 1.2, 1.0, 1.1, 1 / 1.1))]
+    one = compare(race_of(sure, fast(seeds), Criteria()), 0.95)
+    other = compare(race_of(unsure, fast(seeds), Criteria()), 0.95)
+    error = Pace.of(unsure).error
+    for key in ("search_ratio", "search_ratio_paper", "running_time_ratio"):
+        narrow, wide = getattr(one, key), getattr(other, key)
+        assert wide.low == pytest.approx(narrow.low * math.exp(-error))
+        assert wide.high == pytest.approx(narrow.high * math.exp(error))
+    assert other.search_ratio_trials == one.search_ratio_trials
+
+
+def gate_of(runs, limit, seconds):
+    seeds = [run.seed for run in runs]
+    [verdict] = judge_arms(
+        ("default", "fast"),
+        (*runs, *fast(seeds, seconds)),
+        criteria=Criteria(),
+        limits=Limits({"search_ratio": limit}),
+    )
+    [gate] = verdict.gates
+    return gate
+
+
+RATIOS = (1.2, 1 / 1.2, 1.1, 1 / 1.1, 1.0, 1.0, 1.15, 1 / 1.15)
+
+
+@pytest.mark.parametrize(("seconds", "outcome"), [(0.5, "holds"), (2.0, "broken")])
+def test_gates_on_seconds_are_stricter_about_them(seconds, outcome):
+    today = [make_run(seed=seed, final=1.0) for seed in range(8)]
+    then = [recorded(ratio, seed) for seed, ratio in enumerate(RATIOS)]
+    error = Pace.of(then).error
+    assert 0.05 < error < MOST
+    # A limit that today's runs keep, or break, by less than the error.
+    near = gate_of(today, seconds, seconds).estimate
+    end = near.high if outcome == "holds" else near.low / 1.02
+    limit = end * math.exp(error / 2 if outcome == "holds" else -error / 2)
+    assert gate_of(today, limit, seconds).outcome == outcome
+    assert gate_of(then, limit, seconds).outcome == "undecided"
+
+
+def test_so_are_gates_of_suites():
+    today = [make_case_result(name) for name in ("conv2d", "matmul")]
+    then = [
+        dataclasses.replace(
+            case,
+            runs=tuple(
+                dataclasses.replace(run, recorded=Recording("2026", ratio * 2.0, run.final))
+                if run.strategy == "default"
+                else run
+                for run, ratio in zip(case.runs, RATIOS, strict=True)
+            ),
+        )
+        for case in today
+    ]
+    limits = Limits({"search_ratio": 0.9})
+
+    def figures(cases):
+        [verdict, *_] = judge_suites(cases, Criteria(), limits)
+        return {figure.metric: figure.estimate for figure in verdict.figures}
+
+    one, other = figures(today), figures(then)
+    error = Pace.of(then[0].runs_of("default")).error
+    assert other["search_ratio"].high > one["search_ratio"].high * math.exp(error / 2)
+    assert other["search_ratio_trials"] == one["search_ratio_trials"]
+    assert other["throughput_ratio"] == one["throughput_ratio"]
