@@ -46,7 +46,7 @@ def main() -> None:
     """Tune unless that was done, export, compile, measure."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--case", default="resnet18-n1-s224")
-    parser.add_argument("--trials", default="16/task")
+    parser.add_argument("--trials", default="8/task")
     parser.add_argument("--into", type=Path, default=HERE.parent / "docs" / "results" / "exported")
     given = parser.parse_args()
     given.into.mkdir(parents=True, exist_ok=True)
@@ -65,7 +65,7 @@ def tune(case: str, trials: str, output: Path) -> None:
         *("--ansor-max-search-ratio", "none", "--ansor-min-throughput-ratio", "none"),
         *("--ansor-json", str(output)),
     ]
-    subprocess.run(command, check=True)
+    subprocess.run(command, check=True, stdout=sys.stderr)
 
 
 def compared(name: str, path: Path) -> str:

@@ -15,12 +15,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from tabulate import tabulate
 
-from pytest_ansorbench.records import Estimate, Gate
+from pytest_ansorbench.records import Estimate, Gate, Result
 from pytest_ansorbench.stats.judge_result import judge_result
 from pytest_ansorbench.stats.recorded import Pace
 from pytest_ansorbench.storage import read_result
@@ -59,44 +60,55 @@ def run(given: argparse.Namespace, output: Path, words: Sequence[str]) -> None:
         *("--ansor-repeats", str(given.repeats), *LIMITS, "--ansor-json", str(output), *words),
     ]
     started_s = time.monotonic()
-    code = subprocess.run(command, check=False).returncode
+    code = subprocess.run(command, check=False, stdout=sys.stderr).returncode
     if code not in (0, 1):
         raise SystemExit(code)
     output.with_suffix(".seconds").write_text(f"{time.monotonic() - started_s:.0f}\n")
 
 
 def report(folder: Path) -> str:
-    """Both sessions in a row each."""
-    rows, seconds = [], {}
-    for name in ("full", "again"):
-        seconds[name] = float((folder / f"{name}.seconds").read_text())
-        result = judge_result(read_result(folder / f"{name}.json"))
-        [case] = result.cases
-        [verdict] = case.verdicts
-        pace = Pace.of(case.runs_of(case.strategies[0]))
-        rows.append(
-            [
-                name,
-                f"{seconds[name]:.0f}",
-                f"{seconds[name] / seconds['full']:.2f}",
-                f"{pace.ratio:.2f} +- {pace.error:.0%}",
-                _estimate(verdict.comparison.search_ratio),
-                _estimate(verdict.comparison.search_ratio_trials),
-                _estimate(verdict.comparison.throughput_ratio),
-                ", ".join(map(_gate, verdict.gates)),
-            ]
-        )
-    headings = (
-        "session",
-        "seconds",
-        "of full",
-        "pace",
-        "S",
-        "S_trials",
-        "throughput ratio",
-        "gates",
-    )
+    """Both sessions in a row each; between them the first one, had its reference been recorded.
+
+    The challenger's runs are others in each session, and so is their luck. What the reuse itself
+    does to a verdict is told by the same runs, judged with the second session's first rounds.
+    """
+    full, again = (read_result(folder / f"{name}.json") for name in ("full", "again"))
+    seconds = [float((folder / f"{name}.seconds").read_text()) for name in ("full", "again")]
+    rows = [
+        _row("full", full, seconds[0], seconds[0]),
+        _row("the same runs, reference recorded", _as_recorded(full, again), None, seconds[0]),
+        _row("challenger alone", again, seconds[1], seconds[0]),
+    ]
+    ratios = ("S", "S_trials", "throughput ratio")
+    headings = ("session", "seconds", "of full", "pace", *ratios, "gates")
     return tabulate(rows, headings, disable_numparse=True)
+
+
+def _as_recorded(full: Result, again: Result) -> Result:
+    """The first session with what the second one saw of its reference's pace."""
+    [case], [later] = full.cases, again.cases
+    seen = {run.seed: run.recorded for run in later.runs_of(case.strategies[0])}
+    runs = tuple(
+        replace(run, recorded=seen[run.seed]) if run.strategy == case.strategies[0] else run
+        for run in case.runs
+    )
+    return replace(full, cases=(replace(case, runs=runs),))
+
+
+def _row(name: str, result: Result, seconds: float | None, of_s: float) -> list[str]:
+    [case] = judge_result(result).cases
+    [verdict] = case.verdicts
+    pace = Pace.of(case.runs_of(case.strategies[0]))
+    return [
+        name,
+        "" if seconds is None else f"{seconds:.0f}",
+        "" if seconds is None else f"{seconds / of_s:.2f}",
+        f"{pace.ratio:.2f} +- {pace.error:.0%}",
+        _estimate(verdict.comparison.search_ratio),
+        _estimate(verdict.comparison.search_ratio_trials),
+        _estimate(verdict.comparison.throughput_ratio),
+        ", ".join(map(_gate, verdict.gates)),
+    ]
 
 
 def _estimate(one: Estimate) -> str:

@@ -78,6 +78,8 @@ class Toolchain:
 
     def __str__(self) -> str:
         settings = {**self.target, **self.passes}
+        if not settings:
+            return self.name
         return f"{self.name}:{','.join(f'{key}={json.dumps(settings[key])}' for key in settings)}"
 
     def conditions(self) -> dict[str, Any]:

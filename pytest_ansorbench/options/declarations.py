@@ -488,9 +488,9 @@ OPTIONS: Final = (
         "toolchains",
         "toolchain",
         values.interpreters,
-        "the interpreter of another environment with pytest-ansorbench; the arm default@NAME is "
-        "the default as that one's TVM runs it, measured side by side with the others; may be "
-        "given several times",
+        "the interpreter of another environment with pytest-ansorbench; the arm STRATEGY@NAME is "
+        "searched by its TVM, in turn with the others, and measured side by side with them; may "
+        "be given several times",
         "NAME=PYTHON",
         default="",
         repeatable=True,

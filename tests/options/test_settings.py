@@ -10,6 +10,7 @@ import pytest
 from pytest_ansorbench.budget import Budget, Trials
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
+from pytest_ansorbench.measure.toolchain import Toolchain
 from pytest_ansorbench.options import Settings
 from pytest_ansorbench.options.settings import value_at
 from pytest_ansorbench.stats.criteria import Criteria
@@ -65,6 +66,8 @@ RECORDED = {
     "any_machine": False,
     "resume": None,
     "replay": [],
+    "reference": None,
+    "toolchains": [],
     "kernels": None,
     "against": None,
     "variants": [],
@@ -140,6 +143,8 @@ def test_recorded_values_are_as_users_type_them():
             "engine.cores": (0, 1),
             "experiment.final_turns": Span(2, 4),
             "replay": (Path("a/b.json"),),
+            # A path would name a machine or its user.
+            "toolchains": (Toolchain("old", python="/home/me/python"),),
         }
     ).to_json()
     assert recorded["trials"] == "16/task"
@@ -149,6 +154,7 @@ def test_recorded_values_are_as_users_type_them():
     assert recorded["cores"] == [0, 1]
     assert recorded["final_turns"] == "2:4"
     assert recorded["replay"] == ["a/b.json"]
+    assert recorded["toolchains"] == ["old"]
 
 
 def test_of_two_allowances_of_a_figure_the_last_counts():

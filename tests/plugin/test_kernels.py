@@ -38,7 +38,7 @@ def test_each_case_is_a_test_and_nothing_is_searched(benched):
 
 def test_gates_of_cases_and_of_all_kernels_hold_or_break(benched):
     against = f"--ansor-against={interpreters.as_it_is(benched.root)}"
-    words = [KERNELS, "--ansor-kernel-rounds=6", against]
+    words = [KERNELS, "--ansor-kernel-rounds=3", against]
     low = ["--ansor-min-throughput-ratio=0.01", "--ansor-min-suite-throughput-ratio=0.01"]
     holds = benched.bench(*words, *low)
     assert holds.code == 0, holds.text
@@ -54,7 +54,7 @@ def test_gates_of_cases_and_of_all_kernels_hold_or_break(benched):
 def test_a_marker_has_a_gate_of_its_own(benched):
     cases = (benched.root / "test_cases.py").read_text()
     benched.write("test_cases.py", cases.replace("trials=4", "min_throughput_ratio=50, trials=4"))
-    outcome = benched.bench(KERNELS, "--ansor-kernel-rounds=6", "--ansor-variant=o1:opt-level=1")
+    outcome = benched.bench(KERNELS, "--ansor-kernel-rounds=3", "--ansor-variant=o1:opt-level=1")
     assert outcome.code == 1, outcome.text
     assert "o1 against today" in outcome.out
 

@@ -92,7 +92,8 @@ def test_the_commands_of_ci_do_as_described(compared, monkeypatch, capsys):
         if program == "ansor-bench":
             assert main(words) == 0, line
             done.add(words[0])
-        elif "--ansor-resume" not in words:  # has tests of its own, with a session to be killed
+        elif not {"--ansor-resume", "--ansor-kernels", "--ansor-strategy"} & {*words}:
+            # These have tests of their own, with sessions that are killed, or run anew.
             replay = [] if "--ansor-replay" in words else ["--ansor-replay=saved.json"]
             outcome = compared.pytest(*words, *replay)
             assert outcome.code == 0, (line, outcome.text)
