@@ -9,6 +9,7 @@ import pytest
 
 from pytest_ansorbench.winners import DatabaseError, export_database, winners_of
 from pytest_ansorbench.workloads.networks.apply import with_schedules
+from pytest_ansorbench.workloads.networks.to_relax import to_relax
 from tests.winners.conftest import MATMUL, MLP
 
 
@@ -34,7 +35,7 @@ def test_stock_tvm_finds_the_fastest_schedule(tuned, target, exported):
     assert structural_equal(schedule.mod, best.candidate().mod)
 
 
-def test_stock_tvm_compiles_a_network_with_it(tuned, target, exported):
+def test_stock_tvm_compiles_a_network_with_it(tuned, target, exported, capfd):
     import tvm
     from tvm import relax
     from tvm.s_tir import meta_schedule as ms
@@ -45,7 +46,16 @@ def test_stock_tvm_compiles_a_network_with_it(tuned, target, exported):
     fused = MLP.program()
     best = [database.query_ir_module(task.mod, target, task.name) for task in tasks]
     assert not structural_equal(with_schedules(fused, tasks, best), fused)
-    executable = ms.relax_integration.compile_relax(database, fused, target, params=None)
+
+    def compiled_with(records):
+        return ms.relax_integration.compile_relax(
+            records, to_relax(MLP.graph()), target, params=None, enable_warning=True
+        )
+
+    executable = compiled_with(database)
+    assert "Tuning record is not found" not in capfd.readouterr().err
+    compiled_with(ms.database.MemoryDatabase())
+    assert "Tuning record is not found" in capfd.readouterr().err
     arguments = [np.asarray(one) for one in MLP.arguments()]
     machine = relax.VirtualMachine(executable, tvm.cpu())
     output = machine["main"](*(tvm.runtime.tensor(one) for one in arguments))

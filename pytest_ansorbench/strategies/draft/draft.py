@@ -221,7 +221,10 @@ class _Draft:
         return self._policy.survey is not None and nothing_yet and knows
 
     def _look_around(self) -> None:
-        """Have the cost model score random programs, which stay free to be proposed."""
+        """Have the cost model score random programs, which stay free to be proposed.
+
+        A model that other tasks have trained may have scores below zero for the slowest.
+        """
         assert self._policy.survey is not None
         count = self._policy.survey.programs
         equal = np.full(len(self._spaces), 1.0 / len(self._spaces))
@@ -229,7 +232,7 @@ class _Draft:
         scores = self._scores(drafted)
         top = scores.max(initial=0.0)
         self._known.scores = [
-            (one.point, float(score / top))
+            (one.point, max(0.0, float(score / top)))
             for one, score in zip(drafted, scores, strict=True)
             if top > 0.0
         ]

@@ -20,7 +20,7 @@ class Evidence:
         gflops: Measured points and their throughput, in order; 0 for a failed trial.
         build_s: Compiled points and the seconds that each took.
         scores: Points that the cost model was asked about before anything was measured, and its
-            score over the highest of them.
+            score over the highest of them, 0 or more.
         errors: Measured less predicted throughput of trials, over the best of their time.
     """
 

@@ -168,17 +168,18 @@ def test_the_cost_model_chooses_among_twice_as_many_once_it_is_trained(target):
 
 
 class Knowing:
-    """A cost model that knows the truth from the start."""
+    """A cost model that knows the truth from the start, less some constant."""
 
-    def __init__(self):
+    def __init__(self, less=0.0):
         self.asked = []
+        self.less = less
 
     def start(self):
         return self
 
     def predict(self, context, candidates):
         self.asked.append(len(candidates))
-        return np.array([known_throughput(candidate.sch) for candidate in candidates])
+        return np.array([known_throughput(candidate.sch) for candidate in candidates]) - self.less
 
     def update(self, context, candidates, results):
         pass
@@ -206,6 +207,15 @@ def test_a_cost_model_that_is_trained_beforehand_is_asked_before_anything_is_mea
     assert "surveyed" not in first[1].payload
     blind, _, _ = search(target, PLAIN, trials=16)
     assert np.mean([made_up(one) for one in first]) > np.mean([made_up(one) for one in blind[0]])
+
+
+def test_scores_below_zero_count_as_no_throughput(target):
+    """A stock model that other tasks have trained has some."""
+    model = Knowing(less=0.3)
+    setup = make_setup(target, case=MATMUL, cost_model=model)
+    [first, *_] = Draft(survey=Survey(programs=60)).start(setup).propose(16)
+    scores = [one["score"] for one in first.payload["surveyed"]]
+    assert max(scores) == 1.0 and scores.count(0.0) > 1 and min(scores) == 0.0
 
 
 def test_random_programs_are_of_all_sketches_and_picked_by_a_trained_cost_model(target):
