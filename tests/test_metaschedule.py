@@ -18,6 +18,7 @@ from pytest_ansorbench.strategies import (
     XGBoostModel,
 )
 from pytest_ansorbench.workloads import BatchMatmul
+from pytest_ansorbench.workloads.networks.relax_names import tensor_type
 from tests.tuning import quiet_loggers, tune_tir
 
 MATMUL = BatchMatmul(batch=1, m=16, n=16, k=16)
@@ -101,8 +102,8 @@ def tune_relax(target, folder, instant, strategy):
     from tvm.s_tir import meta_schedule as ms
 
     builder = relax.BlockBuilder()
-    data = relax.Var("data", relax.TensorType((16, 16), "float32"))
-    weights = [relax.Var(f"weight{n}", relax.TensorType((16, n), "float32")) for n in (16, 32)]
+    data = relax.Var("data", tensor_type((16, 16), "float32"))
+    weights = [relax.Var(f"weight{n}", tensor_type((16, n), "float32")) for n in (16, 32)]
     with builder.function("main", [data, *weights]):
         with builder.dataflow():
             hidden = builder.emit(relax.op.matmul(data, weights[0]))

@@ -102,9 +102,14 @@ def test_text_is_the_id(small):
 
 
 def test_tasks_are_the_operator_itself(small):
+    from tvm.s_tir.meta_schedule.arg_info import ArgInfo
+
     (task,) = small.tasks()
     assert (task.name, task.flops, task.weight) == (small.id, small.flops, 1)
-    shapes = [tuple(int(extent) for extent in buffer.shape) for buffer in task.mod["main"].params]
+    shapes = [
+        tuple(int(extent) for extent in one.shape)
+        for one in ArgInfo.from_entry_func(task.mod, remove_preproc=False)
+    ]
     assert shapes == [*small.input_shapes, task.check.expected.shape]
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pytest_ansorbench.workloads.case import Surroundings, Task
+from pytest_ansorbench.workloads.networks.relax_names import type_of
 
 if TYPE_CHECKING:
     from tvm import IRModule
@@ -82,7 +83,7 @@ def _calls(program: IRModule) -> Iterator[_Call]:
                 yield _Call(
                     str(call.args[0].name_hint),
                     given,
-                    sum(_bytes(value.ty) for value in (*activations, binding.var)),
+                    sum(_bytes(type_of(value)) for value in (*activations, binding.var)),
                 )
 
 
@@ -98,7 +99,7 @@ def _surroundings(program: IRModule, calls: list[_Call]) -> Mapping[str, Surroun
     An inference touches all that it is given once. Memory of activations is used over and over, so
     that it is about as much as one call has of them at most.
     """
-    given = sum(_bytes(param.ty) for param in program["main"].params)
+    given = sum(_bytes(type_of(param)) for param in program["main"].params)
     touched = given + max((call.activation_bytes for call in calls), default=0)
     # A function may be called with an activation where another call has a weight.
     of_all: dict[str, frozenset[int]] = {}

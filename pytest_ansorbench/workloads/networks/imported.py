@@ -15,12 +15,18 @@ import numpy as np
 
 from pytest_ansorbench.workloads.case import Task
 from pytest_ansorbench.workloads.networks.archive import UnsafeArchive, load_exported_program
+from pytest_ansorbench.workloads.networks.relax_names import (
+    replace_constants,
+    type_of,
+    with_parameters,
+)
 
 if TYPE_CHECKING:
     from types import ModuleType
 
     from numpy.typing import NDArray
     from tvm import IRModule
+    from tvm.relax import Expr
 
 
 class ImportFailed(ValueError):
@@ -89,7 +95,7 @@ class ImportedNetwork:
         from pytest_ansorbench.workloads.networks.to_relax import fuse
 
         program, weights = _with_weights_as_arguments(fuse(_for_inference(self._read())))
-        described = [parameter.ty for parameter in program["main"].params]
+        described = [type_of(parameter) for parameter in program["main"].params]
         inputs = described[: len(described) - len(weights)]
         return Imported(
             program,
@@ -215,24 +221,20 @@ def _for_inference(module: IRModule) -> IRModule:
 def _with_weights_as_arguments(program: IRModule) -> tuple[IRModule, list[NDArray[Any]]]:
     """Make an argument of each constant, so that a program stays small, as text and in memory."""
     from tvm import IRModule, relax
-    from tvm.relax.expr_functor import PyExprMutator, mutator
 
     weights: list[NDArray[Any]] = []
-    variables: list[Any] = []
+    variables: list[Expr] = []
 
-    @mutator
-    class Lifter(PyExprMutator):  # type: ignore[misc]
-        def visit_generic_const_(self, op: Any) -> Any:
-            variable = relax.Var(f"weight{len(variables)}", op.ty)
-            variables.append(variable)
-            weights.append(op.value.numpy())
-            return variable
+    def argument(constant: Expr, tensor: Any) -> Expr:
+        variable = relax.Var(f"weight{len(variables)}", type_of(constant))
+        variables.append(variable)
+        weights.append(tensor.numpy())
+        return variable
 
-    bare = Lifter().visit_expr(program["main"])
-    parameters = [*bare.params, *variables]
+    bare = replace_constants(program["main"], argument)
     functions = dict(program.functions_items())
-    functions[program.get_global_var("main")] = relax.Function(
-        parameters, bare.body, bare.ret_ty, bare.is_pure, bare.attrs
+    functions[program.get_global_var("main")] = with_parameters(
+        bare, [*bare.params, *variables], bare.body
     )
     return IRModule(functions, attrs=program.attrs), weights
 

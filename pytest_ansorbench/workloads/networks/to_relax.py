@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from pytest_ansorbench.workloads.networks import layers
 from pytest_ansorbench.workloads.networks.graph import Graph
 from pytest_ansorbench.workloads.networks.layers import Activation, Layer, along
+from pytest_ansorbench.workloads.networks.relax_names import tensor_type
 
 if TYPE_CHECKING:
     from tvm import IRModule
@@ -30,7 +31,7 @@ def to_relax(graph: Graph) -> IRModule:
     from tvm import relax
 
     def variable(name: str, shape: Sequence[int]) -> Expr:
-        return relax.Var(name, relax.TensorType(list(shape), "float32"))
+        return relax.Var(name, tensor_type(shape, "float32"))
 
     values = {0: variable("data", graph.input.shape)}
     weights = {

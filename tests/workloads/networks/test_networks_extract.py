@@ -8,6 +8,7 @@ from pytest_ansorbench import workloads
 from pytest_ansorbench.search.describe import describe_tasks
 from pytest_ansorbench.workloads.case import Surroundings
 from pytest_ansorbench.workloads.networks.extract import extract_tasks
+from pytest_ansorbench.workloads.networks.relax_names import tensor_type
 from pytest_ansorbench.workloads.networks.to_relax import fuse
 
 # The convolutions among the 29 tasks of ResNet-50 in TVM's tutorial "Auto-scheduling a Neural
@@ -119,7 +120,7 @@ def test_an_argument_is_a_weight_only_if_it_is_one_at_every_call():
     from tvm import relax
 
     builder = relax.BlockBuilder()
-    x, weight = (relax.Var(name, relax.TensorType([64], "float32")) for name in "xw")
+    x, weight = (relax.Var(name, tensor_type([64], "float32")) for name in "xw")
     with builder.function("main", [x, weight]):
         with builder.dataflow():
             once = builder.emit(relax.op.nn.softmax(weight))

@@ -9,6 +9,7 @@ import pytest
 
 from pytest_ansorbench import workloads
 from pytest_ansorbench.workloads import ImportFailed
+from pytest_ansorbench.workloads.networks.relax_names import tensor_type
 from tests.inference import infer
 
 KERNEL = np.random.default_rng(0).standard_normal((4, 3, 3, 3)).astype(np.float32)
@@ -132,7 +133,7 @@ def test_a_function_becomes_a_case():
     def small():
         from tvm import relax
 
-        x = relax.Var("x", relax.TensorType([1, 3, 8, 8], "float32"))
+        x = relax.Var("x", tensor_type([1, 3, 8, 8], "float32"))
         builder = relax.BlockBuilder()
         with builder.function("main", [x]):
             with builder.dataflow():

@@ -1,0 +1,65 @@
+"""What Relax calls differently from one version of TVM to the next.
+
+Up to 0.25 a value has `struct_info`, since 0.26 a type, `ty`. Constants are `relax.Constant` with
+`data` up to 0.26, generic constants with a `value` since 0.27.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tvm.relax import Expr, Function
+
+
+def tensor_type(shape: Sequence[int], dtype: str) -> Any:
+    """The type of a tensor.
+
+    Args:
+        shape: Its extents.
+        dtype: Of its elements, e.g. `float32`.
+    """
+    from tvm import relax
+
+    kind = getattr(relax, "TensorStructInfo", None) or relax.TensorType
+    return kind(list(shape), dtype)
+
+
+def type_of(value: Expr) -> Any:
+    """The type of a value, with `shape` and `dtype` if it is a tensor."""
+    return value.ty if hasattr(value, "ty") else value.struct_info
+
+
+def with_parameters(function: Function, parameters: Sequence[Expr], body: Expr) -> Function:
+    """A function with another body and other parameters, and the same result.
+
+    Args:
+        function: Says what is returned, and has the attributes.
+        parameters: Take the place of its own.
+        body: Takes the place of its own.
+    """
+    from tvm import relax
+
+    returned = function.ret_ty if hasattr(function, "ret_ty") else function.ret_struct_info
+    return relax.Function(list(parameters), body, returned, function.is_pure, function.attrs)
+
+
+def replace_constants(function: Function, replaced: Callable[[Expr, Any], Expr]) -> Function:
+    """A function with other values in place of its constants.
+
+    Args:
+        function: The function.
+        replaced: Called with each constant and its tensor; returns what takes its place.
+    """
+    from tvm.relax.expr_functor import PyExprMutator, mutator
+
+    @mutator
+    class Replacing(PyExprMutator):  # type: ignore[misc]
+        def visit_generic_const_(self, op: Any) -> Any:
+            return replaced(op, op.value)
+
+        def visit_constant_(self, op: Any) -> Any:
+            return replaced(op, op.data)
+
+    return Replacing().visit_expr(function)
