@@ -64,7 +64,9 @@ def result_report(
     Raises:
         ColumnError: There is no such sort key.
     """
-    words = legend(columns, criteria=criteria, repeats=_repeats(cases)) if explained else Lines(())
+    words = Lines(())
+    if explained:
+        words = legend(columns, criteria=criteria, repeats=_repeats(cases), cases=len(cases))
     notes = (
         suite_lines(suites),
         repeats_lines(cases, suites),

@@ -19,13 +19,14 @@ from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.deals import fewest_repeats
 
 
-def legend(columns: Sequence[str], *, criteria: Criteria, repeats: int) -> Lines:
+def legend(columns: Sequence[str], *, criteria: Criteria, repeats: int, cases: int) -> Lines:
     """Explain the columns that are shown.
 
     Args:
         columns: Keys of the columns shown.
         criteria: How the figures were computed.
         repeats: Seeds per arm.
+        cases: Cases in the table; from two on, what stands for all of them is explained.
 
     Returns:
         One sentence for each column, none for those that explain themselves.
@@ -47,7 +48,7 @@ def legend(columns: Sequence[str], *, criteria: Criteria, repeats: int) -> Lines
                 ">=, <=: one side never reached the target, so the ratio is a bound; "
                 "n/a: nothing to compare",
             ),
-            *_over_cases(shown, criteria),
+            *(_over_cases(shown, criteria) if cases > 1 else ()),
         ]
     return Lines(tuple(sentences))
 

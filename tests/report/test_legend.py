@@ -10,8 +10,9 @@ from pytest_ansorbench.stats.goal import MEDIAN, Goal
 from tests.report.rendered import lines_of, rendered
 
 
-def explained(*columns: str, repeats: int = 5) -> str:
-    return "\n".join(lines_of(legend(columns, criteria=Criteria(), repeats=repeats)))
+def explained(*columns: str, repeats: int = 5, cases: int = 2) -> str:
+    words = legend(columns, criteria=Criteria(), repeats=repeats, cases=cases)
+    return "\n".join(lines_of(words))
 
 
 def test_the_default_table_is_explained() -> None:
@@ -43,6 +44,11 @@ def test_one_repeat_has_no_interval() -> None:
     assert "95% takes 4 seeds" in text
 
 
+def test_a_single_case_needs_no_words_on_all_cases() -> None:
+    assert "all cases: the one ratio" in explained("search_ratio")
+    assert "all cases" not in explained(*COLUMNS, cases=1)
+
+
 def test_sums_and_means_are_told_apart() -> None:
     assert "of all runs of an arm together" in explained("trials")
 
@@ -54,7 +60,7 @@ def test_few_seeds_are_warned_of() -> None:
 
 
 def test_a_single_target_has_the_intervals_of_the_bootstrap() -> None:
-    words = legend(["search_ratio"], criteria=Criteria(goal=MEDIAN), repeats=5)
+    words = legend(["search_ratio"], criteria=Criteria(goal=MEDIAN), repeats=5, cases=2)
     text = "\n".join(lines_of(words))
     assert "S: time to target, challenger over reference; below 1" in text
     assert "[low, high] of S: 95% interval by paired bootstrap" in text
@@ -66,7 +72,7 @@ def _of_paper(repeats: int) -> str:
 
 def test_odd_fractions_are_not_rounded() -> None:
     criteria = Criteria(tolerance=0.0125, confidence=0.999)
-    text = rendered(legend(["running_time_ratio"], criteria=criteria, repeats=2))
+    text = rendered(legend(["running_time_ratio"], criteria=criteria, repeats=2, cases=2))
     assert "less 1.25%" in text
     assert "99.9% interval" in text
 
@@ -83,5 +89,5 @@ def test_lines_are_short_enough_to_read() -> None:
     ],
 )
 def test_another_goal_is_told(goal: str, expected: str) -> None:
-    words = legend(["search_ratio"], criteria=Criteria(goal=Goal.parse(goal)), repeats=5)
+    words = legend(["search_ratio"], criteria=Criteria(goal=Goal.parse(goal)), repeats=5, cases=2)
     assert any(line.startswith(expected) for line in lines_of(words))
