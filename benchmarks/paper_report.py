@@ -12,6 +12,7 @@ from curves import draw, figure
 
 from pytest_ansorbench.records import CaseResult, Estimate
 from pytest_ansorbench.report import (
+    Layout,
     Report,
     RuleTotals,
     Section,
@@ -25,6 +26,7 @@ from pytest_ansorbench.report import (
 )
 from pytest_ansorbench.report.cells import Cell, Count, Decimals, Ratio, Score, Text
 from pytest_ansorbench.report.sections import Column, Group, Lines, Table
+from pytest_ansorbench.stats.distribution import case_ways
 from pytest_ansorbench.stats.judge_result import judge_result
 from pytest_ansorbench.storage import read_result
 
@@ -51,7 +53,7 @@ def write_report(main: Path, controls: Path, stem: Path) -> None:
     """Write `STEM.txt` and `STEM-*.svg` from what there is."""
     judged = judge_result(read_result(main))
     cases = judged.cases
-    [table] = case_table(cases, parse_columns(COLUMNS), suites=judged.suites).blocks
+    [table] = case_table(cases, Layout(parse_columns(COLUMNS)), suites=judged.suites).blocks
     assert isinstance(table, Table)
     sections = [
         told(f"ansor-bench show {main.name} --columns {COLUMNS}"),
@@ -64,10 +66,10 @@ def write_report(main: Path, controls: Path, stem: Path) -> None:
         control = judge_result(read_result(controls))
         sections += [
             told(f"ansor-bench show {controls.name}"),
-            case_table(control.cases, parse_columns(COLUMNS), suites=control.suites),
+            case_table(control.cases, Layout(parse_columns(COLUMNS)), suites=control.suites),
             Section("controls", (control_lines(control.cases, control.criteria),)),
         ]
-    sections += [case_details(case, judged.criteria) for case in cases]
+    sections += [case_details(case, case_ways(case, judged.criteria)) for case in cases]
     text = Terminal().render(Report.of(*sections))
     stem.with_name(f"{stem.name}.txt").write_text(text + "\n", encoding="utf-8")
     for key, strategy, title, suffix in BARS:

@@ -21,7 +21,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from pytest_ansorbench.report import Terminal, result_report
+from pytest_ansorbench.report import Layout, Terminal, result_report
 from pytest_ansorbench.stats.judge_result import judge_result
 from pytest_ansorbench.storage import read_result
 
@@ -78,7 +78,7 @@ def told() -> tuple[str, bool]:
     for part, (_, wanted) in PARTS.items():
         path = RESULTS / f"planted-{part}.json"
         judged = judge_result(read_result(path))
-        report = result_report(judged.cases, judged.criteria, COLUMNS, detailed=False)
+        report = result_report(judged.cases, judged.criteria, Layout(COLUMNS), detailed=False)
         parts += [f"$ ansor-bench show {path.name} --columns {','.join(COLUMNS)}", ""]
         parts += [Terminal().render(report), ""]
         for verdict in judged.cases[0].verdicts:

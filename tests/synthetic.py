@@ -10,16 +10,20 @@ import numpy as np
 
 from pytest_ansorbench.records import (
     SCHEMA_VERSION,
+    Bandwidth,
     CaseResult,
     MachineNoise,
+    MachinePeak,
     Moment,
     NoiseTrace,
+    ReferenceKernel,
     Remeasurement,
     Result,
     Round,
     Run,
     TaskRecord,
     Trial,
+    Yardsticks,
 )
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.judge_case import judge_arms
@@ -120,6 +124,19 @@ def make_case_result(
         version=version,
         control=control,
     )
+
+
+PEAK = MachinePeak(
+    "2026-01-01T00:00:00+00:00",
+    100.0,
+    (Bandwidth("L1", 10_000, 50.0), Bandwidth("memory", 1_000_000, 10.0)),
+)
+
+
+def make_yardsticks() -> Yardsticks:
+    """Build what kernels are held against on the synthetic machine: its peak, and PyTorch."""
+    kernel = ReferenceKernel("torch", "2.9", (1.9, 2.0, 2.4))
+    return Yardsticks(fingerprint(MACHINE), 1_000, PEAK, (kernel,))
 
 
 def make_trace(

@@ -198,10 +198,10 @@ def test_a_renderer_is_a_module_and_its_entry(copy, saved):
     render = copy / "report" / "render"
     (render / "tabs.py").write_text(RENDERER)
     entry = '"markdown": Markdown()'
-    edit(render / "__init__.py", entry, entry + ', "tabs": Tabs()')
+    edit(render / "formats.py", entry, entry + ', "tabs": Tabs()')
     line = "from pytest_ansorbench.report.render.terminal import Terminal\n"
     edit(
-        render / "__init__.py",
+        render / "formats.py",
         line,
         f"from pytest_ansorbench.report.render.tabs import Tabs\n{line}",
     )

@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -37,11 +38,14 @@ STEMS = (
 #: Ending of the expected output, and the words that `ansor-bench` gives it for.
 OUTPUTS = {
     ".txt": ("show", "{result}"),
-    ".md": ("show", "{result}", "--markdown"),
+    ".md": ("show", "{result}", "--format", "markdown"),
     "-v.txt": ("show", "{result}", "-v"),
     "-compared.txt": ("compare", "{result}", "{result}", "--fail", "search_ratio:5%"),
-    "-compared.md": ("compare", "{result}", "{result}", "--markdown"),
+    "-compared.md": ("compare", "{result}", "{result}", "--format", "markdown"),
 }
+#: Ending of the expected report of one result, and the format that it is in.
+REPORTED = "first-example"
+REPORTS = {".csv": "csv", ".report.json": "json", ".tex": "latex", ".html": "html"}
 #: Figures may differ in their last digits between NumPy's builds; verdicts and words may not.
 DIGITS = 9
 
@@ -52,6 +56,14 @@ def printed(stem: str, ending: str) -> str:
     with contextlib.redirect_stdout(io.StringIO()) as out:
         main(words)
     return out.getvalue()
+
+
+def reported(ending: str) -> str:
+    """What `ansor-bench report` prints in a format; figures that matplotlib drew are left out."""
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        main(["report", str(RESULTS / f"{REPORTED}.json"), "--format", REPORTS[ending]])
+    text = re.sub(r"<svg.*?</svg>", "<svg></svg>", out.getvalue(), flags=re.DOTALL)
+    return re.sub(r"\d+\.\d{10,}", lambda figure: f"{float(figure[0]):.{DIGITS}g}", text)
 
 
 def verdicts(stem: str) -> str:
@@ -76,6 +88,12 @@ def test_tables_are_what_they_were(stem, ending):
     assert printed(stem, ending) == (GOLDEN / f"{stem}{ending}").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("ending", REPORTS)
+def test_reports_are_what_they_were(ending):
+    path = GOLDEN / f"{REPORTED}{ending}"
+    assert reported(ending) == path.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("stem", STEMS)
 def test_verdicts_are_what_they_were(stem):
     assert verdicts(stem) == (GOLDEN / f"{stem}.jsonl").read_text(encoding="utf-8")
@@ -93,3 +111,5 @@ if __name__ == "__main__":
         for ending in OUTPUTS:
             (GOLDEN / f"{stem}{ending}").write_text(printed(stem, ending), encoding="utf-8")
         (GOLDEN / f"{stem}.jsonl").write_text(verdicts(stem), encoding="utf-8")
+    for ending in REPORTS:
+        (GOLDEN / f"{REPORTED}{ending}").write_text(reported(ending), encoding="utf-8")

@@ -10,6 +10,7 @@ from pytest_ansorbench.bench.repeats import FixedRepeats, RepeatPolicy, RepeatsU
 from pytest_ansorbench.bench.replay import MissingRunsError, Replay
 from pytest_ansorbench.bench.run_plan import RunPlan
 from pytest_ansorbench.bench.session import Session, UnsupportedCaseError
+from pytest_ansorbench.bench.yardsticks import YardstickPlan
 
 __all__ = [
     "Arm",
@@ -29,5 +30,6 @@ __all__ = [
     "Silent",
     "Standing",
     "UnsupportedCaseError",
+    "YardstickPlan",
     "case_histories",
 ]

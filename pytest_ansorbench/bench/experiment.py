@@ -47,6 +47,7 @@ def judged(history: CaseHistory, plan: Plan) -> CaseResult:
         control=entry.control,
         looks=str(plan.criteria.looks or ""),
         programs=entry.programs,
+        yardsticks=tuple(history.yardsticks.values()),
     )
 
 

@@ -14,6 +14,7 @@ from pytest_ansorbench.records import (
     Remeasurement,
     Run,
     TaskRecord,
+    Yardsticks,
 )
 from pytest_ansorbench.search import ResumeError, select
 from pytest_ansorbench.storage import Journal, Past, StorageError, fingerprint
@@ -28,6 +29,7 @@ from pytest_ansorbench.storage.entries import (
     RepeatEntry,
     RoundEntry,
     SessionEntry,
+    YardsticksEntry,
 )
 
 
@@ -62,10 +64,12 @@ class CaseHistory:
     Attributes:
         entry: How it began.
         repeats: By seed.
+        yardsticks: By machine, what its kernels are held against besides each other.
     """
 
     entry: CaseEntry
     repeats: dict[int, RepeatHistory] = field(default_factory=dict)
+    yardsticks: dict[str, Yardsticks] = field(default_factory=dict)
     _runs: dict[int, tuple[Run, ...]] = field(default_factory=dict, init=False, repr=False)
 
     def complete(self, seed: int) -> bool:
@@ -237,6 +241,9 @@ def _add(histories: dict[str, CaseHistory], entry: Entry) -> str:
     case = histories.get(entry.label)
     if case is None:
         return f"the case {entry.label!r} has not begun"
+    if isinstance(entry, YardsticksEntry):
+        case.yardsticks[entry.yardsticks.machine] = entry.yardsticks
+        return ""
     if isinstance(entry, RepeatEntry):
         if entry.seed in case.repeats:
             return f"the repeat with seed {entry.seed} begins a second time"
@@ -319,7 +326,13 @@ class CaseJournal:
         self.history = history
 
     def append(
-        self, entry: RepeatEntry | RecordedEntry | RoundEntry | LastCheckEntry | FinalEntry
+        self,
+        entry: YardsticksEntry
+        | RepeatEntry
+        | RecordedEntry
+        | RoundEntry
+        | LastCheckEntry
+        | FinalEntry,
     ) -> None:
         """Write down what was just done.
 

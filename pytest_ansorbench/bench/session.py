@@ -14,10 +14,11 @@ from pytest_ansorbench.bench.arms import Arm
 from pytest_ansorbench.bench.experiment import Experiment, judged
 from pytest_ansorbench.bench.history import CaseHistory, CaseJournal, NoiseHistory, case_histories
 from pytest_ansorbench.bench.plan import Plan
-from pytest_ansorbench.bench.prepared import prepare
+from pytest_ansorbench.bench.prepared import PreparedCase, prepare
 from pytest_ansorbench.bench.progress import Silent
 from pytest_ansorbench.bench.reference import SavedReference, StandIn
 from pytest_ansorbench.bench.repeats import FixedRepeats
+from pytest_ansorbench.bench.yardsticks import YardstickPlan
 from pytest_ansorbench.hosted import HostedStrategy
 from pytest_ansorbench.measure.engine import Engine, EngineError, EngineFactory
 from pytest_ansorbench.measure.noise import observe_noise
@@ -46,6 +47,7 @@ from pytest_ansorbench.storage.entries import (
     EndEntry,
     NoiseEntry,
     SessionEntry,
+    YardsticksEntry,
 )
 from pytest_ansorbench.workloads.case import NetworkCase
 from pytest_ansorbench.workloads.version import case_version
@@ -76,6 +78,7 @@ class Session:
         storage: Path,
         settings: Mapping[str, Any],
         noise_check_s: float = 0.0,
+        yardsticks: YardstickPlan = YardstickPlan(),  # noqa: B008 -- frozen
         past: Past | None = None,
     ) -> None:
         """Prepare a session; nothing is checked or started yet.
@@ -88,6 +91,7 @@ class Session:
             storage: Folder that the journal goes to.
             settings: The settings as JSON values, for the record.
             noise_check_s: Seconds of a look at how steady the machine is; 0 for none.
+            yardsticks: What kernels are held against besides each other.
             past: A journal to go on with; None for a new one.
 
         Raises:
@@ -98,6 +102,7 @@ class Session:
         self._storage = storage
         self._settings = settings
         self._noise_check_s = noise_check_s
+        self._yardsticks = yardsticks
         self._past = past
         self._histories: dict[str, CaseHistory] = case_histories(past) if past else {}
         # Taken at the start: what is edited during a long bench was not measured by it.
@@ -305,6 +310,7 @@ class Session:
             try:
                 plan = self._suited_to_noise(kept.case, plan, progress)
                 prepared = prepare(kept.case, kept.tasks, engine, progress.note)
+                self._measure_yardsticks(kept.journal, prepared, engine, progress)
             finally:
                 progress.clear()
             Experiment(
@@ -319,6 +325,15 @@ class Session:
         except EngineError:
             engine.close()  # the next case starts it anew
             raise
+
+    def _measure_yardsticks(
+        self, journal: CaseJournal, prepared: PreparedCase, engine: Engine, progress: Progress
+    ) -> None:
+        """Measure what the case's kernels are held against, unless the journal has it."""
+        known = journal.history.yardsticks.get(fingerprint(engine.machine))
+        if not self._yardsticks.is_met_by(known):
+            found = self._yardsticks.measured(prepared, engine, self._storage, progress.note)
+            journal.append(YardsticksEntry(journal.label, found))
 
     def _suited_to_noise(self, case: Case, plan: Plan, progress: Progress) -> Plan:
         """The plan with slices of a length that suits the machine, as far as that is known.

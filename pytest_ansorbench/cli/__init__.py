@@ -12,8 +12,10 @@ import sys
 from collections.abc import Sequence
 
 from pytest_ansorbench.cli import (
+    history,
     kernels,
     offers,
+    plot,
     results,
     schedules,
     train_draft,
@@ -63,6 +65,8 @@ def make_parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     results.add_commands(commands)
+    history.add_command(commands)
+    plot.add_command(commands)
     schedules.add_commands(commands)
     kernels.add_command(commands)
     offers.add_commands(commands)

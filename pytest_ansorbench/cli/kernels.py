@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.cli.exits import ERROR, Refusal, exit_code
+from pytest_ansorbench.cli.formats import add_formats, check_formats, put_out
 from pytest_ansorbench.cli.stored import add_storage, narrowed, read_stored
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def add_command(commands: argparse._SubParsersAction[Any]) -> None:
         "--target", metavar="TARGET", help="TVM target (default: that of the result's machine)"
     )
     kernels.add_argument("--json", type=Path, metavar="FILE", help="write all samples to a file")
-    kernels.add_argument("--markdown", action="store_true", help="print a Markdown table")
+    add_formats(kernels)
     add_storage(kernels)
     kernels.set_defaults(run=_kernels)
 
@@ -94,11 +95,12 @@ def add_command(commands: argparse._SubParsersAction[Any]) -> None:
 def _kernels(given: argparse.Namespace) -> int:
     from pytest_ansorbench.kernels import fastest, fastest_of_arms
     from pytest_ansorbench.measure.toolchain import toolchains
-    from pytest_ansorbench.report import RENDERERS, kernels_report
+    from pytest_ansorbench.report import kernels_report
     from pytest_ansorbench.stats.criteria import Criteria
     from pytest_ansorbench.stats.rebuilt import judge_rebuilt
     from pytest_ansorbench.storage import StorageError, write_rebuilt
 
+    check_formats(given)
     limits = _limits(given)
     if given.arms is not None and (given.against or given.variant or given.strategy):
         raise Refusal("bad --arms: expected neither --against nor --variant nor --strategy with it")
@@ -116,8 +118,7 @@ def _kernels(given: argparse.Namespace) -> int:
             raise Refusal(f"bad --arms {given.arms!r}: they have no task in common")
     rebuilt, interrupted = _rebuilt(given, results, rows, compared)
     verdicts = judge_rebuilt(rebuilt, Criteria(), limits)
-    renderer = RENDERERS["markdown" if given.markdown else "terminal"]
-    print(renderer.render(kernels_report(rebuilt, verdicts)))
+    put_out(kernels_report(rebuilt, verdicts), given)
     if given.json is not None:
         try:
             write_rebuilt(rebuilt, given.json)

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.cli.exits import BROKEN, HOLDS, Refusal, exit_code
+from pytest_ansorbench.cli.formats import (
+    add_formats,
+    check_formats,
+    outputs_of,
+    put_one,
+    put_out,
+)
 from pytest_ansorbench.cli.stored import add_storage, read_stored, refusal
 
 if TYPE_CHECKING:
     from pytest_ansorbench.records import Result
-    from pytest_ansorbench.report import Renderer
+    from pytest_ansorbench.report import Layout
     from pytest_ansorbench.stats.judge_result import Judged
 
 
@@ -22,16 +30,29 @@ def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
     show.add_argument(
         "result", help="what --ansor-json wrote, or the name or number of a stored result"
     )
-    show.add_argument("--columns", metavar="NAME,NAME", help="columns of the table")
     _add_goal(show)
     _add_suite_limits(show)
-    show.add_argument("--sort", metavar="NAME", help="what to sort cases by")
-    show.add_argument("--markdown", action="store_true", help="print a Markdown table")
+    _add_layout(show)
+    add_formats(show)
     show.add_argument(
         "-v", "--verbose", action="store_true", help="add phases, failures and decisions"
     )
     add_storage(show)
     show.set_defaults(run=_show)
+
+    report = commands.add_parser(
+        "report",
+        help="all that is known of a result, in the formats of files",
+        description="Reports on a result: verdicts, table, details of each case, curves. Several "
+        "results are put together first, as merge does.",
+    )
+    report.add_argument("results", nargs="+", metavar="RESULT", help="name, number or file")
+    _add_goal(report)
+    _add_suite_limits(report)
+    _add_layout(report)
+    add_formats(report)
+    add_storage(report)
+    report.set_defaults(run=_report)
 
     compare = commands.add_parser(
         "compare",
@@ -53,7 +74,7 @@ def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
     compare.add_argument(
         "--any-machine", action="store_true", help="compare seconds and GFLOP/s all the same"
     )
-    compare.add_argument("--markdown", action="store_true", help="print a Markdown table")
+    add_formats(compare)
     add_storage(compare)
     compare.set_defaults(run=_compare)
 
@@ -72,6 +93,30 @@ def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
     )
     add_storage(saved)
     saved.set_defaults(run=_list)
+
+
+def _add_layout(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--columns", metavar="NAME,NAME", help="columns of the table")
+    parser.add_argument(
+        "--sort",
+        metavar="NAME",
+        default="order",
+        help="what to sort cases by (default: order, as they were run)",
+    )
+    parser.add_argument(
+        "--group-by",
+        metavar="NAME",
+        default="case",
+        help="which rows stand together, with their sums: those of a case, of a family (an "
+        "operator or a network), of a network, or of a strategy (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--time-unit",
+        metavar="UNIT",
+        default="auto",
+        help="unit of times: s, ms, us, or auto for that in which the longest is at least 1 "
+        "(default: %(default)s)",
+    )
 
 
 def _add_goal(parser: argparse.ArgumentParser) -> None:
@@ -104,39 +149,78 @@ def _limit(text: str) -> float:
 
 
 def _show(given: argparse.Namespace) -> int:
-    from pytest_ansorbench.report import (
-        DEFAULT_COLUMNS,
-        DEFAULT_SORT,
-        ColumnError,
-        parse_columns,
-        parse_sort,
-        result_report,
-    )
+    from pytest_ansorbench.report import result_report
 
-    try:
-        columns = parse_columns(given.columns) if given.columns else DEFAULT_COLUMNS
-        sort = parse_sort(given.sort) if given.sort else DEFAULT_SORT
-    except ColumnError as error:
-        raise Refusal(str(error)) from None
+    check_formats(given)
+    layout = _layout(given)
     _, result = read_stored(given.storage, given.result)
     result = _with_suite_limits(_with_goal(result, given.goal), given)
     judged = _judged_again(result, given.result)
     report = result_report(
         judged.cases,
         judged.criteria,
-        columns,
-        sort,
+        layout,
         suites=judged.suites,
         noise=result.noise,
         detailed=given.verbose,
     )
-    print(_renderer(given).render(report))
+    put_out(report, given)
+    return _exit_code(judged)
+
+
+def _layout(given: argparse.Namespace) -> Layout:
+    """The table that was asked for."""
+    from pytest_ansorbench.report import (
+        ColumnError,
+        Layout,
+        parse_columns,
+        parse_grouping,
+        parse_sort,
+        parse_time_unit,
+    )
+
+    try:
+        return Layout(
+            parse_columns(given.columns) if given.columns else None,
+            parse_sort(given.sort),
+            parse_grouping(given.group_by),
+            parse_time_unit(given.time_unit),
+        )
+    except ColumnError as error:
+        raise Refusal(str(error)) from None
+
+
+def _exit_code(judged: Judged) -> int:
     of_cases = (verdict.outcome for case in judged.cases for verdict in case.verdicts)
     return exit_code([*of_cases, *(suite.outcome for suite in judged.suites)])
 
 
+def _report(given: argparse.Namespace) -> int:
+    from pytest_ansorbench.options import command_line
+    from pytest_ansorbench.report import full_report, provenance
+    from pytest_ansorbench.winners import scripts_of
+
+    check_formats(given)
+    layout = _layout(given)
+    result = _merged([read_stored(given.storage, one) for one in given.results])
+    judged = _judged_again(_with_suite_limits(_with_goal(result, given.goal), given), "merged")
+
+    for output in outputs_of(given):
+        report = full_report(
+            judged.cases,
+            judged.criteria,
+            layout,
+            suites=judged.suites,
+            noise=result.noise,
+            scripts=scripts_of(result) if output.has_room else (),
+            rests_on=provenance(result, command_line(result.settings)),
+        )
+        put_one(report, output)
+    return _exit_code(judged)
+
+
 def _compare(given: argparse.Namespace) -> int:
-    from pytest_ansorbench.report import changes_report
+    from pytest_ansorbench.report import changes_report, comparison_report
     from pytest_ansorbench.stats.compare import PairingError
     from pytest_ansorbench.stats.criteria import Criteria
     from pytest_ansorbench.stats.limits import Allowance
@@ -164,7 +248,9 @@ def _compare(given: argparse.Namespace) -> int:
     report = changes_report(
         changes, "--any-machine", noise_before=before.noise, noise_after=after.noise
     )
-    print(_renderer(given).render(report))
+    whole = comparison_report(report, changes, before.cases, after.cases)
+    for output in outputs_of(given):
+        put_one(whole if output.has_room else report, output)
     gates = [gate for case in changes for gate in case.gates]
     if allowances and not gates:
         print("", "nothing could be compared, so --fail is broken", sep="\n")
@@ -173,20 +259,12 @@ def _compare(given: argparse.Namespace) -> int:
     return exit_code([*(gate.outcome for gate in gates), *unknown])
 
 
-def _renderer(given: argparse.Namespace) -> Renderer:
-    from pytest_ansorbench.report import RENDERERS
-
-    return RENDERERS["markdown" if given.markdown else "terminal"]
-
-
 def _merge(given: argparse.Namespace) -> int:
-    from pytest_ansorbench.storage import StorageError, merge_results, write_result
+    from pytest_ansorbench.storage import StorageError, write_result
 
     read = [read_stored(given.storage, wanted) for wanted in given.results]
-    if len({path.resolve() for path, _ in read}) < len(read):
-        raise Refusal("bad results: expected different files, got one of them twice")
+    merged = _merged(read)
     try:
-        merged = merge_results({str(path): result for path, result in read})
         judged = _judged_again(merged, given.output)
         write_result(replace(merged, cases=judged.cases, suites=judged.suites), given.output)
     except StorageError as error:
@@ -194,6 +272,20 @@ def _merge(given: argparse.Namespace) -> int:
     runs = sum(len(case.runs) for case in judged.cases)
     print(f"{given.output}: {len(judged.cases)} cases, {runs} runs from {len(read)} results")
     return HOLDS
+
+
+def _merged(read: Sequence[tuple[Path, Result]]) -> Result:
+    """Several results as one; a single one as it is."""
+    from pytest_ansorbench.storage import StorageError, merge_results
+
+    if len({path.resolve() for path, _ in read}) < len(read):
+        raise Refusal("bad results: expected different files, got one of them twice")
+    if len(read) == 1:
+        return read[0][1]
+    try:
+        return merge_results({str(path): result for path, result in read})
+    except StorageError as error:
+        raise Refusal(str(error)) from None
 
 
 def _with_goal(result: Result, goal: str | None) -> Result:

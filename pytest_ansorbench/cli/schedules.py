@@ -127,7 +127,7 @@ def _import(given: argparse.Namespace) -> int:
 
 def _schedule(given: argparse.Namespace) -> int:
     from pytest_ansorbench.packed import PackedError
-    from pytest_ansorbench.winners import winners_of
+    from pytest_ansorbench.winners import Script, winners_of
 
     path, result = read_stored(given.storage, given.result)
     found = [*winners_of(result)]
@@ -143,7 +143,7 @@ def _schedule(given: argparse.Namespace) -> int:
         found = narrowed(found, "--seed", str(given.seed), lambda one: str(one.seed))
     winner = min(_of_task(found, given.task), key=lambda one: one.latency_s)
     try:
-        candidate = winner.candidate()
+        script = Script.of(winner)
     except PackedError as error:
         raise Refusal(f"bad result file {str(path)!r}: {winner.case}: {error}") from None
     print(
@@ -152,9 +152,9 @@ def _schedule(given: argparse.Namespace) -> int:
     )
     if given.only != "program":
         print("", "# the schedule, as calls of tvm.s_tir.Schedule", sep="\n")
-        print(*candidate.schedule.trace.as_python(), sep="\n")
+        print(script.trace)
     if given.only != "trace":
-        print("", "# the scheduled program", candidate.mod.script(), sep="\n")
+        print("", "# the scheduled program", script.program, sep="\n")
     return HOLDS
 
 

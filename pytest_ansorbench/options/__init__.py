@@ -1,5 +1,6 @@
 """Options, their ini twins and marker keywords, resolved into one frozen `Settings`."""
 
+from pytest_ansorbench.options.command import command_line
 from pytest_ansorbench.options.declarations import LIMIT_OPTIONS, OPTIONS, flag_of
 from pytest_ansorbench.options.resolve import (
     SettingError,
@@ -17,6 +18,7 @@ __all__ = [
     "Settings",
     "add_options",
     "budget_refusal",
+    "command_line",
     "flag_of",
     "is_given",
     "resolve",

@@ -197,6 +197,24 @@ OPTIONS: Final = (
         "SECONDS",
     ),
     Option(
+        "experiment.roofline",
+        "roofline",
+        values.yes_or_no,
+        "measure what the machine can do at most, some seconds the first time, and tell how much "
+        "of it kernels reach",
+        None,
+        default="",
+    ),
+    Option(
+        "experiment.reference_kernels",
+        "reference-kernels",
+        values.implementations,
+        "time other implementations of each case before it is searched, and tell how much faster "
+        "its kernels are: PyTorch's, NumPy's, or TVM's without a search",
+        "torch,numpy,untuned",
+        default="none",
+    ),
+    Option(
         "target",
         "target",
         values.text('\'{"kind": "llvm", "mcpu": "znver4", "num-cores": 2}\''),
@@ -385,12 +403,54 @@ OPTIONS: Final = (
         default="order of execution",
     ),
     Option(
+        "table.group_by",
+        "group-by",
+        values.grouping,
+        "which rows of the table stand together: those of a case, of a family (an operator or a "
+        "network), of a network, or of a strategy, with their sums",
+        "case|family|network|strategy",
+        default="`case`",
+    ),
+    Option(
+        "table.time_unit",
+        "time-unit",
+        values.time_unit,
+        "unit of the times in the table; auto for that in which the longest is at least 1",
+        "auto|s|ms|us",
+    ),
+    Option(
+        "table.benchmark",
+        "benchmark-table",
+        values.yes_or_no,
+        "let pytest-benchmark show its table of the same runs as well",
+        None,
+        default="",
+    ),
+    Option(
         "files.json",
         "json",
         values.path,
         "write the whole result to this file",
         "PATH",
         default="",
+    ),
+    Option(
+        "files.report",
+        "report",
+        values.outputs,
+        "write a whole report at the end, as markdown, html, csv, json or latex, below the table "
+        "or to a file, e.g. html:pr.html; may be given several times",
+        "FORMAT[:PATH]",
+        default="",
+        repeatable=True,
+    ),
+    Option(
+        "files.github",
+        "github",
+        values.choice("auto", "off"),
+        "whether the verdicts and the table go to the summary of a step of GitHub Actions, where "
+        "the session runs in one",
+        "auto|off",
     ),
     Option(
         "files.save",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_ansorbench.budget import Budget, Trials
 from pytest_ansorbench.measure.rounds import Rounds
@@ -14,9 +14,12 @@ from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.measure.toolchain import Toolchain
 from pytest_ansorbench.options.declarations import OPTIONS
 from pytest_ansorbench.stats.criteria import Criteria
-from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.limits import Allowance, Limits
 from pytest_ansorbench.stats.looks import Looks
+
+if TYPE_CHECKING:
+    from pytest_ansorbench.records import Implementation
+    from pytest_ansorbench.report import Grouping, Layout, Output, WantedUnit
 
 Order = Literal["interleaved", "sequential"]
 Scheduler = Literal["gradient", "round-robin", "predicted-gain"]
@@ -39,6 +42,8 @@ class ExperimentSettings:
         final_samples: Samples of 100 ms of each winner, instead of slices; None for slices.
         noise_check_s: Seconds of a look at how steady the machine is, at a session's start and
             end; 0 for none.
+        roofline: Whether kernels are held against what the machine can do at most.
+        reference_kernels: Other implementations that they are held against.
     """
 
     scheduler: Scheduler = "gradient"
@@ -51,6 +56,8 @@ class ExperimentSettings:
     final_sets: Span = SideBySide.sets
     final_samples: int | None = None
     noise_check_s: float = 2.0
+    roofline: bool = False
+    reference_kernels: tuple[Implementation, ...] = ()
 
     @property
     def final(self) -> SideBySide:
@@ -69,10 +76,26 @@ class TableSettings:
     Attributes:
         columns: Keys of its columns; None for the usual ones.
         sort: Key that its cases are sorted by; None for the order of execution.
+        group_by: Which of its rows stand together; None for those of a case.
+        time_unit: What its times are told in.
+        benchmark: Whether pytest-benchmark shows its own of the same runs.
     """
 
     columns: tuple[str, ...] | None = None
     sort: str | None = None
+    group_by: Grouping | None = None
+    time_unit: WantedUnit = "auto"
+    benchmark: bool = False
+
+    @property
+    def layout(self) -> Layout:
+        """The same, with what is usual where nothing was asked for."""
+        from pytest_ansorbench.report import Layout
+
+        usual = Layout()
+        return Layout(
+            self.columns, self.sort or usual.sort, self.group_by or usual.group_by, self.time_unit
+        )
 
 
 @dataclass(frozen=True)
@@ -81,6 +104,8 @@ class FileSettings:
 
     Attributes:
         json: File to write the result to; None for none.
+        report: Formats and files of reports at the end of the session.
+        github: Whether a step of GitHub Actions gets a summary.
         save: Name to store the result under; None for not at all.
         autosave: Whether to store the result under commit and time.
         storage: Folder for stored results and journals.
@@ -89,6 +114,8 @@ class FileSettings:
     """
 
     json: Path | None = None
+    report: tuple[Output, ...] = ()
+    github: Literal["auto", "off"] = "auto"
     save: str | None = None
     autosave: bool = False
     storage: Path = field(default=Path(".ansor_bench"))
@@ -235,6 +262,6 @@ def _json_value(value: Any) -> Any:
         return value.as_posix()
     if isinstance(value, Trials):
         return str(value) if value.per_task else value.number
-    if isinstance(value, Goal | Allowance | Looks | Span | Rounds | Toolchain):
-        return str(value)
-    return [_json_value(item) for item in value] if isinstance(value, tuple) else value
+    if isinstance(value, tuple):
+        return [_json_value(item) for item in value]
+    return value if isinstance(value, str | int | float | None) else str(value)

@@ -10,15 +10,19 @@ import math
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pytest_ansorbench.budget import Trials
 from pytest_ansorbench.measure.rounds import Rounds
 from pytest_ansorbench.measure.side_by_side import Span
 from pytest_ansorbench.measure.toolchain import Toolchain, check_names
+from pytest_ansorbench.records import IMPLEMENTATIONS, Implementation
 from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.limits import Allowance
 from pytest_ansorbench.stats.looks import EXPECTED_REPEATS, Looks
+
+if TYPE_CHECKING:
+    from pytest_ansorbench.report import Grouping, Output, WantedUnit
 
 
 def words(value: object) -> tuple[str, ...]:
@@ -179,6 +183,14 @@ def columns(value: object) -> tuple[str, ...]:
     return parse_columns(str(value))
 
 
+def outputs(value: object) -> tuple[Output, ...]:
+    """Formats of a report, and files: a list, or separated by commas."""
+    from pytest_ansorbench.report import Output
+
+    texts = value if isinstance(value, list | tuple) else str(value).split(",")
+    return tuple(Output.parse(str(text)) for text in texts)
+
+
 def sort(value: object) -> str:
     """A sort key of the table."""
     from pytest_ansorbench.report import parse_sort
@@ -186,9 +198,31 @@ def sort(value: object) -> str:
     return parse_sort(str(value))
 
 
+def grouping(value: object) -> Grouping:
+    """What rows of the table are grouped by."""
+    from pytest_ansorbench.report import parse_grouping
+
+    return parse_grouping(str(value))
+
+
 not_negative = number(lambda x: x >= 0, "a number from 0 up", "2")
 positive = number(lambda x: x > 0, "a number above 0", "30")
 _ratio = number(lambda x: 1e-6 <= x <= 1e6, "a ratio from 1e-6 to 1e6, or none", "0.75")
+
+
+def time_unit(value: object) -> WantedUnit:
+    """A unit of time."""
+    from pytest_ansorbench.report import parse_time_unit
+
+    return parse_time_unit(str(value))
+
+
+def implementations(value: object) -> tuple[Implementation, ...]:
+    """Other implementations of operators, separated by commas."""
+    given = words(value)
+    if not {*given} <= {*IMPLEMENTATIONS}:
+        raise ValueError(f"expected some of {', '.join(IMPLEMENTATIONS)}, e.g. torch,untuned")
+    return tuple(name for name in IMPLEMENTATIONS if name in given)
 
 
 def limit(value: object) -> float | None:

@@ -59,8 +59,10 @@ def pytest_configure(config: pytest.Config) -> None:
     from pytest_ansorbench.plugin.bench import Bench
     from pytest_ansorbench.plugin.pytest_benchmark import Bridge
 
-    config.pluginmanager.register(Bench(config), BENCH)
-    config.pluginmanager.register(Bridge(config), f"{BENCH}-pytest-benchmark")
+    bench = Bench(config)
+    bridge = Bridge(config, table=bench.settings.table.benchmark)
+    config.pluginmanager.register(bench, BENCH)
+    config.pluginmanager.register(bridge, f"{BENCH}-pytest-benchmark")
 
 
 @pytest.fixture

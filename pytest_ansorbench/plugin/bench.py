@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ansorbench.bench import Progress, Silent
-from pytest_ansorbench.options import Settings, flag_of, is_given, resolve
+from pytest_ansorbench.options import Settings, command_line, flag_of, is_given, resolve
 from pytest_ansorbench.plugin import workers
 from pytest_ansorbench.plugin.baseline import ANY_MACHINE, Baseline
 from pytest_ansorbench.plugin.blame import failures, usage_errors
@@ -25,19 +25,23 @@ from pytest_ansorbench.plugin.refusals import in_options
 from pytest_ansorbench.plugin.selection import bench_items, case_id, select
 from pytest_ansorbench.plugin.sources import Asked, source_of
 from pytest_ansorbench.plugin.suite import suite_item
+from pytest_ansorbench.plugin.terminal import print_report
 from pytest_ansorbench.plugin.together import Together
-from pytest_ansorbench.plugin.usage import usage
+from pytest_ansorbench.plugin.usage import failure, usage
 from pytest_ansorbench.report import (
-    DEFAULT_COLUMNS,
-    DEFAULT_SORT,
     LiveLine,
+    LiveTable,
+    Markdown,
+    RepeatLog,
     Report,
     Section,
-    Terminal,
     changes_notes,
     changes_table,
+    full_report,
     noise_changes,
+    provenance,
     result_report,
+    write_report,
 )
 from pytest_ansorbench.stats.changes import CaseChanges
 from pytest_ansorbench.stats.figures import FIGURES, gates_per_case
@@ -46,6 +50,7 @@ from pytest_ansorbench.storage import StorageError, save_numbered, slugify, writ
 
 if TYPE_CHECKING:
     from pytest_ansorbench.records import CaseResult, Gate, Result
+    from pytest_ansorbench.winners import Script
     from pytest_ansorbench.workloads import Case
 
 
@@ -157,7 +162,9 @@ class Bench:
         results = self.source.results
         if results:
             terminalreporter.section("ansor bench")
-            self._print(terminalreporter, self._report(results, terminalreporter.verbosity))
+            print_report(terminalreporter, self._report(results, terminalreporter.verbosity))
+            if not terminalreporter.verbosity:
+                terminalreporter.write_line("-v explains the columns and tells more of each case")
         if self.baseline is not None and self.changes:
             terminalreporter.section(f"ansor bench compared with {self.baseline.path.name}")
             changes = (*self.changes, *self.together.changes)
@@ -166,7 +173,10 @@ class Bench:
                 changes_notes(changes, ANY_MACHINE),
                 noise_changes(self.baseline.noise, self.source.noise),
             )
-            self._print(terminalreporter, Report.of(Section("changes", blocks)))
+            print_report(terminalreporter, Report.of(Section("changes", blocks)))
+        if results:
+            self._write_reports(terminalreporter)
+            self._summarize_step()
         for note in self._notes:
             terminalreporter.write_line(note)
 
@@ -188,6 +198,14 @@ class Bench:
         settings = self.settings_of(item)
         with failures(self.config, "while running the case"):
             arms = self._arms(item, settings, case.id)
+            if settings.limits and len(arms) == 1:
+                # Before hours are spent on runs that no gate can be told of.
+                off = " ".join(f"{flag_of(f'limits.{key}')} none" for key in settings.limits)
+                raise failure(
+                    f"nothing to compare: {arms[0]} names no challenger, but a gate is set; "
+                    "name two strategies, e.g. --ansor-strategy default,etc, or take the gates "
+                    f"away: {off}"
+                )
             try:
                 asked = Asked(
                     self.family,
@@ -288,23 +306,60 @@ class Bench:
         return self.source.arms(settings, case, given=given)
 
     def _report(self, results: tuple[CaseResult, ...], verbosity: int) -> Report:
-        table = self.settings.table
+        if verbosity > 1:
+            return self._full_report(self.source.result())
         return result_report(
             results,
             self.settings.criteria,
-            columns=table.columns or DEFAULT_COLUMNS,
-            sort=table.sort or DEFAULT_SORT,
+            self.settings.table.layout,
             suites=self.together.verdicts,
             noise=self.source.noise,
-            explained=True,
+            explained="fully" if verbosity else "briefly",
             detailed=verbosity > 0,
         )
 
-    def _print(self, reporter: pytest.TerminalReporter, report: Report) -> None:
-        writer = self.config.get_terminal_writer()
-        terminal = Terminal(lambda line, tone: writer.markup(line, yellow=tone == "warning"))
-        for line in terminal.render(report).split("\n"):
-            reporter.write_line(line)
+    def _write_reports(self, reporter: pytest.TerminalReporter) -> None:
+        """The reports that were asked for; a file that cannot be written costs itself alone."""
+        from pytest_ansorbench.winners import scripts_of
+
+        outputs = self.settings.files.report
+        if not outputs:
+            return
+        result = self.source.result()
+        for output in outputs:
+            report = self._full_report(result, scripts_of(result) if output.has_room else ())
+            try:
+                write_report(report, [output], reporter.write_line)
+            except OSError as error:
+                self._note(f"not written: {flag_of('files.report')} {output}: {error}")
+            else:
+                self._note("" if output.path is None else f"written: {output.path}")
+
+    def _full_report(self, result: Result, scripts: Sequence[Script] = ()) -> Report:
+        return full_report(
+            result.cases,
+            self.settings.criteria,
+            self.settings.table.layout,
+            suites=self.together.verdicts,
+            noise=result.noise,
+            scripts=scripts,
+            rests_on=provenance(result, command_line(result.settings)),
+        )
+
+    def _summarize_step(self) -> None:
+        """Add the result to the summary of a step of GitHub Actions.
+
+        https://docs.github.com/actions/reference/workflows-and-actions/workflow-commands
+        """
+        path = os.environ.get("GITHUB_STEP_SUMMARY")
+        if not path or self.settings.files.github == "off":
+            return
+        text = Markdown().render(self._report(self.source.results, verbosity=0))
+        try:
+            with Path(path).open("a", encoding="utf-8") as summary:
+                summary.write(f"{text}\n\n")
+        except OSError as error:
+            self._note(f"no step summary: {error}; {flag_of('files.github')} off leaves it out")
 
     def _note(self, text: str) -> None:
         if text:
@@ -323,7 +378,7 @@ class Bench:
 
     def _progress(self) -> Progress:
         reporter = self.config.pluginmanager.getplugin("terminalreporter")
-        if reporter is None or not reporter.isatty or reporter.verbosity < 0:
+        if reporter is None or reporter.verbosity < 0:
             return Silent()
         capture = self.config.pluginmanager.getplugin("capturemanager")
 
@@ -332,7 +387,12 @@ class Bench:
                 reporter.write(text, flush=True)
 
         reporter.ensure_newline()
-        return LiveLine(write)
+        if reporter.isatty:
+            try:
+                return LiveTable(write, coloured=reporter.hasmarkup)
+            except ImportError:
+                return LiveLine(write)
+        return RepeatLog(lambda line: write(f"{line}\n"))
 
 
 def _check_options(settings: Settings) -> None:
@@ -358,7 +418,10 @@ def _check_options(settings: Settings) -> None:
                 f"way, as {words} adds up cases over the way, not to one target"
             )
     if settings.files.json is not None:
-        _check_writable(settings.files.json)
+        _check_writable(flag_of("files.json"), settings.files.json)
+    for output in settings.files.report:
+        if output.path is not None:
+            _check_writable(flag_of("files.report"), output.path)
     if settings.files.save is not None:
         try:
             slugify(settings.files.save)
@@ -366,13 +429,13 @@ def _check_options(settings: Settings) -> None:
             raise pytest.UsageError(f"bad --ansor-save: {error}") from None
 
 
-def _check_writable(path: Path) -> None:
+def _check_writable(flag: str, path: Path) -> None:
     folder = path.resolve().parent
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise pytest.UsageError(f"bad --ansor-json {str(path)!r}: {error}") from None
+        raise pytest.UsageError(f"bad {flag} {str(path)!r}: {error}") from None
     if path.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
         raise pytest.UsageError(
-            f"bad --ansor-json {str(path)!r}: expected a file that can be written, e.g. result.json"
+            f"bad {flag} {str(path)!r}: expected a file that can be written, e.g. out/{path.name}"
         )

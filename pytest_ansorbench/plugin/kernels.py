@@ -138,14 +138,12 @@ class KernelBench:
         """Print the table of all kernels."""
         if not self._rebuilt.kernels:
             return
-        from pytest_ansorbench.report import Terminal, kernels_report
+        from pytest_ansorbench.plugin.terminal import print_report
+        from pytest_ansorbench.report import kernels_report
 
         terminalreporter.section("ansor kernels")
-        writer = self.config.get_terminal_writer()
-        terminal = Terminal(lambda line, tone: writer.markup(line, yellow=tone == "warning"))
         report = kernels_report(self._rebuilt, self.judge(self._rebuilt.kernels))
-        for line in terminal.render(report).split("\n"):
-            terminalreporter.write_line(line)
+        print_report(terminalreporter, report)
 
     def test(self, item: pytest.Item) -> OneKernelTest:
         """The fixture's value for a test."""

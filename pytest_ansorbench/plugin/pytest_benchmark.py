@@ -23,8 +23,16 @@ from pytest_ansorbench.records import CaseResult, Run, Verdict
 class Bridge:
     """Hands every finished case on; silent where pytest-benchmark is disabled or blocked."""
 
-    def __init__(self, config: pytest.Config) -> None:
+    def __init__(self, config: pytest.Config, *, table: bool) -> None:
+        """Make a bridge.
+
+        Args:
+            config: pytest's configuration.
+            table: Whether pytest-benchmark shows its table of the same runs.
+        """
         self._config = config
+        self._table = table
+        self._ours = 0
 
     def pytest_ansorbench_case_finished(self, item: pytest.Item, result: CaseResult) -> None:
         """Make a benchmark of each strategy, in a group named after the case."""
@@ -35,9 +43,24 @@ class Bridge:
         for strategy in result.strategies:
             runs = result.runs_of(strategy)
             if runs:
+                self._ours += 1
                 info = {"case": result.case, "strategy": strategy, **_figures(runs)}
                 info |= _ratios(verdicts.get(strategy))
                 _record(session, item, runs, info)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_terminal_summary(self) -> None:
+        """Keep pytest-benchmark from showing a second table, unless there is more to it.
+
+        That is the case if it was asked for, if pytest-benchmark compares or draws, or if it has
+        benchmarks of others.
+        """
+        session = self._config.pluginmanager.getplugin("pytest-benchmark")
+        if not isinstance(session, BenchmarkSession) or self._table or session.verbose:
+            return
+        more = session.histogram or session.compared_mapping
+        if len(session.benchmarks) == self._ours and not more:
+            session.quiet = True
 
 
 def _record(session: Any, item: pytest.Item, runs: Sequence[Run], info: dict[str, Any]) -> None:

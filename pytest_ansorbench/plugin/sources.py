@@ -21,6 +21,7 @@ from pytest_ansorbench.bench import (
     SavedReference,
     Session,
     UnsupportedCaseError,
+    YardstickPlan,
 )
 from pytest_ansorbench.budget import BudgetError
 from pytest_ansorbench.environment import ToolchainError
@@ -205,6 +206,11 @@ class _Live:
             storage=storage,
             settings=settings.to_json(),
             noise_check_s=settings.experiment.noise_check_s,
+            yardsticks=YardstickPlan(
+                settings.experiment.roofline,
+                settings.experiment.reference_kernels,
+                settings.engine.cores,
+            ),
             past=past,
         )
 

@@ -41,19 +41,31 @@ from pytest_ansorbench.records.verdicts import (
     Verdict,
     worst,
 )
+from pytest_ansorbench.records.yardsticks import (
+    IMPLEMENTATIONS,
+    Bandwidth,
+    Implementation,
+    MachinePeak,
+    ReferenceKernel,
+    Yardsticks,
+)
 
 __all__ = [
+    "IMPLEMENTATIONS",
     "SCHEMA_VERSION",
     "TRIAL_STATUSES",
     "Advice",
     "ArmSummary",
+    "Bandwidth",
     "Bound",
     "CaseResult",
     "Comparison",
     "Estimate",
     "Gate",
+    "Implementation",
     "LastRanking",
     "MachineNoise",
+    "MachinePeak",
     "MachineState",
     "Moment",
     "NoiseTrace",
@@ -61,6 +73,7 @@ __all__ = [
     "Prospect",
     "Reason",
     "Recording",
+    "ReferenceKernel",
     "Remeasurement",
     "Result",
     "Round",
@@ -72,5 +85,6 @@ __all__ = [
     "Trial",
     "TrialStatus",
     "Verdict",
+    "Yardsticks",
     "worst",
 ]

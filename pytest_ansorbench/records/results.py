@@ -9,8 +9,9 @@ from typing import Any, Final
 from pytest_ansorbench.records.noise import MachineNoise
 from pytest_ansorbench.records.runs import Run
 from pytest_ansorbench.records.verdicts import Gate, SuiteVerdict, Verdict
+from pytest_ansorbench.records.yardsticks import Yardsticks
 
-SCHEMA_VERSION: Final = 9
+SCHEMA_VERSION: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,8 @@ class CaseResult:
             empty if only once, after all.
         programs: The program of each task before it is scheduled, packed by
             `packed.pack_program`; none if not recorded, as before schema version 8.
+        yardsticks: What its kernels are held against besides each other, one a machine; none if
+            that was not asked for.
     """
 
     case: str
@@ -39,6 +42,7 @@ class CaseResult:
     control: str | None = None
     looks: str = ""
     programs: tuple[str, ...] = ()
+    yardsticks: tuple[Yardsticks, ...] = ()
 
     @property
     def machines(self) -> tuple[str, ...]:

@@ -3,11 +3,13 @@
 from pytest_ansorbench.report.build import (
     changes_report,
     failure_report,
+    full_report,
     result_report,
     tasks_report,
 )
 from pytest_ansorbench.report.changes import changes_notes, changes_table
 from pytest_ansorbench.report.columns import COLUMNS, DEFAULT_COLUMNS, ColumnError, parse_columns
+from pytest_ansorbench.report.comparison import comparison_report
 from pytest_ansorbench.report.conditions import caches_lines, machine_warnings
 from pytest_ansorbench.report.controls import control_lines
 from pytest_ansorbench.report.curves import curves
@@ -18,7 +20,9 @@ from pytest_ansorbench.report.kernels import (
     kernels_report,
     suite_gate_sentence,
 )
+from pytest_ansorbench.report.layout import GROUPINGS, Grouping, Layout, parse_grouping
 from pytest_ansorbench.report.legend import legend
+from pytest_ansorbench.report.live_table import LiveTable
 from pytest_ansorbench.report.mutations import RuleTotals, rule_totals
 from pytest_ansorbench.report.noise import (
     noise_changes,
@@ -26,27 +30,44 @@ from pytest_ansorbench.report.noise import (
     noise_lines,
     noise_warnings,
 )
-from pytest_ansorbench.report.progress import LiveLine
-from pytest_ansorbench.report.render import RENDERERS, Markdown, Renderer, Terminal
+from pytest_ansorbench.report.progress import LiveLine, RepeatLog
+from pytest_ansorbench.report.provenance import provenance
+from pytest_ansorbench.report.render import (
+    RENDERERS,
+    Markdown,
+    Output,
+    Renderer,
+    Terminal,
+    write_report,
+)
 from pytest_ansorbench.report.sections import Report, Section
 from pytest_ansorbench.report.sorting import DEFAULT_SORT, SORT_KEYS, parse_sort, sort_cases
 from pytest_ansorbench.report.suites import suite_sentence
 from pytest_ansorbench.report.table import case_table
+from pytest_ansorbench.report.time_units import TIME_UNITS, WantedUnit, parse_time_unit
 
 __all__ = [
     "COLUMNS",
     "DEFAULT_COLUMNS",
     "DEFAULT_SORT",
+    "GROUPINGS",
     "RENDERERS",
     "SORT_KEYS",
+    "TIME_UNITS",
     "ColumnError",
+    "Grouping",
+    "Layout",
     "LiveLine",
+    "LiveTable",
     "Markdown",
+    "Output",
     "Renderer",
+    "RepeatLog",
     "Report",
     "RuleTotals",
     "Section",
     "Terminal",
+    "WantedUnit",
     "caches_lines",
     "case_details",
     "case_table",
@@ -54,9 +75,11 @@ __all__ = [
     "changes_notes",
     "changes_report",
     "changes_table",
+    "comparison_report",
     "control_lines",
     "curves",
     "failure_report",
+    "full_report",
     "gate_sentence",
     "kernel_gate_sentence",
     "kernels_report",
@@ -67,11 +90,15 @@ __all__ = [
     "noise_lines",
     "noise_warnings",
     "parse_columns",
+    "parse_grouping",
     "parse_sort",
+    "parse_time_unit",
+    "provenance",
     "result_report",
     "rule_totals",
     "sort_cases",
     "suite_gate_sentence",
     "suite_sentence",
     "tasks_report",
+    "write_report",
 ]

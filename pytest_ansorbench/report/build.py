@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Literal
 
 from pytest_ansorbench.records import CaseResult, MachineNoise, SuiteVerdict
 from pytest_ansorbench.report.changes import changes_notes, changes_table
-from pytest_ansorbench.report.columns import DEFAULT_COLUMNS
 from pytest_ansorbench.report.conditions import (
     caches_lines,
     machine_warnings,
@@ -14,34 +14,46 @@ from pytest_ansorbench.report.conditions import (
     recorded_lines,
 )
 from pytest_ansorbench.report.controls import control_lines
+from pytest_ansorbench.report.curves import curves
 from pytest_ansorbench.report.details import case_details
-from pytest_ansorbench.report.legend import legend
+from pytest_ansorbench.report.layout import Layout
+from pytest_ansorbench.report.legend import legend, legend_in_brief
 from pytest_ansorbench.report.noise import (
     noise_changes,
     noise_details,
     noise_lines,
     noise_warnings,
 )
+from pytest_ansorbench.report.pictures import forests, pictures
 from pytest_ansorbench.report.repeats import repeats_lines
+from pytest_ansorbench.report.schedules import schedules
 from pytest_ansorbench.report.sections import Lines, Report, Section
-from pytest_ansorbench.report.sorting import DEFAULT_SORT
+from pytest_ansorbench.report.sorting import sort_cases
 from pytest_ansorbench.report.suites import suite_lines
 from pytest_ansorbench.report.table import case_table
 from pytest_ansorbench.report.tasks import tasks_sums, tasks_table
+from pytest_ansorbench.report.verdicts import verdict_lines
+from pytest_ansorbench.report.yardsticks import peak_lines
 from pytest_ansorbench.search import TaskDescription
 from pytest_ansorbench.stats.changes import CaseChanges
 from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.distribution import case_ways
+
+if TYPE_CHECKING:
+    from pytest_ansorbench.winners import Script
+
+Explanation = Literal["not", "briefly", "fully"]
+"""How much of what the columns mean."""
 
 
 def result_report(
     cases: Sequence[CaseResult],
     criteria: Criteria,
-    columns: Sequence[str] = DEFAULT_COLUMNS,
-    sort: str = DEFAULT_SORT,
+    layout: Layout = Layout(),  # noqa: B008 -- frozen
     *,
     suites: Sequence[SuiteVerdict] = (),
     noise: Sequence[MachineNoise] = (),
-    explained: bool = False,
+    explained: Explanation = "not",
     detailed: bool = False,
 ) -> Report:
     """Report on a result.
@@ -49,38 +61,115 @@ def result_report(
     Args:
         cases: Its cases, judged.
         criteria: How they were judged.
-        columns: Keys of the table's columns, as `parse_columns` returns them.
-        sort: Key to sort the table by, as `parse_sort` returns it.
+        layout: How the table is laid out.
         suites: The verdicts over all of them.
         noise: How steady its machines were.
-        explained: Whether to include a legend.
+        explained: How much of a legend to include.
         detailed: Whether to include the details of each case and of the noise.
 
     Returns:
-        The table; then the gates of the suite, what repeats were spent on, the legend, which
-        progress counts, how caches were found, the controls, the noise and warnings about
-        machines; then the details.
+        The verdicts; the table; then what repeats were spent on, the legend, which progress
+        counts, how caches were found, the controls, the noise and warnings about machines; with
+        details the gates of the suite and those of the cases.
 
     Raises:
         ColumnError: There is no such sort key.
     """
-    words = Lines(())
-    if explained:
-        words = legend(columns, criteria=criteria, repeats=_repeats(cases), cases=len(cases))
-    notes = (
-        suite_lines(suites),
-        repeats_lines(cases, suites),
-        words,
-        progress_lines(cases, criteria) if explained else Lines(()),
-        caches_lines(cases),
-        control_lines(cases, criteria),
-        noise_details(noise) if detailed else noise_lines(noise),
-        recorded_lines(cases),
-        machine_warnings(cases),
-        noise_warnings(noise),
+    explanation: tuple[Lines, ...]
+    match explained:
+        case "not":
+            explanation = ()
+        case "briefly":
+            repeats = _repeats(cases)
+            columns = layout.columns_for(cases)
+            explanation = (legend_in_brief(columns, criteria=criteria, repeats=repeats),)
+        case "fully":
+            explanation = _legend(cases, criteria, layout.columns_for(cases))
+    details = [case_details(case, case_ways(case, criteria)) for case in cases] if detailed else []
+    return Report.of(
+        Section("verdicts", (verdict_lines(cases, suites),)),
+        case_table(cases, layout, suites),
+        Section(
+            "notes",
+            (
+                suite_lines(suites) if detailed else Lines(()),
+                repeats_lines(cases, suites),
+                *explanation,
+                *_conditions(cases, criteria),
+                peak_lines(cases),
+                noise_details(noise) if detailed else noise_lines(noise),
+                recorded_lines(cases),
+                machine_warnings(cases),
+                noise_warnings(noise),
+            ),
+        ),
+        *details,
     )
-    details = [case_details(case, criteria) for case in cases] if detailed else []
-    return Report.of(case_table(cases, columns, sort, suites), Section("notes", notes), *details)
+
+
+def full_report(
+    cases: Sequence[CaseResult],
+    criteria: Criteria,
+    layout: Layout = Layout(),  # noqa: B008 -- frozen
+    *,
+    suites: Sequence[SuiteVerdict] = (),
+    noise: Sequence[MachineNoise] = (),
+    scripts: Sequence[Script] = (),
+    rests_on: Section | None = None,
+) -> Report:
+    """Report on all that is known of a result: for files, which are read more than once.
+
+    Args:
+        cases: Its cases, judged.
+        criteria: How they were judged.
+        layout: How the table is laid out.
+        suites: The verdicts over all of them.
+        noise: How steady its machines were.
+        scripts: Schedules that its searches came to, written out.
+        rests_on: Its settings and machines; None to leave them out.
+
+    Returns:
+        What `result_report` tells with its legend, and ratios as forest plots; for each case its
+        details, curves, phases, sketches, failures and schedules; then what it rests on.
+
+    Raises:
+        ColumnError: There is no such sort key.
+    """
+    of_cases = (
+        section
+        for case in sort_cases(cases, layout.sort)
+        for section in _of_case(case, criteria, scripts)
+    )
+    return Report.of(
+        Section("verdicts", (verdict_lines(cases, suites), suite_lines(suites))),
+        Section("suite", tuple(forests(cases, suites))),
+        case_table(cases, layout, suites),
+        Section(
+            "notes",
+            (
+                repeats_lines(cases, suites),
+                *_legend(cases, criteria, layout.columns_for(cases)),
+                *_conditions(cases, criteria),
+                peak_lines(cases),
+                noise_details(noise),
+                recorded_lines(cases),
+                machine_warnings(cases),
+                noise_warnings(noise),
+            ),
+        ),
+        *of_cases,
+        *((rests_on,) if rests_on is not None else ()),
+    )
+
+
+def _of_case(case: CaseResult, criteria: Criteria, scripts: Sequence[Script]) -> Iterator[Section]:
+    """All that a full report tells of one case."""
+    ways = case_ways(case, criteria)
+    yield case_details(case, ways)
+    if case.runs:
+        yield curves(case)
+    yield Section("pictures", pictures(case, ways), subject=case.case)
+    yield schedules(case.case, scripts)
 
 
 def changes_report(
@@ -113,6 +202,19 @@ def failure_report(result: CaseResult, changes: CaseChanges | None) -> Report:
 def tasks_report(tasks: Sequence[TaskDescription]) -> Report:
     """Report on the tasks of a case, at least one."""
     return Report.of(tasks_table(tasks), tasks_sums(tasks))
+
+
+def _legend(
+    cases: Sequence[CaseResult], criteria: Criteria, columns: Sequence[str]
+) -> tuple[Lines, Lines]:
+    """What the columns mean, and which progress counts."""
+    words = legend(columns, criteria=criteria, repeats=_repeats(cases), cases=len(cases))
+    return words, progress_lines(cases, criteria)
+
+
+def _conditions(cases: Sequence[CaseResult], criteria: Criteria) -> tuple[Lines, Lines]:
+    """How caches were found, and what the controls came to."""
+    return caches_lines(cases), control_lines(cases, criteria)
 
 
 def _repeats(cases: Sequence[CaseResult]) -> int:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Any, ClassVar
+from types import MappingProxyType
+from typing import Any, ClassVar, Final, Literal
 
 from pytest_ansorbench.records import Estimate, Outcome
 
@@ -31,6 +32,11 @@ class Significant:
 
 Precision = Decimals | Significant
 """How exactly a figure is known or worth telling; where it is None, its size decides."""
+
+
+TimeUnit = Literal["s", "ms", "us"]
+PER_SECOND: Final[Mapping[TimeUnit, float]] = MappingProxyType({"s": 1.0, "ms": 1e3, "us": 1e6})
+"""How many of each unit a second has, the largest unit first."""
 
 
 class Gap(Enum):
@@ -104,12 +110,13 @@ class Part(Value):
 
 @dataclass(frozen=True, slots=True)
 class Seconds(Value):
-    """A duration; infinity for never."""
+    """A duration; infinity for never. It is told in its `unit`."""
 
-    UNIT: ClassVar = "s"
+    UNIT: ClassVar[TimeUnit] = "s"
 
     seconds: float
     precision: Precision | None = None
+    unit: TimeUnit = "s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +127,15 @@ class TimeToTarget(Value):
         seconds: The time; infinity for never.
         reached: Runs that reached the target.
         runs: All runs.
+        unit: What it is told in.
     """
 
-    UNIT: ClassVar = "s"
+    UNIT: ClassVar[TimeUnit] = "s"
 
     seconds: float
     reached: int
     runs: int
+    unit: TimeUnit = "s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,11 +170,12 @@ class Work(Value):
 
 @dataclass(frozen=True, slots=True)
 class Memory(Value):
-    """Memory of a process."""
+    """Memory of a process, or size of data."""
 
     UNIT: ClassVar = "MB"
 
     memory_mb: float
+    precision: Precision = Decimals(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,6 +302,13 @@ class Shapes(Value):
 
 
 @dataclass(frozen=True, slots=True)
+class Setting(Value):
+    """The value of a setting or a fact on a machine: a JSON value."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
 class Decisions(Value):
     """Decisions that a strategy's policies reported of a round: JSON values by name."""
 
@@ -326,6 +343,7 @@ Cell = (
     | SuiteRatio
     | Figure
     | Shapes
+    | Setting
     | Decisions
 )
 """Any kind of cell. A renderer writes every one of them."""

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from pytest_ansorbench.records import ArmSummary, Comparison, Estimate, SuiteVerdict
+from pytest_ansorbench.records import (
+    IMPLEMENTATIONS,
+    ArmSummary,
+    CaseResult,
+    Comparison,
+    Estimate,
+    Implementation,
+    SuiteVerdict,
+)
 from pytest_ansorbench.report.cells import (
     Cell,
     Count,
     Gap,
     Judged,
     Part,
+    Percentage,
     PlainRatio,
     Ratio,
     ReferenceRatio,
     Seconds,
+    Significant,
     SuiteRatio,
     Text,
     Throughput,
@@ -81,7 +91,9 @@ def _of_target(cell: Callable[[ArmSummary], Cell]) -> Callable[[ArmRow], Cell]:
 
 
 def _seconds(key: str, heading: str, of: Callable[[ArmSummary], float]) -> CaseColumn:
-    return CaseColumn(Column(key, heading, Seconds.UNIT), _of_arm(lambda arm: Seconds(of(arm))))
+    return CaseColumn(
+        Column(key, heading, Seconds.UNIT, spare=1), _of_arm(lambda arm: Seconds(of(arm)))
+    )
 
 
 def _ratio(
@@ -109,6 +121,19 @@ def _optimism(arm: ArmSummary) -> Cell:
     return Gap.UNKNOWN if arm.optimism is None else PlainRatio(arm.optimism)
 
 
+def _of_peak(row: ArmRow) -> Cell:
+    return Gap.UNKNOWN if row.of_peak is None else Percentage(row.of_peak, Significant(2))
+
+
+def _over(implementation: Implementation) -> CaseColumn:
+    def cell(row: ArmRow) -> Cell:
+        ratio = row.over.get(implementation)
+        return Gap.UNKNOWN if ratio is None else PlainRatio(ratio)
+
+    names = ("over", implementation)
+    return CaseColumn(Column("_".join(names), " ".join(names), spare=2), cell)
+
+
 def _time_to_target(arm: ArmSummary) -> Cell:
     return TimeToTarget(arm.time_to_target_s, arm.reached, arm.runs)
 
@@ -130,10 +155,10 @@ COLUMNS: Final[Mapping[str, CaseColumn]] = MappingProxyType(
             CaseColumn(
                 Column("strategy", "strategy", kind="words"), lambda row: Text(row.strategy)
             ),
-            CaseColumn(Column("trials", "trials"), _of_arm(lambda arm: Count(arm.trials))),
+            CaseColumn(Column("trials", "trials", spare=5), _of_arm(lambda arm: Count(arm.trials))),
             _seconds("search_time", "search time", lambda arm: arm.search_s),
             CaseColumn(
-                Column("time_to_target", "time to target", TimeToTarget.UNIT),
+                Column("time_to_target", "time to target", TimeToTarget.UNIT, spare=3),
                 _of_target(_time_to_target),
             ),
             _ratio("search_ratio", "S", lambda c: c.search_ratio),
@@ -141,12 +166,15 @@ COLUMNS: Final[Mapping[str, CaseColumn]] = MappingProxyType(
             _ratio("search_ratio_trials", "S_trials", lambda c: c.search_ratio_trials),
             _ratio("running_time_ratio", "S to target", lambda c: c.running_time_ratio),
             CaseColumn(
-                Column("throughput", Throughput.UNIT, Throughput.UNIT), _of_arm(_throughput)
+                Column("throughput", Throughput.UNIT, Throughput.UNIT, spare=2),
+                _of_arm(_throughput),
             ),
             _ratio("throughput_ratio", "throughput ratio", lambda c: c.throughput_ratio),
+            CaseColumn(Column("of_peak", "of peak", spare=2), _of_peak),
+            *map(_over, IMPLEMENTATIONS),
             CaseColumn(Column("optimism", "optimism"), _of_arm(_optimism)),
             CaseColumn(
-                Column("failed", "failed"),
+                Column("failed", "failed", spare=4),
                 _of_arm(lambda arm: Part(arm.failed_trials, arm.trials)),
             ),
             CaseColumn(
@@ -176,3 +204,24 @@ DEFAULT_COLUMNS: Final = (
     "failed",
     "verdict",
 )
+
+
+def usual_columns(cases: Sequence[CaseResult]) -> tuple[str, ...]:
+    """The columns that are shown if nothing else is asked for.
+
+    Args:
+        cases: The cases; what their kernels are held against besides each other has a column if
+            it was measured.
+    """
+    after = DEFAULT_COLUMNS.index("throughput") + 1
+    return (*DEFAULT_COLUMNS[:after], *_yardsticks(cases), *DEFAULT_COLUMNS[after:])
+
+
+def _yardsticks(cases: Sequence[CaseResult]) -> Iterator[str]:
+    found = [yardsticks for case in cases for yardsticks in case.yardsticks]
+    if any(one.peak is not None for one in found):
+        yield "of_peak"
+    timed = {kernel.implementation for one in found for kernel in one.kernels}
+    for implementation in IMPLEMENTATIONS:
+        if implementation in timed:
+            yield "_".join(("over", implementation))

@@ -6,7 +6,8 @@ import numpy as np
 
 from pytest_ansorbench.records import CaseResult
 from pytest_ansorbench.report.cells import Seconds
-from pytest_ansorbench.report.sections import Axis, Chart, Section, Series
+from pytest_ansorbench.report.sections import Axis, Chart, Level, Section, Series
+from pytest_ansorbench.report.yardsticks import levels
 from pytest_ansorbench.stats.trajectory import Floats, Spending, Trajectory
 
 _INSTANTS = 400
@@ -26,39 +27,66 @@ def curves(case: CaseResult) -> Section:
 
     Returns:
         Two charts with a curve for each strategy that has a run: the median over its seeds of
-        the best throughput so far in GFLOP/s, after each trial and over search time.
+        the best throughput so far in GFLOP/s, with its quartiles, after each trial and over search
+        time; beside it each run, and what they are held against.
+    """
+    return Section("curves", _charts(_arms(case), levels(case)), subject=case.case)
+
+
+def curves_then_and_now(before: CaseResult, after: CaseResult) -> Section:
+    """Draw the searches of a case in two results over each other.
+
+    Args:
+        before: The case in the earlier result.
+        after: The case in the later one.
+
+    Returns:
+        As `curves` does, with two curves for each strategy that both have.
     """
     arms = {
+        ", ".join((strategy, moment)): runs
+        for moment, case in (("before", before), ("now", after))
+        for strategy, runs in _arms(case).items()
+    }
+    return Section("curves", _charts(dict(sorted(arms.items())), ()), subject=after.case)
+
+
+def _arms(case: CaseResult) -> dict[str, list[Trajectory]]:
+    return {
         strategy: [Trajectory.of(run) for run in runs]
         for strategy in case.strategies
         if (runs := case.runs_of(strategy))
     }
-    return Section(
-        "curves",
-        (
-            Chart(
-                Axis("trials"),
-                _BEST,
-                tuple(
-                    _median(strategy, runs, "trials", np.arange(1, _longest(runs, "trials") + 1))
-                    for strategy, runs in arms.items()
-                ),
-            ),
-            Chart(
-                Axis("search time", Seconds.UNIT),
-                _BEST,
-                tuple(
-                    _median(
-                        strategy,
-                        runs,
-                        "search_s",
-                        np.linspace(0.0, _longest(runs, "search_s"), _INSTANTS),
-                    )
-                    for strategy, runs in arms.items()
-                ),
-            ),
+
+
+def _charts(arms: dict[str, list[Trajectory]], against: tuple[Level, ...]) -> tuple[Chart, Chart]:
+    """Over trials, and over search time."""
+    over_trials = tuple(
+        _median(label, runs, "trials", np.arange(1, _longest(runs, "trials") + 1))
+        for label, runs in arms.items()
+    )
+    over_time = tuple(
+        _median(label, runs, "search_s", np.linspace(0.0, _longest(runs, "search_s"), _INSTANTS))
+        for label, runs in arms.items()
+    )
+    return (
+        Chart(Axis("trials"), _BEST, over_trials, _runs(arms, "trials"), against),
+        Chart(
+            Axis("search time", Seconds.UNIT), _BEST, over_time, _runs(arms, "search_s"), against
         ),
-        subject=case.case,
+    )
+
+
+def _runs(arms: dict[str, list[Trajectory]], spending: Spending) -> tuple[Series, ...]:
+    """Each run as a curve of its own, with a point where it improves and one at its end."""
+    return tuple(
+        Series(
+            strategy,
+            tuple(_spent(run, spending).tolist()),
+            tuple(_best_gflops(run, _spent(run, spending), _spent(run, spending)).tolist()),
+        )
+        for strategy, runs in arms.items()
+        for run in runs
     )
 
 
@@ -67,8 +95,13 @@ def _longest(runs: list[Trajectory], spending: Spending) -> float:
 
 
 def _median(strategy: str, runs: list[Trajectory], spending: Spending, at: Floats) -> Series:
+    """The median over some runs, with a point where it or a quartile changes and one at its end."""
     best = [_best_gflops(run, _spent(run, spending), at) for run in runs]
-    return Series(strategy, tuple(at.tolist()), tuple(np.median(best, axis=0).tolist()))
+    found = np.quantile(best, (0.5, 0.25, 0.75) if len(runs) > 1 else (0.5,), axis=0)
+    changes = np.append(True, (np.diff(found) != 0.0).any(axis=0))
+    changes[-1] = True
+    lines = (tuple(line[changes].tolist()) for line in found)
+    return Series(strategy, tuple(at[changes].tolist()), *lines)
 
 
 def _spent(run: Trajectory, spending: Spending) -> Floats:

@@ -30,28 +30,27 @@ from pytest_ansorbench.report.mutations import mutation_sentences
 from pytest_ansorbench.report.network import network_blocks
 from pytest_ansorbench.report.rows import ArmRow, case_rows
 from pytest_ansorbench.report.sections import Block, Lines, Section, Sentence
-from pytest_ansorbench.stats.compare import case_race
-from pytest_ansorbench.stats.criteria import Criteria
-from pytest_ansorbench.stats.distribution import milestones
+from pytest_ansorbench.report.yardsticks import yardstick_lines
+from pytest_ansorbench.stats.distribution import Milestone, Ways
 
 _DEPTH = 2
 
 
-def case_details(result: CaseResult, criteria: Criteria) -> Section:
+def case_details(result: CaseResult, ways: Ways) -> Section:
     """Describe one case.
 
     Args:
         result: The case.
-        criteria: How its figures were computed.
+        ways: Its milestones, as `stats.distribution.case_ways` has them.
 
     Returns:
-        The case's id and target; then for each arm its seconds a phase and a trial, the memory
-        of its processes, its failures by status, a network's tasks, its mutation rules or drafts,
-        its gates and its way to the target; and for each run what went wrong and the decisions of
-        its policies.
+        The case's id and target, and what its kernels are held against; then for each arm its
+        seconds a phase and a trial, the memory of its processes, its failures by status, a
+        network's tasks, its mutation rules or drafts, its gates and its way to the target; and for
+        each run what went wrong and the decisions of its policies.
     """
-    blocks = [Lines((_heading(result),))]
-    arms = (block for row in case_rows(result) for block in _arm(result, row, criteria))
+    blocks = [Lines((_heading(result),)), Lines(yardstick_lines(result), _DEPTH - 1)]
+    arms = (block for row in case_rows(result) for block in _arm(result, row, ways))
     return Section("details", (*blocks, *arms), subject=result.case)
 
 
@@ -62,7 +61,7 @@ def _heading(result: CaseResult) -> Sentence:
     return (Text(result.case), ": target ", target, " GFLOP/s")
 
 
-def _arm(result: CaseResult, row: ArmRow, criteria: Criteria) -> Iterator[Block]:
+def _arm(result: CaseResult, row: ArmRow, ways: Ways) -> Iterator[Block]:
     yield Lines(((Text(row.strategy),),), _DEPTH - 1)
     if row.arm is None:
         yield Lines((("no run",),), _DEPTH)
@@ -74,7 +73,7 @@ def _arm(result: CaseResult, row: ArmRow, criteria: Criteria) -> Iterator[Block]
     yield Lines((*mutation_sentences(runs), *draft_sentences(runs)), _DEPTH)
     if row.verdict is not None:
         yield Lines(tuple(map(gate_sentence, row.verdict.gates)), _DEPTH)
-        yield Lines(tuple(_milestones(result, row.strategy, criteria)), _DEPTH)
+        yield Lines(tuple(_milestones(ways[row.strategy], len(runs))), _DEPTH)
     yield Lines(
         tuple(
             ("seed ", Index(run.seed), ", ", *sentence)
@@ -85,11 +84,9 @@ def _arm(result: CaseResult, row: ArmRow, criteria: Criteria) -> Iterator[Block]
     )
 
 
-def _milestones(result: CaseResult, strategy: str, criteria: Criteria) -> Iterator[Sentence]:
+def _milestones(way: Sequence[Milestone], runs: int) -> Iterator[Sentence]:
     """The way to the target: who is ahead early, who late."""
-    race = case_race(result, strategy, criteria)
-    runs = len(race.reference)
-    for stone in milestones(race, criteria.confidence):
+    for stone in way:
         yield (
             "to ",
             Percentage(stone.share),

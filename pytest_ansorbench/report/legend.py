@@ -53,6 +53,33 @@ def legend(columns: Sequence[str], *, criteria: Criteria, repeats: int, cases: i
     return Lines(tuple(sentences))
 
 
+def legend_in_brief(columns: Sequence[str], *, criteria: Criteria, repeats: int) -> Lines:
+    """Explain the ratios and their intervals, in two sentences at most.
+
+    Args:
+        columns: Keys of the columns shown.
+        criteria: How the figures were computed.
+        repeats: Seeds per arm.
+    """
+    shown = set(columns)
+    ratios: Sentence = ()
+    if "search_ratio" in shown:
+        ratios += ("S: search time, challenger over reference, below 1 it is faster",)
+    if "throughput_ratio" in shown:
+        link = "; " if ratios else ""
+        ratios += (link, "throughput ratio: of the final kernels, above 1 its are faster")
+    return Lines(tuple(filter(None, (ratios, _interval(criteria, repeats) if ratios else ()))))
+
+
+def _interval(criteria: Criteria, repeats: int) -> Sentence:
+    """Whether there are intervals, and of what."""
+    fewest = fewest_repeats((1.0 - criteria.confidence) / 2.0)
+    confidence = Percentage(criteria.confidence)
+    if repeats < fewest:
+        return ("[low, high]: none; one of ", confidence, " takes ", Count(fewest), " seeds")
+    return ("[low, high]: ", confidence, " interval over ", Counted(repeats, "seed"))
+
+
 _MEANINGS: Final = {
     "trials": "trials, failed: of all runs of an arm together; search time: mean of a run",
     "time_to_target": (
@@ -66,6 +93,13 @@ _MEANINGS: Final = {
         "throughput ratio: final kernels, measured again side by side, challenger over "
         "reference; above 1 the challenger's are faster"
     ),
+    "of_peak": (
+        "of peak: throughput of the final kernels over what the machine allows at most, by "
+        "computing or by moving their arguments once"
+    ),
+    "over_torch": "over torch: how many times faster than PyTorch's kernel on the same threads",
+    "over_numpy": "over numpy: how many times faster than NumPy on the same threads",
+    "over_untuned": "over untuned: how many times faster than TVM's code without a search",
     "optimism": (
         "optimism: latency of the final kernel, measured again, over what its search had seen of it"
     ),

@@ -1,4 +1,4 @@
-"""A live line on a terminal: what runs, how far it is, how long it will take."""
+"""What runs, how far it is, how long it will take: a live line, or a line a repeat in a log."""
 
 from __future__ import annotations
 
@@ -49,6 +49,46 @@ class LiveLine:
         self._drawn_s, self._length = time.monotonic(), len(text)
 
 
+class RepeatLog:
+    """Writes a line for each repeat that is over, where nothing can be rewritten, as in CI."""
+
+    def __init__(self, write: Callable[[str], None]) -> None:
+        """Make a log.
+
+        Args:
+            write: Writes a line.
+        """
+        self._write = write
+        self._last: Standing | None = None
+
+    def note(self, what: str) -> None:
+        """Leave out what goes on between trials."""
+
+    def update(self, standing: Standing) -> None:
+        """Write a line if this is the first trial of another repeat."""
+        last = self._last
+        if last is not None and (last.case, last.repeat) != (standing.case, standing.repeat):
+            self._write(repeat_line(last))
+        self._last = standing
+
+    def clear(self) -> None:
+        """Write the line of the last repeat of the case, as far as it got."""
+        if self._last is not None:
+            self._write(repeat_line(self._last))
+        self._last = None
+
+
+def repeat_line(standing: Standing) -> str:
+    """Where things stand at the end of a repeat: case, repeat, gates, time so far and left."""
+    settled, gates = standing.settled
+    return (
+        f"{standing.case}  repeat {standing.repeat}/{standing.repeats}  "
+        + (f"{settled}/{gates} gates settled before  " if gates else "")
+        + f"trial {standing.trials_done}/{standing.trials_total}  "
+        f"{time_left(standing)}"
+    )
+
+
 def line(standing: Standing) -> str:
     """Where things stand, in one line: case, strategy, trials, best so far, time left."""
     settled, gates = standing.settled
@@ -58,12 +98,13 @@ def line(standing: Standing) -> str:
     task = f"  task {standing.task}" if standing.task else ""
     return (
         f"{standing.case}  {standing.strategy}  {repeat}  "
-        f"trial {standing.run_trials}/{standing.budget_trials}{task}  best {_best(standing)}  "
-        f"{_duration(standing.remaining_s)} left"
+        f"trial {standing.run_trials}/{standing.budget_trials}{task}  "
+        f"best {best_so_far(standing)}  {_duration(standing.remaining_s)} left"
     )
 
 
-def _best(standing: Standing) -> str:
+def best_so_far(standing: Standing) -> str:
+    """The best of the run under way, in words."""
     if standing.estimated_s is not None:
         return f"{cell_text(Latency(1e3 * standing.estimated_s, Decimals(2)))} ms by estimate"
     if standing.task:
@@ -71,6 +112,11 @@ def _best(standing: Standing) -> str:
     if not standing.best_gflops:
         return "no valid trial"
     return f"{cell_text(Throughput(standing.best_gflops, Decimals(1)))} GFLOP/s"
+
+
+def time_left(standing: Standing) -> str:
+    """The time of the case so far, and that to its end."""
+    return f"{_duration(standing.elapsed_s)} so far, {_duration(standing.remaining_s)} left"
 
 
 def _duration(seconds: float) -> str:

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from pytest_ansorbench.records import ArmSummary, CaseResult, Verdict
+from pytest_ansorbench.records import (
+    IMPLEMENTATIONS,
+    ArmSummary,
+    CaseResult,
+    Implementation,
+    Verdict,
+)
 from pytest_ansorbench.stats.arms import summarize_arm
+from pytest_ansorbench.stats.roofline import over_implementation, share_of_roof
 from pytest_ansorbench.stats.trajectory import Trajectory
 
 
@@ -21,6 +29,8 @@ class ArmRow:
         is_reference: Whether the other arms were compared against this one.
         verdict: The verdict over this arm; None for the reference and for an arm that was not
             compared.
+        of_peak: Share of what its machine can do that its kernels reach; None if not known.
+        over: How many times faster its kernels are than each implementation that was timed.
     """
 
     case: str
@@ -29,6 +39,8 @@ class ArmRow:
     has_target: bool
     is_reference: bool
     verdict: Verdict | None
+    of_peak: float | None = None
+    over: Mapping[Implementation, float] = field(default_factory=dict)
 
 
 def case_rows(result: CaseResult) -> tuple[ArmRow, ...]:
@@ -60,4 +72,10 @@ def _arm_row(
         has_target=verdict is not None or is_reference,
         is_reference=is_reference,
         verdict=verdict,
+        of_peak=share_of_roof(result, strategy),
+        over={
+            implementation: ratio
+            for implementation in IMPLEMENTATIONS
+            if (ratio := over_implementation(result, strategy, implementation)) is not None
+        },
     )

@@ -1,4 +1,4 @@
-"""The parts of a report: sections of sentences, tables and charts, with cells in them.
+"""The parts of a report: sections of sentences, tables, charts and code, with cells in them.
 
 All of it is data. A renderer (`render`) decides how it looks.
 """
@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from pytest_ansorbench.records import Estimate
 from pytest_ansorbench.report.cells import Cell
 
 Sentence = tuple[str | Cell, ...]
@@ -53,12 +54,15 @@ class Column:
         heading: Its name for readers; the unit alone where that says it all, e.g. `GFLOP/s`.
         unit: Unit of its figures, that of its cells; empty for words, counts and ratios.
         kind: `words` go left, `figures` right.
+        spare: Where there is no room for all, the column with the largest is left out first; 0
+            for one that stays.
     """
 
     key: str
     heading: str
     unit: str = ""
     kind: Literal["words", "figures"] = "figures"
+    spare: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +141,29 @@ class Series:
         label: Name of the curve, e.g. a strategy.
         x: Places along the axis, ascending.
         y: The value at each place.
+        low: Where the middle half of what the curve sums up begins at each place; none if it sums
+            up nothing.
+        high: Where it ends.
     """
 
     label: str
     x: tuple[float, ...]
     y: tuple[float, ...]
+    low: tuple[float, ...] = ()
+    high: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A value that curves are held against.
+
+    Attributes:
+        label: What it is, e.g. `target`.
+        y: The value.
+    """
+
+    label: str
+    y: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,14 +174,104 @@ class Chart:
         x: The axis they run along.
         y: The axis of their values.
         series: The curves, at least one.
+        runs: What the curves sum up, by the same labels, for formats that can draw it faintly.
+        levels: What the curves are held against.
     """
 
     x: Axis
     y: Axis
     series: tuple[Series, ...]
+    runs: tuple[Series, ...] = ()
+    levels: tuple[Level, ...] = ()
 
 
-Block = Lines | Table | Chart
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """One row of a forest plot.
+
+    Attributes:
+        label: What was compared, e.g. a case and a strategy.
+        estimate: The ratio with its interval.
+        role: `summary` for what sums up the rows before it.
+    """
+
+    label: Sentence
+    estimate: Estimate
+    role: Literal["body", "summary"] = "body"
+
+
+@dataclass(frozen=True, slots=True)
+class Forest:
+    """Ratios with their intervals, one below the other: a forest plot.
+
+    Attributes:
+        ratio: The axis of the ratios; 1 is where both sides are equal.
+        rows: The ratios.
+        limit: What they are held against; None for nothing.
+    """
+
+    ratio: Axis
+    rows: tuple[Interval, ...]
+    limit: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """One bar of a chart of stacked bars.
+
+    Attributes:
+        label: What it adds up, e.g. a strategy.
+        lengths: One for each part, 0 or more.
+    """
+
+    label: Sentence
+    lengths: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """Stacked bars.
+
+    Attributes:
+        length: The axis along the bars.
+        parts: What each bar is made of, in order.
+        stacks: The bars.
+    """
+
+    length: Axis
+    parts: tuple[Sentence, ...]
+    stacks: tuple[Stack, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse bars of other parts.
+
+        Raises:
+            ValueError: A bar has more or fewer lengths than there are parts.
+        """
+        for stack in self.stacks:
+            if len(stack.lengths) != len(self.parts):
+                raise ValueError(
+                    f"bad bar {stack.label!r} of {len(stack.lengths)} lengths: expected one for "
+                    f"each of the {len(self.parts)} parts"
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Text to copy, e.g. a schedule or a command, that keeps its lines.
+
+    Attributes:
+        title: What it is.
+        text: The text; it may come from a file.
+        language: `python`, `sh`, or empty.
+    """
+
+    title: str
+    text: str
+    language: str = ""
+
+
+Block = Lines | Table | Chart | Forest | Bars | Code
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,3 +313,9 @@ def _has_content(block: Block) -> bool:
             return bool(block.rows)
         case Chart():
             return bool(block.series)
+        case Forest():
+            return bool(block.rows)
+        case Bars():
+            return bool(block.stacks)
+        case Code():
+            return bool(block.text)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from pytest_ansorbench.records import Estimate
+from pytest_ansorbench.records import CaseResult, Estimate
+from pytest_ansorbench.stats.compare import case_race
+from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.ert import expected_running_time
 from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.race import Race
@@ -36,6 +39,24 @@ class Milestone:
     reference_s: float
     challenger_s: float
     ratio: Estimate
+
+
+Ways = Mapping[str, tuple[Milestone, ...]]
+"""By challenger, the milestones on the way of the reference."""
+
+
+def case_ways(case: CaseResult, criteria: Criteria) -> Ways:
+    """The milestones of every challenger of a case that was compared.
+
+    Args:
+        case: The case, judged.
+        criteria: How its figures are computed.
+    """
+    challengers = (verdict.comparison.challenger.strategy for verdict in case.verdicts)
+    return {
+        name: milestones(case_race(case, name, criteria), criteria.confidence)
+        for name in challengers
+    }
 
 
 def milestones(race: Race, confidence: float) -> tuple[Milestone, ...]:

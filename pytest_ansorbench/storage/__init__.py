@@ -17,6 +17,7 @@ from pytest_ansorbench.storage.journal import Journal, Past, list_journals, read
 from pytest_ansorbench.storage.machine import fingerprint, machine_difference
 from pytest_ansorbench.storage.merge import merge_results
 from pytest_ansorbench.storage.numbered import find_saved, list_saved, save_numbered, slugify
+from pytest_ansorbench.storage.peaks import read_peak, write_peak
 
 __all__ = [
     "Journal",
@@ -33,12 +34,14 @@ __all__ = [
     "machine_difference",
     "merge_results",
     "read_journal",
+    "read_peak",
     "read_rebuilt",
     "read_result",
     "result_changes",
     "save_numbered",
     "slugify",
     "suite_changes_since",
+    "write_peak",
     "write_rebuilt",
     "write_result",
 ]

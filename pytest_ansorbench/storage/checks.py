@@ -20,8 +20,15 @@ from pytest_ansorbench.records import (
     Result,
     Run,
     Trial,
+    Yardsticks,
 )
-from pytest_ansorbench.storage.entries import Entry, FinalEntry, LastCheckEntry, NoiseEntry
+from pytest_ansorbench.storage.entries import (
+    Entry,
+    FinalEntry,
+    LastCheckEntry,
+    NoiseEntry,
+    YardsticksEntry,
+)
 
 
 def check_result(result: Result) -> None:
@@ -36,6 +43,8 @@ def check_result(result: Result) -> None:
             if run.machine not in result.machines:
                 expected = f"one of the result's machines, {', '.join(result.machines)}"
                 raise CodecError(f"cases[{index}].runs[{place}].machine", run.machine, expected)
+        for place, found in enumerate(case.yardsticks):
+            _check_yardsticks(found, f"cases[{index}].yardsticks[{place}]")
     for index, noise in enumerate(result.noise):
         if noise.machine not in result.machines:
             expected = f"one of the result's machines, {', '.join(result.machines)}"
@@ -84,6 +93,8 @@ def check_entry(entry: Entry) -> None:
         check_trace(entry.trace, "trace")
     elif isinstance(entry, LastCheckEntry):
         _check_ranking(entry.ranking, "ranking")
+    elif isinstance(entry, YardsticksEntry):
+        _check_yardsticks(entry.yardsticks, "yardsticks")
 
 
 def _check_case(case: CaseResult, where: str) -> None:
@@ -148,6 +159,26 @@ def _check_run(run: Run, where: str) -> None:
     if run.last_check is not None:
         _check_ranking(run.last_check, f"{where}.last_check")
         _check_crowned(run.last_check, run, f"{where}.last_check")
+
+
+def _check_yardsticks(found: Yardsticks, where: str) -> None:
+    if found.argument_bytes < 0:
+        raise CodecError(f"{where}.argument_bytes", found.argument_bytes, "at least 0")
+    if found.peak is not None:
+        sizes = [one.working_set_bytes for one in found.peak.bandwidths]
+        if not sizes or sizes[0] < 1 or not _ascend(sizes, operator.lt):
+            expected = "at least one, by ascending size"
+            raise CodecError(f"{where}.peak.bandwidths", found.peak.bandwidths, expected)
+        speeds = [one.gbytes_per_s for one in found.peak.bandwidths]
+        if min(found.peak.compute_gflops, *speeds) <= 0.0:
+            raise CodecError(f"{where}.peak", found.peak, "nothing but what is above 0")
+    for index, kernel in enumerate(found.kernels):
+        samples, at = kernel.latencies_s, f"{where}.kernels[{index}].latencies_s"
+        if samples and not _LEAST_LATENCY_S <= min(samples) <= max(samples) <= _MOST_SECONDS:
+            expected = f"all from {_LEAST_LATENCY_S:.0e} to {_MOST_SECONDS:.0e} seconds"
+            raise CodecError(at, samples, expected)
+        if not samples and not kernel.error:
+            raise CodecError(at, samples, "at least one sample where there is no error")
 
 
 def _check_ranking(ranking: LastRanking, where: str) -> None:

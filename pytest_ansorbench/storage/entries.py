@@ -17,9 +17,10 @@ from pytest_ansorbench.records import (
     Run,
     TaskRecord,
     Trial,
+    Yardsticks,
 )
 
-JOURNAL_VERSION: Final = 6
+JOURNAL_VERSION: Final = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +207,19 @@ class NoiseEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class YardsticksEntry:
+    """It was measured what the kernels of a case are held against besides each other.
+
+    Attributes:
+        label: The case's label.
+        yardsticks: What was measured, on the machine of the repeats that follow.
+    """
+
+    label: str
+    yardsticks: Yardsticks
+
+
+@dataclass(frozen=True, slots=True)
 class EndEntry:
     """The session came to its end; there is nothing to go on with.
 
@@ -219,6 +233,7 @@ class EndEntry:
 Entry = (
     SessionEntry
     | CaseEntry
+    | YardsticksEntry
     | RepeatEntry
     | RecordedEntry
     | RoundEntry
@@ -232,6 +247,7 @@ KINDS: Final[Mapping[str, type[Entry]]] = MappingProxyType(
     {
         "session": SessionEntry,
         "case": CaseEntry,
+        "yardsticks": YardsticksEntry,
         "repeat": RepeatEntry,
         "recorded": RecordedEntry,
         "round": RoundEntry,

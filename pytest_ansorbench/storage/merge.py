@@ -82,7 +82,10 @@ def _joined(one: CaseResult, other: CaseResult, one_name: str, other_name: str) 
     if len(budgets) > 1:
         _clash(one_name, other_name, f"{one.case} has runs of different budgets")
     # Verdicts over some of the runs are verdicts no more; the limits in them are still good.
-    return replace(one, runs=(*one.runs, *other.runs))
+    yardsticks = {found.machine: found for found in (*other.yardsticks, *one.yardsticks)}
+    return replace(
+        one, runs=(*one.runs, *other.runs), yardsticks=tuple(reversed(yardsticks.values()))
+    )
 
 
 def _check_equal(one: str, other: str, what: str, mine: object, theirs: object) -> None:

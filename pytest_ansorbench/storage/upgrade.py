@@ -23,8 +23,9 @@ def upgrade(data: dict[str, Any]) -> None:
     gates have `turn`, and the goal `median`, the default until then, gives way to today's.
     Version 7 has verdicts over suites, and gates name lost cases. Version 8 keeps the schedules
     that won, and the programs that they are of. Version 9 has runs of other days, which stand in
-    for new ones. Values that were not recorded become None or neutral; anything that does not look
-    like a result is left for the codec to refuse.
+    for new ones. Version 10 has what kernels are held against besides each other. Values that were
+    not recorded become None or neutral; anything that does not look like a result is left for the
+    codec to refuse.
 
     Args:
         data: The result, of a version from 1 to `SCHEMA_VERSION`.
@@ -91,6 +92,9 @@ def upgrade(data: dict[str, Any]) -> None:
     if data["schema_version"] < 9:
         for run in _items(data, "cases", "runs"):
             run["recorded"] = None
+    if data["schema_version"] < 10:
+        for case in _items(data, "cases"):
+            case["yardsticks"] = []
     data["schema_version"] = SCHEMA_VERSION
 
 

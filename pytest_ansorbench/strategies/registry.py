@@ -92,14 +92,16 @@ BUILTIN: Final = (
         "draft",
         proposer=Draft(),
         cost_model=XGBoostModel(warmup_samples=32),
-        measurement=RacingMeasurement(),
+        measurement=PairedMeasurement(),
+        last_check=LastCheck(),
         description="decisions drafted by a model of this run's measurements, few programs made",
     ),
     Strategy(
         "draft+transfer",
         proposer=Draft(),
         cost_model=PretrainedModel(),
-        measurement=RacingMeasurement(),
+        measurement=PairedMeasurement(),
+        last_check=LastCheck(),
         description="draft, with a cost model that other operators' programs have trained",
     ),
     Strategy(

@@ -67,10 +67,12 @@ def test_show_takes_columns_sort_markdown_and_verbosity(result_file, capsys):
     path = result_file()
     assert main(["show", path, "--columns", "strategy,reached", "--sort", "case", "-v"]) == 0
     out = capsys.readouterr().out
-    assert out.split()[:2] == ["strategy", "reached"]
+    assert ["strategy", "reached"] in map(str.split, out.splitlines())
     assert "propose" in out
-    assert main(["show", path, "--markdown"]) == 0
-    assert capsys.readouterr().out.startswith("| case")
+    main(["show", path, "--columns", "strategy,case", "--group-by", "strategy"])
+    assert ["fast", "conv2d"] in map(str.split, capsys.readouterr().out.splitlines())
+    assert main(["show", path, "--format", "markdown"]) == 0
+    assert "\n| case" in capsys.readouterr().out
 
 
 def early_bird():
@@ -151,6 +153,7 @@ def test_show_refuses_runs_that_do_not_pair_up(tmp_path, capsys):
         (["show", "main", "--storage", "nowhere"], "'nowhere' has none; pytest --ansor-bench"),
         (["show", "RESULT", "--columns", "foo"], "bad column 'foo'"),
         (["show", "RESULT", "--sort", "foo"], "bad sort key 'foo'"),
+        (["show", "RESULT", "--group-by", "foo"], "bad grouping 'foo'"),
         (["show", "BROKEN"], "broken.json"),
     ],
 )
@@ -255,7 +258,7 @@ def test_compare_exits_by_what_got_worse(storage, capsys, before, after, options
 
 
 def test_compare_prints_markdown(storage, capsys):
-    main(["compare", "main", "slow", "--storage", str(storage), "--markdown"])
+    main(["compare", "main", "slow", "--storage", str(storage), "--format", "markdown"])
     assert capsys.readouterr().out.startswith("| case")
 
 

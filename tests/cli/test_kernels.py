@@ -69,7 +69,16 @@ def test_arms_are_held_against_each_other(path, capsys):
 
 
 def test_markdown_is_a_table(path, capsys):
-    words = ["--case", MATMUL.id, "--rounds", "2", "--variant", "o1:opt-level=1", "--markdown"]
+    words = [
+        "--case",
+        MATMUL.id,
+        "--rounds",
+        "2",
+        "--variant",
+        "o1:opt-level=1",
+        "--format",
+        "markdown",
+    ]
     assert main(["kernels", path, *words]) == 0
     assert "| kernel " in capsys.readouterr().out
 

@@ -113,7 +113,7 @@ class Project:
     def bench(self, *arguments: str, **variables: str) -> Outcome:
         return self.pytest("--ansor-bench", "--ansor-build-workers=1", *arguments, **variables)
 
-    def on_a_terminal(self, *arguments: str) -> Outcome:
+    def on_a_terminal(self, *arguments: str, columns: int = 200) -> Outcome:
         """A bench whose output goes to a terminal, as it was written."""
         import pty  # not there on Windows
 
@@ -121,7 +121,7 @@ class Project:
         process = subprocess.Popen(
             self.command("--ansor-bench", *arguments),
             cwd=self.root,
-            env=self.environment(TERM="xterm", COLUMNS="200"),
+            env=self.environment(TERM="xterm", COLUMNS=str(columns)),
             stdout=child_end,
             stderr=child_end,
         )

@@ -71,6 +71,14 @@ def test_a_gate_with_nothing_to_compare_fails(saved):
     outcome = saved.bench(REPLAY, HOLDS, "--ansor-strategy=default")
     assert outcome.code == 1
     assert "nothing to compare: default names no challenger, but a gate is set" in outcome.out
+    assert "take the gates away: --ansor-max-search-ratio none" in outcome.out
+
+
+def test_a_gate_with_nothing_to_compare_fails_before_anything_is_run(project):
+    outcome = project.bench("--ansor-strategy=default", "--ansor-control", HOLDS)
+    assert outcome.code == 1
+    assert "nothing to compare: default names no challenger" in outcome.out
+    assert not list(project.root.glob(".ansor_bench/journals/*"))
 
 
 def test_one_strategy_without_a_gate_is_just_shown(saved):
@@ -153,7 +161,7 @@ def test_a_gate_is_one_entry_in_the_table_of_figures(saved, where):
     ("goal", "target"), [("50%", "50% of the way from the reference's first"), ("0.4", "0.4 GFL")]
 )
 def test_the_goal_is_a_setting(saved, goal, target):
-    outcome = saved.bench(REPLAY, f"--ansor-goal={goal}")
+    outcome = saved.bench(REPLAY, f"--ansor-goal={goal}", "-v")
     assert outcome.code == 0, outcome.text
     assert f"target: {target}" in outcome.out
     bad = saved.bench(REPLAY, "--ansor-goal=best")

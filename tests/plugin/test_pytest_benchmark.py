@@ -37,10 +37,17 @@ def test_each_case_and_strategy_is_a_benchmark_with_search_seconds(everything):
     assert fast["extra_info"]["verdict"] == "holds"
 
 
-def test_its_table_is_grouped_by_case(everything):
-    outcome = everything.bench(*REPLAY)
+def test_its_table_is_shown_when_asked_for_and_grouped_by_case(everything):
+    assert "benchmark 'a'" not in everything.bench(*REPLAY).out
+    outcome = everything.bench(*REPLAY, "--ansor-benchmark-table")
     assert "benchmark 'a': 2 tests" in outcome.out
     assert "test_case[a-fast]" in outcome.out
+
+
+def test_benchmarks_of_others_are_shown_and_ours_with_them(everything):
+    everything.write("test_plain.py", "def test_sum(benchmark): benchmark(sum, [1, 2])\n")
+    outcome = everything.bench(*REPLAY)
+    assert "test_sum" in outcome.out and "test_case[a-fast]" in outcome.out
 
 
 def test_its_own_compare_works_on_them(everything):

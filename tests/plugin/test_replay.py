@@ -21,7 +21,7 @@ sys.meta_path.insert(0, Refuse())
 
 
 def table(text):
-    return re.search(r"=+ ansor bench =+\n+(.*?)\n\n", text, re.DOTALL)[1]
+    return re.search(r"=+ ansor bench =+\n+.*?\n\n(.*?)\n\n", text, re.DOTALL)[1]
 
 
 def test_a_replay_gives_the_table_of_the_session_that_was_saved(project):

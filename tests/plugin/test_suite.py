@@ -25,7 +25,7 @@ def test_a_suite_that_holds_passes_and_has_a_row(everything):
     assert "4 passed" in outcome.out
     [row] = [line for line in outcome.out.splitlines() if line.startswith("all cases ")]
     assert row.split()[-1] == "holds"
-    assert "suite of 3 cases, fast against default: search ratio S = 0.50" in outcome.out
+    assert "2.00 times sooner over 3 cases (S 0.50 [0.50, 0.50]" in outcome.out
     report = ET.parse(everything.root / "junit.xml").getroot()
     [test] = [case for case in report.iter("testcase") if case.get("name") == "suite"]
     properties = {p.get("name"): p.get("value") for p in test.iter("property")}

@@ -40,6 +40,12 @@ def markdown_cells(text: str) -> list[list[str]]:
     ]
 
 
+def latex_cells(text: str) -> list[list[str]]:
+    """Cells of a LaTeX table: headings, then rows; rules are left out."""
+    rows = [line for line in text.split("\n") if line.endswith("\\\\")]
+    return [[cell.strip() for cell in re.split(r"(?<!\\)&", row[:-2])] for row in rows]
+
+
 def column(cells: list[list[str]], heading: str) -> list[str]:
     """All cells below a heading."""
     index = cells[0].index(heading)

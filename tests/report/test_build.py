@@ -6,15 +6,19 @@ import dataclasses
 
 import pytest
 
-from pytest_ansorbench.records import Estimate, Gate, MachineState
+from pytest_ansorbench.records import CaseResult, Estimate, Gate, MachineState
 from pytest_ansorbench.report import (
     ColumnError,
+    Layout,
     Report,
+    Section,
     changes_report,
     failure_report,
+    full_report,
     result_report,
     tasks_report,
 )
+from pytest_ansorbench.report.sections import Code
 from pytest_ansorbench.search import TaskDescription
 from pytest_ansorbench.stats.changes import CaseChanges, Change
 from tests.report.rendered import lines_of, simple_cells
@@ -30,7 +34,7 @@ def keys(report: Report) -> list[str]:
 
 
 def test_a_result_is_a_table_if_there_is_nothing_to_say_of_it() -> None:
-    assert keys(result_report([make_case_result()], CRITERIA)) == ["cases"]
+    assert keys(result_report([make_case_result()], CRITERIA)) == ["verdicts", "cases"]
 
 
 def test_legend_controls_and_warnings_are_notes_in_this_order() -> None:
@@ -39,17 +43,17 @@ def test_legend_controls_and_warnings_are_notes_in_this_order() -> None:
     busy = MachineState(0.9, 0.0, None, None)
     runs = tuple(dataclasses.replace(run, before=busy) for run in case.runs)
     case = dataclasses.replace(case, runs=runs)
-    report = result_report([case], CRITERIA, ("case", "verdict"), explained=True)
-    assert keys(report) == ["cases", "notes"]
-    starts = [line.split(":")[0] for line in lines_of(report.sections[1])]
+    report = result_report([case], CRITERIA, Layout(("case", "verdict")), explained="fully")
+    assert keys(report) == ["verdicts", "cases", "notes"]
+    starts = [line.split(":")[0] for line in lines_of(report.sections[2])]
     assert starts == ["verdict", "control", "warning"]
 
 
 def test_details_are_a_section_for_each_case() -> None:
     cases = [make_case_result("a"), make_case_result("b")]
     report = result_report(cases, CRITERIA, detailed=True)
-    assert keys(report) == ["cases", "details", "details"]
-    assert [section.subject for section in report.sections[1:]] == ["a", "b"]
+    assert keys(report) == ["verdicts", "cases", "details", "details"]
+    assert [section.subject for section in report.sections[2:]] == ["a", "b"]
 
 
 def test_the_legend_counts_the_seeds_of_the_case_that_has_fewest() -> None:
@@ -58,18 +62,46 @@ def test_the_legend_counts_the_seeds_of_the_case_that_has_fewest() -> None:
         [make_run("two", seed=seed) for seed in range(2)],
         {"fast": [make_run("two", "fast", seed) for seed in range(2)]},
     )
-    report = result_report([make_case_result(), two], CRITERIA, explained=True)
-    assert "over 2 seeds" in "\n".join(lines_of(report.sections[1]))
+    report = result_report([make_case_result(), two], CRITERIA, explained="fully")
+    assert "over 2 seeds" in "\n".join(lines_of(report.sections[2]))
+
+
+def test_a_full_report_goes_from_the_verdicts_to_what_they_rest_on() -> None:
+    cases = [make_case_result("b"), make_case_result("a")]
+    rests_on = Section("provenance", (Code("to reproduce", "pytest", "sh"),))
+    report = full_report(cases, CRITERIA, Layout(sort="case"), rests_on=rests_on)
+    assert keys(report) == [
+        *("verdicts", "suite", "cases", "notes"),
+        *("details", "curves", "pictures") * 2,
+        "provenance",
+    ]
+    assert [section.subject for section in report.sections[4:-1]] == ["a"] * 3 + ["b"] * 3
+
+
+def test_a_full_report_of_one_strategy_has_no_verdict() -> None:
+    alone = CaseResult("conv2d", ("default",), (make_run(),), ())
+    assert keys(full_report([alone], CRITERIA))[:1] == ["cases"]
 
 
 def test_no_case_is_a_report_too() -> None:
-    report = result_report([], CRITERIA, explained=True, detailed=True)
+    report = result_report([], CRITERIA, explained="fully", detailed=True)
     assert lines_of(report.sections[0]) == ["no results: no case was run"]
+
+
+def test_in_brief_only_ratios_and_intervals_are_explained() -> None:
+    report = result_report([make_case_result()], CRITERIA, explained="briefly")
+    assert lines_of(report.sections[2]) == [
+        "S: search time, challenger over reference, below 1 it is faster; throughput ratio: of the "
+        "final kernels, above 1 its are faster",
+        "[low, high]: 95% interval over 4 seeds",
+    ]
+    few = result_report([make_case_result()], CRITERIA, Layout(("case",)), explained="briefly")
+    assert keys(few) == ["verdicts", "cases"]
 
 
 def test_an_unknown_sort_key_is_refused() -> None:
     with pytest.raises(ColumnError, match="bad sort key 'foo'"):
-        result_report([make_case_result()], CRITERIA, sort="foo")
+        result_report([make_case_result()], CRITERIA, Layout(sort="foo"))
 
 
 def test_changes_are_a_table_and_notes() -> None:

@@ -9,7 +9,7 @@ import pytest
 from pytest_ansorbench.records import CaseResult
 from pytest_ansorbench.report import curves
 from pytest_ansorbench.report.sections import Axis, Chart
-from tests.synthetic import make_run
+from tests.synthetic import make_case_result, make_run, make_yardsticks
 
 
 def case(*latencies: list[float | None]) -> CaseResult:
@@ -36,12 +36,14 @@ def test_over_time_a_curve_starts_at_nothing_and_rises_when_a_trial_is_done() ->
     _, over_time = charts(case([2.0, 1.0]))
     [series] = over_time.series
     assert (over_time.x, over_time.y.unit) == (Axis("search time", "s"), "")
-    assert (series.x[0], series.x[-1], len(series.x)) == (0.0, 2.0, 400)
-    assert (series.y[0], series.y[-1]) == (0.0, 1.0)
-    assert all(
-        best == (0.0 if seconds < 1.0 else 0.5 if seconds < 2.0 else 1.0)
-        for seconds, best in zip(series.x, series.y, strict=True)
-    )
+    assert series.x == pytest.approx((0.0, 1.0, 2.0), abs=0.01)
+    assert series.y == (0.0, 0.5, 1.0)
+
+
+def test_a_curve_has_a_point_where_it_changes_and_one_at_its_end() -> None:
+    over_trials, _ = charts(case([4.0, 4.0, 2.0, 3.0, 3.0]))
+    [series] = over_trials.series
+    assert (series.x, series.y) == ((1, 3, 5), (0.25, 0.5, 0.5))
 
 
 def test_a_network_has_no_throughput_until_each_task_has_a_valid_trial() -> None:
@@ -50,9 +52,44 @@ def test_a_network_has_no_throughput_until_each_task_has_a_valid_trial() -> None
     rounds = tuple(dataclasses.replace(r, task=number) for number, r in enumerate(run.rounds))
     run = dataclasses.replace(run, tasks=tasks, rounds=rounds)
     over_trials, _ = charts(CaseResult("net", ("default",), (run,), ()))
-    assert over_trials.series[0].y == pytest.approx((0.0, 0.0, 0.25, 0.5))
+    assert over_trials.series[0].y == pytest.approx((0.0, 0.25, 0.5))
+
+
+def test_each_run_is_a_curve_of_its_own_beside_the_median() -> None:
+    over_trials, over_time = charts(case([2.0, None, 1.0], [4.0, 4.0]))
+    assert [(run.label, run.x, run.y) for run in over_trials.runs] == [
+        ("default", (1, 3, 3), pytest.approx((0.5, 1.0, 1.0))),
+        ("default", (1, 2), pytest.approx((0.25, 0.25))),
+    ]
+    assert [run.x[-1] for run in over_time.runs] == [3.0, 2.0]
 
 
 def test_curves_are_of_a_case() -> None:
     section = curves(case([1.0]))
     assert (section.key, section.subject) == ("curves", "conv2d")
+
+
+def test_several_runs_have_quartiles_beside_their_median() -> None:
+    over_trials, _ = charts(case([2.0], [1.0], [0.5]))
+    [series] = over_trials.series
+    assert (series.low, series.y, series.high) == ((0.75,), (1.0,), (1.5,))
+    alone, _ = charts(case([2.0]))
+    assert alone.series[0].low == alone.series[0].high == ()
+
+
+def test_targets_other_implementations_and_the_peak_are_levels() -> None:
+    result = dataclasses.replace(make_case_result(), yardsticks=(make_yardsticks(),))
+    over_trials, over_time = charts(result)
+    assert over_trials.levels == over_time.levels
+    assert [(level.label, level.y) for level in over_trials.levels] == [
+        ("target", pytest.approx(1.0 / 1.01, rel=0.01)),
+        ("torch", 0.5),
+        ("peak", 100.0),
+    ]
+
+
+def test_on_several_machines_there_is_no_one_level() -> None:
+    other = dataclasses.replace(make_yardsticks(), machine="another")
+    result = dataclasses.replace(make_case_result(), yardsticks=(make_yardsticks(), other))
+    over_trials, _ = charts(result)
+    assert [level.label for level in over_trials.levels] == ["target"]

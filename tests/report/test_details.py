@@ -6,13 +6,14 @@ import dataclasses
 
 from pytest_ansorbench.records import CaseResult, LastRanking, Remeasurement, TaskRanking
 from pytest_ansorbench.report import case_details
+from pytest_ansorbench.stats.distribution import case_ways
 from tests.report.rendered import lines_of
 from tests.synthetic import CRITERIA, make_case_result, make_run
 
 
 def described(result: CaseResult) -> tuple[str, ...]:
     """The details of a case, line by line."""
-    return tuple(lines_of(case_details(result, CRITERIA)))
+    return tuple(lines_of(case_details(result, case_ways(result, CRITERIA))))
 
 
 def test_phases_failures_and_gates_of_every_arm() -> None:
@@ -93,7 +94,8 @@ def test_what_trials_and_processes_took_is_told_where_it_was_recorded() -> None:
 
 
 def test_details_name_the_case_that_they_are_about() -> None:
-    section = case_details(make_case_result("matmul"), CRITERIA)
+    case = make_case_result("matmul")
+    section = case_details(case, case_ways(case, CRITERIA))
     assert (section.key, section.subject) == ("details", "matmul")
 
 

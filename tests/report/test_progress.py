@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from pytest_ansorbench.report import LiveLine
+from pytest_ansorbench.report import LiveLine, RepeatLog
 from pytest_ansorbench.report.progress import line
 from tests.bench.test_progress import STANDING
 
@@ -68,3 +68,27 @@ def test_a_narrow_terminal_gets_a_shorter_line(monkeypatch):
     written: list[str] = []
     LiveLine(written.append).update(STANDING)
     assert written == ["\r" + line(STANDING)[:19]]
+
+
+def test_a_log_has_a_line_for_each_repeat_that_is_over():
+    written: list[str] = []
+    log = RepeatLog(written.append)
+    log.note("compiling")
+    for repeat, done in ((2, 5), (2, 16), (3, 17), (3, 30)):
+        log.update(dataclasses.replace(STANDING, repeat=repeat, trials_done=done, elapsed_s=done))
+    [line] = written
+    total = STANDING.trials_total
+    assert line.startswith(f"doubling  repeat 2/3  trial 16/{total}  0:16 so far, ")
+    log.clear()
+    assert written[1].startswith(f"doubling  repeat 3/3  trial 30/{total}  0:30 so far, ")
+    log.clear()
+    assert len(written) == 2
+
+
+def test_a_log_counts_gates_and_sets_cases_apart():
+    written: list[str] = []
+    log = RepeatLog(written.append)
+    log.update(dataclasses.replace(STANDING, settled=(1, 3)))
+    log.update(dataclasses.replace(STANDING, case="other"))
+    assert "  1/3 gates settled before  " in written[0]
+    assert written[0].startswith("doubling")

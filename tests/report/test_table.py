@@ -16,25 +16,31 @@ from pytest_ansorbench.report import (
     DEFAULT_COLUMNS,
     SORT_KEYS,
     ColumnError,
+    Grouping,
+    Layout,
     case_table,
+    parse_grouping,
     sort_cases,
 )
 from pytest_ansorbench.report.cells import Gap, Ratio, ReferenceRatio, Seconds, SuiteRatio
-from pytest_ansorbench.report.sections import Section
+from pytest_ansorbench.report.render.numbers import cell_text
+from pytest_ansorbench.report.sections import Section, Table
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.limits import Limits
 from pytest_ansorbench.stats.suite import judge_suites
 from tests.report.rendered import column, markdown_cells, rendered, simple_cells
 from tests.synthetic import make_case_result, make_run
 
-ALL = tuple(COLUMNS)
+#: Without what kernels are held against besides each other, which `test_yardsticks` has.
+ALL = tuple(key for key in COLUMNS if not key.startswith(("of_peak", "over_")))
 
 
 def with_suites(
     cases: Sequence[CaseResult], columns: Sequence[str] = DEFAULT_COLUMNS, sort: str = "order"
 ) -> Section:
     """The table with its rows over several cases."""
-    return case_table(cases, columns, sort, judge_suites(cases, Criteria(), Limits()))
+    suites = judge_suites(cases, Criteria(), Limits())
+    return case_table(cases, Layout(tuple(columns), sort), suites)
 
 
 def shown(*arguments: Any) -> str:
@@ -353,4 +359,77 @@ def test_sorting_keeps_the_reference_above_its_challengers(key: str) -> None:
 
 def test_an_unknown_sort_key_is_refused() -> None:
     with pytest.raises(ColumnError, match="bad sort key 'foo'"):
-        case_table([lone_case()], sort="foo")
+        case_table([lone_case()], Layout(sort="foo"))
+
+
+def grouped(group_by: Grouping) -> list[tuple[str, str, str]]:
+    """Role of the group, case and strategy of each row."""
+    names = ("conv2d-n1", "matmul-m1", "conv2d-n2", "matmul-m2")
+    cases = [make_case_result(name) for name in names]
+    suites = judge_suites(cases, Criteria(), Limits())
+    [table] = case_table(cases, Layout(group_by=group_by), suites).blocks
+    assert isinstance(table, Table)
+    return [
+        (group.role, cell_text(row[0]), cell_text(row[1]))
+        for group in table.groups
+        for row in group.rows
+    ]
+
+
+def test_cases_of_a_family_stand_together_with_their_sums() -> None:
+    assert grouped("family") == [
+        ("body", "conv2d-n1", "default"),
+        ("body", "conv2d-n1", "fast"),
+        ("body", "conv2d-n2", "default"),
+        ("body", "conv2d-n2", "fast"),
+        ("summary", "all cases of conv2d", "fast"),
+        ("body", "matmul-m1", "default"),
+        ("body", "matmul-m1", "fast"),
+        ("body", "matmul-m2", "default"),
+        ("body", "matmul-m2", "fast"),
+        ("summary", "all cases of matmul", "fast"),
+        ("summary", "all cases", "fast"),
+    ]
+
+
+def test_rows_of_a_strategy_stand_together_with_its_sums() -> None:
+    assert grouped("strategy") == [
+        ("body", "conv2d-n1", "default"),
+        ("body", "matmul-m1", "default"),
+        ("body", "conv2d-n2", "default"),
+        ("body", "matmul-m2", "default"),
+        ("body", "conv2d-n1", "fast"),
+        ("body", "matmul-m1", "fast"),
+        ("body", "conv2d-n2", "fast"),
+        ("body", "matmul-m2", "fast"),
+        ("summary", "all cases", "fast"),
+        ("summary", "all cases of conv2d", "fast"),
+        ("summary", "all cases of matmul", "fast"),
+    ]
+
+
+def test_an_unknown_grouping_is_refused() -> None:
+    with pytest.raises(ColumnError, match="bad grouping 'foo': expected one of case, family"):
+        parse_grouping("foo")
+    assert parse_grouping(" family ") == "family"
+
+
+def test_operators_stand_before_networks_which_stand_alone() -> None:
+    network = make_case_result("resnet-n1")
+    task = network.runs[0].tasks[0]
+    of_two = tuple(dataclasses.replace(run, tasks=(task, task)) for run in network.runs)
+    network = dataclasses.replace(network, runs=of_two)
+    cases = [make_case_result("conv2d-n1"), network, make_case_result("conv2d-n2")]
+    suites = judge_suites(cases, Criteria(), Limits())
+    [table] = case_table(cases, Layout(("case", "search_ratio"), group_by="network"), suites).blocks
+    assert isinstance(table, Table)
+    assert [cell_text(row[0]) for group in table.groups for row in group.rows] == [
+        *("conv2d-n1", "conv2d-n1", "conv2d-n2", "conv2d-n2", "resnet-n1", "resnet-n1"),
+        "all cases, fast",
+    ]
+
+
+def test_times_are_told_in_the_unit_that_was_asked_for() -> None:
+    section = case_table([make_case_result()], Layout(("case", "search_time"), time_unit="ms"))
+    cells = simple_cells(rendered(section))
+    assert column(cells, "search time (ms)") == ["4000.0", "2000.0"]

@@ -9,6 +9,8 @@ from typing import Any, Final
 
 import psutil
 
+from pytest_ansorbench.measure.local.cache_sizes import caches_bytes
+
 _CPUINFO: Final = Path("/proc/cpuinfo")
 
 # Each entry is found under the first of its distributions that is installed.
@@ -28,8 +30,8 @@ def describe_machine() -> dict[str, Any]:
 
     Returns:
         JSON values under `system`, `release`, `machine`, `cpu`, `logical_cores`,
-        `physical_cores`, `memory_bytes`, `python` and `packages`; None for what cannot be
-        found out or is not installed.
+        `physical_cores`, `caches_bytes` by level, `memory_bytes`, `python` and `packages`; None
+        for what cannot be found out or is not installed.
     """
     return {
         "system": platform.system(),
@@ -38,6 +40,7 @@ def describe_machine() -> dict[str, Any]:
         "cpu": _cpu_model(),
         "logical_cores": psutil.cpu_count(logical=True),
         "physical_cores": psutil.cpu_count(logical=False),
+        "caches_bytes": caches_bytes(),
         "memory_bytes": psutil.virtual_memory().total,
         "python": platform.python_version(),
         "packages": {name: _version(names) for name, names in _PACKAGES.items()},

@@ -1,16 +1,24 @@
 """Reports as text, in every format there is: a module each, and its entry in `RENDERERS`."""
 
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Final
-
+from pytest_ansorbench.report.render.csv import Csv
+from pytest_ansorbench.report.render.formats import RENDERERS
+from pytest_ansorbench.report.render.html import Html
+from pytest_ansorbench.report.render.json import Json
+from pytest_ansorbench.report.render.latex import Latex
 from pytest_ansorbench.report.render.markdown import Markdown
+from pytest_ansorbench.report.render.outputs import Output, write_report
 from pytest_ansorbench.report.render.renderer import Renderer
 from pytest_ansorbench.report.render.terminal import Terminal
 
-RENDERERS: Final[Mapping[str, Renderer]] = MappingProxyType(
-    {"terminal": Terminal(), "markdown": Markdown()}
-)
-"""Every format by its name."""
-
-__all__ = ["RENDERERS", "Markdown", "Renderer", "Terminal"]
+__all__ = [
+    "RENDERERS",
+    "Csv",
+    "Html",
+    "Json",
+    "Latex",
+    "Markdown",
+    "Output",
+    "Renderer",
+    "Terminal",
+    "write_report",
+]

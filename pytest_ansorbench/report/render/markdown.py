@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
-from pytest_ansorbench.report.render.blocks import indented, sentence_text, table_text
+from pytest_ansorbench.report.render.blocks import (
+    code_lines,
+    indented,
+    sentence_text,
+    table_text,
+    written,
+)
 from pytest_ansorbench.report.render.charts import chart_blocks
 from pytest_ansorbench.report.render.text import markdown_cell, markdown_words
-from pytest_ansorbench.report.sections import Block, Chart, Lines, Report, Table
+from pytest_ansorbench.report.sections import Bars, Block, Chart, Code, Forest, Lines, Report, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +34,22 @@ class Markdown:
         match block:
             case Lines(sentences, depth):
                 return "\n".join(
-                    indented(sentence_text(sentence, markdown_words), depth)
+                    indented(sentence_text(sentence, written(markdown_words)), depth)
                     for sentence in sentences
                 )
             case Table(depth=0):
-                return table_text(block, "pipe", markdown_cell)
+                return table_text(block, "pipe", written(markdown_cell))
             case Table():
-                return table_text(block, "simple", markdown_words)
-            case Chart():
+                return table_text(block, "simple", written(markdown_words))
+            case Code(title, text, language):
+                lines = code_lines(text, 0)
+                fence = "`" * max(3, 1 + max(map(_ticks, lines), default=0))
+                return "\n".join((markdown_words(title), "", fence + language, *lines, fence))
+            case Chart() | Forest() | Bars():
                 # A blank line, without which the table would go on with the words above it.
                 return "\n\n".join(map(self._block, chart_blocks(block)))
+
+
+def _ticks(line: str) -> int:
+    """The longest row of backticks, which a fence has to be longer than."""
+    return max(map(len, re.findall("`+", line)), default=0)

@@ -7,6 +7,7 @@ import math
 from typing import Any, Final
 
 from pytest_ansorbench.report.cells import (
+    PER_SECOND,
     Cell,
     CodeSize,
     Cores,
@@ -31,6 +32,7 @@ from pytest_ansorbench.report.cells import (
     Score,
     ScoreChange,
     Seconds,
+    Setting,
     Shapes,
     Significant,
     Statement,
@@ -70,17 +72,17 @@ def cell_text(cell: Cell) -> str:
             return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
         case Part(part, whole):
             return f"{part}/{whole}"
-        case Seconds(seconds, precision):
-            return _seconds(seconds, precision)
-        case TimeToTarget(seconds, reached, runs):
-            text = _seconds(seconds, None)
+        case Seconds(seconds, precision, unit):
+            return _time(seconds * PER_SECOND[unit], precision)
+        case TimeToTarget(seconds, reached, runs, unit):
+            text = _time(seconds * PER_SECOND[unit], None)
             return text if reached == runs else f"{text} ({reached}/{runs})"
         case Latency(value, precision) | Work(value, precision) | Score(value, precision):
             return _number(value, precision)
         case Throughput(gflops, precision):
             return _throughput(gflops, precision)
-        case Memory(megabytes):
-            return f"{megabytes:.0f}"
+        case Memory(megabytes, precision):
+            return _number(megabytes, precision)
         case CodeSize(code_bytes):
             return f"{code_bytes / 1e3:.1f}"
         case Cores(cores):
@@ -110,6 +112,8 @@ def cell_text(cell: Cell) -> str:
             return "never" if math.isinf(value) else f"{value:.4g}"
         case Shapes(inputs, output):
             return f"{', '.join(map(_shape, inputs))} -> {_shape(output)}"
+        case Setting(value):
+            return _setting(value)
         case Decisions(values):
             return ", ".join(f"{key}={_json(value)}" for key, value in values.items())
 
@@ -122,10 +126,10 @@ def _number(value: float, precision: Precision) -> str:
             return f"{value:.{digits}g}"
 
 
-def _seconds(seconds: float, precision: Precision | None) -> str:
-    if math.isinf(seconds):
+def _time(value: float, precision: Precision | None) -> str:
+    if math.isinf(value):
         return "never"
-    return _number(seconds, precision or Decimals(1 if seconds >= 10 else 2))
+    return _number(value, precision or Decimals(1 if value >= 10 else 2))
 
 
 def _throughput(gflops: float, precision: Precision | None) -> str:
@@ -151,6 +155,14 @@ def _percentage(share: float, precision: Precision | None) -> str:
 
 def _shape(shape: tuple[int, ...]) -> str:
     return "x".join(map(str, shape)) or "scalar"
+
+
+def _setting(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_setting, value))
+    if value is None:
+        return "none"
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _json(value: Any) -> str:

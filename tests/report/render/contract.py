@@ -38,6 +38,7 @@ from pytest_ansorbench.report.cells import (
     Score,
     ScoreChange,
     Seconds,
+    Setting,
     Shapes,
     Significant,
     Statement,
@@ -50,14 +51,19 @@ from pytest_ansorbench.report.cells import (
 from pytest_ansorbench.report.render import Renderer
 from pytest_ansorbench.report.sections import (
     Axis,
+    Bars,
     Block,
     Chart,
+    Code,
     Column,
+    Forest,
     Group,
+    Interval,
     Lines,
     Report,
     Section,
     Series,
+    Stack,
     Table,
 )
 
@@ -108,6 +114,7 @@ EXAMPLES: dict[type, tuple[Cell, ...]] = {
     ),
     Figure: (Figure("search_time", 12.34), Figure("time_to_target", math.inf)),
     Shapes: (Shapes(((1, 784), (784,)), (1, 128)), Shapes((), ())),
+    Setting: (Setting(None), Setting(0.5), Setting(("a", "b")), Setting("a"), Setting(True)),
     Decisions: (Decisions({"phase": "explore"}), Decisions({"shares": [0.9, 0.1]})),
 }
 
@@ -201,6 +208,26 @@ class RendererContract:
         for word in ("trials", "best so far", "GFLOP/s", "default", "fast"):
             assert word in text
 
+    def test_a_forest_plot_tells_its_ratios_and_what_they_are_of(self) -> None:
+        rows = (
+            Interval((Text("conv2d"),), Estimate(0.62, 0.51, 0.88)),
+            Interval(("all",), Estimate(1.8, 1.2, math.inf, "at-least"), "summary"),
+        )
+        text = self.written(Forest(Axis("search ratio"), rows, limit=0.9))
+        for word in ("search ratio", "conv2d", "0.62", "0.51", "0.88", "all", "1.8"):
+            assert word in text
+
+    def test_bars_tell_their_parts_and_lengths(self) -> None:
+        stacks = (Stack((Text("default"),), (12.5, 3.0)), Stack(("fast",), (0.25, 3.0)))
+        parts = (("propose",), ("build",))
+        text = self.written(Bars(Axis("search time", "s"), parts, stacks))
+        for word in ("search time", "propose", "build", "default", "12.5", "fast", "0.25"):
+            assert word in text
+
+    def test_code_keeps_its_lines_and_their_indentation(self) -> None:
+        text = self.written(Code("schedule", "def f():\n    return 1", "python"))
+        assert text.index("schedule") < text.index("def f():") < text.index("    return 1")
+
     def test_a_curve_without_points_is_no_obstacle(self) -> None:
         axis = Axis("trials")
         assert "none" in self.written(Chart(axis, axis, (Series("none", (), ()),)))
@@ -230,11 +257,22 @@ class RendererContract:
 
     @hostile
     def test_no_label_breaks_out_of_its_chart(self, label: str) -> None:
-        def chart(label: str) -> str:
-            axis = Axis("trials")
-            return self.written(Chart(axis, axis, (Series(label, (1,), (1,)),)))
+        self.check_like(self.chart(label), self.chart("harmless"))
 
-        self.check_like(chart(label), chart("harmless"))
+    @hostile
+    def test_no_text_breaks_out_of_its_code(self, text: str) -> None:
+        code = f"<\n{text}\n>"
+        harmless = "\n".join(["x"] * len(code.splitlines()))
+        self.check_like(self.written(Code("title", code)), self.written(Code("title", harmless)))
+
+    def chart(self, label: str) -> str:
+        """A chart of every kind, with the same label in each."""
+        axis = Axis("trials")
+        return self.written(
+            Chart(axis, axis, (Series(label, (1,), (1,)),)),
+            Forest(axis, (Interval((Text(label),), Estimate(0.5, 0.4, 0.6)),)),
+            Bars(axis, ((Text(label),),), (Stack((Text(label),), (1.0,)),)),
+        )
 
     def check_like(self, text: str, harmless: str) -> None:
         """As many lines as harmless text has, of characters that do nothing."""

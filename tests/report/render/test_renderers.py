@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from html.parser import HTMLParser
+
+import pytest
+
 from pytest_ansorbench.report import RENDERERS
-from tests.report.render.contract import RendererContract
-from tests.report.rendered import markdown_cells, simple_cells
+from tests.report.render.contract import HOSTILE, RendererContract
+from tests.report.rendered import latex_cells, markdown_cells, simple_cells
 
 
 class TestTerminal(RendererContract):
@@ -17,7 +22,7 @@ class TestTerminal(RendererContract):
 
 
 class TestMarkdown(RendererContract):
-    """The one of `--markdown`."""
+    """The one for pull requests."""
 
     renderer = RENDERERS["markdown"]
 
@@ -25,6 +30,81 @@ class TestMarkdown(RendererContract):
         return markdown_cells(text)
 
 
+class TestLatex(RendererContract):
+    """The one for papers."""
+
+    renderer = RENDERERS["latex"]
+
+    def cells(self, text: str) -> list[list[str]]:
+        return latex_cells(text)
+
+
+class TestJson(RendererContract):
+    """The one for programs, which finds the text of each cell beside its figures."""
+
+    renderer = RENDERERS["json"]
+
+    def cells(self, text: str) -> list[list[str]]:
+        [section] = json.loads(text)["sections"]
+        [table] = section["blocks"]
+        headings = [f"{one['heading']} {one['unit']}".strip() for one in table["columns"]]
+        rows = [row for group in table["groups"] for row in group["rows"]]
+        return [headings, *([cell["text"] for cell in row] for row in rows)]
+
+    def check_like(self, text: str, harmless: str) -> None:
+        """Lines are no part of JSON, but it says the same things."""
+        assert json.loads(text).keys() == json.loads(harmless).keys()
+        assert all(line.isprintable() for line in text.split("\n"))
+
+
+class Cells(HTMLParser):
+    """The cells of all tables, row by row."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: list[list[str]] = []
+        self.open = False
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("th", "td"):
+            self.rows[-1].append("")
+            self.open = True
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("th", "td"):
+            self.open = False
+
+    def handle_data(self, data: str) -> None:
+        if self.open:
+            self.rows[-1][-1] += data
+
+
+class TestHtml(RendererContract):
+    """The one for browsers."""
+
+    renderer = RENDERERS["html"]
+
+    def cells(self, text: str) -> list[list[str]]:
+        parser = Cells()
+        parser.feed(text)
+        return [[cell.strip() for cell in row] for row in parser.rows]
+
+    @pytest.mark.parametrize("label", [*HOSTILE, "<script>", "$x$", "_x"])
+    def test_no_label_breaks_out_of_its_chart(self, label: str) -> None:
+        """With fewer labels than the others: each is a figure to be drawn."""
+        self.check_like(self.chart(label), self.chart("harmless"))
+
+
+class TestCsv:
+    """The one for spreadsheets and data frames: tables alone, their figures in full."""
+
+    renderer = RENDERERS["csv"]
+
+
 def test_each_has_its_tests_here() -> None:
-    tested = {cls.renderer for cls in (TestTerminal, TestMarkdown)}
+    tested = {
+        cls.renderer for cls in (TestTerminal, TestMarkdown, TestLatex, TestJson, TestHtml, TestCsv)
+    }
     assert tested == set(RENDERERS.values())

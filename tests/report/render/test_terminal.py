@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from pytest_ansorbench.report import Report, Section, Terminal
-from pytest_ansorbench.report.cells import Count, Gap, SuiteRatio, Text
+from pytest_ansorbench.report.cells import Count, Gap, Judged, SuiteRatio, Text
 from pytest_ansorbench.report.sections import (
     Axis,
     Chart,
@@ -79,3 +81,64 @@ def test_a_chart_is_read_off_at_four_places() -> None:
 def test_a_table_of_gaps_keeps_its_rows(gap: Gap) -> None:
     table = Table(TABLE.columns, (Group(((Text("a"), gap), (Text("b"), gap))),))
     assert [line[:1] for line in rendered(table).split("\n")] == ["c", "-", "a", "b"]
+
+
+WIDE = Table(
+    (
+        Column("case", "case", kind="words"),
+        Column("trials", "trials", spare=2),
+        Column("time", "search time", "s", spare=1),
+        Column("verdict", "verdict", kind="words"),
+    ),
+    (Group(((Text("conv2d-n1-h224-w224-ci3-co64"), Count(640), Count(12), Text("holds")),)),),
+)
+
+
+def narrow(block: Lines | Table, width: int) -> list[str]:
+    return Terminal(width=width).render(Report.of(Section("part", (block,)))).split("\n")
+
+
+def test_where_there_is_no_room_spare_columns_are_left_out_and_named() -> None:
+    assert narrow(WIDE, 80) == rendered(WIDE).split("\n")
+    assert narrow(WIDE, 62)[0].split("  ")[0].strip() == "case"
+    assert narrow(WIDE, 62)[-1] == "left out for want of room: trials"
+    assert narrow(WIDE, 45)[-2:] == ["left out for want of room: trials, search", "  time (s)"]
+
+
+def test_where_there_is_less_the_widest_words_are_folded() -> None:
+    lines = narrow(WIDE, 30)
+    assert all(len(line) <= 30 for line in lines)
+    cells = [line[:19].strip() for line in lines[2:-2]]
+    assert "".join(cells) == "conv2d-n1-h224-w224-ci3-co64"
+
+
+def test_sentences_are_folded_between_words() -> None:
+    lines = narrow(Lines((("one two three four", " five"),), depth=1), 12)
+    assert lines == ["  one two", "    three", "    four", "    five"]
+    assert narrow(Lines((("conv2d-n1-h224-w224",),)), 12) == ["conv2d-n1-h224-w224"]
+
+
+def marked(block: Lines | Table, width: int | None = None) -> str:
+    terminal = Terminal(mark=lambda outcome: f"<{outcome}>", width=width)
+    return terminal.render(Report.of(Section("part", (block,))))
+
+
+def test_outcomes_are_coloured_and_columns_stay_as_wide() -> None:
+    columns = (Column("v", "verdict", kind="words"), Column("n", "n"))
+    rows = tuple((Judged(outcome), Count(1)) for outcome in ("holds", "broken"))
+    table = Table(columns, (Group(rows),))
+    plain = rendered(table)
+    for width in (None, 80):
+        text = marked(table, width)
+        assert "<holds> " in text and "<broken> " in text
+        assert re.sub("[<>]", "", text) == plain
+
+
+def test_outcomes_in_sentences_are_coloured_after_folding() -> None:
+    sentence = ("conv2d: ", Judged("broken"), " (", Text("holds"), "), ", Judged("holds"))
+    assert marked(Lines((sentence,))) == "conv2d: <broken> (holds), <holds>"
+    assert marked(Lines((sentence,)), 16) == "conv2d: <broken>\n  (holds), <holds>"
+
+
+def test_text_from_a_file_cannot_stand_for_an_outcome() -> None:
+    assert marked(Lines(((Text("\ue000\ue000"), Judged("holds")),))) == "??<holds>"

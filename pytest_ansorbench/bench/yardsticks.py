@@ -1,0 +1,115 @@
+"""What the kernels of a case are held against besides each other, measured once a machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_ansorbench.measure.program import Program
+from pytest_ansorbench.records import Implementation, MachinePeak, ReferenceKernel, Yardsticks
+from pytest_ansorbench.storage import fingerprint, read_peak, write_peak
+from pytest_ansorbench.yardsticks import library_kernel, measure_peak, untuned_kernel
+
+if TYPE_CHECKING:
+    from pytest_ansorbench.bench.prepared import PreparedCase
+    from pytest_ansorbench.measure.engine import Engine
+
+
+@dataclass(frozen=True)
+class YardstickPlan:
+    """What kernels are to be held against besides each other.
+
+    Attributes:
+        roofline: Whether against what the machine can do.
+        implementations: Other implementations.
+        cores: Cores that these may run on; None for any.
+    """
+
+    roofline: bool = False
+    implementations: tuple[Implementation, ...] = ()
+    cores: Sequence[int] | None = None
+
+    def is_met_by(self, found: Yardsticks | None) -> bool:
+        """Whether there is nothing left to be measured."""
+        if found is None:
+            return not self.roofline and not self.implementations
+        there = {kernel.implementation for kernel in found.kernels}
+        return (found.peak is not None or not self.roofline) and there >= {*self.implementations}
+
+    def measured(
+        self,
+        prepared: PreparedCase,
+        engine: Engine,
+        storage: Path,
+        note: Callable[[str], None],
+    ) -> Yardsticks:
+        """Measure what was asked for.
+
+        A machine's peak is kept in the folder, and measured again only if it is not there.
+
+        Args:
+            prepared: The case.
+            engine: Measures; it is started.
+            storage: Folder of results and journals.
+            note: Is told what goes on.
+
+        Raises:
+            EngineError: The engine is broken.
+            StorageError: The folder cannot be written.
+        """
+        kernels = []
+        for implementation in self.implementations:
+            note(f"{prepared.case.id}  timing {implementation}")
+            kernels.append(self._kernel(implementation, prepared, engine))
+        machine = fingerprint(engine.machine)
+        peak = self._peak(machine, engine, storage, note) if self.roofline else None
+        return Yardsticks(machine, _argument_bytes(prepared), peak, tuple(kernels))
+
+    def _kernel(
+        self, implementation: Implementation, prepared: PreparedCase, engine: Engine
+    ) -> ReferenceKernel:
+        if implementation != "untuned":
+            threads = int(engine.target.attrs["num-cores"])
+            return library_kernel(implementation, prepared.case.id, threads, self.cores)
+        if prepared.network is not None:
+            network = prepared.network
+            return untuned_kernel(engine, Program.network(network.mod), network.check)
+        return untuned_kernel(engine, _program(prepared), prepared.tasks[0].check)
+
+    def _peak(
+        self, machine: str, engine: Engine, storage: Path, note: Callable[[str], None]
+    ) -> MachinePeak | None:
+        peak = read_peak(storage, machine)
+        if peak is None:
+            note("measuring what this machine can do at most")
+            peak = measure_peak(engine)
+            if peak is not None:
+                write_peak(storage, machine, peak)
+        return peak
+
+
+def _program(prepared: PreparedCase) -> Program:
+    """An operator as it is, without a schedule."""
+    from tvm.s_tir.meta_schedule.arg_info import ArgInfo
+
+    mod = prepared.tasks[0].mod
+    return Program.kernel(mod, ArgInfo.from_entry_func(mod, remove_preproc=True))
+
+
+def _argument_bytes(prepared: PreparedCase) -> int:
+    """Bytes of all arguments, inputs, weights and output."""
+    if prepared.network is not None:
+        check = prepared.network.check
+        return sum(array.nbytes for array in (*check.inputs, check.expected))
+    from tvm import DataType
+
+    total_bits = 0
+    for dtype, shape in _program(prepared).shapes:
+        elements = 1
+        for extent in shape:
+            elements *= extent
+        kind = DataType(dtype)
+        total_bits += elements * int(kind.bits) * int(kind.lanes)
+    return -(-total_bits // 8)

@@ -1,0 +1,109 @@
+"""Formats that a command's report is asked for in."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+from typing import TYPE_CHECKING
+
+from pytest_ansorbench.cli.exits import Refusal
+
+if TYPE_CHECKING:
+    from pytest_ansorbench.records import Outcome
+    from pytest_ansorbench.report import Output, Report, Terminal
+    from pytest_ansorbench.report.sections import Tone
+
+_DEFAULT = "terminal"
+
+
+def add_formats(parser: argparse.ArgumentParser) -> None:
+    """Add the option that says in which formats, and where to."""
+    parser.add_argument(
+        "--format",
+        action="append",
+        dest="formats",
+        metavar="FORMAT[:PATH]",
+        help="terminal, markdown, html, csv, json or latex, to standard output or to a file, e.g. "
+        f"html:pr.html; may be given several times (default: {_DEFAULT})",
+    )
+
+
+def check_formats(given: argparse.Namespace) -> None:
+    """Refuse what is no format before there is anything to wait for.
+
+    Raises:
+        Refusal: One of the formats asked for is none.
+    """
+    outputs_of(given)
+
+
+def put_out(report: Report, given: argparse.Namespace) -> None:
+    """Write a report in every format that was asked for; each file is named.
+
+    Raises:
+        Refusal: A file cannot be written.
+    """
+    for output in outputs_of(given):
+        put_one(report, output)
+
+
+def put_one(report: Report, output: Output) -> None:
+    """Write a report in one format; a file is named.
+
+    Raises:
+        Refusal: The file cannot be written.
+    """
+    from pytest_ansorbench.report import Output, write_report
+
+    try:
+        if output == Output(_DEFAULT):
+            print(_terminal().render(report))
+        else:
+            write_report(report, [output], print)
+    except OSError as error:
+        raise Refusal(f"bad --format {str(output)!r}: {error}") from None
+    if output.path is not None:
+        print(f"written: {output.path}")
+
+
+def outputs_of(given: argparse.Namespace) -> list[Output]:
+    """The formats that were asked for.
+
+    Raises:
+        Refusal: One of them is none.
+    """
+    from pytest_ansorbench.report import Output
+
+    outputs = []
+    for text in given.formats or [_DEFAULT]:
+        try:
+            outputs.append(Output.parse(text))
+        except ValueError as error:
+            raise Refusal(f"bad --format {text!r}: {error}") from None
+    return outputs
+
+
+def _terminal() -> Terminal:
+    """As wide as the terminal and in colours; a file or a pipe gets plain lines of any length."""
+    from pytest_ansorbench.report import Terminal
+
+    if not sys.stdout.isatty():
+        return Terminal()
+    width = shutil.get_terminal_size().columns
+    # https://no-color.org
+    return Terminal(width=width) if os.environ.get("NO_COLOR") else Terminal(_paint, _mark, width)
+
+
+def _paint(line: str, tone: Tone) -> str:
+    return _coloured(line, 33) if tone == "warning" else line
+
+
+def _mark(outcome: Outcome) -> str:
+    return _coloured(outcome, {"broken": 31, "undecided": 33, "holds": 32}[outcome])
+
+
+def _coloured(text: str, code: int) -> str:
+    """Text in a foreground colour of ECMA-48, 8.3.117."""
+    return f"\033[{code}m{text}\033[0m"

@@ -1,0 +1,222 @@
+"""How results changed from one to the next: what a team looks at once a week."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pytest_ansorbench.records import ArmSummary, CaseResult, Comparison, Estimate, Result
+from pytest_ansorbench.report.cells import (
+    Cell,
+    Count,
+    Gap,
+    Index,
+    Judged,
+    Ratio,
+    Seconds,
+    SuiteRatio,
+    Text,
+    Throughput,
+)
+from pytest_ansorbench.report.sections import (
+    Axis,
+    Chart,
+    Column,
+    Group,
+    Lines,
+    Report,
+    Section,
+    Sentence,
+    Series,
+    Table,
+)
+from pytest_ansorbench.stats.changes import CaseChanges, Change
+from pytest_ansorbench.stats.figures import FIGURES
+from pytest_ansorbench.stats.judge_result import Judged as JudgedResult
+
+_SUITE: tuple[Column, ...] = (
+    Column("place", "no."),
+    Column("result", "result", kind="words"),
+    Column("commit", "commit", kind="words"),
+    Column("machine", "machine", kind="words", spare=1),
+    Column("strategy", "strategy", kind="words"),
+    Column("search_ratio", "S"),
+    Column("throughput_ratio", "throughput ratio"),
+    Column("verdict", "verdict", kind="words"),
+    Column("changed", "changed"),
+)
+_CASE: tuple[Column, ...] = (
+    Column("place", "no."),
+    Column("strategy", "strategy", kind="words"),
+    Column("search_time", "search time", Seconds.UNIT),
+    Column("search_ratio", "S"),
+    Column("throughput", Throughput.UNIT, Throughput.UNIT),
+    Column("throughput_ratio", "throughput ratio"),
+)
+_COMMIT_DIGITS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One result of a history.
+
+    Attributes:
+        name: What it is stored as, e.g. `0003_main`.
+        result: The result.
+        judged: The same, judged by today's statistics.
+        changes: Of each case, since the stage before; empty for the first.
+    """
+
+    name: str
+    result: Result
+    judged: JudgedResult
+    changes: tuple[CaseChanges, ...] = ()
+
+
+def history_report(stages: Sequence[Stage]) -> Report:
+    """Report on results in the order in which they were stored.
+
+    Args:
+        stages: The results, the earliest first.
+
+    Returns:
+        All cases together, a row for each result and challenger, and S as a chart; the changes
+        since the result before that chance does not explain; then each case, with the throughput
+        of each strategy as a chart.
+    """
+    cases = dict.fromkeys(case.case for stage in stages for case in stage.judged.cases)
+    return Report.of(
+        Section("suite", (_suites(stages), _suite_chart(stages))),
+        Section("changes", (Lines(tuple(_beyond_chance(stages))),)),
+        *(_case(name, stages) for name in cases),
+    )
+
+
+def _suites(stages: Sequence[Stage]) -> Table:
+    groups = []
+    for place, stage in enumerate(stages, 1):
+        changed = Count(len(_changed(stage)))
+        rows: list[tuple[Cell, ...]] = []
+        for suite in stage.judged.suites:
+            if suite.group:
+                continue
+            total = len(suite.cases)
+            ratios = [suite.figure(metric) for metric in ("search_ratio", "throughput_ratio")]
+            rows.append(
+                (
+                    *_of(place, stage),
+                    Text(suite.challenger),
+                    *(SuiteRatio(one.estimate, total - len(one.lost), total) for one in ratios),
+                    Gap.IRRELEVANT if suite.outcome is None else Judged(suite.outcome),
+                    changed,
+                )
+            )
+        nothing = (Gap.IRRELEVANT,) * 4
+        groups.append(Group(tuple(rows) or ((*_of(place, stage), *nothing, changed),)))
+    return Table(_SUITE, tuple(groups))
+
+
+def _of(place: int, stage: Stage) -> tuple[Cell, ...]:
+    """Which result it is, of which commit, on which machine."""
+    [*machines] = stage.result.machines.values()
+    cpu = machines[0].get("cpu") if len(machines) == 1 else None
+    commit = stage.result.commit.get("id")
+    return (
+        Index(place),
+        Text(stage.name),
+        Text(commit[:_COMMIT_DIGITS]) if isinstance(commit, str) else Gap.UNKNOWN,
+        Text(cpu) if isinstance(cpu, str) else Gap.UNKNOWN,
+    )
+
+
+def _suite_chart(stages: Sequence[Stage]) -> Chart:
+    points: dict[str, list[tuple[int, float]]] = {}
+    for place, stage in enumerate(stages, 1):
+        for suite in stage.judged.suites:
+            ratio = suite.figure("search_ratio").estimate
+            if not suite.group and _is_plain(ratio):
+                points.setdefault(suite.challenger, []).append((place, ratio.value))
+    return Chart(Axis("result no."), Axis("S of all cases"), _series(points))
+
+
+def _case(name: str, stages: Sequence[Stage]) -> Section:
+    """One case over all results that have it."""
+    groups: list[Group] = []
+    points: dict[str, list[tuple[int, float]]] = {}
+    for place, stage in enumerate(stages, 1):
+        for case in stage.judged.cases:
+            if case.case != name:
+                continue
+            arms = dict(_arms(case))
+            groups.append(Group(tuple(_row(place, arm, of) for arm, of in arms.values())))
+            for strategy, (arm, _) in arms.items():
+                if arm.throughput_gflops:
+                    points.setdefault(strategy, []).append((place, arm.throughput_gflops))
+    chart = Chart(Axis("result no."), Axis("final throughput", Throughput.UNIT), _series(points))
+    return Section("history", (Table(_CASE, tuple(groups)), chart), subject=name)
+
+
+def _arms(case: CaseResult) -> Iterator[tuple[str, tuple[ArmSummary, Comparison | None]]]:
+    """Every strategy of a case, the reference first, with what it was compared in."""
+    for verdict in case.verdicts:
+        compared = verdict.comparison
+        yield compared.reference.strategy, (compared.reference, None)
+        yield compared.challenger.strategy, (compared.challenger, compared)
+
+
+def _row(place: int, arm: ArmSummary, compared: Comparison | None) -> tuple[Cell, ...]:
+    return (
+        Index(place),
+        Text(arm.strategy),
+        Seconds(arm.search_s),
+        Ratio(compared.search_ratio) if compared else Gap.IRRELEVANT,
+        Throughput(arm.throughput_gflops) if arm.throughput_gflops else Gap.UNKNOWN,
+        Ratio(compared.throughput_ratio) if compared else Gap.IRRELEVANT,
+    )
+
+
+def _series(points: dict[str, list[tuple[int, float]]]) -> tuple[Series, ...]:
+    return tuple(
+        Series(label, tuple(x for x, _ in some), tuple(y for _, y in some))
+        for label, some in points.items()
+    )
+
+
+def _is_plain(ratio: Estimate) -> bool:
+    return ratio.bound == "value"
+
+
+def _changed(stage: Stage) -> list[Change]:
+    """What changed since the stage before, as far as the interval of its ratio excludes 1."""
+    return [
+        change
+        for case in stage.changes
+        for change in case.changes
+        if change.ratio.bound != "undefined" and not change.ratio.low <= 1.0 <= change.ratio.high
+    ]
+
+
+def _beyond_chance(stages: Sequence[Stage]) -> Iterator[Sentence]:
+    for stage in stages:
+        for change in _changed(stage):
+            yield (
+                Text(stage.name),
+                ": ",
+                FIGURES[change.metric].name,
+                " of ",
+                Text(change.strategy),
+                " on ",
+                Text(change.case),
+                " is ",
+                Ratio(change.ratio),
+                " times what it was",
+            )
+        for case in stage.changes:
+            if case.incomparable:
+                yield (
+                    Text(stage.name),
+                    ": ",
+                    Text(case.case),
+                    " cannot be compared with the result before: ",
+                    Text(case.incomparable),
+                )

@@ -1,0 +1,221 @@
+"""What figures show best: ratios with their intervals, seconds by phase, sketches over trials."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+
+from pytest_ansorbench.records import CaseResult, Run, SuiteVerdict
+from pytest_ansorbench.report.cells import (
+    Cell,
+    Count,
+    Index,
+    Latency,
+    Percentage,
+    Seconds,
+    Significant,
+    Text,
+)
+from pytest_ansorbench.report.sections import (
+    Axis,
+    Bars,
+    Block,
+    Column,
+    Forest,
+    Group,
+    Interval,
+    Lines,
+    Sentence,
+    Stack,
+    Table,
+)
+from pytest_ansorbench.stats.distribution import Ways
+from pytest_ansorbench.stats.suite import ALL_CASES
+
+RATIOS: Final = {
+    "search_ratio": Axis("search ratio S; below 1 the challenger is faster"),
+    "throughput_ratio": Axis("throughput ratio; above 1 the challenger's kernels are faster"),
+}
+"""The ratios that have a forest plot, and its axis."""
+
+_QUANTILES: Final = (
+    ("fastest", "fastest"),
+    ("quartile_1", "first quartile"),
+    ("median", "median"),
+    ("quartile_3", "third quartile"),
+    ("slowest", "slowest"),
+)
+"""Key and heading of each."""
+
+_PHASES: Final = (("propose",), ("build",), ("run",), ("learn",))
+
+
+def forests(cases: Sequence[CaseResult], suites: Sequence[SuiteVerdict]) -> Iterator[Forest]:
+    """Draw S and the throughput ratio of every case, and of all of them.
+
+    Args:
+        cases: The cases, judged.
+        suites: The verdicts over all of them.
+
+    Yields:
+        A forest plot for each ratio, with the limit that its gates have in common, if they have.
+    """
+    for metric, axis in RATIOS.items():
+        rows = [
+            Interval(_compared(case, verdict.comparison.challenger.strategy), estimate)
+            for case in cases
+            for verdict in case.verdicts
+            if (estimate := getattr(verdict.comparison, metric)).bound != "undefined"
+        ]
+        rows += [
+            Interval((ALL_CASES, ", ", Text(suite.challenger)), estimate, "summary")
+            for suite in suites
+            if not suite.group
+            and len(suite.cases) > 1
+            and (estimate := suite.figure(metric).estimate).bound != "undefined"
+        ]
+        limits = {gate.limit for case in cases for gate in case.gates if gate.metric == metric}
+        limits |= {gate.limit for suite in suites for gate in suite.gates if gate.metric == metric}
+        limit = limits.pop() if len(limits) == 1 else None
+        yield Forest(axis, tuple(rows), limit)
+
+
+def _compared(case: CaseResult, challenger: str) -> Sentence:
+    alone = len(case.strategies) == 2
+    return (Text(case.case),) if alone else (Text(case.case), ", ", Text(challenger))
+
+
+def ablation(suites: Sequence[SuiteVerdict]) -> Iterator[Forest]:
+    """Draw S and the throughput ratio of each challenger over all cases.
+
+    Args:
+        suites: The verdicts; those over groups of cases are left out.
+
+    Yields:
+        A forest plot for each ratio.
+    """
+    for metric, axis in RATIOS.items():
+        rows = tuple(
+            Interval((Text(suite.challenger),), estimate)
+            for suite in suites
+            if not suite.group and (estimate := suite.figure(metric).estimate).bound != "undefined"
+        )
+        yield Forest(axis, rows)
+
+
+def way(case: CaseResult, ways: Ways) -> Forest:
+    """Draw the ratio of the times to each target along the way of the reference.
+
+    Args:
+        case: The case.
+        ways: Its milestones, as `stats.distribution.case_ways` has them.
+    """
+    rows = tuple(
+        Interval((Text(strategy), " to ", Percentage(stone.share), " of the gain"), stone.ratio)
+        for strategy in case.strategies[1:]
+        for stone in ways.get(strategy, ())
+        if stone.ratio.bound != "undefined"
+    )
+    return Forest(Axis("time to target, challenger over reference"), rows)
+
+
+def phases(case: CaseResult) -> Bars:
+    """Draw where the seconds of a run went, for each arm that has one."""
+    comparisons = [verdict.comparison for verdict in case.verdicts]
+    summaries = {
+        arm.strategy: arm for one in comparisons for arm in (one.reference, one.challenger)
+    }
+    stacks = tuple(
+        Stack((Text(arm.strategy),), (arm.propose_s, arm.build_s, arm.run_s, arm.learn_s))
+        for name in case.strategies
+        if (arm := summaries.get(name)) is not None
+    )
+    return Bars(Axis("search time of a run", Seconds.UNIT), _PHASES, stacks)
+
+
+def sketch_shares(case: CaseResult, strategy: str) -> Iterator[Block]:
+    """Draw which sketches the trials of an arm were of, a bar for each eighth of the budget.
+
+    Nothing is drawn of a network, whose tasks have sketches of their own, nor where there is one
+    sketch only.
+
+    Args:
+        case: The case.
+        strategy: The arm.
+
+    Yields:
+        Its name, then the bars.
+    """
+    runs = case.runs_of(strategy)
+    tasks = {run.tasks for run in runs}
+    if len(tasks) != 1 or len(runs[0].tasks) != 1 or len(runs[0].tasks[0].sketches) < 2:
+        return
+    sketches = len(runs[0].tasks[0].sketches)
+    parts = tuple(("sketch ", Index(place)) for place in range(sketches))
+    yield Lines(((Text(strategy),),))
+    yield Bars(Axis("trials by sketch"), parts, tuple(_shares(runs, sketches)))
+
+
+def _shares(runs: Sequence[Run], sketches: int) -> Iterator[Stack]:
+    longest = max(len(run.trials) for run in runs)
+    ends = sorted({round(longest * place / 8) for place in range(9)})
+    for start, end in pairwise(ends):
+        counts = Counter(trial.sketch for run in runs for trial in run.trials[start:end])
+        lengths = tuple(float(counts[sketch]) for sketch in range(sketches))
+        yield Stack((Index(start + 1), " to ", Index(end)), lengths)
+
+
+def failures(case: CaseResult) -> Table:
+    """Tabulate failed trials by arm, status and message, the most frequent first."""
+    counts = Counter(
+        (run.strategy, trial.status, trial.error)
+        for run in case.runs
+        for trial in run.trials
+        if trial.status != "ok"
+    )
+    columns = (
+        Column("strategy", "strategy", kind="words"),
+        Column("status", "failed trials", kind="words"),
+        Column("count", "count"),
+        Column("error", "first line of the message", kind="words"),
+    )
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (Text(strategy), Text(status), Count(count), Text(error))
+        for (strategy, status, error), count in counts.most_common()
+    )
+    return Table(columns, (Group(rows),))
+
+
+def finals(case: CaseResult) -> Table:
+    """Tabulate the slices of the final measurement, run by run."""
+    columns = (
+        Column("strategy", "final measurement", kind="words"),
+        Column("seed", "seed"),
+        Column("slices", "slices"),
+        *(Column(key, heading, Latency.UNIT) for key, heading in _QUANTILES),
+    )
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (
+            Text(run.strategy),
+            Index(run.seed),
+            Count(len(run.final.latencies_s)),
+            *(
+                Latency(1e3 * float(latency_s), Significant(4))
+                for latency_s in np.quantile(run.final.latencies_s, (0.0, 0.25, 0.5, 0.75, 1.0))
+            ),
+        )
+        for strategy in case.strategies
+        for run in case.runs_of(strategy)
+        if run.final is not None and run.final.latencies_s
+    )
+    return Table(columns, (Group(rows),))
+
+
+def pictures(case: CaseResult, ways: Ways) -> tuple[Block, ...]:
+    """What a case's part of a report has besides sentences and curves."""
+    shares = (block for arm in case.strategies for block in sketch_shares(case, arm))
+    return (way(case, ways), phases(case), *shares, failures(case), finals(case))

@@ -1,0 +1,52 @@
+"""What a result rests on: settings, machines, commit, and the command that reproduces it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from pytest_ansorbench.records import Result
+from pytest_ansorbench.report.cells import Cell, Setting, Text
+from pytest_ansorbench.report.sections import (
+    Code,
+    Column,
+    Group,
+    Lines,
+    Section,
+    Sentence,
+    Table,
+)
+
+_COLUMNS: Final = (Column("name", "name", kind="words"), Column("value", "value", kind="words"))
+
+
+def provenance(result: Result, command: str) -> Section:
+    """Tell what a result rests on.
+
+    Args:
+        result: The result.
+        command: The command that reproduces it.
+
+    Returns:
+        The command; settings that were recorded; then each machine, with the versions of what
+        decides a result; the commit.
+    """
+    blocks: list[Lines | Table] = [*_table(("settings",), result.settings)]
+    for fingerprint, machine in result.machines.items():
+        blocks += _table(("machine ", Text(fingerprint)), machine)
+    blocks += _table(("commit",), result.commit)
+    return Section("provenance", (Code("to reproduce", command, "sh"), *blocks))
+
+
+def _table(heading: Sentence, values: Mapping[str, Any]) -> tuple[Lines, Table]:
+    rows = tuple(_rows(values, ()))
+    return Lines((heading,)), Table(_COLUMNS, (Group(rows),))
+
+
+def _rows(values: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[Cell, Cell]]:
+    """The values, those of nested mappings by the names on the way to them."""
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _rows(value, (*path, name))
+        else:
+            yield Setting((*path, name)), Setting(value)

@@ -1,0 +1,75 @@
+"""The tables of a report as comma-separated values, for spreadsheets and data frames."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pytest_ansorbench.report.cells import Cell, Text
+from pytest_ansorbench.report.render.fields import cell_fields
+from pytest_ansorbench.report.render.text import printable
+from pytest_ansorbench.report.sections import Column, Report, Table
+
+_UNITS: Final = {"GFLOP/s": "gflops", "MFLOP": "mflop"}
+_FORMULA: Final = re.compile(r"[=+\-@]")
+"""How a cell begins that a spreadsheet would compute
+(https://owasp.org/www-community/attacks/CSV_Injection)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Csv:
+    """Renders the tables of a report (RFC 4180), with a blank line between two.
+
+    Columns are called by their keys, with the unit behind. Figures are in full precision. What
+    qualifies a figure has columns of its own: `search_ratio`, `search_ratio_low`,
+    `search_ratio_high`, `search_ratio_bound`. Infinity is `inf`; a gap is empty. Sentences and
+    charts are left out.
+    """
+
+    def render(self, report: Report) -> str:
+        """Write the tables; see `Renderer`."""
+        blocks = [block for section in report.sections for block in section.blocks]
+        return "\n\n".join(_table(block) for block in blocks if isinstance(block, Table))
+
+
+def _table(table: Table) -> str:
+    parts = [_column(column, table.column(column.key)) for column in table.columns]
+    names = [name for part in parts for name in part]
+    rows = zip(*(values for part in parts for values in part.values()), strict=True)
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows(rows)
+    return out.getvalue().rstrip("\n")
+
+
+def _column(column: Column, cells: tuple[Cell, ...]) -> dict[str, list[str]]:
+    """What a column becomes: texts by name."""
+    fields = [cell_fields(cell) for cell in cells]
+    unit = _UNITS.get(column.unit, re.sub(r"\W+", "_", column.unit))
+    key = printable(column.key)
+    return {
+        "_".join(filter(None, (key, name, "" if name else unit))): [
+            _text(one.get(name), cell) for one, cell in zip(fields, cells, strict=True)
+        ]
+        for name in dict.fromkeys(_names(fields))
+    }
+
+
+def _names(fields: list[Any]) -> Iterator[str]:
+    for one in fields:
+        yield from one
+
+
+def _text(value: Any, cell: Cell) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        return json.dumps(value)
+    text = printable(value)
+    return f"'{text}" if isinstance(cell, Text) and _FORMULA.match(text) else text

@@ -1,0 +1,130 @@
+"""A report as JSON: its sections, with every figure in full precision."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_ansorbench.report.cells import Cell, Ratio
+from pytest_ansorbench.report.render.blocks import sentence_text, written
+from pytest_ansorbench.report.render.fields import cell_fields, number
+from pytest_ansorbench.report.render.numbers import cell_text
+from pytest_ansorbench.report.sections import (
+    Bars,
+    Block,
+    Chart,
+    Code,
+    Forest,
+    Lines,
+    Report,
+    Sentence,
+    Table,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Json:
+    """Renders a report as an object with the list `sections`.
+
+    A section has `key`, `subject` (the id of its case, empty if it is about all) and `blocks`. A
+    block is one of
+
+    - `{"kind": "lines", "tone", "sentences"}`: each sentence a list of words and cells;
+    - `{"kind": "table", "columns", "groups"}`: rows as lists of cells;
+    - `{"kind": "chart", "x", "y", "series", "levels"}`: places and values as lists;
+    - `{"kind": "forest", "ratio", "limit", "rows"}`: each row a label and a cell;
+    - `{"kind": "bars", "length", "parts", "stacks"}`;
+    - `{"kind": "code", "title", "language", "text"}`.
+
+    A cell is an object: `kind`, `text` as a terminal shows it, and its figures, `value` first,
+    e.g. `{"kind": "Ratio", "text": "0.62 [0.51, 0.88]", "value": 0.62, "low": 0.51, "high": 0.88,
+    "bound": "value"}`. Infinity is `"inf"`.
+    """
+
+    def render(self, report: Report) -> str:
+        """Write a report; see `Renderer`."""
+        if not report.sections:
+            return ""
+        sections = [
+            {
+                "key": section.key,
+                "subject": section.subject,
+                "blocks": [*map(_block, section.blocks)],
+            }
+            for section in report.sections
+        ]
+        return json.dumps({"sections": sections}, indent=1)
+
+
+def _block(block: Block) -> dict[str, Any]:
+    match block:
+        case Lines(sentences, _, tone):
+            parts = [
+                [part if isinstance(part, str) else _cell(part) for part in sentence]
+                for sentence in sentences
+            ]
+            return {"kind": "lines", "tone": tone, "sentences": parts}
+        case Table(columns, groups):
+            return {
+                "kind": "table",
+                "columns": [
+                    {"key": column.key, "heading": column.heading, "unit": column.unit}
+                    for column in columns
+                ],
+                "groups": [
+                    {
+                        "role": group.role,
+                        "rows": [[_cell(cell) for cell in row] for row in group.rows],
+                    }
+                    for group in groups
+                ],
+            }
+        case Chart(x, y, series, _, levels):
+            return {
+                "kind": "chart",
+                "x": {"heading": x.heading, "unit": x.unit},
+                "y": {"heading": y.heading, "unit": y.unit},
+                "series": [
+                    {
+                        "label": one.label,
+                        **{
+                            name: [*map(number, getattr(one, name))]
+                            for name in ("x", "y", "low", "high")
+                        },
+                    }
+                    for one in series
+                ],
+                "levels": [{"label": level.label, "y": number(level.y)} for level in levels],
+            }
+        case Forest(ratio, rows, limit):
+            return {
+                "kind": "forest",
+                "ratio": {"heading": ratio.heading, "unit": ratio.unit},
+                "limit": limit,
+                "rows": [
+                    {"label": _words(row.label), "role": row.role, **_cell(Ratio(row.estimate))}
+                    for row in rows
+                ],
+            }
+        case Bars(length, parts, stacks):
+            return {
+                "kind": "bars",
+                "length": {"heading": length.heading, "unit": length.unit},
+                "parts": [*map(_words, parts)],
+                "stacks": [
+                    {"label": _words(stack.label), "lengths": [*map(number, stack.lengths)]}
+                    for stack in stacks
+                ],
+            }
+        case Code(title, text, language):
+            return {"kind": "code", "title": title, "language": language, "text": text}
+
+
+def _words(sentence: Sentence) -> str:
+    return sentence_text(sentence, written(str))
+
+
+def _cell(cell: Cell) -> dict[str, Any]:
+    fields = {name or "value": value for name, value in cell_fields(cell).items()}
+    return {"kind": type(cell).__name__, "text": cell_text(cell), **fields}

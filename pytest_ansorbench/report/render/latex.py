@@ -1,0 +1,91 @@
+"""A report in LaTeX, its tables ready for a paper."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from tabulate import tabulate
+
+from pytest_ansorbench.report.render.blocks import code_lines, column_title, sentence_text, written
+from pytest_ansorbench.report.render.charts import chart_blocks
+from pytest_ansorbench.report.render.numbers import cell_text
+from pytest_ansorbench.report.render.text import printable
+from pytest_ansorbench.report.sections import Bars, Block, Chart, Code, Forest, Lines, Report, Table
+
+_PLAIN: Final = written(printable)
+_SPECIAL: Final = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    # After the end of a row, these two would be its optional argument and its star.
+    "[": "{[}",
+    "*": "{*}",
+    **{sign: f"\\{sign}" for sign in "#$%&_"},
+}
+_SPECIALS: Final = re.compile("[" + re.escape("".join(_SPECIAL)) + "]")
+
+
+@dataclass(frozen=True, slots=True)
+class Latex:
+    r"""Renders tables as `tabular` with the rules of `booktabs`, and sentences as paragraphs.
+
+    A document takes it by `\input`, after `\usepackage{booktabs}` and, for the quotation marks,
+    `\usepackage[T1]{fontenc}`.
+    """
+
+    def render(self, report: Report) -> str:
+        """Write a report; see `Renderer`."""
+        return "\n\n".join(
+            "\n\n".join(map(self._block, section.blocks)) for section in report.sections
+        )
+
+    def _block(self, block: Block) -> str:
+        match block:
+            case Lines(sentences):
+                return "\n\n".join(escaped(sentence_text(one, _PLAIN)) for one in sentences)
+            case Table():
+                return _table(block)
+            case Chart() | Forest() | Bars():
+                return "\n\n".join(map(self._block, chart_blocks(block)))
+            case Code(title, text):
+                lines = "\n".join(_verbatim(line) for line in code_lines(text, 0))
+                return f"{escaped(title)}\n\n\\begin{{verbatim}}\n{lines}\n\\end{{verbatim}}"
+
+
+def escaped(text: str) -> str:
+    """Text in which nothing is a command."""
+    return _SPECIALS.sub(lambda found: _SPECIAL[found[0]], printable(text))
+
+
+def _verbatim(line: str) -> str:
+    """A line of verbatim text, which nothing but its end can end."""
+    return line.replace("\\end{verbatim}", "\\end {verbatim}")
+
+
+def _table(table: Table) -> str:
+    """A table; a rule above what sums up."""
+    rows = [[escaped(cell_text(cell)) for cell in row] for row in table.rows]
+    lines = tabulate(
+        rows,
+        headers=[escaped(column_title(column)) for column in table.columns],
+        tablefmt="latex_raw",
+        colalign=["left" if column.kind == "words" else "right" for column in table.columns],
+        disable_numparse=True,
+    ).split("\n")
+    begin, _, headings, _, *body = lines[:-2]
+    ruled = [begin, r"\toprule", headings]
+    at = 0
+    for group in table.groups:
+        if not at or group.role == "summary":
+            ruled.append(r"\midrule")
+        ruled += body[at : at + len(group.rows)]
+        at += len(group.rows)
+    return "\n".join([*ruled, r"\bottomrule", r"\end{tabular}"])

@@ -1,0 +1,87 @@
+"""NumPy's way to compute the operators that ship with the package, in 32-bit floats.
+
+Products of matrices are its BLAS's; convolutions are one such product for each tap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pytest_ansorbench.workloads import (
+    BatchMatmul,
+    MatrixNorm,
+    Operator,
+    Softmax,
+    TransposeBatchMatmul,
+)
+from pytest_ansorbench.workloads.operators.convolution import Convolution
+from pytest_ansorbench.yardsticks.kernel import LibraryKernel, NoKernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def kernel(operator: Operator, threads: int) -> LibraryKernel:
+    """An operator's kernel on its own inputs.
+
+    Args:
+        operator: The operator.
+        threads: Threads of the BLAS, which its environment has told it already.
+
+    Raises:
+        NoKernel: NumPy has no way that anyone would take.
+    """
+    return LibraryKernel(_kernel(operator, *operator.inputs()), _as_it_is)
+
+
+def _as_it_is(output: Any) -> NDArray[np.float32]:
+    return np.asarray(output, dtype=np.float32)
+
+
+@singledispatch
+def _kernel(operator: Operator, *inputs: Any) -> Callable[[], Any]:
+    raise NoKernel(f"numpy has no kernel of {type(operator).__name__}")
+
+
+@_kernel.register(BatchMatmul)
+def _(operator: BatchMatmul, left: Any, right: Any) -> Callable[[], Any]:
+    return lambda: left @ right
+
+
+@_kernel.register(TransposeBatchMatmul)
+def _(operator: TransposeBatchMatmul, queries: Any, keys: Any) -> Callable[[], Any]:
+    return lambda: queries.transpose(0, 2, 1, 3) @ keys.transpose(0, 2, 3, 1)
+
+
+@_kernel.register(Softmax)
+def _(operator: Softmax, scores: Any) -> Callable[[], Any]:
+    def softmax() -> Any:
+        powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+        powers /= powers.sum(axis=1, keepdims=True)
+        return powers
+
+    return softmax
+
+
+@_kernel.register(MatrixNorm)
+def _(operator: MatrixNorm, matrices: Any) -> Callable[[], Any]:
+    return lambda: np.linalg.norm(matrices, axis=(1, 2))
+
+
+@_kernel.register(Convolution)
+def _(operator: Convolution, data: Any, weight: Any, *rest: Any) -> Callable[[], Any]:
+    if operator.group_count > 1 or rest:
+        raise NoKernel(f"numpy has no kernel of {type(operator).__name__}")
+    axes = range(1, 1 + len(operator.extents))
+
+    def convolve() -> Any:
+        output = np.zeros(operator.output_shape, np.float32)
+        for tap, view in operator.window.views(data, axes):
+            output += view @ weight[tap]
+        return output
+
+    return convolve

@@ -1,0 +1,93 @@
+"""What kernels are held against is measured once a case and machine, and kept."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from pytest_ansorbench.bench import FixedRepeats, YardstickPlan
+from pytest_ansorbench.bench import yardsticks as module
+from pytest_ansorbench.bench.prepared import prepare
+from pytest_ansorbench.storage import read_journal, read_peak
+from pytest_ansorbench.storage.entries import YardsticksEntry
+from pytest_ansorbench.workloads import Mlp
+from tests.bench.conftest import ONE, PLAN, Another
+from tests.fast_engine import FastEngine
+from tests.faults import Doubling
+from tests.synthetic import PEAK, make_yardsticks
+
+UNTUNED = YardstickPlan(implementations=("untuned",))
+ALL = YardstickPlan(True, ("torch", "untuned"))
+
+
+@pytest.fixture(autouse=True)
+def peaks(monkeypatch):
+    """Stands for seconds of measuring; counts how often."""
+    measured = []
+
+    def measure_peak(engine):
+        measured.append(engine)
+        return PEAK
+
+    monkeypatch.setattr(module, "measure_peak", measure_peak)
+    return measured
+
+
+def test_a_result_has_them_once_a_case(make_session, peaks, tmp_path):
+    session = make_session(yardsticks=ALL)
+    [found] = session.run(Doubling(), [ONE], PLAN).yardsticks
+    assert [kernel.implementation for kernel in found.kernels] == ["torch", "untuned"]
+    torch, untuned = found.kernels
+    assert torch.error == "doubling is no operator that ships with the package"
+    assert untuned.latency_s > 0.0
+    assert found.peak == PEAK
+    assert found.argument_bytes == 2 * Doubling().flops * 4  # an input and an output
+    session.run(Another(), [ONE], PLAN)
+    assert len(peaks) == 1  # the machine is the same
+    assert read_peak(tmp_path / "storage", found.machine) == PEAK
+    entries = read_journal(session.journal).entries
+    assert [entry.label for entry in entries if isinstance(entry, YardsticksEntry)] == [
+        "doubling",
+        "another",
+    ]
+
+
+def test_without_a_wish_there_are_none(make_session, peaks):
+    session = make_session()
+    assert session.run(Doubling(), [ONE], PLAN).yardsticks == ()
+    assert not peaks
+
+
+def test_a_resumed_session_measures_what_its_journal_lacks(make_session, peaks):
+    first = make_session(yardsticks=UNTUNED)
+    [before] = first.run(Doubling(), [ONE], PLAN).yardsticks
+    first.close()
+    past = read_journal(first.journal)
+    again = make_session(yardsticks=UNTUNED, past=past)
+    assert again.run(Doubling(), [ONE], PLAN).yardsticks == (before,)
+    again.close()
+    more = dataclasses.replace(PLAN, repeats=FixedRepeats(0, 3))
+    demanding = make_session(yardsticks=ALL, past=read_journal(again.journal))
+    [after] = demanding.run(Doubling(), [ONE], more).yardsticks
+    assert (after.peak, len(after.kernels)) == (PEAK, 2)
+    assert len(peaks) == 1
+
+
+def test_a_plan_is_met_by_all_that_it_asks_for():
+    found = make_yardsticks()  # a peak, and PyTorch's kernel
+    assert YardstickPlan().is_met_by(None)
+    assert YardstickPlan(True, ("torch",)).is_met_by(found)
+    assert not YardstickPlan(True).is_met_by(None)
+    assert not YardstickPlan(implementations=("torch", "numpy")).is_met_by(found)
+
+
+def test_a_network_is_timed_as_a_whole(target, tmp_path):
+    network = Mlp(features=24, hidden=(16, 16), classes=5)
+    with FastEngine(target) as engine:
+        prepared = prepare(network, network.tasks(), engine, lambda what: None)
+        found = UNTUNED.measured(prepared, engine, tmp_path, lambda what: None)
+    [untuned] = found.kernels
+    assert untuned.latency_s > 0.0
+    arrays = (*network.arguments(), prepared.network.check.expected)
+    assert found.argument_bytes == sum(array.nbytes for array in arrays)

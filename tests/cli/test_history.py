@@ -1,0 +1,63 @@
+"""`ansor-bench history`: stored results, one after the other."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pytest_ansorbench.cli import main
+from pytest_ansorbench.storage import save_numbered
+from tests.synthetic import make_case_result, make_result, make_run
+
+
+def result(seconds: float, *names: str):
+    """A result whose challenger takes this many seconds a trial on each of its cases."""
+    cases = []
+    for name in names:
+        reference = [make_run(name, seed=seed, final=1.0) for seed in range(6)]
+        fast = [
+            make_run(name, "fast", seed, seconds_per_trial=seconds, final=1.0) for seed in range(6)
+        ]
+        cases.append(make_case_result(name, reference, {"fast": fast}))
+    return make_result(*cases)
+
+
+@pytest.fixture
+def storage(tmp_path):
+    """Three results: the second twice as slow, the third without one of the cases."""
+    for name, one in (
+        ("main", result(0.25, "a", "b")),
+        ("slow", result(0.5, "a", "b")),
+        ("less", result(0.5, "a")),
+    ):
+        save_numbered(one, tmp_path, name)
+    return str(tmp_path)
+
+
+def test_results_are_shown_in_order_with_what_changed(storage, capsys):
+    assert main(["history", "--storage", storage]) == 0
+    out = capsys.readouterr().out
+    places = [out.index(name) for name in ("0001_main", "0002_slow", "0003_less")]
+    assert places == sorted(places)
+    assert "0002_slow: search ratio S of fast on a is 2.00 [2.00, 2.00] times what it was" in out
+    assert "0003_less: b cannot be compared with the result before: " in out
+    assert "0003_less: search" not in out
+
+
+def test_the_newest_can_be_asked_for_and_formats_be_given(storage, capsys):
+    assert main(["history", "--storage", storage, "--last", "1", "--format", "json"]) == 0
+    sections = json.loads(capsys.readouterr().out)["sections"]
+    assert [section["key"] for section in sections] == ["suite", "history"]
+    assert main(["history", "--storage", storage, "--format", "html"]) == 0
+    assert "<svg" in capsys.readouterr().out
+
+
+def test_where_nothing_is_stored_it_says_how_to(tmp_path, capsys):
+    assert main(["history", "--storage", str(tmp_path)]) == 0
+    assert "nothing saved in" in capsys.readouterr().out
+
+
+def test_a_bad_number_is_refused(storage, capsys):
+    assert main(["history", "--storage", storage, "--last", "0"]) == 2
+    assert "bad --last 0: expected at least 1, e.g. 10" in capsys.readouterr().err

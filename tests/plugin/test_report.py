@@ -1,0 +1,71 @@
+"""`--ansor-report`: the whole report in formats and files, at the end of a session."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+REPLAY = "--ansor-replay=saved.json"
+
+
+def test_formats_go_to_the_terminal_or_to_files(saved):
+    outcome = saved.bench(
+        REPLAY,
+        "--ansor-report=markdown",
+        "--ansor-report=csv:out/pr.csv",
+        "--ansor-report=json:pr.json",
+        "--ansor-report=html:pr.html",
+    )
+    assert outcome.code == 0, outcome.text
+    assert "| case" in outcome.out
+    for name in ("out/pr.csv", "pr.json", "pr.html"):
+        assert f"written: {Path(name)}" in outcome.out
+    with (saved.root / "out" / "pr.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["strategy"] for row in rows[:2]] == ["default", "fast"]
+    sections = json.loads((saved.root / "pr.json").read_text())["sections"]
+    assert [section["key"] for section in sections[:2]] == ["verdicts", "suite"]
+    page = (saved.root / "pr.html").read_text()
+    assert "<svg" in page and "to reproduce" in page
+
+
+def test_what_is_no_format_is_refused_before_anything_runs(saved):
+    outcome = saved.bench(REPLAY, "--ansor-report=pdf")
+    assert outcome.code == 4
+    assert "bad --ansor-report ['pdf']: expected one of terminal, markdown" in outcome.text
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_anything_runs(saved):
+    (saved.root / "folder").mkdir()
+    outcome = saved.bench(REPLAY, "--ansor-report=csv:folder")
+    assert outcome.code == 4
+    assert "bad --ansor-report 'folder': expected a file that can be written" in outcome.text
+
+
+@pytest.mark.parametrize("formats", ["markdown, csv:pr.csv"])
+def test_the_ini_file_takes_several(saved, formats):
+    saved.write("pytest.ini", f"[pytest]\nansor_report = {formats}\n")
+    outcome = saved.bench(REPLAY)
+    assert outcome.code == 0, outcome.text
+    assert (saved.root / "pr.csv").exists()
+
+
+def test_a_step_of_github_actions_gets_the_verdicts_and_the_table(saved, monkeypatch):
+    summary = saved.root / "summary.md"
+    summary.write_text("before\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    assert saved.bench(REPLAY, "--ansor-github=off").code == 0
+    assert summary.read_text() == "before\n"
+    assert saved.bench(REPLAY).code == 0
+    text = summary.read_text()
+    assert text.startswith("before\n") and "| case" in text and "reaches default's" in text
+
+
+def test_a_summary_that_cannot_be_written_is_a_note(saved, monkeypatch):
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(saved.root))
+    outcome = saved.bench(REPLAY)
+    assert outcome.code == 0
+    assert "no step summary: " in outcome.out and "--ansor-github off" in outcome.out

@@ -1,0 +1,62 @@
+"""`--ansor-roofline` and `--ansor-reference-kernels`: measured once, told everywhere."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from pytest_ansorbench.report.columns import usual_columns
+from pytest_ansorbench.storage import read_result, write_peak, write_result
+from tests.plugin.conftest import replaying
+from tests.saved_cases import SAVED, result_of
+from tests.synthetic import PEAK, make_yardsticks
+
+
+def test_both_are_in_the_result_the_table_and_the_details(project):
+    outcome = project.bench(
+        "--ansor-reference-kernels=untuned,torch", "--ansor-json=first.json", "-v"
+    )
+    assert outcome.code == 0, outcome.text
+    first = read_result(project.root / "first.json")
+    [found] = first.cases[0].yardsticks
+    assert found.peak is None
+    assert [kernel.implementation for kernel in found.kernels] == ["torch", "untuned"]
+    assert "over untuned" in outcome.out
+    assert "not timed: " in outcome.out
+
+    # A peak that was measured before is not measured again.
+    write_peak(project.root / ".ansor_bench", found.machine, PEAK)
+    outcome = project.bench("--ansor-roofline", "--ansor-json=second.json")
+    assert outcome.code == 0, outcome.text
+    second = read_result(project.root / "second.json")
+    assert second.cases[0].yardsticks[0].peak == PEAK
+    assert "of peak" in outcome.out
+    assert "peak: 100 GFLOP/s of multiply-adds" in outcome.out
+
+
+def test_a_replay_tells_what_was_saved(project):
+    saved = replaying(project, "SAVED[:1]")
+    result = result_of(SAVED)
+    machine = result.cases[0].runs[0].machine
+    found = dataclasses.replace(make_yardsticks(), machine=machine)
+    cases = tuple(dataclasses.replace(case, yardsticks=(found,)) for case in result.cases)
+    write_result(dataclasses.replace(result, cases=cases), saved.root / "saved.json")
+    outcome = saved.bench("--ansor-replay=saved.json", "--ansor-time-unit=ms")
+    assert outcome.code == 0, outcome.text
+    assert "over torch" in outcome.out
+    assert "search time (ms)" in outcome.out
+    assert "of_peak" in usual_columns(cases)
+
+
+def test_what_is_no_implementation_is_refused(project):
+    outcome = project.bench("--ansor-reference-kernels=torch,mkl")
+    assert outcome.code == 4
+    assert (
+        "bad --ansor-reference-kernels 'torch,mkl': expected some of torch, numpy, untuned, e.g. "
+        "torch,untuned"
+    ) in outcome.text
+
+
+def test_what_is_no_unit_is_refused(project):
+    outcome = project.bench("--ansor-time-unit=min")
+    assert outcome.code == 4
+    assert "bad time unit 'min': expected one of auto, s, ms, us" in outcome.text

@@ -1,0 +1,60 @@
+"""Libraries' kernels are timed in a process of their own, which may fail."""
+
+from __future__ import annotations
+
+import os
+import statistics
+
+import pytest
+
+from pytest_ansorbench import workloads
+from pytest_ansorbench.yardsticks import libraries, library_kernel
+from pytest_ansorbench.yardsticks.kernel import LibraryKernel, NoKernel
+from pytest_ansorbench.yardsticks.library_main import _checked, answer
+
+MATMUL = "matmul-b12-m128-n64-k128"
+
+
+def test_a_kernel_is_timed_over_and_over() -> None:
+    cores = sorted(os.sched_getaffinity(0))[:1]
+    kernel = library_kernel("numpy", MATMUL, 1, cores)
+    assert (kernel.implementation, kernel.error) == ("numpy", "")
+    assert kernel.version
+    assert 3 <= len(kernel.latencies_s) <= 30
+    assert all(1e-6 < latency_s < 1.0 for latency_s in kernel.latencies_s)
+    assert kernel.latency_s == statistics.median(kernel.latencies_s)
+
+
+def test_an_operator_that_the_library_lacks_is_told() -> None:
+    kernel = library_kernel("numpy", "capsule-conv2d-n1-h16-w16-ci32-co32-k3-s2-p1-cap4", 1)
+    assert (kernel.latencies_s, kernel.latency_s) == ((), None)
+    assert kernel.error == "numpy has no kernel of CapsuleConv2d"
+
+
+@pytest.mark.parametrize("case", ["doubling", "resnet-18-n1-224"])
+def test_what_is_no_shipped_operator_is_told(case: str) -> None:
+    asked = {"library": "numpy", "case": case, "threads": 1, "cores": None}
+    assert answer(asked)["error"] == f"{case} is no operator that ships with the package"
+
+
+def test_a_library_that_is_not_there_is_told() -> None:
+    asked = {"library": "nonesuch", "case": MATMUL, "threads": 1, "cores": None}
+    assert answer(asked) == {"version": "", "latencies_s": [], "error": "nonesuch is not installed"}
+
+
+def test_a_wrong_output_is_no_kernel() -> None:
+    operator = workloads.get(MATMUL)
+    right = operator.check().expected
+    assert _checked(operator, LibraryKernel(lambda: right, lambda output: output))
+    with pytest.raises(NoKernel, match="its output is not that of the operator"):
+        _checked(operator, LibraryKernel(lambda: right + 1.0, lambda output: output))
+
+
+def test_a_process_that_dies_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(libraries, "_MAIN", "no_such_module")
+    assert "No module named no_such_module" in library_kernel("numpy", MATMUL, 1).error
+
+
+def test_a_process_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(libraries, "_TIMEOUT_S", 0.05)
+    assert library_kernel("numpy", MATMUL, 1).error == "not done after 0.05 s"

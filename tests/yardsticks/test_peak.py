@@ -1,0 +1,59 @@
+"""What this machine can do at most."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from pytest_ansorbench.environment import resolve_target
+from pytest_ansorbench.measure.local.engine import LocalEngine
+from pytest_ansorbench.measure.settings import EngineSettings
+from pytest_ansorbench.measure.side_by_side import SideBySide, Span
+from pytest_ansorbench.storage.checks import check_result
+from pytest_ansorbench.workloads import Check
+from pytest_ansorbench.yardsticks import measure_peak
+from pytest_ansorbench.yardsticks.peak import multiply_adds, reads
+from tests.synthetic import make_case_result, make_result, make_yardsticks
+
+ONCE = SideBySide(slice_ms=0.1, turns=Span(1, 1), sets=Span(1, 1))
+
+
+@pytest.fixture(scope="module")
+def engine():
+    with LocalEngine(resolve_target(None), EngineSettings()) as warm:
+        yield warm
+
+
+def test_it_is_what_a_roofline_needs(engine):
+    peak = measure_peak(engine)
+    assert peak.compute_gflops > 1.0
+    sizes = [one.working_set_bytes for one in peak.bandwidths]
+    assert sizes == sorted(sizes) and sizes[0] <= 2**16 and sizes[-1] >= 2**27
+    # The smallest set stays in the nearest caches, the largest one does not.
+    assert peak.bandwidths[0].gbytes_per_s > peak.bandwidths[-1].gbytes_per_s
+    found = dataclasses.replace(make_yardsticks(), peak=peak)
+    case = dataclasses.replace(make_case_result(), yardsticks=(found,))
+    check_result(make_result(case))
+
+
+def test_limits_that_do_not_let_it_be_measured_leave_it_unknown():
+    with LocalEngine(resolve_target(None), EngineSettings(build_timeout_s=1e-6)) as hasty:
+        assert measure_peak(hasty) is None
+
+
+def test_each_thread_multiplies_and_adds_in_registers(engine):
+    program = multiply_adds(2, 4)
+    addend = np.full((12, 4), 3.0, np.float32)
+    # x / 2 + 3 settles at 6.
+    check = Check((addend,), np.full((2, 12, 4), 6.0, np.float32), 1e-6, 0.0)
+    [measured] = engine.measure_side_by_side([program], check, ONCE)
+    assert measured.status == "ok", measured.error
+
+
+def test_every_row_is_read_as_often_as_asked(engine):
+    data = np.arange(2 * 3 * 128, dtype=np.float32).reshape(2, 3, 128)
+    check = Check((data,), 5.0 * data.sum(axis=1), 1e-6, 0.0)
+    [measured] = engine.measure_side_by_side([reads(2, 3, 5)], check, ONCE)
+    assert measured.status == "ok", measured.error
