@@ -1,14 +1,14 @@
 """Is `draft` faster than `default`, over the operators, and which of its parts make it so?
 
     python benchmarks/draft.py [--case ID,ID] [--arms NAME,NAME] [--repeats N] [--trials N]
-                               [--into FOLDER]
+                               [--into FOLDER] [--reference FOLDER]
 
 One bench for each repeat of each case, with a journal and a result of its own in
 docs/results/draft/, so that the experiment can be run in pieces: a result that is there is not run
 again. Then all results in the folder are merged and judged over the suite. Arms are those of the
-package and those of `draft_ablations.py`. Without --case, the first shape of each family of
-operators but capsule; with 256 trials and 3 repeats that takes some hours on 2 cores. `--only
-report` runs nothing.
+package and those of `draft_ablations.py`. With --reference, the reference's runs of earlier results
+stand in for new ones. Without --case, the first shape of each family of operators but capsule; with
+256 trials and 3 repeats that takes some hours on 2 cores. `--only report` runs nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from pytest_ansorbench.report import Terminal, result_report
+from pytest_ansorbench.report import Layout, Terminal, result_report
 from pytest_ansorbench.stats.judge_result import judge_result
 from pytest_ansorbench.storage import read_result
 from pytest_ansorbench.storage.merge import merge_results
@@ -55,6 +55,9 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=256)
     parser.add_argument("--round", type=int, default=32)
     parser.add_argument("--into", type=Path, default=RESULTS / "draft")
+    parser.add_argument(
+        "--reference", type=Path, help="folder of results whose runs of the reference are used"
+    )
     parser.add_argument("--only", choices=("report",), help="report on what there is")
     given = parser.parse_args()
     given.into.mkdir(parents=True, exist_ok=True)
@@ -81,6 +84,8 @@ def run(case: str, seed: int, given: argparse.Namespace) -> None:
         *("--ansor-max-search-ratio", "none", "--ansor-min-throughput-ratio", "0.97"),
         *("--ansor-storage", str(storage), "--ansor-json", str(output), *resume),
     ]
+    if given.reference is not None:
+        command += ["--ansor-reference", str(given.reference / output.name)]
     code = subprocess.run(
         command, env={**os.environ, "PYTHONPATH": os.pathsep.join(_paths())}, check=False
     ).returncode
@@ -101,7 +106,7 @@ def report(folder: Path) -> str:
     merged = replace(merged, settings={**merged.settings, **limits})
     judged = judge_result(merged)
     shown = result_report(
-        judged.cases, judged.criteria, columns=COLUMNS, suites=judged.suites, explained=True
+        judged.cases, judged.criteria, Layout(COLUMNS), suites=judged.suites, explained="fully"
     )
     return Terminal().render(shown)
 

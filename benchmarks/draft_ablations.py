@@ -13,12 +13,12 @@ from pytest_ansorbench.strategies import (
     EqualShares,
     FixedMeasurement,
     Neighbourhood,
-    PairedMeasurement,
     Plateau,
+    RacingMeasurement,
     Registry,
     Strategy,
 )
-from pytest_ansorbench.strategies.draft import DecisionModel
+from pytest_ansorbench.strategies.draft import DecisionModel, Verification
 
 
 @dataclass(frozen=True)
@@ -65,11 +65,13 @@ def pytest_ansorbench_strategies(config: object) -> Sequence[Strategy]:
         variant("far", replace(policy, neighbourhood=Neighbourhood(children=0))),
         variant("stopping", replace(policy, stopping=Plateau())),
         replace(draft, name="draft-fixed", measurement=FixedMeasurement(), description=""),
-        replace(draft, name="draft-paired", measurement=PairedMeasurement(), description=""),
+        replace(draft, name="draft-racing", measurement=RacingMeasurement(), description=""),
+        replace(draft, name="draft-unchecked", last_check=None, description=""),
+        variant("deep", replace(policy, verification=Verification(replays=6))),
         replace(
             Registry().get("random"),
             name="random-racing",
-            measurement=draft.measurement,
+            measurement=RacingMeasurement(),
             description="",
         ),
     ]
