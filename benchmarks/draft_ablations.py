@@ -18,7 +18,7 @@ from pytest_ansorbench.strategies import (
     Registry,
     Strategy,
 )
-from pytest_ansorbench.strategies.draft import DecisionModel, Verification
+from pytest_ansorbench.strategies.draft import DecisionModel, Escape, Verification
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,7 @@ def pytest_ansorbench_strategies(config: object) -> Sequence[Strategy]:
         variant("unasked", replace(policy, random_pool=1)),
         variant("patient", replace(policy, compile_time=None)),
         variant("far", replace(policy, neighbourhood=Neighbourhood(children=0))),
+        variant("escaping", replace(policy, escape=Escape())),
         variant("stopping", replace(policy, stopping=Plateau())),
         replace(draft, name="draft-fixed", measurement=FixedMeasurement(), description=""),
         replace(draft, name="draft-racing", measurement=RacingMeasurement(), description=""),
