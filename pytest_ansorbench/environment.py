@@ -33,7 +33,9 @@ class MisfitError(ToolchainError):
         problem: The misfit, and what was expected instead.
     """
 
-    def __init__(self, setting: Literal["target", "cores"], value: str | None, problem: str):
+    def __init__(
+        self, setting: Literal["target", "cores", "linker"], value: str | None, problem: str
+    ):
         super().__init__(f"bad {setting} {value!r}: {problem}")
         self.setting = setting
         self.value = value

@@ -3,6 +3,7 @@
 from pytest_ansorbench.bench.arms import Arm
 from pytest_ansorbench.bench.experiment import Experiment
 from pytest_ansorbench.bench.history import CaseHistory, CaseJournal, case_histories
+from pytest_ansorbench.bench.overview import ArmOverview, CaseOverview, Overview, Watch
 from pytest_ansorbench.bench.plan import Plan
 from pytest_ansorbench.bench.progress import Progress, Silent, Standing
 from pytest_ansorbench.bench.reference import SavedReference
@@ -10,16 +11,21 @@ from pytest_ansorbench.bench.repeats import FixedRepeats, RepeatPolicy, RepeatsU
 from pytest_ansorbench.bench.replay import MissingRunsError, Replay
 from pytest_ansorbench.bench.run_plan import RunPlan
 from pytest_ansorbench.bench.session import Session, UnsupportedCaseError
+from pytest_ansorbench.bench.shards import PlannedCase, recorded_repeat_s, share_out
 from pytest_ansorbench.bench.yardsticks import YardstickPlan
 
 __all__ = [
     "Arm",
+    "ArmOverview",
     "CaseHistory",
     "CaseJournal",
+    "CaseOverview",
     "Experiment",
     "FixedRepeats",
     "MissingRunsError",
+    "Overview",
     "Plan",
+    "PlannedCase",
     "Progress",
     "RepeatPolicy",
     "RepeatsUntilSettled",
@@ -30,6 +36,9 @@ __all__ = [
     "Silent",
     "Standing",
     "UnsupportedCaseError",
+    "Watch",
     "YardstickPlan",
     "case_histories",
+    "recorded_repeat_s",
+    "share_out",
 ]

@@ -137,7 +137,8 @@ class Experiment:
             self._plan.runs,
             self._engine,
             label=self._journal.label,
-            lead=place,
+            # By the seed, so that a shard's repeats begin as they would among all others.
+            lead=seed,
             rounds=past.rounds if past else None,
             rankings=past.rankings if past else {},
             stand_in=self._stand_in(seed, past),

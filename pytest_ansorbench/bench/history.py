@@ -187,7 +187,7 @@ def case_histories(past: Past) -> dict[str, CaseHistory]:
     """
     histories: dict[str, CaseHistory] = {}
     for line, entry in enumerate(past.entries, start=2):
-        misfit = _add(histories, entry)
+        misfit = add_entry(histories, entry)
         if misfit:
             _damaged(past, line, misfit)
     return histories
@@ -223,8 +223,8 @@ class NoiseHistory:
         )
 
 
-def _add(histories: dict[str, CaseHistory], entry: Entry) -> str:
-    """Put one line where it belongs; else say why it belongs nowhere."""
+def add_entry(histories: dict[str, CaseHistory], entry: Entry) -> str:
+    """Put one line of a journal where it belongs; else say why it belongs nowhere."""
     if isinstance(entry, EndEntry | NoiseEntry):
         return ""  # about the session, not about a case
     if isinstance(entry, SessionEntry):
@@ -340,7 +340,7 @@ class CaseJournal:
             StorageError: The journal cannot be written.
         """
         self._journal.append(entry)
-        misfit = _add({self.label: self.history}, entry)
+        misfit = add_entry({self.label: self.history}, entry)
         assert not misfit, misfit
 
 

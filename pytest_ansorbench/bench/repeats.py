@@ -44,24 +44,23 @@ class FixedRepeats:
     """A number of repeats that is known beforehand.
 
     Attributes:
-        first_seed: Seed of the first repeat; the others count up from it.
-        most: How many.
+        planned: Seeds of the repeats, in order, at least one.
     """
 
-    first_seed: int
-    most: int
+    planned: Sequence[int]
+
+    @property
+    def most(self) -> int:
+        """How many there are."""
+        return len(self.planned)
 
     def next_seed(self, history: CaseHistory, judge: Callable[[], CaseResult]) -> int | None:
         """The first that is not complete."""
-        return next((seed for seed in self._all if not history.complete(seed)), None)
+        return next((seed for seed in self.planned if not history.complete(seed)), None)
 
     def seeds(self, history: CaseHistory) -> Sequence[int]:
         """Those of the planned repeats that are complete; a journal may hold more."""
-        return [seed for seed in self._all if history.complete(seed)]
-
-    @property
-    def _all(self) -> range:
-        return range(self.first_seed, self.first_seed + self.most)
+        return [seed for seed in self.planned if history.complete(seed)]
 
 
 @dataclass(frozen=True)

@@ -65,17 +65,37 @@ class Replay:
             f"{' and others' if len(self._saved.cases) > 3 else ''}"
         )
 
-    def run(self, case: str, strategies: Sequence[str], plan: Plan) -> CaseResult:
+    def seeds(self, case: str) -> tuple[int, ...]:
+        """The saved repeats of a case, in order.
+
+        Raises:
+            MissingRunsError: There is no such case.
+        """
+        return tuple(dict.fromkeys(run.seed for run in self.saved(case).runs))
+
+    def run(
+        self,
+        case: str,
+        strategies: Sequence[str],
+        plan: Plan,
+        seeds: Sequence[int] | None = None,
+    ) -> CaseResult:
         """`judged`, and keep the result.
 
         Raises:
             MissingRunsError: The case or one of the strategies was not run.
         """
-        result = self.judged(case, strategies, plan)
+        result = self.judged(case, strategies, plan, seeds)
         self._results.append(result)
         return result
 
-    def judged(self, case: str, strategies: Sequence[str], plan: Plan) -> CaseResult:
+    def judged(
+        self,
+        case: str,
+        strategies: Sequence[str],
+        plan: Plan,
+        seeds: Sequence[int] | None = None,
+    ) -> CaseResult:
         """Judge a case's saved runs.
 
         Budget and repeats are those that were run; the plan's criteria and limits count.
@@ -84,6 +104,7 @@ class Replay:
             case: The case's id.
             strategies: The arms, the reference first.
             plan: How to judge.
+            seeds: Repeats to take; None for all.
 
         Returns:
             The result.
@@ -100,7 +121,11 @@ class Replay:
                 )
         control = saved.control if strategies[0] == saved.strategies[0] else None
         arms = tuple(dict.fromkeys([*strategies, *([control] if control else [])]))
-        runs = tuple(run for run in saved.runs if run.strategy in arms)
+        runs = tuple(
+            run
+            for run in saved.runs
+            if run.strategy in arms and (seeds is None or run.seed in seeds)
+        )
         verdicts = judge_arms(
             arms,
             runs,
@@ -112,16 +137,19 @@ class Replay:
         )
         return replace(saved, strategies=arms, runs=runs, verdicts=verdicts, control=control)
 
-    def adopt(self, judged: Sequence[CaseResult]) -> None:
+    def adopt(self, judged: Sequence[CaseResult], seeds: Sequence[Sequence[int]]) -> None:
         """Take over what another process made of the same files; sorts by the files' order.
 
         Args:
             judged: Results without their runs, which are filled in.
+            seeds: Of each result, the repeats that it is made of.
         """
         order = [saved.case for saved in self._saved.cases]
-        for result in judged:
+        for result, taken in zip(judged, seeds, strict=True):
             saved = self.saved(result.case)
-            runs = tuple(run for run in saved.runs if run.strategy in result.strategies)
+            runs = tuple(
+                run for run in saved.runs if run.strategy in result.strategies and run.seed in taken
+            )
             self._results.append(replace(result, runs=runs))
         self._results.sort(key=lambda result: order.index(result.case))
 

@@ -118,6 +118,7 @@ class Session:
         self._searched = False
         self._slice_ms: float | None = None
         self._journal: Journal | None = None
+        self._planned: tuple[str, ...] = ()
         self._begun = Counter[str]()
         self._results: list[CaseResult] = []
         self._kept: list[_Kept] = []
@@ -144,14 +145,18 @@ class Session:
         """The journal's file; None before the first case."""
         return self._journal.path if self._journal is not None else None
 
-    def prepare(self) -> None:
+    def prepare(self, cases: Sequence[str] = ()) -> None:
         """Make the engine, and check that it fits the journal; nothing is started.
+
+        Args:
+            cases: Ids of the cases that are to be run, in order, for those who watch.
 
         Raises:
             ToolchainError: Something that the engine needs is missing or does not fit.
             ResumeError: The journal was begun on another machine.
         """
         self._engine = self._new_engine()
+        self._planned = tuple(cases)
         machine = self._engine.machine
         self._machines[fingerprint(machine)] = machine
         if self._past is not None:
@@ -211,6 +216,8 @@ class Session:
             tasks=tuple(TaskRecord(task.name, task.weight, task.flops, ()) for task in tasks),
             programs=tuple(pack_program(task.mod) for task in tasks),
             conditions={**plan.runs.conditions(len(tasks)), **self._conditions},
+            repeats=plan.repeats.most,
+            limits=dict(plan.limits),
         )
         journal = CaseJournal(self._open_journal(), self._histories.get(entry.label), entry)
         stand_ins: Mapping[int, StandIn] = {}
@@ -247,9 +254,8 @@ class Session:
             seeds = kept.plan.repeats.seeds(kept.journal.history)
             if not seeds or len(seeds) >= repeats:
                 continue
-            plan = replace(
-                kept.plan, repeats=FixedRepeats(seeds[0], repeats), deadline_s=deadline_s
-            )
+            every = range(seeds[0], seeds[0] + repeats)
+            plan = replace(kept.plan, repeats=FixedRepeats(every), deadline_s=deadline_s)
             try:
                 self._run_rest(kept, plan, progress or Silent())
             finally:
@@ -280,7 +286,7 @@ class Session:
         )
 
     def finish(self) -> None:
-        """Look at the machine a last time, and note that there is nothing to go on with.
+        """Look at the machine a last time, note that this is the end, and compress the journal.
 
         Raises:
             StorageError: The journal cannot be written.
@@ -291,6 +297,7 @@ class Session:
                 self._observe_noise("end")
         if self._journal is not None:
             self._journal.append(EndEntry(len(self._results)))
+            self._journal.pack()
 
     def close(self) -> None:
         """End the engine's processes, and let go of the journal."""
@@ -387,6 +394,7 @@ class Session:
                         self._engine.machine,
                         self._commit,
                         self._settings,
+                        self._planned,
                     ),
                 )
         return self._journal

@@ -12,7 +12,9 @@ import sys
 from collections.abc import Sequence
 
 from pytest_ansorbench.cli import (
+    devices,
     history,
+    journals,
     kernels,
     offers,
     plot,
@@ -69,7 +71,9 @@ def make_parser() -> argparse.ArgumentParser:
     plot.add_command(commands)
     schedules.add_commands(commands)
     kernels.add_command(commands)
+    journals.add_commands(commands)
     offers.add_commands(commands)
     train_rules.add_command(commands)
     train_draft.add_command(commands)
+    devices.add_command(commands)
     return parser

@@ -59,7 +59,7 @@ def put_one(report: Report, output: Output) -> None:
 
     try:
         if output == Output(_DEFAULT):
-            print(_terminal().render(report))
+            print(terminal().render(report))
         else:
             write_report(report, [output], print)
     except OSError as error:
@@ -85,7 +85,7 @@ def outputs_of(given: argparse.Namespace) -> list[Output]:
     return outputs
 
 
-def _terminal() -> Terminal:
+def terminal() -> Terminal:
     """As wide as the terminal and in colours; a file or a pipe gets plain lines of any length."""
     from pytest_ansorbench.report import Terminal
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ansorbench.cli.exits import BROKEN, HOLDS, Refusal, exit_code
+from pytest_ansorbench.cli.exits import BROKEN, HOLDS, UNDECIDED, Refusal, exit_code
 from pytest_ansorbench.cli.formats import (
     add_formats,
     check_formats,
@@ -79,7 +79,10 @@ def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
     compare.set_defaults(run=_compare)
 
     merge = commands.add_parser(
-        "merge", help="put the results of several shards or machines into one"
+        "merge",
+        help="put the results of several shards or machines into one",
+        description="Puts the results of several shards or machines into one and judges it. Exits "
+        "with 3 if shards are missing.",
     )
     merge.add_argument("results", nargs="+", metavar="RESULT", help="name, number or file")
     merge.add_argument(
@@ -271,7 +274,16 @@ def _merge(given: argparse.Namespace) -> int:
         raise Refusal(str(error)) from None
     runs = sum(len(case.runs) for case in judged.cases)
     print(f"{given.output}: {len(judged.cases)} cases, {runs} runs from {len(read)} results")
-    return HOLDS
+    missing = merged.shards.missing if merged.shards is not None else ()
+    if missing:
+        print(f"missing: {_counted(missing, 'shard')} {', '.join(map(str, missing))}")
+        if merged.lost:
+            print(f"without any run: {', '.join(merged.lost)}")
+    return UNDECIDED if missing else HOLDS
+
+
+def _counted(things: Sequence[object], name: str) -> str:
+    return name if len(things) == 1 else f"{name}s"
 
 
 def _merged(read: Sequence[tuple[Path, Result]]) -> Result:
@@ -335,6 +347,7 @@ def _list(given: argparse.Namespace) -> int:
 
     from pytest_ansorbench.storage import (
         StorageError,
+        journal_name,
         list_journals,
         list_saved,
         read_journal,
@@ -358,6 +371,6 @@ def _list(given: argparse.Namespace) -> int:
         if not past.finished:
             print(
                 f"interrupted: {past.path}, begun {past.session.created}; "
-                f"--ansor-resume={past.path.stem} goes on with it"
+                f"--ansor-resume={journal_name(past.path)} goes on with it"
             )
     return HOLDS

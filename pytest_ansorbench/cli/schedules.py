@@ -195,12 +195,12 @@ def _export(given: argparse.Namespace) -> int:
 def _sourced(storage: Path, source: str) -> Iterator[tuple[Winner, Target]]:
     """The winners of a result, or the trials of a journal, with their targets."""
     from pytest_ansorbench.environment import check_toolchain, resolve_target
-    from pytest_ansorbench.storage import StorageError, fingerprint, read_journal
+    from pytest_ansorbench.storage import StorageError, fingerprint, is_journal, read_journal
     from pytest_ansorbench.storage.entries import RepeatEntry
     from pytest_ansorbench.winners import tuned_in, winners_of
 
     check_toolchain()
-    if source.endswith(".jsonl"):
+    if is_journal(Path(source)):
         try:
             past = read_journal(Path(source))
         except StorageError as error:

@@ -129,6 +129,24 @@ OPTIONS: Final = (
         default="all",
     ),
     Option(
+        "shard",
+        "shard",
+        values.shard,
+        "run only the I-th of N parts of the session, shared out by cases and repeats; no gate "
+        "fails a test, since ansor-bench merge puts the parts together and judges them",
+        "I/N",
+        default="",
+    ),
+    Option(
+        "shard_by",
+        "shard-by",
+        values.text("main"),
+        "with --ansor-shard: balance the parts by the seconds that cases took in this result; give "
+        "all parts the same, by name, number or path",
+        "RESULT",
+        default="trials",
+    ),
+    Option(
         "budget.trials",
         "trials",
         values.trials,
@@ -221,6 +239,41 @@ OPTIONS: Final = (
         "TVM target, an LLVM one, as JSON",
         "TARGET",
         default="this machine's CPU",
+    ),
+    Option(
+        "remote.tracker",
+        "rpc",
+        values.tracker,
+        "measure on a device that TVM's tracker at this address hands out under this key; programs "
+        "are compiled here, for the --ansor-target that the device is. Whoever reaches a server "
+        "can run what they like there: see docs/machines.md",
+        "HOST:PORT:KEY",
+        default="this machine",
+        record_as="rpc",
+    ),
+    Option(
+        "remote.server",
+        "rpc-server",
+        values.server,
+        "measure on the device whose RPC server listens here, without a tracker",
+        "HOST:PORT",
+        default="this machine",
+        record_as="rpc_server",
+    ),
+    Option(
+        "remote.linker",
+        "linker",
+        values.text("aarch64-linux-gnu-gcc"),
+        "command of a C compiler that links shared libraries for the device",
+        "COMMAND",
+    ),
+    Option(
+        "remote.patience_s",
+        "rpc-wait",
+        values.positive,
+        "seconds to wait for a device that is free",
+        "SECONDS",
+        record_as="rpc_wait_s",
     ),
     Option(
         "engine.build_workers",

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_ansorbench.budget import Budget, Trials
+from pytest_ansorbench.measure.remote.settings import RemoteSettings
 from pytest_ansorbench.measure.rounds import Rounds
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
@@ -18,7 +19,7 @@ from pytest_ansorbench.stats.limits import Allowance, Limits
 from pytest_ansorbench.stats.looks import Looks
 
 if TYPE_CHECKING:
-    from pytest_ansorbench.records import Implementation
+    from pytest_ansorbench.records import Implementation, Shard
     from pytest_ansorbench.report import Grouping, Layout, Output, WantedUnit
 
 Order = Literal["interleaved", "sequential"]
@@ -176,10 +177,13 @@ class Settings:
     Attributes:
         strategies: Names of the arms; the first is the reference.
         cases: Ids of the cases to run; empty for all that were collected.
+        shard: Which part of the session to run; None for all of it.
+        shard_by: Name, number or path of a result whose seconds balance the parts; None for trials.
         budget: Trials of a run and of a round.
         experiment: How often, in which order and with which seeds strategies are run.
         target: TVM target as JSON or kind, None for this machine's CPU.
         engine: How candidates are built and run.
+        remote: Where they are run, if not here.
         criteria: How runs are compared and judged.
         limits: Limits of figures.
         suite_limits: Limits of figures over all cases.
@@ -198,10 +202,13 @@ class Settings:
 
     strategies: tuple[str, ...] = ("default", "optimized")
     cases: tuple[str, ...] = ()
+    shard: Shard | None = None
+    shard_by: str | None = None
     budget: Budget = field(default_factory=Budget)
     experiment: ExperimentSettings = field(default_factory=ExperimentSettings)
     target: str | None = None
     engine: EngineSettings = field(default_factory=EngineSettings)
+    remote: RemoteSettings = field(default_factory=RemoteSettings)
     criteria: Criteria = field(default_factory=Criteria)
     limits: Limits = field(default_factory=Limits)
     suite_limits: Limits = field(default_factory=Limits)

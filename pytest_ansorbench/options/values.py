@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pytest_ansorbench.budget import Trials
+from pytest_ansorbench.measure.remote.address import DeviceAddress
 from pytest_ansorbench.measure.rounds import Rounds
 from pytest_ansorbench.measure.side_by_side import Span
 from pytest_ansorbench.measure.toolchain import Toolchain, check_names
-from pytest_ansorbench.records import IMPLEMENTATIONS, Implementation
+from pytest_ansorbench.records import IMPLEMENTATIONS, Implementation, Shard
 from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.limits import Allowance
 from pytest_ansorbench.stats.looks import EXPECTED_REPEATS, Looks
@@ -66,6 +67,21 @@ def repeats(value: object) -> int | Looks:
         return whole_number(1, 5)(value)
     except ValueError:
         raise ValueError(EXPECTED_REPEATS) from None
+
+
+def shard(value: object) -> Shard:
+    """One of several parts of a session."""
+    return Shard.parse(value if isinstance(value, str) else "")
+
+
+def tracker(value: object) -> DeviceAddress:
+    """The address of a tracker and the key of devices."""
+    return DeviceAddress.parse_tracker(str(value))
+
+
+def server(value: object) -> DeviceAddress:
+    """The address of a device's server."""
+    return DeviceAddress.parse_server(str(value))
 
 
 def span(value: object) -> Span:

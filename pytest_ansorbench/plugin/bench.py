@@ -23,6 +23,7 @@ from pytest_ansorbench.plugin.fixture import OneTest
 from pytest_ansorbench.plugin.keywords import keywords_of
 from pytest_ansorbench.plugin.refusals import in_options
 from pytest_ansorbench.plugin.selection import bench_items, case_id, select
+from pytest_ansorbench.plugin.shards import Collected, ThisShard, this_shard
 from pytest_ansorbench.plugin.sources import Asked, source_of
 from pytest_ansorbench.plugin.suite import suite_item
 from pytest_ansorbench.plugin.terminal import print_report
@@ -49,7 +50,7 @@ from pytest_ansorbench.stats.gate import families
 from pytest_ansorbench.storage import StorageError, save_numbered, slugify, write_result
 
 if TYPE_CHECKING:
-    from pytest_ansorbench.records import CaseResult, Gate, Result
+    from pytest_ansorbench.records import CaseResult, Gate, Result, Shard, Shards
     from pytest_ansorbench.winners import Script
     from pytest_ansorbench.workloads import Case
 
@@ -72,6 +73,8 @@ class Bench:
         self.together = Together(settings, self.source, self.baseline)
         self._items: dict[str, pytest.Item] = {}
         self._finished: set[str] = set()
+        self._shard: ThisShard | None = None
+        self._shards: Shards | None = None
         self._notes: list[str] = []
 
     @pytest.hookimpl(trylast=True)
@@ -82,7 +85,7 @@ class Bench:
         self.source.gather(self.config)
         with usage_errors(self.config, "while selecting cases"):
             self._select(items)
-        if self._items and self.settings.has_suite_gates:
+        if self._items and self.settings.has_suite_gates and self._shard is None:
             items.append(suite_item(session, self))
 
     def _select(self, items: list[pytest.Item]) -> None:
@@ -99,12 +102,32 @@ class Bench:
                 raise pytest.UsageError(f"{item.nodeid}: {error}") from None
             self._items[item.nodeid] = item
         self.family, self.together.family = families(gates, self.together.count_gates(arms))
+        shard = self.settings.shard
+        if shard is not None and self._items:
+            self._keep_shard(shard, items)
+
+    def _keep_shard(self, shard: Shard, items: list[pytest.Item]) -> None:
+        """Leave the tests of other shards out; the number of gates stays that of all."""
+        collected = []
+        for item in self._items.values():
+            settings = self.settings_of(item)
+            seeds, divisible = self.source.planned(settings, case_id(item))
+            arms = len(self._arms(item, settings, case_id(item)))
+            collected.append(Collected(item, settings, arms, tuple(seeds), divisible))
+        storage = self.config.rootpath / self.settings.files.storage
+        self._shard = this_shard(shard, collected, storage, self.settings.shard_by)
+        self._shards, mine = self._shard.record, self._shard.seeds
+        others = [item for name, item in self._items.items() if name not in mine]
+        self.config.hook.pytest_deselected(items=others)
+        items[:] = [item for item in items if item not in others]
+        self._items = {name: item for name, item in self._items.items() if name in mine}
+        self._note(self._shard.note)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Check the toolchain once, before the first case, if there is one to be run."""
         if self.config.getoption("collectonly") or not any(bench_items(session.items)):
             return
-        self.source.prepare()
+        self.source.prepare([case_id(item) or name for name, item in self._items.items()])
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Remember the cases that there is no result of."""
@@ -115,30 +138,34 @@ class Bench:
     def pytest_testnodedown(self, node: Any) -> None:
         """Take over what a process of pytest-xdist made of a replay."""
         handed = workers.received(node)
-        self.source.adopt(handed.results)
+        self.source.adopt(handed.results, handed.seeds)
         self.changes += handed.changes
         self.together.adopt(handed)
-        self._write_json(self.source.result())
+        self._shards = handed.shards or self._shards
+        self._write_json(self._result())
 
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """End all worker processes, and store the result; a failure to do so fails the session."""
         if workers.is_worker(self.config):
             handed = workers.Handed(
-                self.source.results,
-                tuple(self.changes),
-                self.together.lost,
-                self.together.judged(),
-                self.together.changes,
+                results=self.source.results,
+                changes=tuple(self.changes),
+                lost=self.together.lost,
+                suites=self.together.judged(),
+                suite_changes=self.together.changes,
+                shards=self._shards,
             )
             workers.send(self.config, handed)
             return
+        if self._shard is not None and exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+            session.exitstatus = pytest.ExitCode.OK  # more shards than there is to share out
         ran_all = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
         stopped = bool(session.shouldstop or session.shouldfail)
         self._note(self.source.close(finished=ran_all and not stopped))
-        if not self.source.results:
+        if not self.source.results and self._shards is None:
             return
         suites = self.together.verdicts
-        result = replace(self.source.result(), lost=self.together.lost, suites=suites)
+        result = replace(self._result(), lost=self.together.lost, suites=suites)
         self._write_json(result)
         files = self.settings.files
         name = files.save or (self._autosave_name() if files.autosave else None)
@@ -211,17 +238,30 @@ class Bench:
                     self.family,
                     self._deadline_s(item),
                     lambda result: self._gates_on_changes(item, result),
+                    self._seeds_of(item),
                 )
                 result = self.source.run(settings, arms, case, asked, self._progress())
                 self._finished.add(item.nodeid)
             finally:
                 if not workers.is_worker(self.config):
-                    self._write_json(self.source.result())
+                    self._write_json(self._result())
         with failures(self.config, "while calling pytest_ansorbench_case_finished"):
             self.config.hook.pytest_ansorbench_case_finished(
                 config=self.config, item=item, result=result
             )
         return result
+
+    @property
+    def judges(self) -> bool:
+        """Whether this session has all runs that its gates are about."""
+        return self._shard is None
+
+    def _seeds_of(self, item: pytest.Item) -> tuple[int, ...] | None:
+        return None if self._shard is None else self._shard.seeds[item.nodeid]
+
+    def _result(self) -> Result:
+        """Everything so far, with what a session knows of itself."""
+        return replace(self.source.result(), shards=self._shards)
 
     def changes_of(self, item: pytest.Item, result: CaseResult) -> CaseChanges | None:
         """Changes of a case since the earlier result; None if there is none to compare."""
@@ -260,7 +300,7 @@ class Bench:
             seeds = (result.repeats for result in self.source.results if result.runs)
             with failures(self.config, "while running more repeats"):
                 enough = self.source.more(min(seeds) + 1, deadline_s, self._progress())
-            self._write_json(self.source.result())
+            self._write_json(self._result())
             self.together.judge(self._every_result())
             if not enough:
                 break
@@ -281,7 +321,8 @@ class Bench:
                 continue
             settings = self.settings_of(item)
             arms = self._arms(item, settings, case)
-            result = self.source.saved(settings, arms, case, Asked(self.family))
+            asked = Asked(self.family, seeds=self._seeds_of(item))
+            result = self.source.saved(settings, arms, case, asked)
             if result is None:
                 self.together.lose(case)
             else:
@@ -307,7 +348,7 @@ class Bench:
 
     def _report(self, results: tuple[CaseResult, ...], verbosity: int) -> Report:
         if verbosity > 1:
-            return self._full_report(self.source.result())
+            return self._full_report(self._result())
         return result_report(
             results,
             self.settings.criteria,
@@ -325,7 +366,7 @@ class Bench:
         outputs = self.settings.files.report
         if not outputs:
             return
-        result = self.source.result()
+        result = self._result()
         for output in outputs:
             report = self._full_report(result, scripts_of(result) if output.has_room else ())
             try:
@@ -367,7 +408,7 @@ class Bench:
 
     def _write_json(self, result: Result) -> None:
         path = self.settings.files.json
-        if path is not None and result.cases:
+        if path is not None and (result.cases or result.shards is not None):
             write_result(result, path)
 
     def _autosave_name(self) -> str:
@@ -403,6 +444,18 @@ def _check_options(settings: Settings) -> None:
                 f"bad {flag_of(f'kernels.{field}')}: expected {flag_of('kernels.result')} with it, "
                 "to say which kernels to make"
             )
+    if settings.shard_by is not None and settings.shard is None:
+        raise pytest.UsageError(
+            f"bad {flag_of('shard_by')} {settings.shard_by!r}: expected {flag_of('shard')} with "
+            "it, to say which part of the session this is"
+        )
+    if settings.shard is not None and settings.baseline.compare is not None:
+        raise pytest.UsageError(
+            f"bad {flag_of('baseline.compare')} {settings.baseline.compare!r}: a shard has only "
+            "some of the runs; put all together with ansor-bench merge, then hold them against it "
+            "with ansor-bench compare"
+        )
+    _check_remote(settings)
     if settings.replay and settings.resume is not None:
         raise pytest.UsageError(
             "bad --ansor-resume: a replay runs nothing that could go on; leave one of the two out"
@@ -427,6 +480,33 @@ def _check_options(settings: Settings) -> None:
             slugify(settings.files.save)
         except StorageError as error:
             raise pytest.UsageError(f"bad --ansor-save: {error}") from None
+
+
+def _check_remote(settings: Settings) -> None:
+    """Refuse what cannot be done on a device."""
+    remote = settings.remote
+    if remote.address is None:
+        return
+    flag = flag_of("remote.server" if remote.tracker is None else "remote.tracker")
+    if remote.tracker is not None and remote.server is not None:
+        raise pytest.UsageError(
+            f"bad {flag_of('remote.server')} {str(remote.server)!r}: expected it or "
+            f"{flag_of('remote.tracker')}, not both"
+        )
+    asked = {
+        "toolchains": bool(settings.toolchains),
+        "kernels.result": settings.kernels.result is not None,
+        "engine.cores": settings.engine.cores is not None,
+        "experiment.roofline": settings.experiment.roofline,
+        "experiment.reference_kernels": bool(settings.experiment.reference_kernels),
+        "engine.caches": settings.engine.caches == "network",
+    }
+    for field, is_asked in asked.items():
+        if is_asked:
+            raise pytest.UsageError(
+                f"bad {flag_of(field)}: it is about this machine, and with {flag} programs run on "
+                "another; leave one of the two out"
+            )
 
 
 def _check_writable(flag: str, path: Path) -> None:

@@ -58,6 +58,8 @@ class OneTest:
         settings = self._bench.settings_of(self._item)
         for verdict in result.verdicts:
             self._item.user_properties += _properties(verdict)
+        if not self._bench.judges:
+            return
         complaints = {
             outcome: [*_complaints(result, outcome), *complaints_of_change(changes, outcome)]
             for outcome in ("broken", "undecided")

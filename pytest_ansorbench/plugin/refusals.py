@@ -14,7 +14,7 @@ from pytest_ansorbench.options import budget_refusal, flag_of
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.storage import MissingResultError, UnwritableError
 
-_FIELDS: Final = {"target": "target", "cores": "engine.cores"}
+_FIELDS: Final = {"target": "target", "cores": "engine.cores", "linker": "remote.linker"}
 """Fields of the settings that the environment may have to refuse."""
 
 

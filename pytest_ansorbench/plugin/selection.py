@@ -21,13 +21,19 @@ def bench_items(items: Sequence[pytest.Item]) -> Iterator[pytest.Item]:
     return (item for item in items if FIXTURE in getattr(item, "fixturenames", ()))
 
 
-def case_id(item: pytest.Item) -> str | None:
-    """Id of the case that a test is parametrized with, whatever the parameter is called."""
+def case_of(item: pytest.Item) -> Case | None:
+    """The case that a test is parametrized with, whatever the parameter is called."""
     callspec = getattr(item, "callspec", None)
     for value in callspec.params.values() if callspec is not None else ():
         if is_case(value):
-            return str(value.id)
+            return value
     return None
+
+
+def case_id(item: pytest.Item) -> str | None:
+    """Id of that case."""
+    case = case_of(item)
+    return None if case is None else str(case.id)
 
 
 def is_case(value: Any) -> TypeGuard[Case]:

@@ -26,8 +26,9 @@ from pytest_ansorbench.bench import (
 from pytest_ansorbench.budget import BudgetError
 from pytest_ansorbench.environment import ToolchainError
 from pytest_ansorbench.hosted import HostedStrategy, UnhostableCaseError
-from pytest_ansorbench.measure.engine import EngineError, UntunedError
+from pytest_ansorbench.measure.engine import Engine, EngineError, UntunedError
 from pytest_ansorbench.measure.local.toolchains import joint_engine
+from pytest_ansorbench.measure.remote.engine import remote_engine
 from pytest_ansorbench.options import Settings, flag_of
 from pytest_ansorbench.plugin.arms import Arms
 from pytest_ansorbench.plugin.refusals import in_options
@@ -39,6 +40,7 @@ from pytest_ansorbench.storage import (
     Past,
     StorageError,
     find_saved,
+    journal_name,
     list_journals,
     read_journal,
     read_result,
@@ -66,11 +68,13 @@ class Asked:
         family: Over how many gates like its own the session's false alarms could be shared out.
         deadline_s: When its last repeat has to be over, by `time.monotonic`.
         gates_on_changes: The gates on changes of a result since an earlier one.
+        seeds: Its repeats, if the session runs only some of those that are planned; else None.
     """
 
     family: int
     deadline_s: float = math.inf
     gates_on_changes: Callable[[CaseResult], Sequence[Gate]] = lambda result: ()
+    seeds: tuple[int, ...] | None = None
 
 
 class Source(Protocol):
@@ -98,8 +102,23 @@ class Source(Protocol):
         """
         ...
 
-    def prepare(self) -> None:
+    def planned(self, settings: Settings, case: str | None) -> tuple[Sequence[int], bool]:
+        """The repeats of a case, as far as they can be told before it runs.
+
+        Args:
+            settings: The settings of its test.
+            case: Its id; None if that shows only when it runs.
+
+        Returns:
+            Their seeds, and whether they can be run apart from each other.
+        """
+        ...
+
+    def prepare(self, cases: Sequence[str]) -> None:
         """Get ready for the first case.
+
+        Args:
+            cases: Ids of the cases that are to be run, in order.
 
         Raises:
             pytest.UsageError: Something is missing.
@@ -135,8 +154,13 @@ class Source(Protocol):
         """A case that another process was given, from the same saved results; None without any."""
         ...
 
-    def adopt(self, results: Sequence[CaseResult]) -> None:
-        """Take over what other processes made of the same saved results, runs left out."""
+    def adopt(self, results: Sequence[CaseResult], seeds: Sequence[Sequence[int]]) -> None:
+        """Take over what other processes made of the same saved results.
+
+        Args:
+            results: Cases, runs left out.
+            seeds: The repeats of each.
+        """
         ...
 
     @property
@@ -197,9 +221,10 @@ class _Live:
                 "its round is run again"
             )
         self._session = Session(
-            new_engine=lambda: joint_engine(settings.target, settings.engine, settings.toolchains),
+            new_engine=lambda: _engine(settings),
             conditions={
                 **settings.engine.conditions(),
+                **settings.remote.conditions(),
                 **(self._learning.conditions if self._learning else {}),
             },
             root=config.rootpath,
@@ -226,11 +251,23 @@ class _Live:
             usage(self._arms.get, name)
         return settings.strategies
 
-    def prepare(self) -> None:
+    def planned(self, settings: Settings, case: str | None) -> tuple[Sequence[int], bool]:
+        first, repeats = settings.experiment.seed, settings.experiment.repeats
+        if isinstance(repeats, int):
+            return range(first, first + repeats), True
+        return range(first, first + repeats.least), False
+
+    def prepare(self, cases: Sequence[str]) -> None:
         try:
-            self._session.prepare()
+            self._session.prepare(cases)
         except EngineError as error:
-            raise pytest.UsageError(f"bad {flag_of('toolchains')}: {error}") from None
+            remote = self._settings.remote
+            flag = (
+                "toolchains"
+                if remote.address is None
+                else ("remote.server" if remote.tracker is None else "remote.tracker")
+            )
+            raise pytest.UsageError(f"bad {flag_of(flag)}: {error}") from None
         except ToolchainError as error:
             raise pytest.UsageError(in_options(error)) from None
         except ResumeError as error:
@@ -305,7 +342,7 @@ class _Live:
         """No other process runs anything."""
         return None
 
-    def adopt(self, results: Sequence[CaseResult]) -> None:
+    def adopt(self, results: Sequence[CaseResult], seeds: Sequence[Sequence[int]]) -> None:
         """No other process runs anything."""
 
     @property
@@ -328,7 +365,7 @@ class _Live:
                 self._notes.append(in_options(error))
         elif journal is not None:
             flag = flag_of("resume")
-            self._notes.append(f"to go on where this stopped: {flag}={journal.stem}")
+            self._notes.append(f"to go on where this stopped: {flag}={journal_name(journal)}")
         self._session.close()
         self._arms.close()
         self._notes += [*self._session.notes, *self._toolchain_notes()]
@@ -383,7 +420,13 @@ class _Replayed:
         except MissingRunsError:
             return settings.strategies  # its test will say so
 
-    def prepare(self) -> None:
+    def planned(self, settings: Settings, case: str | None) -> tuple[Sequence[int], bool]:
+        try:
+            return self._replay.seeds(case or ""), self._replay.looks is None
+        except MissingRunsError:
+            return (settings.experiment.seed,), False  # its test will say so
+
+    def prepare(self, cases: Sequence[str]) -> None:
         """Everything is read already."""
 
     def run(
@@ -391,7 +434,7 @@ class _Replayed:
     ) -> CaseResult:
         __tracebackhide__ = True
         try:
-            return self._replay.run(case.id, arms, plan_of(settings, asked))
+            return self._replay.run(case.id, arms, plan_of(settings, asked), asked.seeds)
         except MissingRunsError as error:
             raise failure(in_options(error)) from None
 
@@ -407,12 +450,12 @@ class _Replayed:
         self, settings: Settings, arms: Sequence[str], case: str, asked: Asked
     ) -> CaseResult | None:
         try:
-            return self._replay.judged(case, arms, plan_of(settings, asked))
+            return self._replay.judged(case, arms, plan_of(settings, asked), asked.seeds)
         except MissingRunsError:
             return None
 
-    def adopt(self, results: Sequence[CaseResult]) -> None:
-        self._replay.adopt(results)
+    def adopt(self, results: Sequence[CaseResult], seeds: Sequence[Sequence[int]]) -> None:
+        self._replay.adopt(results, seeds)
 
     @property
     def machines(self) -> Mapping[str, Any]:
@@ -429,6 +472,13 @@ class _Replayed:
         return ""
 
 
+def _engine(settings: Settings) -> Engine:
+    """The engine that the settings ask for."""
+    if settings.remote.address is not None:
+        return remote_engine(settings.target, settings.engine, settings.remote)
+    return joint_engine(settings.target, settings.engine, settings.toolchains)
+
+
 def plan_of(settings: Settings, asked: Asked) -> Plan:
     """The settings of one test as the bench takes them."""
     first_seed, repeats = settings.experiment.seed, settings.experiment.repeats
@@ -441,7 +491,7 @@ def plan_of(settings: Settings, asked: Asked) -> Plan:
             progress=settings.criteria.progress,
         ),
         repeats=(
-            FixedRepeats(first_seed, repeats)
+            FixedRepeats(asked.seeds or range(first_seed, first_seed + repeats))
             if isinstance(repeats, int)
             else RepeatsUntilSettled(
                 first_seed, repeats, settings.has_suite_gates, asked.gates_on_changes
@@ -484,9 +534,10 @@ def _past(storage: Path, wanted: str) -> Past:
             f"bad --ansor-resume: no interrupted run in {str(storage)!r}; leave the option out to "
             "start a new one"
         )
-    named = [path for path in journals if path.stem == wanted or path.stem.lstrip("0") == wanted]
+    names = {journal_name(path): path for path in journals}
+    named = [path for name, path in names.items() if wanted in (name, name.lstrip("0"))]
     if not named and not Path(wanted).is_file():
-        known = ", ".join(path.stem for path in journals[-3:]) or "none"
+        known = ", ".join(list(names)[-3:]) or "none"
         raise StorageError(
             f"bad --ansor-resume {wanted!r}: expected the number or path of a journal; in "
             f"{str(storage)!r} there are {known}"

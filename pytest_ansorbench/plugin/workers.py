@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 from pytest_ansorbench.codec import from_json, to_json
-from pytest_ansorbench.records import CaseResult, SuiteVerdict
+from pytest_ansorbench.records import CaseResult, Shards, SuiteVerdict
 from pytest_ansorbench.stats.changes import CaseChanges
 
 _KEY: Final = "ansor_bench"
@@ -26,24 +26,31 @@ class Handed:
 
     Attributes:
         results: Its cases.
+        seeds: The repeats of each.
         changes: Changes of these since an earlier result.
         lost: Its cases without a result.
         suites: The verdicts over all cases, if it was the one that judged them.
         suite_changes: Changes of all cases together since an earlier result, likewise.
+        shards: Which part of the session it runs; None for all of it.
     """
 
     results: tuple[CaseResult, ...] = ()
+    seeds: tuple[tuple[int, ...], ...] = ()
     changes: tuple[CaseChanges, ...] = ()
     lost: tuple[str, ...] = ()
     suites: tuple[SuiteVerdict, ...] = ()
     suite_changes: tuple[CaseChanges, ...] = ()
+    shards: Shards | None = None
 
 
 def send(config: pytest.Config, handed: Handed) -> None:
     """Leave results for the reporting process; their runs it has itself."""
     output: dict[str, str] = config.workeroutput  # type: ignore[attr-defined]
     without_runs = tuple(replace(result, runs=()) for result in handed.results)
-    output[_KEY] = json.dumps(to_json(replace(handed, results=without_runs)))
+    seeds = tuple(
+        tuple(dict.fromkeys(run.seed for run in result.runs)) for result in handed.results
+    )
+    output[_KEY] = json.dumps(to_json(replace(handed, results=without_runs, seeds=seeds)))
 
 
 def received(node: Any) -> Handed:

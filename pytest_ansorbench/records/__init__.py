@@ -26,6 +26,7 @@ from pytest_ansorbench.records.runs import (
     Trial,
     TrialStatus,
 )
+from pytest_ansorbench.records.shards import Shard, Shards
 from pytest_ansorbench.records.verdicts import (
     Advice,
     ArmSummary,
@@ -78,6 +79,8 @@ __all__ = [
     "Result",
     "Round",
     "Run",
+    "Shard",
+    "Shards",
     "SuiteFigure",
     "SuiteVerdict",
     "TaskRanking",

@@ -8,10 +8,11 @@ from typing import Any, Final
 
 from pytest_ansorbench.records.noise import MachineNoise
 from pytest_ansorbench.records.runs import Run
+from pytest_ansorbench.records.shards import Shards
 from pytest_ansorbench.records.verdicts import Gate, SuiteVerdict, Verdict
 from pytest_ansorbench.records.yardsticks import Yardsticks
 
-SCHEMA_VERSION: Final = 10
+SCHEMA_VERSION: Final = 11
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,7 @@ class Result:
         noise: How steady its machines were, in order of time; empty if not recorded.
         lost: Cases that there is no result of, because their tests failed.
         suites: Verdicts over all cases, and comparisons of groups of them.
+        shards: Which parts of a session these are, if it was shared out; None for a whole one.
     """
 
     schema_version: int
@@ -90,3 +92,4 @@ class Result:
     noise: tuple[MachineNoise, ...] = ()
     lost: tuple[str, ...] = ()
     suites: tuple[SuiteVerdict, ...] = ()
+    shards: Shards | None = None

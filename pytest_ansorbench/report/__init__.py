@@ -30,6 +30,7 @@ from pytest_ansorbench.report.noise import (
     noise_lines,
     noise_warnings,
 )
+from pytest_ansorbench.report.overview import overview_report
 from pytest_ansorbench.report.progress import LiveLine, RepeatLog
 from pytest_ansorbench.report.provenance import provenance
 from pytest_ansorbench.report.render import (
@@ -89,6 +90,7 @@ __all__ = [
     "noise_details",
     "noise_lines",
     "noise_warnings",
+    "overview_report",
     "parse_columns",
     "parse_grouping",
     "parse_sort",

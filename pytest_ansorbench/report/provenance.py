@@ -29,12 +29,16 @@ def provenance(result: Result, command: str) -> Section:
 
     Returns:
         The command; settings that were recorded; then each machine, with the versions of what
-        decides a result; the commit.
+        decides a result; the commit; and which shards there are, if not all.
     """
     blocks: list[Lines | Table] = [*_table(("settings",), result.settings)]
     for fingerprint, machine in result.machines.items():
         blocks += _table(("machine ", Text(fingerprint)), machine)
     blocks += _table(("commit",), result.commit)
+    if (shards := result.shards) is not None:
+        missing = [shard.index for shard in shards.missing]
+        parts = {"count": shards.count, "there": [*shards.there], "missing": missing}
+        blocks += _table(("shards",), parts)
     return Section("provenance", (Code("to reproduce", command, "sh"), *blocks))
 
 

@@ -5,6 +5,7 @@ from pytest_ansorbench.storage.changes import (
     result_changes,
     suite_changes_since,
 )
+from pytest_ansorbench.storage.cleaning import Cleanable, cleanable
 from pytest_ansorbench.storage.commit import describe_commit
 from pytest_ansorbench.storage.errors import MissingResultError, StorageError, UnwritableError
 from pytest_ansorbench.storage.files import (
@@ -13,22 +14,35 @@ from pytest_ansorbench.storage.files import (
     write_rebuilt,
     write_result,
 )
-from pytest_ansorbench.storage.journal import Journal, Past, list_journals, read_journal
+from pytest_ansorbench.storage.journal import (
+    Journal,
+    JournalTail,
+    Past,
+    is_journal,
+    journal_name,
+    list_journals,
+    read_journal,
+)
 from pytest_ansorbench.storage.machine import fingerprint, machine_difference
 from pytest_ansorbench.storage.merge import merge_results
 from pytest_ansorbench.storage.numbered import find_saved, list_saved, save_numbered, slugify
 from pytest_ansorbench.storage.peaks import read_peak, write_peak
 
 __all__ = [
+    "Cleanable",
     "Journal",
+    "JournalTail",
     "MissingResultError",
     "Past",
     "StorageError",
     "UnwritableError",
     "changes_since",
+    "cleanable",
     "describe_commit",
     "find_saved",
     "fingerprint",
+    "is_journal",
+    "journal_name",
     "list_journals",
     "list_saved",
     "machine_difference",

@@ -19,6 +19,7 @@ from pytest_ansorbench.records import (
     Remeasurement,
     Result,
     Run,
+    Shards,
     Trial,
     Yardsticks,
 )
@@ -40,15 +41,15 @@ def check_result(result: Result) -> None:
     for index, case in enumerate(result.cases):
         _check_case(case, f"cases[{index}]")
         for place, run in enumerate(case.runs):
-            if run.machine not in result.machines:
-                expected = f"one of the result's machines, {', '.join(result.machines)}"
-                raise CodecError(f"cases[{index}].runs[{place}].machine", run.machine, expected)
+            _check_machine(run.machine, result, f"cases[{index}].runs[{place}].machine")
         for place, found in enumerate(case.yardsticks):
-            _check_yardsticks(found, f"cases[{index}].yardsticks[{place}]")
+            at = f"cases[{index}].yardsticks[{place}]"
+            _check_machine(found.machine, result, f"{at}.machine")
+            _check_yardsticks(found, at)
+    if result.shards is not None:
+        _check_shards(result.shards)
     for index, noise in enumerate(result.noise):
-        if noise.machine not in result.machines:
-            expected = f"one of the result's machines, {', '.join(result.machines)}"
-            raise CodecError(f"noise[{index}].machine", noise.machine, expected)
+        _check_machine(noise.machine, result, f"noise[{index}].machine")
         check_trace(noise.trace, f"noise[{index}].trace")
 
 
@@ -95,6 +96,19 @@ def check_entry(entry: Entry) -> None:
         _check_ranking(entry.ranking, "ranking")
     elif isinstance(entry, YardsticksEntry):
         _check_yardsticks(entry.yardsticks, "yardsticks")
+
+
+def _check_machine(machine: str, result: Result, where: str) -> None:
+    if machine not in result.machines:
+        expected = f"one of the result's machines, {', '.join(result.machines)}"
+        raise CodecError(where, machine, expected)
+
+
+def _check_shards(shards: Shards) -> None:
+    there = shards.there
+    if not there or there[0] < 1 or there[-1] > shards.count or not _ascend(there, operator.lt):
+        expected = f"at least one, from 1 to {shards.count}, in ascending order"
+        raise CodecError("shards.there", there, expected)
 
 
 def _check_case(case: CaseResult, where: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -20,7 +20,7 @@ from pytest_ansorbench.records import (
     Yardsticks,
 )
 
-JOURNAL_VERSION: Final = 7
+JOURNAL_VERSION: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,7 @@ class SessionEntry:
         machine: What it began on, as in a result.
         commit: As in a result.
         settings: As in a result.
+        cases: Ids of the cases that it means to run, in order.
     """
 
     journal_version: int
@@ -40,6 +41,7 @@ class SessionEntry:
     machine: Mapping[str, Any]
     commit: Mapping[str, Any]
     settings: Mapping[str, Any]
+    cases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,8 @@ class CaseEntry:
         tasks: What is tuned, without sketches, which may depend on the strategy.
         programs: The tasks' programs, packed as in a result.
         conditions: All else that decides what is measured, by setting.
+        repeats: How many there were to be when it began, at most.
+        limits: The limits that it was to be held to then, by figure.
     """
 
     label: str
@@ -67,6 +71,8 @@ class CaseEntry:
     tasks: tuple[TaskRecord, ...]
     programs: tuple[str, ...]
     conditions: Mapping[str, Any]
+    repeats: int = 1
+    limits: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

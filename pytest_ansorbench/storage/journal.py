@@ -7,9 +7,12 @@ short, is recognized and dropped. Any other damage is somebody else's, and refus
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
+import shutil
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +31,9 @@ except ImportError:  # Windows, where no search runs either
     fcntl = None  # type: ignore[assignment]
 
 FOLDER: Final = "journals"
-_NAMED: Final = re.compile(r"(\d{4,})\.jsonl")
+_NAMED: Final = re.compile(r"(\d{4,})\.jsonl(\.gz)?")
+_PLAIN: Final = ".jsonl"
+_PACKED: Final = ".jsonl.gz"
 _KIND_OF: Final = {cls: kind for kind, cls in KINDS.items()}
 
 
@@ -97,11 +102,14 @@ class Journal:
         Raises:
             StorageError: It cannot be written, or another process is writing it.
         """
+        path = past.path
         try:
-            stream = past.path.open("r+b")
+            if path.name.endswith(_PACKED):
+                path = _unpacked(path)
+            stream = path.open("r+b")
         except OSError as error:
-            _cannot_write(past.path, error)
-        journal = cls(stream, past.path)
+            _cannot_write(path, error)
+        journal = cls(stream, path)
         journal._lock()
         stream.truncate(past.size)
         stream.seek(past.size)
@@ -125,6 +133,28 @@ class Journal:
     def close(self) -> None:
         """Let others have it."""
         self._stream.close()
+
+    def pack(self) -> None:
+        """Close and compress it: its session is over. `reopen` takes that back.
+
+        Raises:
+            StorageError: The compressed file cannot be written; the journal stays as it is.
+        """
+        self.close()
+        packed = self.path.with_suffix(_PACKED)
+        partial = packed.with_suffix(".partial")
+        try:
+            with self.path.open("rb") as plain, partial.open("wb") as stream:
+                with gzip.GzipFile(fileobj=stream, mode="wb", mtime=0, filename="") as lines:
+                    shutil.copyfileobj(plain, lines)
+                stream.flush()
+                os.fsync(stream.fileno())
+            partial.replace(packed)
+            self.path.unlink()
+        except OSError as error:
+            partial.unlink(missing_ok=True)
+            _cannot_write(packed, error)
+        self.path = packed
 
     def __enter__(self) -> Journal:
         return self
@@ -164,29 +194,32 @@ def list_journals(storage_dir: Path) -> tuple[Path, ...]:
         raise StorageError(
             f"bad storage folder {str(folder)!r}: cannot be read, {error.strerror}"
         ) from error
-    return tuple(sorted(files, key=lambda path: (_number(path), path.name)))
+    # Killed while it is compressed, a journal is there twice; as it was, it is surely whole.
+    found = {journal_name(path): path for path in sorted(files, reverse=True)}
+    return tuple(sorted(found.values(), key=_number))
+
+
+def journal_name(path: Path) -> str:
+    """What a journal is called, e.g. `0001`."""
+    return path.name.removesuffix(_PACKED).removesuffix(_PLAIN)
+
+
+def is_journal(path: Path) -> bool:
+    """Whether a file is a journal by its name, compressed or not."""
+    return path.name.endswith((_PLAIN, _PACKED))
 
 
 def read_journal(path: Path) -> Past:
     """Read a journal, checking everything: a file from a stranger is data, never code.
 
-    A last line without its newline was cut short by a kill and is dropped.
+    A last line without its newline was cut short by a kill and is dropped. A journal that is over
+    is found by the name that it had, too, e.g. `0001.jsonl` for `0001.jsonl.gz`.
 
     Raises:
         StorageError: There is no such file, it cannot be read, or a line is damaged; the
             message names file and line.
     """
-    try:
-        if not path.is_file():
-            raise StorageError(
-                f"bad journal {str(path)!r}: expected an existing file, e.g. "
-                f".ansor_bench/{FOLDER}/0001.jsonl"
-            )
-        content = path.read_bytes()
-    except OSError as error:
-        raise StorageError(
-            f"bad journal {str(path)!r}: expected a readable file, got {error.strerror!r}"
-        ) from error
+    path, content = _content(path)
     complete, newline, rest = content.rpartition(b"\n")
     entries = list(_entries(path, complete + newline))
     if not entries or not isinstance(entries[0], SessionEntry):
@@ -202,8 +235,65 @@ def read_journal(path: Path) -> Past:
     return Past(path, session, tuple(entries[1:]), len(complete) + len(newline), len(rest))
 
 
-def _entries(path: Path, content: bytes) -> Iterator[Entry]:
-    for number, line in enumerate(content.split(b"\n")[:-1], start=1):
+class JournalTail:
+    """Reads a journal that another process is writing: each line once, when it is complete."""
+
+    def __init__(self, path: Path) -> None:
+        """Prepare; nothing is read yet."""
+        self.path = path
+        self._read_bytes = 0
+        self._lines = 0
+
+    def read(self) -> list[Entry]:
+        """The lines since the last time.
+
+        Raises:
+            StorageError: See `read_journal`.
+        """
+        self.path, content = _content(self.path, self._read_bytes)
+        complete, newline, _ = content.rpartition(b"\n")
+        entries = list(_entries(self.path, complete + newline, self._lines + 1))
+        self._read_bytes += len(complete) + len(newline)
+        self._lines += len(entries)
+        return entries
+
+
+def _content(path: Path, start: int = 0) -> tuple[Path, bytes]:
+    """A journal's file, and what it holds from a byte on."""
+    if path.suffix == _PLAIN and not path.exists():
+        packed = path.with_suffix(_PACKED)
+        path = packed if packed.exists() else path
+    try:
+        if not path.is_file():
+            raise StorageError(
+                f"bad journal {str(path)!r}: expected an existing file, e.g. "
+                f".ansor_bench/{FOLDER}/0001.jsonl"
+            )
+        with gzip.open(path) if path.name.endswith(_PACKED) else path.open("rb") as stream:
+            stream.seek(start)
+            return path, stream.read()
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise StorageError(
+            f"bad journal {str(path)!r}: expected a readable file, got {reason!r}"
+        ) from error
+
+
+def _unpacked(packed: Path) -> Path:
+    """A compressed journal as it was, so that lines can be added to it."""
+    path = packed.with_name(journal_name(packed) + _PLAIN)
+    partial = packed.with_suffix(".partial")
+    with gzip.open(packed) as lines, partial.open("wb") as stream:
+        shutil.copyfileobj(lines, stream)
+        stream.flush()
+        os.fsync(stream.fileno())
+    partial.replace(path)
+    packed.unlink()
+    return path
+
+
+def _entries(path: Path, content: bytes, first: int = 1) -> Iterator[Entry]:
+    for number, line in enumerate(content.split(b"\n")[:-1], start=first):
         try:
             data = parse_json(line.decode("utf-8"))
         except (ValueError, RecursionError) as error:
@@ -220,7 +310,7 @@ def _entries(path: Path, content: bytes) -> Iterator[Entry]:
 
 
 def _number(path: Path) -> int:
-    return int(path.stem)
+    return int(journal_name(path))
 
 
 def _damaged(path: Path, line: int, what: str) -> NoReturn:

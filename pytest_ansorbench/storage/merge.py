@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, NoReturn
 
-from pytest_ansorbench.records import CaseResult, Result
+from pytest_ansorbench.records import CaseResult, Result, Shard, Shards
 from pytest_ansorbench.stats.figures import FIGURES
 from pytest_ansorbench.storage.errors import StorageError
 
@@ -33,7 +33,8 @@ def merge_results(results: Mapping[str, Result]) -> Result:
 
     Returns:
         The first result's time and settings, every machine with its noise, every case. A case that
-        one lost and another has is not lost.
+        one lost and another has is not lost; one that nobody has is, if a shard knows of it.
+        Shards that are all there make a whole session.
 
     Raises:
         StorageError: Two results clash; the message names both and says in what.
@@ -60,9 +61,38 @@ def merge_results(results: Mapping[str, Result]) -> Result:
             cases=tuple(cases.values()),
             noise=(*merged.noise, *other.noise),
             lost=tuple(dict.fromkeys((*merged.lost, *other.lost))),
+            shards=_united(merged.shards, other.shards, first_name, name),
         )
+    return _complete(merged)
+
+
+def _complete(merged: Result) -> Result:
+    """Find out what is lost, and whether a session that was shared out is whole again."""
     there = {case.case for case in merged.cases}
-    return replace(merged, lost=tuple(name for name in merged.lost if name not in there))
+    shards = merged.shards
+    known = dict.fromkeys((*merged.lost, *(shards.cases if shards is not None else ())))
+    whole = shards is None or not shards.missing
+    cases = merged.cases
+    if shards is not None:
+        order = [*shards.cases, *there]
+        cases = tuple(sorted(cases, key=lambda case: order.index(case.case)))
+    return replace(
+        merged,
+        cases=cases,
+        lost=tuple(name for name in known if name not in there),
+        shards=None if whole else shards,
+    )
+
+
+def _united(one: Shards | None, other: Shards | None, one_name: str, name: str) -> Shards | None:
+    if one is None or other is None:
+        return one or other
+    _check_equal(one_name, name, "number of shards", one.count, other.count)
+    _check_equal(one_name, name, "list of the session's cases", one.cases, other.cases)
+    twice = sorted({*one.there} & {*other.there})
+    if twice:
+        _clash(one_name, name, f"both have shard {Shard(twice[0], one.count)}")
+    return replace(one, there=tuple(sorted((*one.there, *other.there))))
 
 
 def _joined(one: CaseResult, other: CaseResult, one_name: str, other_name: str) -> CaseResult:
@@ -82,10 +112,10 @@ def _joined(one: CaseResult, other: CaseResult, one_name: str, other_name: str) 
     if len(budgets) > 1:
         _clash(one_name, other_name, f"{one.case} has runs of different budgets")
     # Verdicts over some of the runs are verdicts no more; the limits in them are still good.
-    yardsticks = {found.machine: found for found in (*other.yardsticks, *one.yardsticks)}
-    return replace(
-        one, runs=(*one.runs, *other.runs), yardsticks=tuple(reversed(yardsticks.values()))
-    )
+    measured = {found.machine for found in one.yardsticks}
+    further = (found for found in other.yardsticks if found.machine not in measured)
+    runs = sorted((*one.runs, *other.runs), key=lambda run: run.seed)
+    return replace(one, runs=tuple(runs), yardsticks=(*one.yardsticks, *further))
 
 
 def _check_equal(one: str, other: str, what: str, mine: object, theirs: object) -> None:

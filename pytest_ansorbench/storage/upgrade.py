@@ -23,7 +23,8 @@ def upgrade(data: dict[str, Any]) -> None:
     gates have `turn`, and the goal `median`, the default until then, gives way to today's.
     Version 7 has verdicts over suites, and gates name lost cases. Version 8 keeps the schedules
     that won, and the programs that they are of. Version 9 has runs of other days, which stand in
-    for new ones. Version 10 has what kernels are held against besides each other. Values that were
+    for new ones. Version 10 has what kernels are held against besides each other. Version
+    11 has sessions in several parts. Values that were
     not recorded become None or neutral; anything that does not look like a result is left for the
     codec to refuse.
 
@@ -95,6 +96,8 @@ def upgrade(data: dict[str, Any]) -> None:
     if data["schema_version"] < 10:
         for case in _items(data, "cases"):
             case["yardsticks"] = []
+    if data["schema_version"] < 11:
+        data["shards"] = None
     data["schema_version"] = SCHEMA_VERSION
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from pytest_ansorbench.storage import read_journal
+from pytest_ansorbench.storage import is_journal, read_journal
 from pytest_ansorbench.strategies import load_program_model
 from pytest_ansorbench.training.arrays import BadSamples, digest
 from pytest_ansorbench.training.fit_programs import (
@@ -123,13 +123,13 @@ def read_programs(sources: Sequence[Path], tasks: Tasks) -> Iterator[Programs]:
 def _files(source: Path) -> Iterator[Path]:
     if source.is_dir():
         yield from source.rglob(f"*{SAMPLES}")
-        yield from source.rglob(f"*{JOURNAL}")
+        yield from filter(is_journal, source.rglob(f"*{JOURNAL}*"))
     elif source.suffix == ".json":
         raise BadSamples(
             f"bad source {str(source)!r}: a result does not keep programs; expected the journal "
             "of its session, e.g. .ansor_bench/journals/0001.jsonl"
         )
-    elif source.suffix in (SAMPLES, JOURNAL):
+    elif source.suffix == SAMPLES or is_journal(source):
         yield source
 
 

@@ -25,7 +25,7 @@ RUNS = RunPlan(
     scheduler="gradient",
     final=SideBySide(turns=Span(3, 3), sets=Span(2, 2)),
 )
-PLAN = Plan(runs=RUNS, repeats=FixedRepeats(0, 2), criteria=Criteria(), limits=Limits())
+PLAN = Plan(runs=RUNS, repeats=FixedRepeats(range(2)), criteria=Criteria(), limits=Limits())
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -36,7 +36,7 @@ def saved(make_session, tmp_path):
 
 
 def rerun(session, saved, repeats=2, strategies=(ONE, THREE), case=CASE):
-    plan = dataclasses.replace(PLAN, repeats=FixedRepeats(0, repeats))
+    plan = dataclasses.replace(PLAN, repeats=FixedRepeats(range(repeats)))
     return session.run(case, strategies, plan, reference=SavedReference(saved))
 
 

@@ -27,26 +27,26 @@ def unasked():
 
 
 def test_seeds_count_up_until_there_are_enough():
-    repeats = FixedRepeats(7, 3)
+    repeats = FixedRepeats(range(7, 10))
     assert repeats.next_seed(history(), unasked) == 7
     assert repeats.next_seed(history(complete=[7]), unasked) == 8
     assert repeats.next_seed(history(complete=[7, 8, 9]), unasked) is None
 
 
 def test_what_was_interrupted_comes_first():
-    assert FixedRepeats(0, 3).next_seed(history(complete=[0], begun=[1]), unasked) == 1
+    assert FixedRepeats(range(3)).next_seed(history(complete=[0], begun=[1]), unasked) == 1
 
 
 def test_a_gap_is_filled():
-    assert FixedRepeats(0, 3).next_seed(history(complete=[0, 2]), unasked) == 1
+    assert FixedRepeats(range(3)).next_seed(history(complete=[0, 2]), unasked) == 1
 
 
 def test_only_planned_and_complete_repeats_count():
-    assert list(FixedRepeats(0, 3).seeds(history(complete=[0, 1, 9], begun=[2]))) == [0, 1]
+    assert list(FixedRepeats(range(3)).seeds(history(complete=[0, 1, 9], begun=[2]))) == [0, 1]
 
 
 def test_of_a_finished_case_no_repeat_is_next_with_fewer_repeats():
-    assert FixedRepeats(0, 2).next_seed(history(complete=[0, 1, 2]), unasked) is None
+    assert FixedRepeats(range(2)).next_seed(history(complete=[0, 1, 2]), unasked) is None
 
 
 def judged(*gates):

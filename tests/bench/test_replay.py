@@ -59,9 +59,16 @@ def test_the_whole_has_todays_settings_and_the_files_machines(replay):
 
 def test_what_other_processes_judged_comes_in_the_files_order(replay):
     judged = [replay.run(name, ["default", "fast"], PLAN) for name in ("c", "a")]
-    replay.adopt([dataclasses.replace(judged[0], case="b", runs=())])
+    replay.adopt([dataclasses.replace(judged[0], case="b", runs=())], [range(5)])
     assert [case.case for case in replay.results] == ["a", "b", "c"]
-    assert all(case.runs for case in replay.results)
+    assert [len(case.runs) for case in replay.results] == [10, 10, 10]
+
+
+def test_of_what_other_processes_judged_only_their_repeats_count(replay):
+    judged = replay.run("a", ["default", "fast"], PLAN, [1, 3])
+    assert {run.seed for run in judged.runs} == {1, 3}
+    replay.adopt([dataclasses.replace(judged, case="b", runs=())], [[2]])
+    assert {run.seed for run in replay.results[1].runs} == {2}
 
 
 def test_a_missing_file_is_refused(tmp_path):

@@ -24,7 +24,7 @@ CASE = Doubling()
 
 
 def repeats(number, first=0):
-    return dataclasses.replace(PLAN, repeats=FixedRepeats(first, number))
+    return dataclasses.replace(PLAN, repeats=FixedRepeats(range(first, first + number)))
 
 
 class Recording:
@@ -149,7 +149,7 @@ def test_an_interrupted_network_goes_on(make_session):
     network = Mlp(features=16, hidden=(8, 8), classes=4)
     random = Registry().get("random")
     runs = dataclasses.replace(RUNS, budget=Budget(Trials(2, per_task=True), 1))
-    plan = dataclasses.replace(PLAN, runs=runs, repeats=FixedRepeats(0, 1))
+    plan = dataclasses.replace(PLAN, runs=runs, repeats=FixedRepeats(range(1)))
     first = make_session()
     progress = Interrupted(6)
     with pytest.raises(KeyboardInterrupt):

@@ -67,7 +67,7 @@ def test_a_resumed_session_measures_what_its_journal_lacks(make_session, peaks):
     again = make_session(yardsticks=UNTUNED, past=past)
     assert again.run(Doubling(), [ONE], PLAN).yardsticks == (before,)
     again.close()
-    more = dataclasses.replace(PLAN, repeats=FixedRepeats(0, 3))
+    more = dataclasses.replace(PLAN, repeats=FixedRepeats(range(3)))
     demanding = make_session(yardsticks=ALL, past=read_journal(again.journal))
     [after] = demanding.run(Doubling(), [ONE], more).yardsticks
     assert (after.peak, len(after.kernels)) == (PEAK, 2)

@@ -73,7 +73,7 @@ def test_save_numbers_results_in_the_storage_folder(project):
         outcome = project.bench("--ansor-save=main", "--ansor-storage=kept", "--ansor-strategy=one")
         assert outcome.code == 0, outcome.text
     names = sorted(path.name for path in (project.root / "kept").rglob("*.json*"))
-    assert names == ["0001.jsonl", "0001_main.json", "0002.jsonl", "0002_main.json"]
+    assert names == ["0001.jsonl.gz", "0001_main.json", "0002.jsonl.gz", "0002_main.json"]
     assert f"saved: {project.root / 'kept' / '0002_main.json'}" in outcome.out
 
 

@@ -33,15 +33,16 @@ from tests.saved_cases import SAVED
 def test_case(ansor_bench):
     ansor_bench(SAVED[{index}])
 """
-TESTS = {"test_matmul.py": "a", "test_conv1d.py": "b"}
+TESTS = ("test_matmul.py", "test_conv1d.py")
 #: Stands for the service's own program: keeps what it was asked to do.
 GH = '#!/bin/sh\nprintf "%s\\n" "$@" > gh.txt\ncp "$5" comment.md\n'
 
 
 @pytest.fixture
 def tuned(project):
-    """A project with a case in each file of the recipes' matrix, and recorded runs for both."""
+    """A project with two cases, and recorded runs of both."""
     project.write("conftest.py", "")
+    (project.root / "test_cases.py").unlink()
     project.write("pytest.ini", "[pytest]\nansor_replay = saved.json\nansor_noise_check = 0\n")
     for index, name in enumerate(TESTS):
         project.write(name, CASE.format(index=index))
@@ -92,12 +93,10 @@ def lines(job: str) -> list[str]:
 
 def test_the_steps_of_github_tune_report_compare_and_comment(tuned):
     folder = tuned.root
-    matrix = GITHUB["jobs"]["tune"]["strategy"]["matrix"]["tests"]
-    assert matrix == list(TESTS)
-    for index, tests in enumerate(matrix):
-        values = {"matrix.tests": tests, "strategy.job-index": str(index)}
-        [(script, _)] = steps("tune", "push", **values).values()
+    for shard in GITHUB["jobs"]["tune"]["strategy"]["matrix"]["shard"]:
+        [(script, _)] = steps("tune", "push", **{"matrix.shard": str(shard)}).values()
         passed(shell(folder, script, **tuned.environment()))
+        assert read_result(folder / f"shard-{shard}.json").shards.there == (shard,)
     (folder / "bin").mkdir()
     (folder / "bin" / "gh").write_text(GH, encoding="utf-8")
     (folder / "bin" / "gh").chmod(0o755)
@@ -108,7 +107,9 @@ def test_the_steps_of_github_tune_report_compare_and_comment(tuned):
     assert [*on_pull] == ["merge", "report", "comment", "compare with main", "gates"]
     for script, env in (*on_push.values(), *on_pull.values()):
         passed(shell(folder, script, **env))
-    assert [case.case for case in read_result(folder / "main.json").cases] == ["a", "b"]
+    whole = read_result(folder / "main.json")
+    assert sorted(case.case for case in whole.cases) == ["a", "b"]
+    assert (whole.shards, whole.lost) == (None, ())
     assert (folder / "report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     assert "| a" in (folder / "summary.md").read_text(encoding="utf-8")
     asked = (folder / "gh.txt").read_text(encoding="utf-8").split("\n")
@@ -156,11 +157,10 @@ def test_the_lines_of_gitlab_do_the_same(gitlab, tmp_path, tuned):
         "CI_MERGE_REQUEST_IID": "7",
         "ANSOR_BENCH_TOKEN": "secret",
     }
-    [matrix] = GITLAB["tune"]["parallel"]["matrix"]
-    tests = matrix["TESTS"][0]
-    folder = tuned.root
-    tune = {"TESTS": tests, "CI_NODE_INDEX": "1"}
-    passed(shell(folder, "\n".join(lines("tune")), **tuned.environment(**tune)))
+    folder, jobs = tuned.root, GITLAB["tune"]["parallel"]
+    for index in range(1, jobs + 1):
+        tune = {"CI_NODE_INDEX": str(index), "CI_NODE_TOTAL": str(jobs)}
+        passed(shell(folder, "\n".join(lines("tune")), **tuned.environment(**tune)))
     first = shell(folder, "\n".join(lines("verdict")), **variables)
     passed(first)
     assert "main has no result yet" in first.stdout

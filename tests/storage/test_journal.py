@@ -15,7 +15,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pytest_ansorbench.records import MachineState, Remeasurement, TaskRecord
-from pytest_ansorbench.storage import Journal, StorageError, list_journals, read_journal
+from pytest_ansorbench.storage import (
+    Journal,
+    JournalTail,
+    StorageError,
+    is_journal,
+    journal_name,
+    list_journals,
+    read_journal,
+)
 from pytest_ansorbench.storage.entries import (
     JOURNAL_VERSION,
     CaseEntry,
@@ -252,3 +260,95 @@ def test_lines_are_plain_json(written):
     assert [line["kind"] for line in lines] == [
         *("session", "case", "repeat", "round", "round", "final", "noise", "end")
     ]
+
+
+@pytest.fixture
+def packed(written):
+    """A journal that is over."""
+    with Journal.reopen(read_journal(written)) as journal:
+        journal.pack()
+    return journal.path
+
+
+def test_a_journal_that_is_over_is_compressed_and_read_by_both_names(written, packed):
+    assert (packed.name, written.exists()) == ("0001.jsonl.gz", False)
+    for path in (packed, written):
+        past = read_journal(path)
+        assert (past.path, past.entries, past.dropped) == (packed, ENTRIES, 0)
+    assert list(packed.parent.iterdir()) == [packed]
+
+
+def test_many_rounds_take_a_fraction_of_the_room(tmp_path):
+    with Journal.create(tmp_path, SESSION) as journal:
+        for entry in (CASE, *[NOISE] * 200):
+            journal.append(entry)
+        size = journal.path.stat().st_size
+        journal.pack()
+    assert journal.path.stat().st_size < size / 5
+
+
+def test_going_on_with_a_compressed_journal_unpacks_it(written, packed):
+    with Journal.reopen(read_journal(packed)) as journal:
+        journal.append(NOISE)
+    assert (journal.path, packed.exists()) == (written, False)
+    assert read_journal(written).entries == (*ENTRIES, NOISE)
+
+
+def test_compressed_journals_keep_their_numbers(tmp_path, packed):
+    with Journal.create(tmp_path, SESSION) as journal:
+        assert journal.path.name == "0002.jsonl"
+    assert [path.name for path in list_journals(tmp_path)] == ["0001.jsonl.gz", "0002.jsonl"]
+    assert [journal_name(path) for path in list_journals(tmp_path)] == ["0001", "0002"]
+    assert all(map(is_journal, list_journals(tmp_path)))
+    assert not is_journal(tmp_path / "result.json")
+
+
+def test_killed_while_it_is_compressed_it_counts_as_it_was(tmp_path, written):
+    content = written.read_bytes()
+    with Journal.reopen(read_journal(written)) as journal:
+        journal.pack()
+    written.write_bytes(content)
+    assert list_journals(tmp_path) == (written,)
+
+
+def test_a_damaged_compressed_journal_is_refused(packed):
+    content = packed.read_bytes()
+    for damage in (content[:-20], b"nothing of the kind", content[:40] + b"x" + content[41:]):
+        packed.write_bytes(damage)
+        with pytest.raises(StorageError, match="bad journal"):
+            read_journal(packed)
+
+
+def test_where_it_cannot_be_compressed_it_stays(written, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("shutil.copyfileobj", full)
+    with (
+        Journal.reopen(read_journal(written)) as journal,
+        pytest.raises(StorageError, match="No space left on device"),
+    ):
+        journal.pack()
+    assert list(written.parent.iterdir()) == [written]
+    assert read_journal(written).entries == ENTRIES
+
+
+def test_a_tail_gives_every_line_once_when_it_is_complete(written, tmp_path):
+    content, path = written.read_bytes(), tmp_path / "tail.jsonl"
+    path.write_bytes(b"")
+    tail, seen = JournalTail(path), []
+    for end in range(0, len(content) + 97, 97):
+        path.write_bytes(content[:end])
+        seen += tail.read()
+    assert tuple(seen) == (SESSION, *ENTRIES)
+    assert tail.read() == []
+
+
+def test_a_tail_goes_on_when_the_journal_is_compressed(written):
+    tail = JournalTail(written)
+    past = read_journal(written)
+    assert len(tail.read()) == 1 + len(ENTRIES)
+    with Journal.reopen(past) as journal:
+        journal.append(NOISE)
+        journal.pack()
+    assert tail.read() == [NOISE]

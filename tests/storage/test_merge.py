@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_ansorbench.records import CaseResult, Result
+from pytest_ansorbench.records import CaseResult, Result, Shards
 from pytest_ansorbench.storage import StorageError, fingerprint, merge_results
 from tests.synthetic import make_case_result, make_noise, make_result, make_run
 
@@ -114,3 +114,50 @@ def test_a_case_result_is_not_changed_by_merging() -> None:
     first: CaseResult = shard().cases[0]
     merge_results({"a": shard(), "b": shard(seeds=range(3, 5))})
     assert first == shard().cases[0]
+
+
+def part(index: int, count: int = 3, **what: Any) -> Result:
+    """One of several parts of a session of three cases."""
+    shards = Shards(count, (index,), ("a", "b", "c"))
+    return dataclasses.replace(shard(**what), shards=shards)
+
+
+def test_parts_that_are_all_there_make_a_whole_session_in_its_own_order() -> None:
+    parts = {"3": part(3, case="b"), "1": part(1, case="c"), "2": part(2, case="a")}
+    merged = merge_results(parts)
+    assert [case.case for case in merged.cases] == ["a", "b", "c"]
+    assert (merged.shards, merged.lost) == (None, ())
+
+
+def test_repeats_of_several_parts_are_in_order() -> None:
+    parts = {
+        "1": part(1, 2, case="a", seeds=range(2, 4)),
+        "2": part(2, 2, case="a", seeds=range(2)),
+    }
+    [case] = merge_results(parts).cases
+    assert [run.seed for run in case.runs_of("fast")] == [0, 1, 2, 3]
+
+
+def test_missing_parts_are_known_and_what_only_they_have_is_lost() -> None:
+    merged = merge_results({"1": part(1, case="a"), "3": part(3, case="c")})
+    assert merged.shards is not None
+    assert [str(one) for one in merged.shards.missing] == ["2/3"]
+    assert merged.lost == ("b",)
+    again = merge_results({"both": merged, "2": part(2, case="b")})
+    assert (again.shards, again.lost) == (None, ())
+
+
+@pytest.mark.parametrize(
+    ("other", "what"),
+    [
+        (part(1, case="b"), "both have shard 1/3"),
+        (part(2, 4, case="b"), "number of shards is 3 in one and 4 in the other"),
+        (
+            dataclasses.replace(part(2, case="b"), shards=Shards(3, (2,), ("a", "b"))),
+            "list of the session's cases is .* in one and .* in the other",
+        ),
+    ],
+)
+def test_parts_of_different_sessions_are_refused(other: Result, what: str) -> None:
+    with pytest.raises(StorageError, match=f"bad results 'a' and 'b': {what}"):
+        merge_results({"a": part(1, case="a"), "b": other})

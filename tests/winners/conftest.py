@@ -30,7 +30,7 @@ def tuned(target, tmp_path_factory):
     )
     random = Registry().get("random")
     arms = [random, dataclasses.replace(random, name="again")]
-    plan = dataclasses.replace(PLAN, repeats=FixedRepeats(0, 2))
+    plan = dataclasses.replace(PLAN, repeats=FixedRepeats(range(2)))
     runs = dataclasses.replace(RUNS, budget=Budget(Trials(2, per_task=True), 2))
     try:
         session.run(MATMUL, arms, plan)

@@ -6,11 +6,12 @@ import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from multiprocessing.connection import wait
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
+from pytest_ansorbench.measure.local.asking import ProgramError, WorkerDied, WorkerTimeout
 from pytest_ansorbench.measure.local.fork_server import ServerDied
 from pytest_ansorbench.measure.local.supervisor import Supervisor
-from pytest_ansorbench.measure.local.worker import ProgramError, Worker, WorkerDied, WorkerTimeout
+from pytest_ansorbench.measure.local.worker import Worker
 from pytest_ansorbench.measure.outcomes import Built
 from pytest_ansorbench.measure.program import Buildable
 from pytest_ansorbench.measure.settings import EngineSettings
@@ -21,8 +22,34 @@ if TYPE_CHECKING:
     from pytest_ansorbench.workloads.case import Check
 
 
+class Outcome(Protocol):
+    """What is made of a program that was compiled."""
+
+    operation: str
+    """What a worker is asked for; see `Worker.begin_build`."""
+
+    def taken(self, worker: Worker) -> Any:
+        """The handle of a program that a worker has replied for.
+
+        Raises:
+            ProgramError, WorkerDied, WorkerTimeout: Building has failed.
+        """
+        ...
+
+
+class InMemory:
+    """Machine code in the workers' own memory, no file, no linker; the worker is the handle."""
+
+    operation = "build"
+
+    def taken(self, worker: Worker) -> Worker:
+        """The worker, which waits."""
+        worker.receive()
+        return worker
+
+
 class Builder:
-    """Compiles to machine code in the workers' own memory: no file, no linker."""
+    """Compiles as many programs at a time as there are build workers."""
 
     def __init__(
         self,
@@ -30,6 +57,7 @@ class Builder:
         target: Target,
         passes: Mapping[str, Any],
         settings: EngineSettings,
+        outcome: Outcome = InMemory(),  # noqa: B008 - it has no state
     ) -> None:
         """Prepare to build.
 
@@ -38,7 +66,9 @@ class Builder:
             target: What to compile for.
             passes: Options of TVM's `PassContext`.
             settings: How many compile at a time, and how long one may take.
+            outcome: What is made of a program that was compiled.
         """
+        self._outcome = outcome
         self._supervisor = supervisor
         self._target = str(target)
         self._passes = passes
@@ -46,7 +76,7 @@ class Builder:
         self._at_a_time = settings.build_workers or int(target.attrs["num-cores"])
 
     def build(self, programs: Sequence[Buildable], check: Check | None) -> list[Built]:
-        """See `Engine.build`; the handle of what was built is its worker."""
+        """See `Engine.build`."""
         waiting = deque(range(len(programs)))
         busy: dict[Worker, tuple[int, float]] = {}
         outcomes: dict[int, Built] = {}
@@ -62,7 +92,7 @@ class Builder:
                     busy[worker] = (waiting.popleft(), started_s)
                 for worker in _ready(list(busy)):
                     job, started_s = busy[worker]
-                    outcomes[job] = _outcome(worker, started_s)
+                    outcomes[job] = self._built(worker, started_s)
                     del busy[worker]
             except ServerDied:
                 # Its children died with it, which is no fault of theirs.
@@ -74,23 +104,23 @@ class Builder:
     def _begin(self, program: Buildable, text: bytes, check: Check | None) -> Worker:
         child = self._supervisor.fork(check)
         worker = Worker(child, program, check, self._settings)
-        worker.begin_build(self._target, self._passes, self._settings.build_timeout_s, text)
+        timeout_s = self._settings.build_timeout_s
+        worker.begin_build(self._outcome.operation, self._target, self._passes, timeout_s, text)
         return worker
 
-
-def _outcome(worker: Worker, started_s: float) -> Built:
-    """What a worker that has replied, or had its time, came to."""
-    try:
-        worker.receive()
-    except (ProgramError, WorkerTimeout, WorkerDied) as failure:
-        ended = worker.end()
-        return Built(
-            "build-timeout" if isinstance(failure, WorkerTimeout) else "build-error",
-            time.monotonic() - started_s,
-            error=str(failure) or ended.cause,
-            peak_memory_mb=ended.peak_memory_mb,
-        )
-    return Built("ok", time.monotonic() - started_s, handle=worker)
+    def _built(self, worker: Worker, started_s: float) -> Built:
+        """What a worker that has replied, or had its time, came to."""
+        try:
+            handle = self._outcome.taken(worker)
+        except (ProgramError, WorkerTimeout, WorkerDied) as failure:
+            ended = worker.end()
+            return Built(
+                "build-timeout" if isinstance(failure, WorkerTimeout) else "build-error",
+                time.monotonic() - started_s,
+                error=str(failure) or ended.cause,
+                peak_memory_mb=ended.peak_memory_mb,
+            )
+        return Built("ok", time.monotonic() - started_s, handle=handle)
 
 
 def _ready(busy: Sequence[Worker]) -> list[Worker]:

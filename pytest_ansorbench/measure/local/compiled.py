@@ -6,7 +6,8 @@ import json
 import struct
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
@@ -231,25 +232,45 @@ def _program(text: str, case: str, place: int) -> IRModule:
 
 
 def compile_module(mod: IRModule, target: Target) -> Module:
-    """Compile a module in memory, all the way to machine code.
-
-    Does what MetaSchedule's `default_build` does, less the import of all tensor intrinsics: a
-    tensorized schedule carries the intrinsic's body already.
-    """
-    from tvm.driver import build
-    from tvm.s_tir.transform import RemoveWeightLayoutRewriteBlock
-
-    kernel = build(RemoveWeightLayoutRewriteBlock(skip_tensor_rewrite=True)(mod), target=target)
+    """Compile a module in memory, all the way to machine code."""
+    kernel = _lowered(mod, target)
     # Machine code is made when a function is first looked up.
     kernel[KERNEL_ENTRY]
     return kernel
 
 
-def object_bytes(module: Module) -> int:
-    """Size of a compiled module's object file: code, constants and relocations."""
+def object_file(payload: bytes, target: Target) -> bytes:
+    """Compile a module that is given as TVM's JSON to an object file, for whatever target."""
+    import tvm
+
+    kernel = _lowered(tvm.ir.load_json(payload.decode()), target)
+    with _written(kernel) as path:
+        return path.read_bytes()
+
+
+def _lowered(mod: IRModule, target: Target) -> Module:
+    """Do what MetaSchedule's `default_build` does, less the import of all tensor intrinsics.
+
+    A tensorized schedule carries the intrinsic's body already.
+    """
+    from tvm.driver import build
+    from tvm.s_tir.transform import RemoveWeightLayoutRewriteBlock
+
+    return build(RemoveWeightLayoutRewriteBlock(skip_tensor_rewrite=True)(mod), target=target)
+
+
+@contextmanager
+def _written(module: Module) -> Iterator[Path]:
+    """A compiled module's object file, for as long as it is looked at."""
     with tempfile.TemporaryDirectory(prefix="ansor-bench-") as folder:
         path = Path(folder) / "kernel.o"
         module.write_to_file(str(path), "o")
+        yield path
+
+
+def object_bytes(module: Module) -> int:
+    """Size of a compiled module's object file: code, constants and relocations."""
+    with _written(module) as path:
         return path.stat().st_size
 
 
@@ -311,10 +332,36 @@ def evaluate(
     import tvm
     from tvm.runtime import from_dlpack
 
-    device = tvm.cpu()
+    tensors = [from_dlpack(array) for array in arrays]
+    return evaluate_tensors(
+        module,
+        entry,
+        tensors,
+        number,
+        repeat,
+        device=tvm.cpu(),
+        flush_bytes=flush_bytes,
+        before=before,
+    )
+
+
+def evaluate_tensors(
+    module: Module,
+    entry: str,
+    tensors: Sequence[Any],
+    number: int,
+    repeat: int,
+    *,
+    device: Any,
+    flush_bytes: int,
+    before: str = "",
+) -> list[float]:
+    """`evaluate`, of tensors on a device, with a module that may be on another machine."""
+    import tvm
+
     evaluator = tvm.get_global_func("runtime.RPCTimeEvaluator")(
-        module, entry, device.dlpack_device_type(), device.index,
+        module, entry, int(device.dlpack_device_type()), device.index,
         number, repeat, 0, 1, 0, 1, flush_bytes, before,
     )  # fmt: skip
-    blob = evaluator(*(from_dlpack(array) for array in arrays))
+    blob = evaluator(*tensors)
     return list(struct.unpack(f"@{repeat}d", blob))

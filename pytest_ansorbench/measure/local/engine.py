@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pytest_ansorbench.environment import check_cores, check_toolchain, resolve_target
 from pytest_ansorbench.measure.engine import UntunedError
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
+from pytest_ansorbench.measure.local.asking import ProgramError, WorkerDied, WorkerTimeout
 from pytest_ansorbench.measure.local.builder import Builder
 from pytest_ansorbench.measure.local.fork_server import ForkServer, ServerDied
 from pytest_ansorbench.measure.local.machine import describe_machine
@@ -18,12 +19,7 @@ from pytest_ansorbench.measure.local.machine_state import observe_machine
 from pytest_ansorbench.measure.local.runner import Runner
 from pytest_ansorbench.measure.local.side_by_side import TurnTaking
 from pytest_ansorbench.measure.local.supervisor import Supervisor
-from pytest_ansorbench.measure.local.worker import (
-    ProgramError,
-    Worker,
-    WorkerDied,
-    WorkerTimeout,
-)
+from pytest_ansorbench.measure.local.worker import Worker
 from pytest_ansorbench.measure.outcomes import Built, Measured, MeasuredInTurn
 from pytest_ansorbench.measure.policy import Measurement
 from pytest_ansorbench.measure.program import Buildable, Program

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import wait
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Any, Final
+from typing import IO, Any, Final, Literal
 
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.local.channel import Channel, ChannelClosed
@@ -38,10 +38,13 @@ WARM_UP_TIMEOUT_S: Final = 180.0
 _MAIN: Final = "pytest_ansorbench.measure.local.fork_server_main"
 
 #: What parent, server and children say to each other; another interpreter's may differ.
-PROTOCOL: Final = 1
+PROTOCOL: Final = 2
 
 #: A child that was killed, or whose channel was closed, is gone within milliseconds.
 _BURIAL_TIMEOUT_S: Final = 30.0
+
+
+Role = Literal["worker", "relay"]
 
 
 class ServerDied(Exception):
@@ -238,8 +241,11 @@ class ForkServer:
         """
         self._request({"op": "load"}, arrays)
 
-    def fork(self) -> Child:
+    def fork(self, role: Role = "worker") -> Child:
         """Fork a child.
+
+        Args:
+            role: What it is to do: compile and run programs, or talk to a device.
 
         Raises:
             ServerDied: It is gone.
@@ -247,7 +253,7 @@ class ForkServer:
         ours, theirs = socket.socketpair()
         with theirs:
             try:
-                reply = self._request({"op": "fork"}, descriptors=[theirs.fileno()])
+                reply = self._request({"op": "fork", "role": role}, descriptors=[theirs.fileno()])
             except ServerDied:
                 ours.close()
                 raise

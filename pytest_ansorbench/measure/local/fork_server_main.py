@@ -16,14 +16,16 @@ import signal
 import socket
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from multiprocessing.connection import wait
 from pathlib import Path
-from typing import IO, Any, Final
+from types import MappingProxyType
+from typing import IO, Any, Final, Protocol
 
 from pytest_ansorbench.measure.arguments import aligned
 from pytest_ansorbench.measure.check import load_check
 from pytest_ansorbench.measure.local import caches
+from pytest_ansorbench.measure.local.answering import first_line
 from pytest_ansorbench.measure.local.channel import Channel, ChannelClosed
 from pytest_ansorbench.measure.local.compiled import (
     KERNEL_ENTRY,
@@ -33,10 +35,25 @@ from pytest_ansorbench.measure.local.compiled import (
 )
 from pytest_ansorbench.measure.local.fork_server import PROTOCOL, anonymous_file, last_words
 from pytest_ansorbench.measure.local.machine import describe_machine
-from pytest_ansorbench.measure.local.worker_main import WorkerMain, first_line
+from pytest_ansorbench.measure.local.worker_main import WorkerMain
+from pytest_ansorbench.measure.remote.relay_main import RelayMain
 from pytest_ansorbench.workloads.case import Check
 
 _PR_SET_PDEATHSIG: Final = 1
+
+
+class _Main(Protocol):
+    """What a child does: it serves requests."""
+
+    def serve(self) -> None:
+        """Answer until the channel ends."""
+        ...
+
+
+_MAINS: Final[Mapping[str, Callable[..., _Main]]] = MappingProxyType(
+    {"worker": WorkerMain, "relay": RelayMain}
+)
+"""By the role that a child is forked for."""
 #: What a child may write to a file, in bytes: its log is in memory.
 _FILE_LIMIT: Final = 1 << 20
 
@@ -126,13 +143,13 @@ class _Server:
                         self._check = load_check(payload) if payload else None
                         self._control.send({})
                     else:
-                        self._fork((wake, waker))
+                        self._fork((wake, waker), _MAINS[message["role"]])
         except ChannelClosed:
             for pid in self._logs:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(pid, signal.SIGKILL)
 
-    def _fork(self, wake_pipe: Sequence[int]) -> None:
+    def _fork(self, wake_pipe: Sequence[int], main: Callable[..., _Main]) -> None:
         [descriptor] = self._control.take_descriptors()
         log, server = anonymous_file(), os.getpid()
         pid = os.fork()
@@ -145,7 +162,7 @@ class _Server:
                     os.close(inherited)
                 _enter_child(log, self._memory_limit_mb, server)
                 channel = Channel(socket.socket(fileno=descriptor))
-                WorkerMain(channel, self._check, self._cores).serve()
+                main(channel, self._check, self._cores).serve()
             except BaseException:
                 traceback.print_exc()
                 os._exit(1)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from pytest_ansorbench.measure.local.asking import ProgramError, WorkerDied, WorkerTimeout
 from pytest_ansorbench.measure.local.fork_server import ForkServer
-from pytest_ansorbench.measure.local.worker import ProgramError, Worker, WorkerDied, WorkerTimeout
+from pytest_ansorbench.measure.local.worker import Worker
 
 _Answer = TypeVar("_Answer")
 

@@ -8,17 +8,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from pytest_ansorbench.measure.local.builder import Builder
-from pytest_ansorbench.measure.local.fork_server import ServerDied
-from pytest_ansorbench.measure.local.incumbent import Incumbent, IncumbentLost
-from pytest_ansorbench.measure.local.supervisor import Supervisor
-from pytest_ansorbench.measure.local.worker import (
+from pytest_ansorbench.measure.local.asking import (
     ProgramError,
-    Worker,
     WorkerDied,
     WorkerTimeout,
     WrongOutput,
 )
+from pytest_ansorbench.measure.local.builder import Builder
+from pytest_ansorbench.measure.local.fork_server import ServerDied
+from pytest_ansorbench.measure.local.incumbent import Incumbent, IncumbentLost
+from pytest_ansorbench.measure.local.supervisor import Supervisor
+from pytest_ansorbench.measure.local.worker import Worker
 from pytest_ansorbench.measure.outcomes import Built, Measured
 from pytest_ansorbench.measure.policy import (
     ColdMeasurement,
@@ -82,7 +82,7 @@ class Runner:
         except (ProgramError, WorkerTimeout, WorkerDied, WrongOutput) as failure:
             ended = worker.end()
             return Measured(
-                _RUN_STATUS.get(type(failure), "run-error"),
+                status_of(failure),
                 error=str(failure) or ended.cause,
                 peak_memory_mb=ended.peak_memory_mb,
             )
@@ -151,6 +151,11 @@ class Runner:
         if worker.surroundings is not None:
             return NetworkMeasurement()
         return ColdMeasurement() if self._settings.flush_mb else measurement
+
+
+def status_of(failure: Exception) -> TrialStatus:
+    """The status of a trial that failed when it was run."""
+    return _RUN_STATUS.get(type(failure), "run-error")
 
 
 def _rival(policy: Measurement, incumbent: Built | None) -> Incumbent | None:

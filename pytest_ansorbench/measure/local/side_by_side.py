@@ -6,19 +6,60 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
-from pytest_ansorbench.measure.local.runner import Runner
-from pytest_ansorbench.measure.local.worker import Worker
 from pytest_ansorbench.measure.outcomes import Built, Measured, MeasuredInTurn
+from pytest_ansorbench.measure.policy import Stopwatch
 from pytest_ansorbench.measure.side_by_side import SideBySide
 from pytest_ansorbench.stats.paired_ratio import NeighbourRatios, log_ratios
+
+if TYPE_CHECKING:
+    from pytest_ansorbench.workloads.case import Surroundings
+
+_Program = TypeVar("_Program", contravariant=True)
 
 _WARM_UP: Final = 0.2
 """Of a slice's calls, before it and uncounted: one call does not bring all of a short kernel's data
 back that a long one's has pushed out of the caches."""
 _SHORTEST_S: Final = 1e-9
 """A clock may show 0 s for a kernel that does nothing."""
+
+
+class Racing(Stopwatch, Protocol):
+    """A program that can be measured in turn with others, wherever it runs."""
+
+    @property
+    def surroundings(self) -> Surroundings | None:
+        """The network whose doings precede each timed call; None for none."""
+        ...
+
+    def make_arguments(self) -> None:
+        """Make what it is called with, once."""
+        ...
+
+    def verify(self) -> None:
+        """Compare its output with the reference."""
+        ...
+
+    def suspend(self) -> None:
+        """Keep it from using any core until `resume`: it may busy-wait after a call."""
+        ...
+
+    def resume(self) -> None:
+        """Let it go on."""
+        ...
+
+    def end(self) -> object:
+        """Let go of it."""
+        ...
+
+
+class Attempts(Protocol[_Program]):
+    """Tells failures of programs apart."""
+
+    def attempt(self, program: _Program, work: Callable[[], tuple[float, ...]], /) -> Measured:
+        """Do something with a program; if that fails, it has ended."""
+        ...
 
 
 @dataclass
@@ -34,7 +75,7 @@ class _Racer:
         places: Of each slice.
     """
 
-    worker: Worker | None
+    worker: Racing | None
     failure: Measured | None
     calls: int = 1
     place: int = 0
@@ -45,7 +86,9 @@ class _Racer:
 class TurnTaking:
     """One measurement side by side, set by set."""
 
-    def __init__(self, programs: int, effort: SideBySide, runner: Runner, *, cold: bool) -> None:
+    def __init__(
+        self, programs: int, effort: SideBySide, runner: Attempts[Any], *, cold: bool
+    ) -> None:
         """Prepare; nothing is measured yet.
 
         Args:
@@ -161,7 +204,7 @@ class TurnTaking:
     def _elapsed_s(self) -> float:
         return time.monotonic() - self._started_s
 
-    def _attempt(self, racer: _Racer, work: Callable[[_Racer, Worker], None]) -> None:
+    def _attempt(self, racer: _Racer, work: Callable[[_Racer, Racing], None]) -> None:
         """Do something with a program; if it fails, it is out, and its process has ended."""
         worker = racer.worker
         if worker is None or racer.failure is not None:
@@ -175,11 +218,11 @@ class TurnTaking:
         if outcome.status != "ok":
             racer.failure = outcome
 
-    def _begin(self, racer: _Racer, worker: Worker) -> None:
+    def _begin(self, racer: _Racer, worker: Racing) -> None:
         self._find_calls(racer, worker)
-        worker.child.suspend()
+        worker.suspend()
 
-    def _find_calls(self, racer: _Racer, worker: Worker) -> None:
+    def _find_calls(self, racer: _Racer, worker: Racing) -> None:
         worker.make_arguments()
         latency_s = worker.first_call()
         # What precedes a call may take a hundred times as long as the call.
@@ -192,17 +235,17 @@ class TurnTaking:
             [latency_s] = worker.time(racer.calls)
         racer.calls = max(1, round(slice_s / max(latency_s, _SHORTEST_S)))
 
-    def _take_slice(self, racer: _Racer, worker: Worker) -> None:
-        worker.child.resume()
+    def _take_slice(self, racer: _Racer, worker: Racing) -> None:
+        worker.resume()
         if warm_up := round(_WARM_UP * racer.calls):
             worker.time(warm_up)
         [latency_s] = worker.time(racer.calls)
-        worker.child.suspend()
+        worker.suspend()
         racer.latencies_s.append(max(latency_s, _SHORTEST_S))
         racer.places.append(racer.place)
 
-    def _finish(self, racer: _Racer, worker: Worker) -> None:
-        worker.child.resume()
+    def _finish(self, racer: _Racer, worker: Racing) -> None:
+        worker.resume()
         worker.verify()
         worker.end()
 

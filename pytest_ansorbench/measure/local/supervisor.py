@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from pytest_ansorbench.measure.check import dump_check
 from pytest_ansorbench.measure.engine import EngineError
-from pytest_ansorbench.measure.local.fork_server import Child, ForkServer
+from pytest_ansorbench.measure.local.fork_server import Child, ForkServer, Role
 
 if TYPE_CHECKING:
     from pytest_ansorbench.workloads.case import Check
@@ -47,8 +47,12 @@ class Supervisor:
             self._restarts_in_a_row = 0
         return self._server
 
-    def fork(self, check: Check | None) -> Child:
+    def fork(self, check: Check | None, role: Role = "worker") -> Child:
         """Fork a child that has a check's inputs and expected output in its memory.
+
+        Args:
+            check: The inputs and the output; None for none.
+            role: What the child is to do.
 
         Raises:
             ServerDied: The server is gone; `replace` it.
@@ -58,7 +62,7 @@ class Supervisor:
         if check is not self._loaded:
             server.load(b"" if check is None else dump_check(check))
             self._loaded = check
-        return server.fork()
+        return server.fork(role)
 
     def replace(self, dead: ForkServer) -> None:
         """Start another server in place of one that died, unless that has been done.

@@ -11,11 +11,17 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pytest_ansorbench.measure.check import mismatch
-from pytest_ansorbench.measure.local.channel import Channel, ChannelClosed
-from pytest_ansorbench.measure.local.compiled import Compiled, CompiledKernel, CompiledNetwork
+from pytest_ansorbench.measure.local.answering import answer
+from pytest_ansorbench.measure.local.channel import Channel
+from pytest_ansorbench.measure.local.compiled import (
+    Compiled,
+    CompiledKernel,
+    CompiledNetwork,
+    object_file,
+)
 from pytest_ansorbench.measure.local.placement import place_threads
 from pytest_ansorbench.workloads.case import Surroundings
 
@@ -23,6 +29,8 @@ if TYPE_CHECKING:
     from tvm.target import Target
 
     from pytest_ansorbench.workloads.case import Check
+
+_Result = TypeVar("_Result")
 
 _KINDS: Final[Mapping[str, Callable[[bytes, Target], Compiled]]] = MappingProxyType(
     {
@@ -51,6 +59,7 @@ class WorkerMain:
         self._called = False
         self._handlers: dict[str, Callable[..., dict[str, Any]]] = {
             "build": self.build,
+            "object": self.object,
             "size": self.size,
             "arguments": self.arguments,
             "call": self.call,
@@ -61,19 +70,7 @@ class WorkerMain:
 
     def serve(self) -> None:
         """Answer until the channel ends."""
-        while True:
-            try:
-                message, payload = self._channel.receive()
-            except ChannelClosed:
-                return
-            handler = self._handlers[message.pop("op")]
-            if payload:
-                message["payload"] = payload
-            try:
-                reply = handler(**message)
-            except Exception as error:  # whatever a program provokes is a failed trial
-                reply = {"error": f"{type(error).__name__}: {first_line(error)}"}
-            self._channel.send(reply, reply.pop("payload", b""))
+        answer(self._channel, self._handlers)
 
     def build(
         self, kind: str, target: str, passes: dict[str, Any], payload: bytes
@@ -86,12 +83,23 @@ class WorkerMain:
             passes: Options of TVM's `PassContext`.
             payload: The program.
         """
-        import tvm
-        from tvm.target import Target
-
-        with tvm.transform.PassContext(config=passes) if passes else nullcontext():
-            self._compiled = _KINDS[kind](payload, Target(json.loads(target)))
+        self._compiled = _within(passes, lambda: _KINDS[kind](payload, _target(target)))
         return {}
+
+    def object(
+        self, kind: str, target: str, passes: dict[str, Any], payload: bytes
+    ) -> dict[str, Any]:
+        """Compile a kernel to an object file, for whatever target; `payload` is the file.
+
+        Args:
+            kind: `kernel`, the only one that can be.
+            target: What to compile for, as JSON.
+            passes: Options of TVM's `PassContext`.
+            payload: The program.
+        """
+        if kind != "kernel":
+            raise ValueError(f"a {kind} cannot be compiled to an object file")
+        return {"payload": _within(passes, lambda: object_file(payload, _target(target)))}
 
     def size(self) -> dict[str, Any]:
         """Bytes of its object file; None if it has none."""
@@ -159,8 +167,15 @@ class WorkerMain:
         self._called = True
 
 
-def first_line(error: Exception) -> str:
-    """The line of an error message that says what happened, 300 characters at most."""
-    lines = [line for line in str(error).splitlines() if line.strip()]
-    # TVM puts its stack trace first and the message last.
-    return lines[-1].strip()[:300] if lines else ""
+def _target(text: str) -> Target:
+    from tvm.target import Target
+
+    return Target(json.loads(text))
+
+
+def _within(passes: Mapping[str, Any], compile_: Callable[[], _Result]) -> _Result:
+    """Compile under options of TVM's `PassContext`."""
+    import tvm
+
+    with tvm.transform.PassContext(config=dict(passes)) if passes else nullcontext():
+        return compile_()

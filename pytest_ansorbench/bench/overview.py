@@ -1,0 +1,213 @@
+"""How a session stands, told by its journal alone: for those who watch from outside."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from pytest_ansorbench.bench.history import CaseHistory, RepeatHistory, add_entry
+from pytest_ansorbench.records import Gate
+from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.judge_case import judge_arms
+from pytest_ansorbench.stats.limits import Limits
+from pytest_ansorbench.storage import JournalTail, StorageError
+from pytest_ansorbench.storage.entries import EndEntry, RoundEntry, SessionEntry
+
+
+@dataclass(frozen=True)
+class ArmOverview:
+    """One arm of the newest repeat of a case.
+
+    Attributes:
+        strategy: Its name.
+        trials: Trials so far.
+        budget_trials: Trials of a run.
+        best_gflops: Best throughput so far; None for a network, or without a valid trial.
+        search_s: Seconds of search so far.
+    """
+
+    strategy: str
+    trials: int
+    budget_trials: int
+    best_gflops: float | None
+    search_s: float
+
+
+@dataclass(frozen=True)
+class CaseOverview:
+    """A case that has begun.
+
+    Attributes:
+        label: What the journal calls it.
+        done: Repeats that are complete.
+        repeats: Repeats there will be, at most.
+        gates: Its gates, as the complete repeats leave them.
+        arms: The arms of the newest repeat.
+        is_over: Whether no repeat is left: all are complete, or all gates are settled.
+        left_s: Seconds of search that are left, at the pace so far; infinity if that is unknown.
+    """
+
+    label: str
+    done: int
+    repeats: int
+    gates: tuple[Gate, ...]
+    arms: tuple[ArmOverview, ...]
+    is_over: bool
+    left_s: float
+
+
+@dataclass(frozen=True)
+class Overview:
+    """A session.
+
+    Attributes:
+        created: UTC time of its start, ISO 8601.
+        cases: Those that have begun, in order.
+        waiting: Ids of those that have not, as far as they are known.
+        machines: What repeats were measured on, by fingerprint.
+        is_over: Whether it came to its end.
+        left_s: Seconds of search that are left, those of waiting cases included.
+    """
+
+    created: str
+    cases: tuple[CaseOverview, ...]
+    waiting: tuple[str, ...]
+    machines: Mapping[str, Mapping[str, Any]]
+    is_over: bool
+    left_s: float
+
+
+@dataclass
+class Watch:
+    """Follows the journal of a session that another process runs; it only reads.
+
+    Gates are judged as if each were the only one of the session.
+
+    Attributes:
+        path: The journal.
+    """
+
+    path: Path
+    _session: SessionEntry | None = field(default=None, init=False)
+    _histories: dict[str, CaseHistory] = field(default_factory=dict, init=False)
+    _is_over: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        self._tail = JournalTail(self.path)
+
+    def look(self) -> Overview:
+        """How the session stands now.
+
+        Raises:
+            StorageError: The journal cannot be read, or is damaged.
+        """
+        for entry in self._tail.read():
+            if isinstance(entry, SessionEntry) and self._session is None:
+                self._session = entry
+                continue
+            misfit = add_entry(self._histories, entry)
+            if misfit:
+                raise StorageError(f"bad journal {str(self._tail.path)!r}: {misfit}")
+            self._is_over = isinstance(entry, EndEntry)
+        if self._session is None:
+            raise StorageError(f"bad journal {str(self._tail.path)!r}: it has not begun")
+        return _overview(self._session, self._histories, is_over=self._is_over)
+
+
+def _overview(
+    session: SessionEntry, histories: Mapping[str, CaseHistory], *, is_over: bool
+) -> Overview:
+    cases = tuple(_case(session, history) for history in histories.values())
+    begun = [history.entry.case for history in histories.values()]
+    waiting = tuple(case for case in session.cases if case not in begun)
+    known_s = [_whole_s(history) for history in histories.values()]
+    paces_s = [seconds for seconds in known_s if math.isfinite(seconds)]
+    each_s = fmean(paces_s) if paces_s else math.inf
+    left_s = sum(case.left_s for case in cases) + (len(waiting) * each_s if waiting else 0.0)
+    machines = {
+        name: one for history in histories.values() for name, one in history.machines.items()
+    }
+    return Overview(session.created, cases, waiting, machines, is_over, 0.0 if is_over else left_s)
+
+
+def _case(session: SessionEntry, history: CaseHistory) -> CaseOverview:
+    entry = history.entry
+    complete = [seed for seed in history.repeats if history.complete(seed)]
+    newest = next(reversed(history.repeats.values()), None)
+    gates = _gates(session.settings, history, complete)
+    under_way = len(complete) < len(history.repeats)
+    stops_early = isinstance(session.settings.get("repeats"), str) and bool(gates)
+    settled = stops_early and not under_way and not any(gate.open for gate in gates)
+    is_over = settled or len(complete) >= entry.repeats
+    done_s = sum(map(_search_s, history.repeats.values()))
+    return CaseOverview(
+        label=entry.label,
+        done=len(complete),
+        repeats=entry.repeats,
+        gates=gates,
+        arms=() if newest is None else tuple(_arms(history, newest)),
+        is_over=is_over,
+        left_s=0.0 if is_over else max(0.0, _whole_s(history) - done_s),
+    )
+
+
+def _gates(
+    settings: Mapping[str, Any], history: CaseHistory, seeds: Sequence[int]
+) -> tuple[Gate, ...]:
+    entry = history.entry
+    if not seeds or not entry.limits:
+        return ()
+    verdicts = judge_arms(
+        entry.strategies,
+        tuple(run for seed in seeds for run in history.runs(seed)),
+        criteria=Criteria.from_settings(settings),
+        limits=Limits(entry.limits),
+        control=entry.control,
+        family=1,
+    )
+    return tuple(gate for verdict in verdicts for gate in verdict.gates)
+
+
+def _arms(history: CaseHistory, repeat: RepeatHistory) -> list[ArmOverview]:
+    entry = history.entry
+    found = []
+    for strategy in entry.strategies:
+        rounds = repeat.rounds.get(strategy, [])
+        latencies_s = [
+            trial.latency_s for one in rounds for trial in one.trials if trial.latency_s is not None
+        ]
+        one_task = len(entry.tasks) == 1
+        found.append(
+            ArmOverview(
+                strategy,
+                sum(len(one.trials) for one in rounds),
+                int(entry.conditions["trials"]),
+                entry.flops / min(latencies_s) / 1e9 if latencies_s and one_task else None,
+                _seconds(rounds),
+            )
+        )
+    return found
+
+
+def _seconds(rounds: Sequence[RoundEntry]) -> float:
+    return sum(entry.round.search_s for entry in rounds)
+
+
+def _search_s(repeat: RepeatHistory) -> float:
+    return sum(map(_seconds, repeat.rounds.values()))
+
+
+def _whole_s(history: CaseHistory) -> float:
+    """Seconds that all repeats of a case take, at the pace so far."""
+    entry = history.entry
+    trials = sum(repeat.trials for repeat in history.repeats.values())
+    if not trials:
+        return math.inf
+    trial_s = sum(map(_search_s, history.repeats.values())) / trials
+    recorded = sum(repeat.recorded is not None for repeat in history.repeats.values())
+    runs = entry.repeats * len(entry.strategies) - recorded
+    return trial_s * runs * int(entry.conditions["trials"])

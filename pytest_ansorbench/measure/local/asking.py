@@ -1,0 +1,101 @@
+"""The outside of a child process: requests that it has so many seconds to answer."""
+
+from __future__ import annotations
+
+import time
+from multiprocessing.connection import wait
+from typing import TYPE_CHECKING, Any
+
+from pytest_ansorbench.measure.local.channel import ChannelClosed
+
+if TYPE_CHECKING:
+    from pytest_ansorbench.measure.local.fork_server import Child, Ended
+
+
+class ProgramError(Exception):
+    """The program failed, but its process lives; the message is the error's first line."""
+
+
+class WorkerDied(Exception):
+    """The program's process ended; `Asking.end` tells how."""
+
+
+class WorkerTimeout(Exception):
+    """The program took longer than allowed, and was killed; the message says how long."""
+
+
+class WrongOutput(Exception):
+    """The program's output is not what it should be; the message is one sentence on that."""
+
+
+class Asking:
+    """Asks a child process, and ends it if it does not answer in time.
+
+    Attributes:
+        child: The process.
+    """
+
+    def __init__(self, child: Child) -> None:
+        """Take charge of a process that has been forked."""
+        self.child = child
+        self._timeout_s = 0.0
+        self._deadline_s = time.monotonic()
+
+    def allow(self, timeout_s: float) -> None:
+        """Give it this many seconds from now."""
+        self._timeout_s = timeout_s
+        self._deadline_s = time.monotonic() + timeout_s
+
+    @property
+    def patience_s(self) -> float:
+        """Seconds left of what it was allowed."""
+        return max(0.0, self._deadline_s - time.monotonic())
+
+    def ask(self, message: dict[str, Any], payload: bytes = b"") -> dict[str, Any]:
+        """Send a request and wait for the reply.
+
+        Raises:
+            ProgramError: It failed.
+            WorkerDied: Its process ended instead.
+            WorkerTimeout: Its time was up; it was killed.
+        """
+        self.send(message, payload)
+        return self.receive()[0]
+
+    def send(self, message: dict[str, Any], payload: bytes = b"") -> None:
+        """Send a request; `receive` gives the reply.
+
+        Raises:
+            WorkerDied: There is nobody to read it.
+        """
+        try:
+            self.child.channel.send(message, payload)
+        except ChannelClosed:
+            raise WorkerDied from None
+
+    def receive(self) -> tuple[dict[str, Any], bytes]:
+        """Wait for the reply to the last request, and the bytes that come with it.
+
+        Raises:
+            ProgramError: It failed.
+            WorkerDied: Its process ended instead.
+            WorkerTimeout: Its time was up; it was killed.
+        """
+        if not wait([self.child.channel.fileno()], self.patience_s):
+            self.child.kill()
+            raise WorkerTimeout(f"no result after {self._timeout_s:g} s")
+        try:
+            reply, payload = self.child.channel.receive()
+        except ChannelClosed:
+            raise WorkerDied from None
+        if "error" in reply:
+            raise ProgramError(reply["error"])
+        return reply, payload
+
+    def end(self) -> Ended:
+        """End the process.
+
+        Raises:
+            ServerDied: The fork server died, and so did this process.
+        """
+        return self.child.bury()

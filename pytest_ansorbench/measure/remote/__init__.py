@@ -1,0 +1,1 @@
+"""The engine that measures on devices behind TVM's RPC."""

@@ -1,0 +1,67 @@
+"""Object files become shared libraries, which a device can load without a compiler."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from pytest_ansorbench.environment import MisfitError
+from pytest_ansorbench.measure.local.asking import ProgramError
+from pytest_ansorbench.measure.local.worker import Worker
+
+_LINK_S: Final = 30.0
+
+
+class LinkedLibrary:
+    """Compiles in a worker, links here; the library is the handle. See `builder.Outcome`.
+
+    Attributes:
+        operation: What a worker is asked for.
+    """
+
+    operation = "object"
+
+    def __init__(self, linker: str) -> None:
+        """Check that there is a linker.
+
+        Args:
+            linker: The command of a C compiler that links for the device, with its options, e.g.
+                `aarch64-linux-gnu-gcc`.
+
+        Raises:
+            MisfitError: There is no such command.
+        """
+        self._command = shlex.split(linker)
+        if not self._command or shutil.which(self._command[0]) is None:
+            problem = (
+                "there is no such command; expected a C compiler that links for the device, e.g. "
+                "cc or aarch64-linux-gnu-gcc"
+            )
+            raise MisfitError("linker", linker, problem)
+
+    def taken(self, worker: Worker) -> bytes:
+        """The shared library; the worker has ended.
+
+        Raises:
+            ProgramError: It cannot be linked.
+        """
+        _, compiled = worker.receive()
+        worker.end()
+        with tempfile.TemporaryDirectory(prefix="ansor-bench-") as folder:
+            object_, library = Path(folder) / "kernel.o", Path(folder) / "kernel.so"
+            object_.write_bytes(compiled)
+            command = [*self._command, "-shared", "-fPIC", "-o", str(library), str(object_)]
+            try:
+                linked = subprocess.run(
+                    command, capture_output=True, text=True, timeout=_LINK_S, check=False
+                )
+            except (OSError, subprocess.TimeoutExpired) as error:
+                raise ProgramError(f"{self._command[0]}: {error}") from None
+            if linked.returncode:
+                words = linked.stderr.strip().splitlines() or [f"exit code {linked.returncode}"]
+                raise ProgramError(f"{self._command[0]}: {words[0][:200]}")
+            return library.read_bytes()

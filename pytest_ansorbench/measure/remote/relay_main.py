@@ -1,0 +1,190 @@
+"""The process that talks to a device, from the inside: one RPC session, some programs in it.
+
+TVM's RPC calls cannot be interrupted. So they are made in a process of their own, a child of the
+fork server as those that compile are: whoever waits for it can end it, and with it the session.
+Arguments and output travel once a program; what is timed is timed on the device.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pytest_ansorbench.measure.arguments import Shapes
+from pytest_ansorbench.measure.check import mismatch
+from pytest_ansorbench.measure.local.answering import answer
+from pytest_ansorbench.measure.local.channel import Channel
+from pytest_ansorbench.measure.local.compiled import KERNEL_ENTRY, evaluate_tensors
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from tvm.rpc.client import RPCSession
+
+    from pytest_ansorbench.workloads.case import Check
+
+_KNOWN: Mapping[str, str] = {
+    "cpu": "target.llvm_get_system_cpu",
+    "triple": "target.llvm_get_system_triple",
+    "threads": "runtime.NumThreads",
+}
+"""What a device says of itself, by the function that tells; one without LLVM says less."""
+
+
+@dataclass
+class _Loaded:
+    """A program in the session.
+
+    Attributes:
+        module: The remote module.
+        shapes: Data type and shape of each argument.
+        tensors: Its arguments on the device, once they are made.
+    """
+
+    module: Any
+    shapes: Shapes
+    tensors: Sequence[Any] = ()
+
+
+class RelayMain:
+    """Answers the requests about one session: open, load, arguments, call or time, check."""
+
+    def __init__(self, channel: Channel, check: Check | None, cores: Sequence[int]) -> None:
+        """Prepare to serve.
+
+        Args:
+            channel: Where requests come from.
+            check: Inputs and expected output, if known.
+            cores: Of no interest here.
+        """
+        self._channel = channel
+        self._check = check
+        self._session: RPCSession | None = None
+        self._programs: dict[int, _Loaded] = {}
+
+    def serve(self) -> None:
+        """Answer until the channel ends."""
+        handlers: dict[str, Callable[..., dict[str, Any]]] = {
+            "open": self.open,
+            "describe": self.describe,
+            "load": self.load,
+            "unload": self.unload,
+            "arguments": self.arguments,
+            "call": self.call,
+            "time": self.time,
+            "check": self.check,
+            "output": self.output,
+        }
+        answer(self._channel, handlers)
+
+    def open(self, host: str, port: int, matchkey: str, timeout_s: float) -> dict[str, Any]:
+        """Connect to a device.
+
+        Args:
+            host: Where it listens.
+            port: Its port.
+            matchkey: What it has to be told.
+            timeout_s: Seconds after which it ends the session by itself.
+        """
+        from tvm import rpc
+
+        self._session = rpc.connect(host, port, matchkey, session_timeout=timeout_s)
+        return {}
+
+    def describe(self) -> dict[str, Any]:
+        """What the device says of itself; None for what it cannot."""
+        return {name: self._said(function) for name, function in _KNOWN.items()}
+
+    def load(self, program: int, shapes: Shapes, payload: bytes) -> dict[str, Any]:
+        """Upload a shared library and load it.
+
+        Args:
+            program: Number to call it by.
+            shapes: Data type and shape of each argument, the inputs first, then the output.
+            payload: The library.
+        """
+        name = f"{program}.so"
+        started_s = time.monotonic()
+        self._remote.upload(bytearray(payload), name)
+        self._programs[program] = _Loaded(self._remote.load_module(name), shapes)
+        return {"seconds": time.monotonic() - started_s}
+
+    def unload(self, program: int) -> dict[str, Any]:
+        """Forget a program."""
+        if self._programs.pop(program, None) is not None:
+            self._remote.remove(f"{program}.so")
+        return {}
+
+    def arguments(self, program: int) -> dict[str, Any]:
+        """Send the arguments: the check's inputs, or random ones, and an output full of NaN."""
+        from tvm.runtime import tensor
+
+        loaded, device = self._programs[program], self._remote.cpu()
+        *inputs, (dtype, shape) = loaded.shapes
+        if self._check is None:
+            rng = np.random.default_rng(0)
+            given = [rng.uniform(-1, 1, extent).astype(kind) for kind, extent in inputs]
+        else:
+            given = list(self._check.inputs)
+        empty = np.full(shape, np.nan if np.dtype(dtype).kind == "f" else 0, dtype)
+        loaded.tensors = [tensor(array, device=device) for array in (*given, empty)]
+        return {}
+
+    def call(self, program: int) -> dict[str, Any]:
+        """Call it once; the seconds include the way there and back."""
+        loaded = self._programs[program]
+        function = loaded.module[KERNEL_ENTRY]
+        started_s = time.perf_counter()
+        function(*loaded.tensors)
+        return {"seconds": time.perf_counter() - started_s}
+
+    def time(self, program: int, calls: int, samples: int, flush_mb: int) -> dict[str, Any]:
+        """Time it on the device, after one call that does not count.
+
+        Args:
+            program: Its number.
+            calls: Calls a sample.
+            samples: Samples.
+            flush_mb: Size of what is copied before each sample to empty the caches; 0 for none.
+        """
+        loaded = self._programs[program]
+        seconds = evaluate_tensors(
+            loaded.module,
+            KERNEL_ENTRY,
+            loaded.tensors,
+            calls,
+            samples,
+            device=self._remote.cpu(),
+            flush_bytes=flush_mb * 1_000_000,
+        )
+        return {"seconds": seconds}
+
+    def check(self, program: int) -> dict[str, Any]:
+        """Compare what it wrote with the reference; `wrong` is empty if it agrees."""
+        if self._check is None:
+            return {"wrong": ""}
+        return {"wrong": mismatch(self._output(program), self._check)}
+
+    def output(self, program: int) -> dict[str, Any]:
+        """What it wrote, as raw bytes."""
+        array = self._output(program)
+        return {"dtype": str(array.dtype), "shape": array.shape, "payload": array.tobytes()}
+
+    def _output(self, program: int) -> NDArray[Any]:
+        array: NDArray[Any] = self._programs[program].tensors[-1].numpy()
+        return array
+
+    def _said(self, function: str) -> Any:
+        try:
+            said = self._remote.get_function(function)()
+        except Exception:  # a device without it raises whatever its TVM raises
+            return None
+        return said if isinstance(said, int) else str(said)
+
+    @property
+    def _remote(self) -> RPCSession:
+        assert self._session is not None
+        return self._session

@@ -1,0 +1,60 @@
+"""Which journals nobody needs any more, because results have all their runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_ansorbench.records import CaseResult, Result
+from pytest_ansorbench.storage.entries import CaseEntry, FinalEntry
+from pytest_ansorbench.storage.journal import Past
+
+
+@dataclass(frozen=True)
+class Cleanable:
+    """A journal, and whether it may go.
+
+    Attributes:
+        path: The journal.
+        size: Its bytes on disk.
+        taken_over: The results that have all its runs, by name; none if it has to stay.
+        reason: Why it has to stay; empty if it need not.
+    """
+
+    path: Path
+    size: int
+    taken_over: tuple[str, ...] = ()
+    reason: str = ""
+
+
+def cleanable(past: Past, results: Mapping[str, Result]) -> Cleanable:
+    """Find out whether results have taken over what a journal holds.
+
+    A result is of a journal's session if both began at the same moment.
+
+    Args:
+        past: The journal.
+        results: By name.
+    """
+    size = past.path.stat().st_size
+    if not past.finished:
+        return Cleanable(past.path, size, reason="its session can be resumed")
+    names = [name for name, one in results.items() if one.created == past.session.created]
+    taken = {run for name in names for run in _runs(results[name].cases)}
+    missing = [run for run in _repeats(past) if run not in taken]
+    if not names or missing:
+        reason = "no result has its runs" if not names else "no result has all its runs"
+        return Cleanable(past.path, size, reason=reason)
+    return Cleanable(past.path, size, taken_over=tuple(names))
+
+
+def _repeats(past: Past) -> Iterable[tuple[str, int]]:
+    """Case and seed of the journal's complete repeats."""
+    cases = {entry.label: entry.case for entry in past.entries if isinstance(entry, CaseEntry)}
+    finals = (entry for entry in past.entries if isinstance(entry, FinalEntry))
+    return ((cases[entry.label], entry.seed) for entry in finals)
+
+
+def _runs(cases: Sequence[CaseResult]) -> Iterable[tuple[str, int]]:
+    return ((run.case, run.seed) for case in cases for run in case.runs)

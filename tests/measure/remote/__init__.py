@@ -1,0 +1,1 @@
+"""Measurements on devices behind TVM's RPC."""

@@ -1,0 +1,142 @@
+"""Trackers and devices on loopback: TVM's own commands, as a user starts them."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+import psutil
+
+from pytest_ansorbench.measure.remote.address import DeviceAddress
+from pytest_ansorbench.measure.remote.tracker import TrackerConnection, TrackerError
+
+KEY = "bench"
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port: int = listening.getsockname()[1]
+    return port
+
+
+@dataclass(frozen=True)
+class Running:
+    """One of TVM's commands, and where it listens."""
+
+    process: subprocess.Popen[bytes]
+    port: int
+
+    def end(self) -> None:
+        """Kill it and all that it has started."""
+        try:
+            children = psutil.Process(self.process.pid).children(recursive=True)
+        except psutil.NoSuchProcess:
+            children = []
+        self.process.kill()
+        self.process.wait()
+        for child in children:
+            with suppress(psutil.NoSuchProcess):
+                child.send_signal(signal.SIGKILL)
+
+
+def started(module: str, *arguments: str) -> Running:
+    port = free_port()
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            module,
+            "--host",
+            "127.0.0.1",
+            "--port",
+            str(port),
+            "--port-end",
+            str(port + 1),
+            *arguments,
+        ],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "TVM_NUM_THREADS": "1"},
+    )
+    return Running(process, port)
+
+
+@contextmanager
+def tracker() -> Iterator[Running]:
+    """A tracker without devices."""
+    running = started("tvm.exec.rpc_tracker", "--silent")
+    try:
+        wait_until(lambda: answers(running.port))
+        yield running
+    finally:
+        running.end()
+
+
+@contextmanager
+def server(at: Running, key: str = KEY) -> Iterator[Running]:
+    """A device that reports to a tracker."""
+    before = total(at, key)
+    where = f"--tracker=127.0.0.1:{at.port}"
+    running = started("tvm.exec.rpc_server", where, f"--key={key}", "--silent")
+    try:
+        # It is on the list a moment before it is free.
+        wait_until(lambda: total(at, key) > before and queue(at, key).free > 0)
+        yield running
+    finally:
+        running.end()
+
+
+@contextmanager
+def lone_server() -> Iterator[Running]:
+    """A device without a tracker."""
+    running = started("tvm.exec.rpc_server", "--silent")
+    try:
+        wait_until(lambda: listens(running.port))
+        yield running
+    finally:
+        running.end()
+
+
+def address(at: Running, key: str = KEY) -> DeviceAddress:
+    return DeviceAddress("127.0.0.1", at.port, key)
+
+
+def queue(at: Running, key: str = KEY):
+    """The tracker's queue of a key; None if it has none."""
+    with TrackerConnection(address(at, key)) as connection:
+        return next((one for one in connection.queues() if one.key == key), None)
+
+
+def total(at: Running, key: str) -> int:
+    found = queue(at, key)
+    return 0 if found is None else len(found.addresses)
+
+
+def answers(port: int) -> bool:
+    try:
+        TrackerConnection(DeviceAddress("127.0.0.1", port)).close()
+    except TrackerError:
+        return False
+    return True
+
+
+def listens(port: int) -> bool:
+    # Without a connection, which a server with one session at a time would take.
+    pattern = re.compile(rf":{port:04X} 00000000:0000 0A ")
+    with open("/proc/net/tcp", encoding="ascii") as lines:
+        return any(pattern.search(line) for line in lines)
+
+
+def wait_until(condition, seconds: float = 60.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

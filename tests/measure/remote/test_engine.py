@@ -1,0 +1,179 @@
+"""The engine on a device: the contract of all engines, and what only a device can do to it."""
+
+from __future__ import annotations
+
+import dataclasses
+import signal
+import time
+
+import numpy as np
+import pytest
+
+from pytest_ansorbench.environment import ToolchainError, resolve_target
+from pytest_ansorbench.measure.engine import EngineError
+from pytest_ansorbench.measure.policy import FixedMeasurement
+from pytest_ansorbench.measure.remote.engine import RemoteEngine
+from pytest_ansorbench.measure.remote.settings import RemoteSettings
+from pytest_ansorbench.measure.settings import EngineSettings
+from tests.faults import Doubling, kernel
+from tests.measure.engine_contract import TWO_SETS, Comparing, EngineContract
+from tests.measure.remote import devices
+
+QUICK = FixedMeasurement(number=1, repeat=3, min_repeat_ms=1)
+SETTINGS = EngineSettings(build_timeout_s=3, run_timeout_s=1)
+
+
+def make_engine(tracker, key=devices.KEY, patience_s=5.0, **remote):
+    """An engine on a device; a session that hangs ends after 4 s."""
+    settings = RemoteSettings(tracker=devices.address(tracker, key), **remote)
+    made = RemoteEngine(resolve_target(None), SETTINGS, settings)
+    made._relays._lease._patience_s = patience_s
+    return made
+
+
+@pytest.fixture(scope="module")
+def engine(tracker, both):
+    with make_engine(tracker, patience_s=20.0) as started:
+        yield started
+
+
+@pytest.fixture
+def check():
+    return Doubling().check()
+
+
+def measure(engine, kinds, check, best_s=None):
+    built = engine.build([kernel(kind) for kind in kinds], check)
+    return [engine.run(program, QUICK, best_s=best_s) for program in built]
+
+
+class TestContract(EngineContract):
+    """What every engine has to do, but networks: these are compiled in memory."""
+
+    def test_a_network_goes_the_same_way(self, engine):
+        pytest.skip("networks are not measured on devices")
+
+
+def test_it_says_what_the_device_is(engine):
+    assert engine.machine["cpu"]
+    assert engine.machine["logical_cores"] >= 1
+    assert engine.machine["device"] == devices.KEY
+    assert "127.0.0.1" not in str(dict(engine.machine))
+
+
+def test_one_device_is_leased_and_the_other_stays_free(engine, tracker, check):
+    assert measure(engine, ["fine"], check)[0].status == "ok"
+    assert devices.queue(tracker).free == 1
+
+
+def test_a_new_session_is_with_the_same_device(engine, tracker, check):
+    seen = set()
+    for _ in range(4):
+        engine.measure_side_by_side([kernel("fine")] * 2, check, TWO_SETS)
+        seen.add(engine._relays._lease._device)
+    assert len(seen) == 1
+
+
+def test_the_device_is_given_back(tracker, both, check):
+    with make_engine(tracker) as own:
+        assert measure(own, ["fine"], check)[0].status == "ok"
+        free = devices.queue(tracker).free
+    devices.wait_until(lambda: devices.queue(tracker).free == free + 1)
+
+
+def test_a_kernel_that_hangs_costs_its_time_limit_and_no_incumbent(engine, check):
+    started_s = time.monotonic()
+    kinds = ("fine", "hang", "fine")
+    incumbent, hung, built = engine.build([kernel(kind) for kind in kinds], check)
+    incumbent = engine.run(incumbent, Comparing()).kept
+    failed = engine.run(hung, Comparing(), best_s=1.0, incumbent=incumbent)
+    assert (failed.status, failed.error) == ("run-timeout", "no result after 1 s")
+    outcome = engine.run(built, Comparing(), best_s=1.0, incumbent=incumbent)
+    assert (outcome.status, outcome.lost_incumbent) == ("ok", False)
+    for kept in (incumbent, outcome.kept):
+        engine.discard(kept)
+    # The device ends the session when its own limit is over.
+    assert time.monotonic() - started_s < 15
+
+
+def test_what_fails_beside_others_fails_alone(engine, check):
+    fine, hung, other = engine.measure_side_by_side(
+        [kernel("fine"), kernel("hang"), kernel("fine")],
+        check,
+        dataclasses.replace(TWO_SETS, sets=dataclasses.replace(TWO_SETS.sets, least=1, most=1)),
+    )
+    assert [one.status for one in (fine, hung, other)] == ["ok", "run-timeout", "ok"]
+    assert len(fine.latencies_s) == len(other.latencies_s)
+
+
+def test_a_device_that_is_killed_while_it_measures_costs_the_trial(tracker, check):
+    with (
+        devices.server(tracker, "frail") as device,
+        make_engine(tracker, "frail", patience_s=0.5) as own,
+    ):
+        assert measure(own, ["fine"], check)[0].status == "ok"
+        [built, later] = own.build([kernel("fine")] * 2, check)
+
+        class Killing(FixedMeasurement):
+            def measure(self, timed, best_s):
+                device.end()
+                return super().measure(timed, best_s)
+
+        assert own.run(built, Killing()).status == "run-error"
+        with pytest.raises(EngineError, match=r"no device 'frail' was free at 127\.0\.0\.1"):
+            own.run(later, QUICK)
+        with devices.server(tracker, "frail"):
+            own._relays._lease.lose()
+            assert own.run(later, QUICK).status == "ok"
+
+
+def test_a_kernel_that_crashes_costs_the_session(tracker, check):
+    """TVM's Python server does not outlive a session that crashed; another device goes on."""
+    with (
+        devices.server(tracker, "crash"),
+        make_engine(tracker, "crash", patience_s=0.5) as own,
+    ):
+        [crashed] = measure(own, ["crash"], check)
+        assert crashed.status == "run-error"
+        assert own.restarts == 1
+
+
+def test_a_tracker_without_devices_is_waited_for_and_given_up(tracker, check):
+    own = make_engine(tracker, "nothing", patience_s=0.5)
+    with own, pytest.raises(EngineError, match=r"no device 'nothing' was free at .* for 0\.5 s"):
+        measure(own, ["fine"], check)
+
+
+def test_no_tracker_is_told(check):
+    nowhere = dataclasses.replace(devices.DeviceAddress("127.0.0.1", devices.free_port(), "x"))
+    own = RemoteEngine(resolve_target(None), SETTINGS, RemoteSettings(tracker=nowhere))
+    with own, pytest.raises(EngineError, match=r"no tracker at 127\.0\.0\.1"):
+        measure(own, ["fine"], check)
+
+
+def test_a_single_server_needs_no_tracker(check):
+    with devices.lone_server() as device:
+        server = devices.DeviceAddress("127.0.0.1", device.port)
+        own = RemoteEngine(resolve_target(None), SETTINGS, RemoteSettings(server=server))
+        with own:
+            assert measure(own, ["fine"], check)[0].status == "ok"
+            np.testing.assert_allclose(own.output(kernel("fine"), check), check.expected)
+
+
+def test_a_linker_that_is_not_there_is_told(tracker):
+    with pytest.raises(ToolchainError, match="bad linker 'nowhere-gcc': there is no such command"):
+        make_engine(tracker, linker="nowhere-gcc")
+
+
+def test_a_linker_that_fails_fails_the_program(tracker, both, check):
+    with make_engine(tracker, linker="cc -lnothing-of-that-name") as own:
+        [built] = own.build([kernel("fine")], check)
+    assert built.status == "build-error"
+    assert "nothing-of-that-name" in built.error
+
+
+def test_the_fork_server_may_die(engine, check):
+    import os
+
+    os.kill(engine._supervisor.server.pid, signal.SIGKILL)
+    assert measure(engine, ["fine"], check)[0].status == "ok"

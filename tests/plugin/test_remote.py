@@ -1,0 +1,68 @@
+"""`--ansor-rpc`: a session whose programs run on a device."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_ansorbench.storage import read_result
+from tests.measure.remote import devices
+
+
+@pytest.fixture(scope="module")
+def tracker():
+    with devices.tracker() as running, devices.server(running):
+        yield running
+
+
+def test_a_case_is_tuned_on_a_device(project, tracker):
+    where = devices.address(tracker)
+    outcome = project.bench(f"--ansor-rpc={where}", "--ansor-json=out.json")
+    assert outcome.code == 0, outcome.text
+    result = read_result(project.root / "out.json")
+    [machine] = result.machines.values()
+    assert machine["device"] == devices.KEY
+    assert str(tracker.port) not in str(dict(machine))
+    [case] = result.cases
+    assert all(trial.status == "ok" for run in case.runs for trial in run.trials)
+    assert all(run.final.status == "ok" for run in case.runs)
+    assert result.settings["rpc"] == str(where)
+    devices.wait_until(lambda: devices.queue(tracker).free == 1)
+
+
+def test_an_interrupted_session_goes_on_on_the_device_and_nowhere_else(project, tracker):
+    where = f"--ansor-rpc={devices.address(tracker)}"
+    assert project.bench(where).code == 0
+    again = project.bench(where, "--ansor-repeats=2", "--ansor-resume=1", "--ansor-json=out.json")
+    assert again.code == 0, again.text
+    assert len(read_result(project.root / "out.json").cases[0].runs) == 4
+    elsewhere = project.bench("--ansor-repeats=3", "--ansor-resume=1")
+    assert elsewhere.code == 4
+    assert "the run was begun on another machine" in elsewhere.text
+
+
+NOWHERE = "--ansor-rpc=127.0.0.1:9:x"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([NOWHERE], "bad --ansor-rpc: no tracker at 127.0.0.1"),
+        (["--ansor-rpc=nowhere"], "bad --ansor-rpc 'nowhere': expected HOST:PORT:KEY of a tracker"),
+        (["--ansor-rpc-server=nowhere"], "bad --ansor-rpc-server 'nowhere': expected HOST:PORT"),
+        (
+            [NOWHERE, "--ansor-rpc-server=127.0.0.1:1"],
+            "bad --ansor-rpc-server '127.0.0.1:1': expected it or --ansor-rpc, not both",
+        ),
+        (
+            [NOWHERE, "--ansor-linker=nowhere-gcc"],
+            "bad --ansor-linker 'nowhere-gcc': there is no such command",
+        ),
+        ([NOWHERE, "--ansor-cores=0"], "bad --ansor-cores: it is about this machine"),
+        ([NOWHERE, "--ansor-roofline"], "bad --ansor-roofline: it is about this machine"),
+        ([NOWHERE, "--ansor-caches=network"], "bad --ansor-caches: it is about this machine"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_runs(project, arguments, message):
+    outcome = project.bench(*arguments)
+    assert outcome.code == 4
+    assert message in outcome.text
