@@ -14,11 +14,12 @@ from pytest_ansorbench.strategies import (
     FixedMeasurement,
     Neighbourhood,
     Plateau,
+    PretrainedModel,
     RacingMeasurement,
     Registry,
     Strategy,
 )
-from pytest_ansorbench.strategies.draft import DecisionModel, Escape, Verification
+from pytest_ansorbench.strategies.draft import DecisionModel, Verification
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,8 @@ def pytest_ansorbench_strategies(config: object) -> Sequence[Strategy]:
     policy = draft.proposer
     assert isinstance(policy, Draft)
 
+    transfer = Registry().get("draft+transfer")
+
     def variant(name: str, proposer: Draft) -> Strategy:
         return replace(draft, name=f"draft-{name}", proposer=proposer, description="")
 
@@ -63,12 +66,17 @@ def pytest_ansorbench_strategies(config: object) -> Sequence[Strategy]:
         variant("unasked", replace(policy, random_pool=1)),
         variant("patient", replace(policy, compile_time=None)),
         variant("far", replace(policy, neighbourhood=Neighbourhood(children=0))),
-        variant("escaping", replace(policy, escape=Escape())),
         variant("stopping", replace(policy, stopping=Plateau())),
         replace(draft, name="draft-fixed", measurement=FixedMeasurement(), description=""),
         replace(draft, name="draft-racing", measurement=RacingMeasurement(), description=""),
         replace(draft, name="draft-unchecked", last_check=None, description=""),
         variant("deep", replace(policy, verification=Verification(replays=6))),
+        replace(
+            transfer,
+            name="transfer-brief",
+            cost_model=PretrainedModel(fading_trials=8),
+            description="",
+        ),
         replace(
             Registry().get("random"),
             name="random-racing",

@@ -234,7 +234,7 @@ def test_an_engine_is_a_class_and_its_choice(copy, tmp_path):
     sources = copy / "plugin" / "sources.py"
     edit(
         sources,
-        "new_engine=lambda: joint_engine(settings.target, settings.engine, settings.toolchains),",
+        "new_engine=lambda: _engine(settings),",
         "new_engine=fast,",
     )
     edit(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,10 +74,11 @@ class YardstickPlan:
         if implementation != "untuned":
             threads = int(engine.target.attrs["num-cores"])
             return library_kernel(implementation, prepared.case.id, threads, self.cores)
+        task = prepared.tasks[0]
         if prepared.network is not None:
             network = prepared.network
             return untuned_kernel(engine, Program.network(network.mod), network.check)
-        return untuned_kernel(engine, _program(prepared), prepared.tasks[0].check)
+        return untuned_kernel(engine, Program.operator(task.mod), task.check)
 
     def _peak(
         self, machine: str, engine: Engine, storage: Path, note: Callable[[str], None]
@@ -90,14 +92,6 @@ class YardstickPlan:
         return peak
 
 
-def _program(prepared: PreparedCase) -> Program:
-    """An operator as it is, without a schedule."""
-    from tvm.s_tir.meta_schedule.arg_info import ArgInfo
-
-    mod = prepared.tasks[0].mod
-    return Program.kernel(mod, ArgInfo.from_entry_func(mod, remove_preproc=True))
-
-
 def _argument_bytes(prepared: PreparedCase) -> int:
     """Bytes of all arguments, inputs, weights and output."""
     if prepared.network is not None:
@@ -106,10 +100,7 @@ def _argument_bytes(prepared: PreparedCase) -> int:
     from tvm import DataType
 
     total_bits = 0
-    for dtype, shape in _program(prepared).shapes:
-        elements = 1
-        for extent in shape:
-            elements *= extent
+    for dtype, shape in Program.operator(prepared.tasks[0].mod).shapes:
         kind = DataType(dtype)
-        total_bits += elements * int(kind.bits) * int(kind.lanes)
+        total_bits += math.prod(shape) * int(kind.bits) * int(kind.lanes)
     return -(-total_bits // 8)

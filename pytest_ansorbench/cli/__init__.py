@@ -1,7 +1,7 @@
 """The `ansor-bench` command: looks at what there is to run and at what was saved.
 
 Exit codes: 0 all gates of a shown result hold (or it has none), 1 one is broken, 2 wrong usage
-or an unreadable file, 3 one is undecided and none broken.
+or an unreadable file, 3 one is undecided and none broken, or shards are missing from a merge.
 """
 
 from __future__ import annotations

@@ -64,7 +64,6 @@ def steady_kernel() -> Program:
     """
     from tvm import te
     from tvm.s_tir import Schedule
-    from tvm.s_tir.meta_schedule.arg_info import ArgInfo
 
     left = te.placeholder((_ROWS, _LENGTH), name="left")
     right = te.placeholder((_LENGTH, _COLUMNS), name="right")
@@ -80,4 +79,4 @@ def steady_kernel() -> Program:
     schedule.parallel(rows)
     schedule.vectorize(lanes)
     schedule.decompose_reduction(block, length)
-    return Program.kernel(schedule.mod, ArgInfo.from_entry_func(schedule.mod, remove_preproc=True))
+    return Program.operator(schedule.mod)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """Something to compile and call. Use `kernel` or `network` to make one.
+    """Something to compile and call. Use `kernel`, `operator` or `network` to make one.
 
     Attributes:
         mod: The module.
@@ -50,6 +50,13 @@ class Program:
             surroundings: Those of its task.
         """
         return cls(mod, "kernel", shapes_of(args_info), 1, surroundings)
+
+    @classmethod
+    def operator(cls, mod: IRModule) -> Program:
+        """A kernel that is no candidate of a search, whose module tells its arguments."""
+        from tvm.s_tir.meta_schedule.arg_info import ArgInfo
+
+        return cls.kernel(mod, ArgInfo.from_entry_func(mod, remove_preproc=True))
 
     @classmethod
     def network(cls, mod: IRModule) -> Program:

@@ -39,10 +39,7 @@ def task_check(engine: Engine, task: Task) -> Check | None:
         UntunedError: The program cannot be compiled or run.
         EngineError: The engine is broken.
     """
-    from tvm.s_tir.meta_schedule.arg_info import ArgInfo
-
-    args_info = list(ArgInfo.from_entry_func(task.mod, remove_preproc=True))
-    program = Program.kernel(task.mod, args_info)
+    program = Program.operator(task.mod)
     for low in (-1.0, 0.0):
         inputs = _draw(program.shapes[:-1], low)
         asked = Check(inputs, np.empty(0, np.float32), 0.0, 0.0)

@@ -46,11 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if not config.getoption("ansor_bench"):
         config.pluginmanager.register(_Skipper(), "ansorbench-skipper")
         return
-    if config.getoption("numprocesses", default=None) and not config.getoption("ansor_replay"):
-        raise pytest.UsageError(
-            "bad option -n: live searches cannot share a machine with other test processes; "
-            "run pytest --ansor-bench without -n, or with -n 0 (--ansor-replay takes any -n)"
-        )
+    _check_processes(config)
     if _asks_for_kernels(config):
         from pytest_ansorbench.plugin.kernels import KernelBench
 
@@ -74,6 +70,28 @@ def ansor_bench(request: pytest.FixtureRequest) -> AnsorBench:
     """
     bench: Bench | KernelBench = request.config.pluginmanager.getplugin(BENCH)
     return bench.test(request.node)
+
+
+def _check_processes(config: pytest.Config) -> None:
+    """Refuse test processes beside each other, unless each measures somewhere else.
+
+    Raises:
+        pytest.UsageError: They would measure each other.
+    """
+    if not config.getoption("numprocesses", default=None) or config.getoption("ansor_replay"):
+        return
+    if not (config.getoption("ansor_rpc") or config.getini("ansor_rpc")):
+        raise pytest.UsageError(
+            "bad option -n: live searches cannot share a machine with other test processes; "
+            "run pytest --ansor-bench without -n, or with -n 0 (--ansor-replay takes any -n, and "
+            "--ansor-rpc as many as the tracker has devices; --ansor-shard runs a part of the "
+            "session on each of several machines)"
+        )
+    if config.getoption("ansor_resume") is not None:
+        raise pytest.UsageError(
+            "bad option -n: each process has a journal of its own; resume them one by one, "
+            "without -n"
+        )
 
 
 def _asks_for_kernels(config: pytest.Config) -> bool:

@@ -64,6 +64,11 @@ class Bench:
         settings = self.settings
         storage, baseline = config.rootpath / settings.files.storage, settings.baseline.compare
         _check_options(settings)
+        if _searches_in_processes(config, settings) and settings.has_suite_gates:
+            raise pytest.UsageError(
+                "bad option -n: a gate of the suite is about the runs of all processes; hold the "
+                "result against it with ansor-bench show, or run without -n"
+            )
         self.source = source_of(config, settings)
         # Read before this session stores a result of its own.
         self.baseline = Baseline(storage, baseline) if baseline else None
@@ -127,7 +132,18 @@ class Bench:
         """Check the toolchain once, before the first case, if there is one to be run."""
         if self.config.getoption("collectonly") or not any(bench_items(session.items)):
             return
+        self._tell_of_device()
         self.source.prepare([case_id(item) or name for name, item in self._items.items()])
+
+    def _tell_of_device(self) -> None:
+        """Say whom it is waited for, should there be no device."""
+        remote = self.settings.remote
+        reporter = self.config.pluginmanager.getplugin("terminalreporter")
+        if remote.address is not None and reporter is not None and reporter.verbosity >= 0:
+            reporter.write_line(
+                f"measuring on a device: asking {remote.address}, for {remote.patience_s:g} s at "
+                "most"
+            )
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Remember the cases that there is no result of."""
@@ -136,9 +152,12 @@ class Bench:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Take over what a process of pytest-xdist made of a replay."""
+        """Take over what a process of pytest-xdist measured, or made of a replay."""
         handed = workers.received(node)
-        self.source.adopt(handed.results, handed.seeds)
+        if handed.whole is not None:
+            self.source.take(handed.whole)
+        else:
+            self.source.adopt(handed.results, handed.seeds)
         self.changes += handed.changes
         self.together.adopt(handed)
         self._shards = handed.shards or self._shards
@@ -154,6 +173,7 @@ class Bench:
                 suites=self.together.judged(),
                 suite_changes=self.together.changes,
                 shards=self._shards,
+                whole=self.source.measured(),
             )
             workers.send(self.config, handed)
             return
@@ -480,6 +500,12 @@ def _check_options(settings: Settings) -> None:
             slugify(settings.files.save)
         except StorageError as error:
             raise pytest.UsageError(f"bad --ansor-save: {error}") from None
+
+
+def _searches_in_processes(config: pytest.Config, settings: Settings) -> bool:
+    """Whether this is one of several processes that search, or the one that reports on them."""
+    several = config.getoption("numprocesses", default=None) or workers.is_worker(config)
+    return bool(several) and not settings.replay
 
 
 def _check_remote(settings: Settings) -> None:

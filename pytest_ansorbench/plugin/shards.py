@@ -23,7 +23,7 @@ class Collected:
     Attributes:
         item: The test.
         settings: Its settings.
-        arms: How many strategies it has, a control among them.
+        arms: How many strategies it has, controls left out.
         seeds: The repeats that are planned.
         divisible: Whether these may go to different machines.
     """

@@ -42,6 +42,7 @@ from pytest_ansorbench.storage import (
     find_saved,
     journal_name,
     list_journals,
+    merge_results,
     read_journal,
     read_result,
 )
@@ -163,6 +164,14 @@ class Source(Protocol):
         """
         ...
 
+    def measured(self) -> Result | None:
+        """All that was measured here, for the process that reports; None of saved runs."""
+        ...
+
+    def take(self, result: Result) -> None:
+        """Take over what another process has measured."""
+        ...
+
     @property
     def machines(self) -> Mapping[str, Any]:
         """By fingerprint, the machines that runs were measured on."""
@@ -212,6 +221,7 @@ class _Live:
         learn = settings.files.learn
         self._learning = None if learn is None else LearningFolder(config.rootpath / learn)
         self._cases: dict[str, Case] = {}
+        self._others: list[Result] = []
         self._settings = settings
         self._reference = _reference(storage, settings)
         past = _past(storage, settings.resume) if settings.resume is not None else None
@@ -241,7 +251,7 @@ class _Live:
 
     @property
     def results(self) -> tuple[CaseResult, ...]:
-        return self._session.results
+        return self.result().cases
 
     def gather(self, config: pytest.Config) -> None:
         self._arms.gather(config)
@@ -343,18 +353,27 @@ class _Live:
         return None
 
     def adopt(self, results: Sequence[CaseResult], seeds: Sequence[Sequence[int]]) -> None:
-        """No other process runs anything."""
+        """No other process has saved runs."""
+
+    def measured(self) -> Result | None:
+        return self._session.result()
+
+    def take(self, result: Result) -> None:
+        self._others.append(result)
 
     @property
     def machines(self) -> Mapping[str, Any]:
-        return self._session.machines
+        return self.result().machines
 
     @property
     def noise(self) -> tuple[MachineNoise, ...]:
-        return self._session.noise
+        return self.result().noise
 
     def result(self) -> Result:
-        return self._session.result()
+        """What this process has measured, or what all others have."""
+        if not self._others:
+            return self._session.result()
+        return merge_results({f"process {at}": one for at, one in enumerate(self._others, 1)})
 
     def close(self, *, finished: bool) -> str:
         journal = self._session.journal
@@ -456,6 +475,13 @@ class _Replayed:
 
     def adopt(self, results: Sequence[CaseResult], seeds: Sequence[Sequence[int]]) -> None:
         self._replay.adopt(results, seeds)
+
+    def measured(self) -> Result | None:
+        """Nothing: the process that reports has the same saved runs."""
+        return None
+
+    def take(self, result: Result) -> None:
+        """Nobody measures anything."""
 
     @property
     def machines(self) -> Mapping[str, Any]:

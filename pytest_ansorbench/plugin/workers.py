@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 from pytest_ansorbench.codec import from_json, to_json
-from pytest_ansorbench.records import CaseResult, Shards, SuiteVerdict
+from pytest_ansorbench.records import CaseResult, Result, Shards, SuiteVerdict
 from pytest_ansorbench.stats.changes import CaseChanges
 
 _KEY: Final = "ansor_bench"
@@ -32,6 +32,7 @@ class Handed:
         suites: The verdicts over all cases, if it was the one that judged them.
         suite_changes: Changes of all cases together since an earlier result, likewise.
         shards: Which part of the session it runs; None for all of it.
+        whole: All that it has measured, if it did; None if its results are of saved runs.
     """
 
     results: tuple[CaseResult, ...] = ()
@@ -41,10 +42,11 @@ class Handed:
     suites: tuple[SuiteVerdict, ...] = ()
     suite_changes: tuple[CaseChanges, ...] = ()
     shards: Shards | None = None
+    whole: Result | None = None
 
 
 def send(config: pytest.Config, handed: Handed) -> None:
-    """Leave results for the reporting process; their runs it has itself."""
+    """Leave results for the reporting process; runs that were saved it has itself."""
     output: dict[str, str] = config.workeroutput  # type: ignore[attr-defined]
     without_runs = tuple(replace(result, runs=()) for result in handed.results)
     seeds = tuple(

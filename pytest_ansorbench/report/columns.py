@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypeVar
 
 from pytest_ansorbench.records import (
     IMPLEMENTATIONS,
@@ -39,7 +39,27 @@ from pytest_ansorbench.stats.suite import RATIOS
 
 
 class ColumnError(ValueError):
-    """A column or sort key that does not exist."""
+    """A word for the layout of a table that does not exist, such as a column or a sort key."""
+
+
+_Word = TypeVar("_Word", bound=str)
+
+
+def one_of(words: Sequence[_Word], text: str, what: str) -> _Word:
+    """The one of some words that a user gave.
+
+    Args:
+        words: Those that there are.
+        text: What was given.
+        what: What they are, for the error.
+
+    Raises:
+        ColumnError: It is none of them.
+    """
+    for word in words:
+        if word == text.strip():
+            return word
+    raise ColumnError(f"bad {what} {text!r}: expected one of {', '.join(words)}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from pytest_ansorbench.records import CaseResult
-from pytest_ansorbench.report.columns import ColumnError, usual_columns
+from pytest_ansorbench.report.columns import one_of, usual_columns
 from pytest_ansorbench.report.sorting import DEFAULT_SORT
 from pytest_ansorbench.report.time_units import WantedUnit
 
@@ -45,7 +45,4 @@ def parse_grouping(text: str) -> Grouping:
     Raises:
         ColumnError: There is no such grouping.
     """
-    for grouping in GROUPINGS:
-        if grouping == text.strip():
-            return grouping
-    raise ColumnError(f"bad grouping {text!r}: expected one of {', '.join(GROUPINGS)}")
+    return one_of(GROUPINGS, text, "grouping")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final, Literal, get_args
 
 from pytest_ansorbench.report.cells import PER_SECOND, Cell, Seconds, TimeToTarget, TimeUnit
-from pytest_ansorbench.report.columns import ColumnError
+from pytest_ansorbench.report.columns import one_of
 from pytest_ansorbench.report.sections import Group, Table
 
 WantedUnit = Literal["auto", "s", "ms", "us"]
@@ -22,10 +22,7 @@ def parse_time_unit(text: str) -> WantedUnit:
     Raises:
         ColumnError: There is no such unit.
     """
-    for unit in TIME_UNITS:
-        if unit == text.strip():
-            return unit
-    raise ColumnError(f"bad time unit {text!r}: expected one of {', '.join(TIME_UNITS)}, e.g. 'ms'")
+    return one_of(TIME_UNITS, text, "time unit")
 
 
 def in_unit(table: Table, wanted: WantedUnit) -> Table:

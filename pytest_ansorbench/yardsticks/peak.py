@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from pytest_ansorbench.measure.engine import Engine
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.records import Bandwidth, MachinePeak
-
-if TYPE_CHECKING:
-    from tvm.s_tir import Schedule
 
 _LANES: Final = (4, 8, 16)
 """Widths of vectors to try, in 32-bit floats: one of them is the machine's."""
@@ -104,7 +101,7 @@ def multiply_adds(threads: int, lanes: int) -> Program:
     schedule.vectorize(lane)
     start = schedule.decompose_reduction(block, over)
     schedule.unroll(schedule.get_loops(start)[-2])
-    return _kernel(schedule)
+    return Program.operator(schedule.mod)
 
 
 def reads(threads: int, rows: int, times: int) -> Program:
@@ -136,13 +133,7 @@ def reads(threads: int, rows: int, times: int) -> Program:
     schedule.vectorize(lane)
     schedule.vectorize(schedule.get_loops(registers)[-1])
     schedule.decompose_reduction(block, over)
-    return _kernel(schedule)
-
-
-def _kernel(schedule: Schedule) -> Program:
-    from tvm.s_tir.meta_schedule.arg_info import ArgInfo
-
-    return Program.kernel(schedule.mod, ArgInfo.from_entry_func(schedule.mod, remove_preproc=True))
+    return Program.operator(schedule.mod)
 
 
 def _fastest_s(engine: Engine, program: Program) -> float | None:

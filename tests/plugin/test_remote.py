@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 
 from pytest_ansorbench.storage import read_result
@@ -26,6 +28,7 @@ def test_a_case_is_tuned_on_a_device(project, tracker):
     assert all(trial.status == "ok" for run in case.runs for trial in run.trials)
     assert all(run.final.status == "ok" for run in case.runs)
     assert result.settings["rpc"] == str(where)
+    assert f"measuring on a device: asking {where}, for 60 s at most" in outcome.out
     devices.wait_until(lambda: devices.queue(tracker).free == 1)
 
 
@@ -38,6 +41,50 @@ def test_an_interrupted_session_goes_on_on_the_device_and_nowhere_else(project, 
     elsewhere = project.bench("--ansor-repeats=3", "--ansor-resume=1")
     assert elsewhere.code == 4
     assert "the run was begun on another machine" in elsewhere.text
+
+
+TWO_CASES = """
+import dataclasses
+import pytest
+from tests.faults import Doubling
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Another(Doubling):
+    id = "another"
+
+@pytest.mark.ansor_bench(
+    trials=4, round=2, repeats=1, strategy="one,two", final_turns=2, final_sets=1
+)
+@pytest.mark.parametrize("case", [Doubling(), Another()], ids=str)
+def test_it(ansor_bench, case):
+    ansor_bench(case)
+"""
+
+
+def test_each_process_of_xdist_has_a_device(project, tracker):
+    project.write("test_cases.py", TWO_CASES)
+    with devices.server(tracker):
+        outcome = project.bench(
+            f"--ansor-rpc={devices.address(tracker)}", "-n2", "--ansor-json=out.json"
+        )
+    assert outcome.code == 0, outcome.text
+    assert "2 passed" in outcome.out
+    result = read_result(project.root / "out.json")
+    assert sorted(case.case for case in result.cases) == ["another", "doubling"]
+    assert all(len(case.runs) == 2 for case in result.cases)
+    assert all(name in outcome.out for name in ("doubling", "another"))
+
+
+def test_the_device_is_given_back_on_an_interrupt(project, tracker):
+    where = f"--ansor-rpc={devices.address(tracker)}"
+    with project.start(where, "--ansor-repeats=50", "--ansor-build-workers=1") as process:
+        journals = project.root / ".ansor_bench" / "journals"
+        devices.wait_until(lambda: any(journals.glob("*.jsonl")))
+        assert devices.queue(tracker).free == 0
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
+    assert "to go on where this stopped: --ansor-resume=0001" in out
+    devices.wait_until(lambda: devices.queue(tracker).free == 1)
 
 
 NOWHERE = "--ansor-rpc=127.0.0.1:9:x"
@@ -57,6 +104,11 @@ NOWHERE = "--ansor-rpc=127.0.0.1:9:x"
             [NOWHERE, "--ansor-linker=nowhere-gcc"],
             "bad --ansor-linker 'nowhere-gcc': there is no such command",
         ),
+        (
+            [NOWHERE, "-n2", "--ansor-max-suite-search-ratio=0.9"],
+            "bad option -n: a gate of the suite is about the runs of all processes",
+        ),
+        ([NOWHERE, "-n2", "--ansor-resume"], "bad option -n: each process has a journal"),
         ([NOWHERE, "--ansor-cores=0"], "bad --ansor-cores: it is about this machine"),
         ([NOWHERE, "--ansor-roofline"], "bad --ansor-roofline: it is about this machine"),
         ([NOWHERE, "--ansor-caches=network"], "bad --ansor-caches: it is about this machine"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+
 import pytest
 
 from tests import interpreters
@@ -45,10 +47,11 @@ def test_an_arm_of_another_toolchain_is_an_arm_like_any_other(project, words):
 
 def test_it_goes_on_where_it_was_interrupted(project, words):
     assert project.bench(*words).code == 0
-    [journal] = (project.root / ".ansor_bench" / "journals").iterdir()
-    lines = journal.read_text().splitlines(keepends=True)
-    rounds = [n for n, line in enumerate(lines) if line.startswith('{"kind":"round"')]
-    journal.write_text("".join(lines[: rounds[1] + 1]))
+    [packed] = (project.root / ".ansor_bench" / "journals").iterdir()
+    lines = gzip.decompress(packed.read_bytes()).splitlines(keepends=True)
+    packed.unlink()
+    rounds = [n for n, line in enumerate(lines) if line.startswith(b'{"kind":"round"')]
+    packed.with_suffix("").write_bytes(b"".join(lines[: rounds[1] + 1]))
     outcome = project.bench(*words, "--ansor-resume=0001", "--ansor-json=result.json")
     assert outcome.code == 0, outcome.text
     [case] = project.json("result.json")["cases"]

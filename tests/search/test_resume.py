@@ -84,7 +84,10 @@ def test_cost_model_measured_set_and_policies_are_rebuilt(engine, name):
 
 
 def test_without_a_journal_measured_programs_would_be_proposed_again(engine):
-    """The control of the test above: what it looks for does happen where nothing is recalled."""
+    """The control of the test above: what it looks for does happen where nothing is recalled.
+
+    TVM's threads race for work, so that it does not happen every time.
+    """
     from tvm_ffi import structural_hash
 
     class Forgetful(StockEvolution):
@@ -93,19 +96,22 @@ def test_without_a_journal_measured_programs_would_be_proposed_again(engine):
             proposer.recall = lambda candidates: None
             return proposer
 
+    def proposed_again():
+        entries = stepped(search(MATMUL, strategy, engine, trials=48, round_trials=16), 2)
+        again = search(MATMUL, strategy, engine, trials=48, round_trials=16, resumed=entries)
+        mod = again.tasks[0].task.mod
+        known, proposed = (
+            {
+                structural_hash(candidate.mod)
+                for entry in rounds
+                for candidate in unpack(entry.state.candidates, mod)
+            }
+            for rounds in (entries, stepped(again, 1))
+        )
+        return known & proposed
+
     strategy = dataclasses.replace(STRATEGIES["default"], proposer=Forgetful(**SMALL))
-    entries = stepped(search(MATMUL, strategy, engine, trials=48, round_trials=16), 2)
-    again = search(MATMUL, strategy, engine, trials=48, round_trials=16, resumed=entries)
-    mod = again.tasks[0].task.mod
-    known = {
-        structural_hash(candidate.mod)
-        for entry in entries
-        for candidate in unpack(entry.state.candidates, mod)
-    }
-    [entry] = stepped(again, 1)
-    fresh = unpack(entry.state.candidates, mod)
-    proposed = {structural_hash(candidate.mod) for candidate in fresh}
-    assert known & proposed
+    assert any(proposed_again() for _ in range(5))
 
 
 def test_random_numbers_go_on_where_they_were(engine):

@@ -70,9 +70,8 @@ class RemoteEngine:
         self._machine: Mapping[str, Any] | None = None
         self._supervisor = Supervisor(self._new_server)
         session_s = _SESSION_TIMEOUTS * settings.run_timeout_s
-        # A session that hangs has to end before its device is free again.
-        lease = Lease(remote.address, max(remote.patience_s, session_s + remote.patience_s))
-        self._relays = Relays(self._supervisor, lease, session_s)
+        self._lease = Lease(remote.address, remote.patience_s, session_s)
+        self._relays = Relays(self._supervisor, self._lease, session_s)
         self._builder = Builder(
             self._supervisor, target, {}, settings, LinkedLibrary(remote.linker)
         )
@@ -111,11 +110,16 @@ class RemoteEngine:
         assert self._supervisor.server
 
     def close(self) -> None:
-        """End all processes and give the device back; see `Engine.close`."""
+        """End all processes and give the device back; see `Engine.close`.
+
+        Who starts again may get another device.
+        """
         try:
             self._relays.close()
         except ServerDied:
             self._relays.forget()
+        self._lease.lose()
+        self._machine = None
         self._supervisor.close()
 
     def observe(self) -> MachineState:

@@ -32,15 +32,18 @@ _CONNECT_S: Final = 5.0
 class Lease:
     """Finds a device, and finds it again."""
 
-    def __init__(self, address: DeviceAddress, patience_s: float) -> None:
+    def __init__(self, address: DeviceAddress, patience_s: float, session_s: float) -> None:
         """Prepare; nothing is asked yet.
 
         Args:
             address: A tracker and a key, or one server.
             patience_s: Seconds to wait for a device that is free.
+            session_s: Seconds that a session may hang before the device ends it: so much longer
+                the device is waited for that was leased already.
         """
         self._address = address
         self._patience_s = patience_s
+        self._session_s = session_s
         self._device: tuple[str, int] | None = None
 
     def offer(self) -> Offer:
@@ -51,7 +54,8 @@ class Lease:
         """
         if not self._address.key:
             return Offer(self._address.host, self._address.port, "")
-        deadline_s = time.monotonic() + self._patience_s
+        wait_s = self._patience_s + (0.0 if self._device is None else self._session_s)
+        deadline_s = time.monotonic() + wait_s
         try:
             with TrackerConnection(self._address) as tracker:
                 while True:
@@ -66,8 +70,8 @@ class Lease:
                         host, port = self._device or ("", 0)
                         raise EngineError(
                             f"the device {host}:{port} did not come back within "
-                            f"{self._patience_s:g} s; others are free, but all arms of a repeat "
-                            "are measured on one"
+                            f"{wait_s:g} s; others are free, but all arms of a repeat are "
+                            "measured on one"
                         )
                     time.sleep(_PAUSE_S)
         except TrackerError as error:

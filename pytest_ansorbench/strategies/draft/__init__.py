@@ -10,7 +10,6 @@ comes before the first round, if the cost model is trained by then; `stopping` m
 
 from pytest_ansorbench.strategies.draft.compiling import CompileTime
 from pytest_ansorbench.strategies.draft.draft import Draft, SharePolicy
-from pytest_ansorbench.strategies.draft.escape import Escape
 from pytest_ansorbench.strategies.draft.model import (
     BoostedTrees,
     DecisionModel,
@@ -29,7 +28,6 @@ __all__ = [
     "DecisionModelPolicy",
     "Draft",
     "EqualShares",
-    "Escape",
     "Neighbourhood",
     "Plateau",
     "SharePolicy",

@@ -16,7 +16,6 @@ from pytest_ansorbench.strategies.checks import require_at_least, require_method
 from pytest_ansorbench.strategies.cost_model import is_blind, required_model
 from pytest_ansorbench.strategies.draft.compiling import CompileTime, Discount
 from pytest_ansorbench.strategies.draft.encoding import Encoding
-from pytest_ansorbench.strategies.draft.escape import Escape
 from pytest_ansorbench.strategies.draft.evidence import Evidence
 from pytest_ansorbench.strategies.draft.expectation import expected_gain
 from pytest_ansorbench.strategies.draft.model import (
@@ -65,7 +64,6 @@ class Draft:
         compile_time: What drafts that compile for long have to promise; None if that does not
             matter.
         survey: What is asked of a cost model that is trained beforehand; None for nothing.
-        escape: How much of a batch looks elsewhere when nothing is gained; None for nothing.
         stopping: When the rest of the budget is given back; None for never.
         first_trials: Trials of the first batch.
         growth: Largest batch, as share of the trials so far; the round's size stays its limit.
@@ -81,7 +79,6 @@ class Draft:
     verification: Verification | None = field(default_factory=Verification)
     compile_time: CompileTime | None = field(default_factory=CompileTime)
     survey: Survey | None = field(default_factory=Survey)
-    escape: Escape | None = None
     stopping: Plateau | None = None
     first_trials: int = 8
     growth: float = 0.25
@@ -97,7 +94,6 @@ class Draft:
             ("verification", Verification),
             ("compile_time", CompileTime),
             ("survey", Survey),
-            ("escape", Escape),
             ("stopping", Plateau),
         ):
             value = getattr(self, name)
@@ -144,8 +140,8 @@ class _Draft:
         return Replays(self._spaces, ProgramMaker(self._setup.context))
 
     def propose(self, trials: int) -> Sequence[Candidate] | NothingMore | None:
-        policy, known = self._policy, self._known
-        done, measured = known.trials, [gflops for _, gflops in known.gflops]
+        policy, done = self._policy, self._known.trials
+        measured = [gflops for _, gflops in self._known.gflops]
         if policy.stopping is not None and policy.stopping.reached(measured):
             return NothingMore("nothing more to gain")
         wanted = min(trials, max(policy.first_trials, int(policy.growth * done)))
@@ -161,11 +157,7 @@ class _Draft:
         else:
             randoms = int(self._rng.binomial(wanted, policy.random_share))
             discount = self._discount()
-            share = 0.0 if policy.escape is None else policy.escape.share(measured)
-            escaping = int(self._rng.binomial(wanted - randoms, share)) if share else 0
-            picks = self._drafts(model, discount, wanted - randoms - escaping, shares)
-            if escaping:
-                picks += self._drafts(model, discount, escaping, shares, known.fastest[0])
+            picks = self._drafts(model, discount, wanted - randoms, shares)
             picks += self._strangers(discount, wanted - len(picks))
         if not picks:
             return None
@@ -277,25 +269,17 @@ class _Draft:
         discount: Discount | None,
         wanted: int,
         shares: NDArray[np.float64],
-        away_from: Point | None = None,
     ) -> list[Drafted]:
         """The most promising programs, by the model and, once it is trained, the cost model."""
-
-        def is_out(point: Point) -> bool:
-            near = away_from is not None and not Escape.is_far(point, away_from)
-            return near or point in self._replays.taken
 
         def score(points: Sequence[Point]) -> NDArray[np.float64]:
             rows = self._encoding.rows(points)
             promised = model.predict(rows)
             return promised if discount is None else promised * discount(rows)
 
-        parents = [
-            point
-            for point in self._known.fastest
-            if away_from is None or Escape.is_far(point, away_from)
-        ]
-        ranked = self._policy.neighbourhood.points(self._spaces, parents, score, is_out, self._rng)
+        ranked = self._policy.neighbourhood.points(
+            self._spaces, self._known.fastest, score, self._replays.taken.__contains__, self._rng
+        )
         order = shared_out([point for _, point in ranked], shares)
         picks = self._verified(order, wanted)
         if not picks:

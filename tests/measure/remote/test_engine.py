@@ -25,10 +25,9 @@ SETTINGS = EngineSettings(build_timeout_s=3, run_timeout_s=1)
 
 def make_engine(tracker, key=devices.KEY, patience_s=5.0, **remote):
     """An engine on a device; a session that hangs ends after 4 s."""
-    settings = RemoteSettings(tracker=devices.address(tracker, key), **remote)
-    made = RemoteEngine(resolve_target(None), SETTINGS, settings)
-    made._relays._lease._patience_s = patience_s
-    return made
+    address = devices.address(tracker, key)
+    settings = RemoteSettings(tracker=address, patience_s=patience_s, **remote)
+    return RemoteEngine(resolve_target(None), SETTINGS, settings)
 
 
 @pytest.fixture(scope="module")
