@@ -234,8 +234,8 @@ def test_an_engine_is_a_class_and_its_choice(copy, tmp_path):
     sources = copy / "plugin" / "sources.py"
     edit(
         sources,
-        "new_engine=lambda: _engine(settings),",
-        "new_engine=fast,",
+        "                    _engine(settings),",
+        "                    fast(),",
     )
     edit(
         sources,

@@ -24,6 +24,7 @@ LAYERS = [
     {"strategies", "storage", "yardsticks"},
     {"search"},
     {"bench", "hosted", "kernels", "metaschedule", "training", "winners"},
+    {"cluster"},
     {"report"},
     {"options", "hookspecs"},
     {"plugin", "cli"},
@@ -223,6 +224,7 @@ def test_only_who_makes_an_engine_names_the_local_one():
     makers = {path for path in MODULES if local & ours(path)}
     assert {str(path.relative_to(PACKAGE)) for path in makers} == {
         "cli/kernels.py",
+        "cluster/work.py",
         "hosted/main.py",
         "measure/local/toolchains.py",
         "plugin/kernels.py",

@@ -1,6 +1,16 @@
 """Many searches: pairs, order, seeds, interrupts, journals."""
 
 from pytest_ansorbench.bench.arms import Arm
+from pytest_ansorbench.bench.blocks import (
+    Advance,
+    Block,
+    Ended,
+    Executor,
+    Happening,
+    Lost,
+    Watcher,
+    Wrote,
+)
 from pytest_ansorbench.bench.experiment import Experiment
 from pytest_ansorbench.bench.history import CaseHistory, CaseJournal, case_histories
 from pytest_ansorbench.bench.overview import ArmOverview, CaseOverview, Overview, Watch
@@ -12,16 +22,24 @@ from pytest_ansorbench.bench.replay import MissingRunsError, Replay
 from pytest_ansorbench.bench.run_plan import RunPlan
 from pytest_ansorbench.bench.session import Session, UnsupportedCaseError
 from pytest_ansorbench.bench.shards import PlannedCase, recorded_repeat_s, share_out
+from pytest_ansorbench.bench.site import LocalExecutor, Site
 from pytest_ansorbench.bench.yardsticks import YardstickPlan
 
 __all__ = [
+    "Advance",
     "Arm",
     "ArmOverview",
+    "Block",
     "CaseHistory",
     "CaseJournal",
     "CaseOverview",
+    "Ended",
+    "Executor",
     "Experiment",
     "FixedRepeats",
+    "Happening",
+    "LocalExecutor",
+    "Lost",
     "MissingRunsError",
     "Overview",
     "Plan",
@@ -34,9 +52,12 @@ __all__ = [
     "SavedReference",
     "Session",
     "Silent",
+    "Site",
     "Standing",
     "UnsupportedCaseError",
     "Watch",
+    "Watcher",
+    "Wrote",
     "YardstickPlan",
     "case_histories",
     "recorded_repeat_s",

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
-from pytest_ansorbench.bench.arms import AnySearch, Arm
+from pytest_ansorbench.bench.blocks import Advance, Block, Ended, Executor, Lost
 from pytest_ansorbench.bench.history import CaseHistory, CaseJournal, RepeatHistory
 from pytest_ansorbench.bench.plan import Plan
-from pytest_ansorbench.bench.prepared import PreparedCase
 from pytest_ansorbench.bench.progress import Progress, Standing
 from pytest_ansorbench.bench.reference import StandIn
-from pytest_ansorbench.bench.repeat import run_repeat
 from pytest_ansorbench.records import CaseResult
 from pytest_ansorbench.stats.judge_case import judge_arms
-
-if TYPE_CHECKING:
-    from pytest_ansorbench.measure.engine import Engine
+from pytest_ansorbench.storage.entries import AbandonedEntry
 
 
 def judged(history: CaseHistory, plan: Plan) -> CaseResult:
@@ -52,18 +48,18 @@ def judged(history: CaseHistory, plan: Plan) -> CaseResult:
 
 
 class Experiment:
-    """Runs the repeats that a plan asks for, and feeds the journal.
+    """Has the repeats carried out that a plan asks for, and feeds the journal.
 
     Each step goes to the journal before the next begins, and what the journal has of a repeat
-    already is not done again.
+    already is not done again. As many repeats are under way as there are places for them and the
+    plan allows; of those that turn out not to be needed, nothing is kept.
     """
 
     def __init__(
         self,
-        prepared: PreparedCase,
-        strategies: Sequence[Arm],
+        block: Block,
         plan: Plan,
-        engine: Engine,
+        executor: Executor,
         journal: CaseJournal,
         progress: Progress,
         stand_ins: Mapping[int, StandIn] = MappingProxyType({}),
@@ -71,46 +67,72 @@ class Experiment:
         """Prepare an experiment; nothing runs yet.
 
         Args:
-            prepared: What to tune.
-            strategies: The arms, the reference first.
-            plan: How.
-            engine: Builds and measures for all arms.
+            block: What the case's blocks have in common; their seeds differ.
+            plan: Which repeats there are, and how they are judged.
+            executor: Carries blocks out.
             journal: Takes everything down.
             progress: Is told of every trial.
             stand_ins: By seed, recorded runs of the reference to use instead of new ones.
         """
         self._stand_ins = stand_ins
-        self._prepared = prepared
-        self._strategies = tuple(strategies)
+        self._block = block
         self._plan = plan
-        self._engine = engine
+        self._executor = executor
         self._journal = journal
         self._progress = progress
-        self._budget_trials = plan.runs.budget.in_all(len(prepared.tasks))
-        self._trials_done = 0
+        self._budget_trials = plan.runs.budget.in_all(len(block.tasks))
         behind = sum(repeat.trials for repeat in journal.history.repeats.values())
-        runs = plan.repeats.most * len(self._strategies) - len(stand_ins)
+        runs = plan.repeats.most * len(block.strategies) - len(stand_ins)
         self._trials_to_do = self._budget_trials * runs - behind
+        self._trials_of: dict[tuple[int, str], int] = {}
+        self._trials_behind: dict[tuple[int, str], int] = {}
         self._started_s = time.monotonic()
+        self._begun_s: dict[int, float] = {}
         self._longest_s = 0.0
-        self._settled = (0, 0)
+        self._latest: tuple[Sequence[int], CaseResult] | None = None
 
     def run(self) -> None:
         """Run repeats until there are enough.
 
         Raises:
-            EngineError: The engine is broken.
+            UntunedError: A program of the case does not work even untuned.
+            EngineError: The repeats cannot be carried out.
             ResumeError: The journal holds rounds of another case.
             StorageError: The journal cannot be written.
         """
         self._started_s = time.monotonic()
         try:
-            while (seed := self._next_seed()) is not None:
-                begun_s = time.monotonic()
-                self._run_repeat(seed)
-                self._longest_s = max(self._longest_s, time.monotonic() - begun_s)
+            self._fill()
+            while self._begun_s:
+                self._receive()
         finally:
+            self._executor.cancel()
             self._progress.clear()
+
+    def _receive(self) -> None:
+        """Take note of one thing that has happened, and begin what follows from it."""
+        happening = self._executor.receive()
+        seed = happening.seed
+        if isinstance(happening, Ended):
+            self._longest_s = max(self._longest_s, time.monotonic() - self._begun_s.pop(seed))
+            if self._is_enough():
+                self._begun_s.clear()
+                return
+        elif isinstance(happening, Lost):
+            self._abandon(seed, happening.reason)
+            self._begun_s[seed] = time.monotonic()
+            self._trials_of = {key: n for key, n in self._trials_of.items() if key[0] != seed}
+        else:
+            self._journal.append(happening.entry)
+        self._fill()
+
+    def _fill(self) -> None:
+        """Begin as many repeats as there are places for, and as are wanted."""
+        while len(self._begun_s) < self._executor.slots:
+            seed = self._next_seed()
+            if seed is None:
+                return
+            self._begin(seed)
 
     def _next_seed(self) -> int | None:
         """The repeat to run, if it is wanted and there is time for another one like the others."""
@@ -118,37 +140,52 @@ class Experiment:
         done = len(plan.repeats.seeds(history))
         if done and time.monotonic() + self._longest_s > plan.deadline_s:
             return None
-        return plan.repeats.next_seed(history, self._judged)
+        return plan.repeats.next_seed(history, self._judged, self._begun_s.keys())
+
+    def _is_enough(self) -> bool:
+        """Whether no repeat is wanted, not even one that is under way."""
+        if not self._begun_s:
+            return False  # so it is found out whether there is a next one
+        return self._plan.repeats.next_seed(self._journal.history, self._judged, ()) is None
 
     def _judged(self) -> CaseResult:
-        """What there is, judged; how many gates that settles is shown."""
-        result = judged(self._journal.history, self._plan)
-        self._settled = sum(not gate.open for gate in result.gates), len(result.gates)
-        return result
+        """The complete repeats, judged."""
+        seeds = self._plan.repeats.seeds(self._journal.history)
+        if self._latest is None or self._latest[0] != seeds:
+            self._latest = seeds, judged(self._journal.history, self._plan)
+        return self._latest[1]
 
-    def _run_repeat(self, seed: int) -> None:
+    @property
+    def _settled(self) -> tuple[int, int]:
+        """How many gates are settled, and how many there are, when last it was judged."""
+        gates = self._latest[1].gates if self._latest is not None else ()
+        return sum(not gate.open for gate in gates), len(gates)
+
+    def _begin(self, seed: int) -> None:
+        """Submit a repeat, with what the journal has of it already."""
         history = self._journal.history
         past = history.repeats.get(seed)
-        place = len(self._plan.repeats.seeds(history))
-        entries = run_repeat(
-            self._prepared,
-            seed,
-            self._strategies,
-            self._plan.runs,
-            self._engine,
-            label=self._journal.label,
-            # By the seed, so that a shard's repeats begin as they would among all others.
-            lead=seed,
-            rounds=past.rounds if past else None,
-            rankings=past.rankings if past else {},
+        if past is not None:
+            misfit = self._executor.block_misfit(past.begun.machine)
+            if misfit:
+                self._abandon(seed, misfit)
+                past = None
+        for name, rounds in (past.rounds if past else {}).items():
+            self._trials_behind[seed, name] = sum(len(entry.trials) for entry in rounds)
+        self._begun_s[seed] = time.monotonic()
+        block = replace(
+            self._block,
+            seed=seed,
+            past=past,
             stand_in=self._stand_in(seed, past),
-            on_trial=lambda search: self._report(search, place),
-            on_finals=lambda: self._progress.note(
-                f"{self._prepared.case.id}  measuring what was found, in turn"
-            ),
+            yardsticks=dict(history.yardsticks),
         )
-        for entry in entries:
-            self._journal.append(entry)
+        self._executor.submit(block, self)
+
+    def _abandon(self, seed: int, reason: str) -> None:
+        """Write down that nothing counts that was done of a repeat."""
+        if seed in self._journal.history.repeats:
+            self._journal.append(AbandonedEntry(self._journal.label, seed, reason))
 
     def _stand_in(self, seed: int, past: RepeatHistory | None) -> StandIn | None:
         """The recorded run that the journal has, or else one that may be used."""
@@ -157,30 +194,29 @@ class Experiment:
         entry = past.recorded
         return StandIn(entry.run, entry.created, entry.first_round_s) if entry else None
 
-    def _report(self, search: AnySearch, place: int) -> None:
-        self._trials_done += 1
+    def note(self, what: str) -> None:
+        """See `Watcher.note`."""
+        self._progress.note(what)
+
+    def advanced(self, seed: int, advance: Advance) -> None:
+        """See `Watcher.advanced`."""
+        key = seed, advance.strategy
+        self._trials_of[key] = advance.trials - self._trials_behind.get(key, 0)
+        complete = len(self._plan.repeats.seeds(self._journal.history))
         self._progress.update(
             Standing(
-                case=self._prepared.case.id,
-                strategy=search.strategy.name,
-                repeat=place + 1,
+                case=self._block.case.id,
+                strategy=advance.strategy,
+                repeat=complete + 1 + sorted(self._begun_s).index(seed),
                 repeats=self._plan.repeats.most,
                 settled=self._settled,
-                run_trials=len(search.trials),
+                run_trials=advance.trials,
                 budget_trials=self._budget_trials,
-                best_gflops=search.best_gflops,
-                task=_task_of(search),
-                estimated_s=search.estimated_s if len(search.tasks) > 1 else None,
-                trials_done=self._trials_done,
+                best_gflops=advance.best_gflops,
+                task=advance.task,
+                estimated_s=advance.estimated_s,
+                trials_done=sum(self._trials_of.values()),
                 trials_total=self._trials_to_do,
                 elapsed_s=time.monotonic() - self._started_s,
             )
         )
-
-
-def _task_of(search: AnySearch) -> str:
-    """The task that a search of several is at, e.g. `7/23 fused_conv2d_add_relu`."""
-    if len(search.tasks) == 1 or search.current is None:
-        return ""
-    place = next(at for at, task in enumerate(search.tasks, 1) if task is search.current)
-    return f"{place}/{len(search.tasks)} {search.current.task.name}"

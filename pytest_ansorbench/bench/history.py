@@ -19,6 +19,7 @@ from pytest_ansorbench.records import (
 from pytest_ansorbench.search import ResumeError, select
 from pytest_ansorbench.storage import Journal, Past, StorageError, fingerprint
 from pytest_ansorbench.storage.entries import (
+    AbandonedEntry,
     CaseEntry,
     EndEntry,
     Entry,
@@ -31,6 +32,11 @@ from pytest_ansorbench.storage.entries import (
     SessionEntry,
     YardsticksEntry,
 )
+
+BlockEntry = (
+    YardsticksEntry | RepeatEntry | RecordedEntry | RoundEntry | LastCheckEntry | FinalEntry
+)
+"""What is written down of a repeat while it is carried out."""
 
 
 @dataclass
@@ -254,6 +260,9 @@ def add_entry(histories: dict[str, CaseHistory], entry: Entry) -> str:
         return f"the repeat with seed {entry.seed} has not begun"
     if repeat.final is not None:
         return f"the repeat with seed {entry.seed} is over already"
+    if isinstance(entry, AbandonedEntry):
+        del case.repeats[entry.seed]
+        return ""
     if isinstance(entry, FinalEntry):
         if len(entry.finals) != len(case.entry.strategies):
             return f"expected {len(case.entry.strategies)} winners, got {len(entry.finals)}"
@@ -309,8 +318,20 @@ def _add_ranking(case: CaseEntry, repeat: RepeatHistory, entry: LastCheckEntry) 
 class CaseJournal:
     """The journal's lines on one case: those that are there, and those to come."""
 
-    def __init__(self, journal: Journal, history: CaseHistory | None, entry: CaseEntry) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        history: CaseHistory | None,
+        entry: CaseEntry,
+        noise: NoiseHistory,
+    ) -> None:
         """Begin a case, or go on with it.
+
+        Args:
+            journal: Where lines go.
+            history: The case as far as an interrupted session got; None for one that begins.
+            entry: The case.
+            noise: The session's looks at machines, which are made while its cases are run.
 
         Raises:
             ResumeError: The journal has it under other circumstances.
@@ -318,6 +339,7 @@ class CaseJournal:
         """
         self.label = entry.label
         self._journal = journal
+        self._noise = noise
         if history is None:
             journal.append(entry)
             history = CaseHistory(entry)
@@ -325,21 +347,16 @@ class CaseJournal:
             _check_same(history.entry, entry)
         self.history = history
 
-    def append(
-        self,
-        entry: YardsticksEntry
-        | RepeatEntry
-        | RecordedEntry
-        | RoundEntry
-        | LastCheckEntry
-        | FinalEntry,
-    ) -> None:
+    def append(self, entry: BlockEntry | NoiseEntry | AbandonedEntry) -> None:
         """Write down what was just done.
 
         Raises:
             StorageError: The journal cannot be written.
         """
         self._journal.append(entry)
+        if isinstance(entry, NoiseEntry):
+            self._noise.entries.append(entry)
+            return
         misfit = add_entry({self.label: self.history}, entry)
         assert not misfit, misfit
 

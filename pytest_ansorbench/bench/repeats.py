@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -22,15 +22,21 @@ class RepeatPolicy(Protocol):
         """How many repeats there will be at most, at least 1."""
         ...
 
-    def next_seed(self, history: CaseHistory, judge: Callable[[], CaseResult]) -> int | None:
+    def next_seed(
+        self,
+        history: CaseHistory,
+        judge: Callable[[], CaseResult],
+        under_way: Collection[int] = (),
+    ) -> int | None:
         """Which repeat to run or to finish next.
 
         Args:
             history: What there is of the case.
             judge: Judges its complete repeats, of which there is one at least when it is called.
+            under_way: Seeds of repeats that are being run.
 
         Returns:
-            Its seed; None if there are enough.
+            Its seed; None if there are enough, with those that are under way.
         """
         ...
 
@@ -54,9 +60,15 @@ class FixedRepeats:
         """How many there are."""
         return len(self.planned)
 
-    def next_seed(self, history: CaseHistory, judge: Callable[[], CaseResult]) -> int | None:
-        """The first that is not complete."""
-        return next((seed for seed in self.planned if not history.complete(seed)), None)
+    def next_seed(
+        self,
+        history: CaseHistory,
+        judge: Callable[[], CaseResult],
+        under_way: Collection[int] = (),
+    ) -> int | None:
+        """The first that is neither complete nor under way."""
+        left = (s for s in self.planned if s not in under_way and not history.complete(s))
+        return next(left, None)
 
     def seeds(self, history: CaseHistory) -> Sequence[int]:
         """Those of the planned repeats that are complete; a journal may hold more."""
@@ -84,11 +96,26 @@ class RepeatsUntilSettled:
         """How many repeats there will be at most."""
         return self.looks.most
 
-    def next_seed(self, history: CaseHistory, judge: Callable[[], CaseResult]) -> int | None:
-        """The first that is not complete, while a gate is open."""
+    def next_seed(
+        self,
+        history: CaseHistory,
+        judge: Callable[[], CaseResult],
+        under_way: Collection[int] = (),
+    ) -> int | None:
+        """The first that is neither complete nor under way, while a gate is open.
+
+        Where several are run at a time, no more are under way than it takes to double those that
+        are complete, or to come to the first look: at most half of them are run for nothing.
+        """
         done = len(self.seeds(history))
-        wanted = done < self.looks.most and (done < self.looks.least or self._open(judge(), done))
-        return self.first_seed + done if wanted else None
+        at_once = max(self.looks.least, 2 * done, 1)
+        seeds = range(self.first_seed, self.first_seed + min(at_once, self.looks.most))
+        if not under_way:
+            seeds = range(self.first_seed, self.first_seed + min(done + 1, self.looks.most))
+        left = (s for s in seeds if s not in under_way and not history.complete(s))
+        seed = next(left, None)
+        wanted = seed is not None and (done < self.looks.least or self._open(judge(), done))
+        return seed if wanted else None
 
     def seeds(self, history: CaseHistory) -> Sequence[int]:
         """Those without a gap before them."""

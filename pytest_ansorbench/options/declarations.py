@@ -276,6 +276,25 @@ OPTIONS: Final = (
         record_as="rpc_wait_s",
     ),
     Option(
+        "cluster.address",
+        "cluster",
+        values.cluster,
+        "have repeats carried out by the workers of this Dask scheduler that declare the resource "
+        "ansor_bench=1, each repeat by one of them, or by N workers started on this machine. "
+        "Schedulers and workers run what they are sent: see docs/machines.md",
+        "HOST:PORT|local:N",
+        default="this process",
+        record_as="cluster",
+    ),
+    Option(
+        "cluster.patience_s",
+        "cluster-wait",
+        values.positive,
+        "seconds to wait for a scheduler, and for a worker that fits",
+        "SECONDS",
+        record_as="cluster_wait_s",
+    ),
+    Option(
         "engine.build_workers",
         "build-workers",
         values.whole_number(1, 2),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_ansorbench.budget import Budget, Trials
+from pytest_ansorbench.cluster.settings import ClusterSettings
 from pytest_ansorbench.measure.remote.settings import RemoteSettings
 from pytest_ansorbench.measure.rounds import Rounds
 from pytest_ansorbench.measure.settings import EngineSettings
@@ -184,6 +185,7 @@ class Settings:
         target: TVM target as JSON or kind, None for this machine's CPU.
         engine: How candidates are built and run.
         remote: Where they are run, if not here.
+        cluster: Whose workers carry repeats out, if not this process.
         criteria: How runs are compared and judged.
         limits: Limits of figures.
         suite_limits: Limits of figures over all cases.
@@ -209,6 +211,7 @@ class Settings:
     target: str | None = None
     engine: EngineSettings = field(default_factory=EngineSettings)
     remote: RemoteSettings = field(default_factory=RemoteSettings)
+    cluster: ClusterSettings = field(default_factory=ClusterSettings)
     criteria: Criteria = field(default_factory=Criteria)
     limits: Limits = field(default_factory=Limits)
     suite_limits: Limits = field(default_factory=Limits)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pytest_ansorbench.budget import Trials
+from pytest_ansorbench.cluster.settings import ClusterAddress
 from pytest_ansorbench.measure.remote.address import DeviceAddress
 from pytest_ansorbench.measure.rounds import Rounds
 from pytest_ansorbench.measure.side_by_side import Span
@@ -82,6 +83,11 @@ def tracker(value: object) -> DeviceAddress:
 def server(value: object) -> DeviceAddress:
     """The address of a device's server."""
     return DeviceAddress.parse_server(str(value))
+
+
+def cluster(value: object) -> ClusterAddress:
+    """The address of a scheduler, or a number of workers here."""
+    return ClusterAddress.parse(str(value))
 
 
 def span(value: object) -> Span:

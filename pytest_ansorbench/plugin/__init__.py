@@ -80,12 +80,18 @@ def _check_processes(config: pytest.Config) -> None:
     """
     if not config.getoption("numprocesses", default=None) or config.getoption("ansor_replay"):
         return
-    if not (config.getoption("ansor_rpc") or config.getini("ansor_rpc")):
+    cluster = config.getoption("ansor_cluster") or config.getini("ansor_cluster")
+    if str(cluster or "").startswith("local:"):
+        raise pytest.UsageError(
+            "bad option -n: each process would start workers of its own on this machine; start a "
+            "scheduler and workers once, and give --ansor-cluster their address"
+        )
+    if not (cluster or config.getoption("ansor_rpc") or config.getini("ansor_rpc")):
         raise pytest.UsageError(
             "bad option -n: live searches cannot share a machine with other test processes; "
             "run pytest --ansor-bench without -n, or with -n 0 (--ansor-replay takes any -n, and "
-            "--ansor-rpc as many as the tracker has devices; --ansor-shard runs a part of the "
-            "session on each of several machines)"
+            "so does --ansor-cluster; --ansor-rpc takes as many as the tracker has devices; "
+            "--ansor-shard runs a part of the session on each of several machines)"
         )
     if config.getoption("ansor_resume") is not None:
         raise pytest.UsageError(

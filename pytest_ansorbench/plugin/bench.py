@@ -132,18 +132,20 @@ class Bench:
         """Check the toolchain once, before the first case, if there is one to be run."""
         if self.config.getoption("collectonly") or not any(bench_items(session.items)):
             return
-        self._tell_of_device()
+        self._tell_who_is_asked()
         self.source.prepare([case_id(item) or name for name, item in self._items.items()])
 
-    def _tell_of_device(self) -> None:
-        """Say whom it is waited for, should there be no device."""
-        remote = self.settings.remote
+    def _tell_who_is_asked(self) -> None:
+        """Say whom it is waited for, should nobody answer."""
+        remote, cluster = self.settings.remote, self.settings.cluster
+        asked = {
+            "measuring on a device": (remote.address, remote.patience_s),
+            "measuring on a cluster": (cluster.address, cluster.patience_s),
+        }
         reporter = self.config.pluginmanager.getplugin("terminalreporter")
-        if remote.address is not None and reporter is not None and reporter.verbosity >= 0:
-            reporter.write_line(
-                f"measuring on a device: asking {remote.address}, for {remote.patience_s:g} s at "
-                "most"
-            )
+        for what, (address, patience_s) in asked.items():
+            if address is not None and reporter is not None and reporter.verbosity >= 0:
+                reporter.write_line(f"{what}: asking {address}, for {patience_s:g} s at most")
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Remember the cases that there is no result of."""
@@ -476,6 +478,7 @@ def _check_options(settings: Settings) -> None:
             "with ansor-bench compare"
         )
     _check_remote(settings)
+    _check_cluster(settings)
     if settings.replay and settings.resume is not None:
         raise pytest.UsageError(
             "bad --ansor-resume: a replay runs nothing that could go on; leave one of the two out"
@@ -532,6 +535,26 @@ def _check_remote(settings: Settings) -> None:
             raise pytest.UsageError(
                 f"bad {flag_of(field)}: it is about this machine, and with {flag} programs run on "
                 "another; leave one of the two out"
+            )
+
+
+def _check_cluster(settings: Settings) -> None:
+    """Refuse what the workers of a cluster cannot do."""
+    if settings.cluster.address is None:
+        return
+    asked = {
+        "remote.tracker": settings.remote.tracker is not None,
+        "remote.server": settings.remote.server is not None,
+        "toolchains": bool(settings.toolchains),
+        "kernels.result": settings.kernels.result is not None,
+        "reference": settings.reference is not None,
+        "files.learn": settings.files.learn is not None,
+    }
+    for field, is_asked in asked.items():
+        if is_asked:
+            raise pytest.UsageError(
+                f"bad {flag_of(field)}: it is about one machine, and with "
+                f"{flag_of('cluster.address')} repeats run on several; leave one of the two out"
             )
 
 

@@ -11,7 +11,9 @@ from typing import Any, Final, Protocol
 import pytest
 
 from pytest_ansorbench.bench import (
+    Executor,
     FixedRepeats,
+    LocalExecutor,
     MissingRunsError,
     Plan,
     Progress,
@@ -20,10 +22,13 @@ from pytest_ansorbench.bench import (
     RunPlan,
     SavedReference,
     Session,
+    Site,
     UnsupportedCaseError,
     YardstickPlan,
 )
 from pytest_ansorbench.budget import BudgetError
+from pytest_ansorbench.cluster.connect import cluster_executor
+from pytest_ansorbench.cluster.work import SiteSettings
 from pytest_ansorbench.environment import ToolchainError
 from pytest_ansorbench.hosted import HostedStrategy, UnhostableCaseError
 from pytest_ansorbench.measure.engine import Engine, EngineError, UntunedError
@@ -211,11 +216,11 @@ def source_of(config: pytest.Config, settings: Settings) -> Source:
 
 
 class _Live:
-    """Searches on this machine."""
+    """Searches that are run now: here, on a device, or by a cluster."""
 
     def __init__(self, config: pytest.Config, settings: Settings) -> None:
         """Prepare; nothing is started."""
-        self._arms = Arms(settings, lambda: str(self._session.engine.target))
+        self._arms = Arms(settings, lambda: self._session.executor.target)
         self._notes: list[str] = []
         storage = config.rootpath / settings.files.storage
         learn = settings.files.learn
@@ -231,7 +236,7 @@ class _Live:
                 "its round is run again"
             )
         self._session = Session(
-            new_engine=lambda: _engine(settings),
+            new_executor=lambda: self._executor(config.rootpath, storage),
             conditions={
                 **settings.engine.conditions(),
                 **settings.remote.conditions(),
@@ -240,13 +245,24 @@ class _Live:
             root=config.rootpath,
             storage=storage,
             settings=settings.to_json(),
-            noise_check_s=settings.experiment.noise_check_s,
-            yardsticks=YardstickPlan(
-                settings.experiment.roofline,
-                settings.experiment.reference_kernels,
-                settings.engine.cores,
-            ),
             past=past,
+        )
+
+    def _executor(self, root: Path, storage: Path) -> Executor:
+        """Who carries repeats out."""
+        settings, noise_check_s = self._settings, self._settings.experiment.noise_check_s
+        if settings.cluster.address is not None:
+            site = SiteSettings(
+                settings.target, settings.engine, noise_check_s, _yardsticks(settings), {}
+            )
+            return cluster_executor(settings.cluster, site, root, self._notes.append)
+        return LocalExecutor(
+            Site(
+                _engine(settings),
+                storage=storage,
+                noise_check_s=noise_check_s,
+                yardsticks=_yardsticks(settings),
+            )
         )
 
     @property
@@ -271,20 +287,14 @@ class _Live:
         try:
             self._session.prepare(cases)
         except EngineError as error:
-            remote = self._settings.remote
-            flag = (
-                "toolchains"
-                if remote.address is None
-                else ("remote.server" if remote.tracker is None else "remote.tracker")
-            )
-            raise pytest.UsageError(f"bad {flag_of(flag)}: {error}") from None
+            raise pytest.UsageError(f"bad {flag_of(self._place())}: {error}") from None
         except ToolchainError as error:
             raise pytest.UsageError(in_options(error)) from None
         except ResumeError as error:
             flag = flag_of("resume")
             raise pytest.UsageError(f"bad {flag}: {error}; start anew without {flag}") from None
         if self._reference is not None:
-            machine = self._session.engine.machine
+            machine = self._session.executor.machine
             settings = self._settings
             decisive = settings.engine.conditions()
             if misfit := self._reference.misfit(machine, settings.to_json(), decisive):
@@ -342,6 +352,15 @@ class _Live:
             raise failure(f"the measurement engine gave up: {error}") from None
         except _REFUSALS as error:
             raise failure(in_options(error)) from None
+
+    def _place(self) -> str:
+        """The setting that says where it is measured."""
+        settings = self._settings
+        if settings.cluster.address is not None:
+            return "cluster.address"
+        if settings.remote.address is None:
+            return "toolchains"
+        return "remote.server" if settings.remote.tracker is None else "remote.tracker"
 
     def looks(self, settings: Settings) -> Looks | None:
         return settings.criteria.looks
@@ -503,6 +522,12 @@ def _engine(settings: Settings) -> Engine:
     if settings.remote.address is not None:
         return remote_engine(settings.target, settings.engine, settings.remote)
     return joint_engine(settings.target, settings.engine, settings.toolchains)
+
+
+def _yardsticks(settings: Settings) -> YardstickPlan:
+    """What kernels are held against besides each other."""
+    experiment = settings.experiment
+    return YardstickPlan(experiment.roofline, experiment.reference_kernels, settings.engine.cores)
 
 
 def plan_of(settings: Settings, asked: Asked) -> Plan:

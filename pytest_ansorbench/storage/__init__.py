@@ -23,6 +23,7 @@ from pytest_ansorbench.storage.journal import (
     list_journals,
     read_journal,
 )
+from pytest_ansorbench.storage.lines import from_line, to_line
 from pytest_ansorbench.storage.machine import fingerprint, machine_difference
 from pytest_ansorbench.storage.merge import merge_results
 from pytest_ansorbench.storage.numbered import find_saved, list_saved, save_numbered, slugify
@@ -41,6 +42,7 @@ __all__ = [
     "describe_commit",
     "find_saved",
     "fingerprint",
+    "from_line",
     "is_journal",
     "journal_name",
     "list_journals",
@@ -55,6 +57,7 @@ __all__ = [
     "save_numbered",
     "slugify",
     "suite_changes_since",
+    "to_line",
     "write_peak",
     "write_rebuilt",
     "write_result",

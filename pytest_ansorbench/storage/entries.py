@@ -196,6 +196,21 @@ class FinalEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class AbandonedEntry:
+    """A repeat is begun again: nothing that the lines before this one say of it counts.
+
+    Attributes:
+        label: The case's label.
+        seed: The repeat's seed.
+        reason: What became of whoever carried it out.
+    """
+
+    label: str
+    seed: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class NoiseEntry:
     """It was looked at how steady the machine is.
 
@@ -245,6 +260,7 @@ Entry = (
     | RoundEntry
     | LastCheckEntry
     | FinalEntry
+    | AbandonedEntry
     | NoiseEntry
     | EndEntry
 )
@@ -259,6 +275,7 @@ KINDS: Final[Mapping[str, type[Entry]]] = MappingProxyType(
         "round": RoundEntry,
         "last-check": LastCheckEntry,
         "final": FinalEntry,
+        "abandoned": AbandonedEntry,
         "noise": NoiseEntry,
         "end": EndEntry,
     }

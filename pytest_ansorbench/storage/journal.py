@@ -8,7 +8,6 @@ short, is recognized and dropped. Any other damage is somebody else's, and refus
 from __future__ import annotations
 
 import gzip
-import json
 import os
 import re
 import shutil
@@ -19,11 +18,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Final, NoReturn
 
-from pytest_ansorbench.codec import CodecError, from_json, to_json
-from pytest_ansorbench.storage.checks import check_entry
-from pytest_ansorbench.storage.entries import JOURNAL_VERSION, KINDS, EndEntry, Entry, SessionEntry
+from pytest_ansorbench.storage.entries import JOURNAL_VERSION, EndEntry, Entry, SessionEntry
 from pytest_ansorbench.storage.errors import StorageError, UnwritableError
-from pytest_ansorbench.storage.strict_json import parse_json
+from pytest_ansorbench.storage.lines import from_line, to_line
 
 try:
     import fcntl
@@ -34,7 +31,6 @@ FOLDER: Final = "journals"
 _NAMED: Final = re.compile(r"(\d{4,})\.jsonl(\.gz)?")
 _PLAIN: Final = ".jsonl"
 _PACKED: Final = ".jsonl.gz"
-_KIND_OF: Final = {cls: kind for kind, cls in KINDS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +117,8 @@ class Journal:
         Raises:
             StorageError: The disk is full or gone.
         """
-        line = {"kind": _KIND_OF[type(entry)], **to_json(entry)}
-        text = json.dumps(line, allow_nan=False, separators=(",", ":")) + "\n"
         try:
-            self._stream.write(text.encode("utf-8"))
+            self._stream.write(f"{to_line(entry)}\n".encode())
             self._stream.flush()
             os.fsync(self._stream.fileno())
         except OSError as error:
@@ -295,18 +289,11 @@ def _unpacked(packed: Path) -> Path:
 def _entries(path: Path, content: bytes, first: int = 1) -> Iterator[Entry]:
     for number, line in enumerate(content.split(b"\n")[:-1], start=first):
         try:
-            data = parse_json(line.decode("utf-8"))
-        except (ValueError, RecursionError) as error:
+            yield from_line(line.decode("utf-8"))
+        except UnicodeDecodeError as error:
             _damaged(path, number, f"expected JSON, got {error}")
-        kind = data.pop("kind", None) if isinstance(data, dict) else None
-        if not isinstance(kind, str) or kind not in KINDS:
-            _damaged(path, number, f"expected a line with a kind, one of {', '.join(KINDS)}")
-        try:
-            entry: Entry = from_json(KINDS[kind], data)
-            check_entry(entry)
-        except CodecError as error:
+        except ValueError as error:
             _damaged(path, number, str(error))
-        yield entry
 
 
 def _number(path: Path) -> int:

@@ -6,7 +6,15 @@ import dataclasses
 
 import pytest
 
-from pytest_ansorbench.bench import FixedRepeats, Plan, RunPlan, Session
+from pytest_ansorbench.bench import (
+    FixedRepeats,
+    LocalExecutor,
+    Plan,
+    RunPlan,
+    Session,
+    Site,
+    YardstickPlan,
+)
 from pytest_ansorbench.bench.prepared import PreparedCase
 from pytest_ansorbench.budget import Budget, Trials
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
@@ -26,6 +34,8 @@ RUNS = RunPlan(
     final=SideBySide(turns=Span(3, 3), sets=Span(2, 2)),
 )
 PLAN = Plan(runs=RUNS, repeats=FixedRepeats(range(2)), criteria=Criteria(), limits=Limits())
+
+NO_YARDSTICKS = YardstickPlan()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -52,11 +62,17 @@ def make_session(target, tmp_path):
     """Makes sessions on a fast engine, all in one storage folder."""
     made = []
 
-    def make(engine=None, **changes):
+    def make(engine=None, *, noise_check_s=0.0, yardsticks=NO_YARDSTICKS, **changes):
         engine = engine or FastEngine(target)
+        site = Site(
+            engine,
+            storage=tmp_path / "storage",
+            noise_check_s=noise_check_s,
+            yardsticks=yardsticks,
+        )
         session = Session(
             **{
-                "new_engine": lambda: engine,
+                "new_executor": lambda: LocalExecutor(site),
                 "conditions": {"check": "winners"},
                 "root": tmp_path,
                 "storage": tmp_path / "storage",

@@ -119,7 +119,7 @@ def test_slices_are_as_long_as_suits_the_noise_and_a_resumption_does_not_mind(
 ):
     # A fast engine's own noise would be over in no time.
     trace = make_trace(6000, scatter=0.1, memory_s=0.006)
-    monkeypatch.setattr("pytest_ansorbench.bench.session.observe_noise", lambda *given: trace)
+    monkeypatch.setattr("pytest_ansorbench.bench.site.observe_noise", lambda *given: trace)
     effort = SideBySide(precision=0.0, turns=Span(2, 2), sets=Span(1, 1))
     plan = dataclasses.replace(PLAN, runs=dataclasses.replace(RUNS, final=effort))
     engine = Asked(target)

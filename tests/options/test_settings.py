@@ -38,6 +38,8 @@ RECORDED = {
     "rpc_server": None,
     "linker": "cc",
     "rpc_wait_s": 60.0,
+    "cluster": None,
+    "cluster_wait_s": 60.0,
     "build_workers": None,
     "build_timeout_s": 30.0,
     "run_timeout_s": 30.0,

@@ -136,8 +136,8 @@ def test_going_on_writes_over_the_line_that_was_cut_short(written):
         (
             3,
             lambda text: '{"kind":"other"}',
-            "one of session, case, yardsticks, repeat, recorded, round, last-check, final, noise, "
-            "end",
+            "one of session, case, yardsticks, repeat, recorded, round, last-check, final, "
+            "abandoned, noise, end",
         ),
         (3, lambda text: "[]", "expected a line with a kind"),
         (3, lambda text: '{"kind":["end"]}', "expected a line with a kind"),

@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from pytest_ansorbench.bench import FixedRepeats, Session
+from pytest_ansorbench.bench import FixedRepeats, LocalExecutor, Session, Site
 from pytest_ansorbench.budget import Budget, Trials
 from pytest_ansorbench.strategies import Registry
 from pytest_ansorbench.workloads import BatchMatmul, Mlp
@@ -22,7 +22,7 @@ def tuned(target, tmp_path_factory):
     """The result."""
     folder = tmp_path_factory.mktemp("tuned")
     session = Session(
-        new_engine=lambda: FastEngine(target),
+        new_executor=lambda: LocalExecutor(Site(FastEngine(target), storage=folder)),
         conditions={},
         root=folder,
         storage=folder / "storage",

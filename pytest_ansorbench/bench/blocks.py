@@ -1,0 +1,190 @@
+"""Blocks: one repeat of a case, all its arms on one machine; and what carries blocks out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pytest_ansorbench.bench.arms import AnySearch, Arm
+from pytest_ansorbench.bench.history import BlockEntry, RepeatHistory
+from pytest_ansorbench.bench.reference import StandIn
+from pytest_ansorbench.bench.run_plan import RunPlan
+from pytest_ansorbench.records import Yardsticks
+from pytest_ansorbench.storage.entries import NoiseEntry
+
+if TYPE_CHECKING:
+    from pytest_ansorbench.workloads.case import Case, Task
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """One repeat of a case: what has to stay on one machine, and depends on nothing else.
+
+    Attributes:
+        label: What the journal calls the case.
+        case: The case.
+        tasks: Its tasks.
+        version: Hash of its programs, see `workloads.version`.
+        strategies: The arms, the reference first.
+        plan: How runs are made.
+        seed: Seed of every run.
+        past: The repeat as far as an interrupted session got; None for one that begins.
+        stand_in: A recorded run that is used instead of a new one of the reference.
+        yardsticks: By machine, what the case's kernels are held against as far as that is known.
+    """
+
+    label: str
+    case: Case
+    tasks: tuple[Task, ...]
+    version: str
+    strategies: tuple[Arm, ...]
+    plan: RunPlan
+    seed: int
+    past: RepeatHistory | None = None
+    stand_in: StandIn | None = None
+    yardsticks: Mapping[str, Yardsticks] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Advance:
+    """How far a run has come.
+
+    Attributes:
+        strategy: Its arm.
+        trials: Its trials so far.
+        best_gflops: Its best throughput so far, in GFLOP/s; 0 while no trial is valid.
+        task: The task under way and its place, e.g. `7/23 fused_conv2d`; empty for an operator.
+        estimated_s: Latency of a network by its tasks' best so far; None for an operator, or while
+            a task has no valid trial.
+    """
+
+    strategy: str
+    trials: int
+    best_gflops: float
+    task: str
+    estimated_s: float | None
+
+    @classmethod
+    def of(cls, search: AnySearch) -> Advance:
+        """How far a search has come."""
+        several = len(search.tasks) > 1
+        task = ""
+        if several and search.current is not None:
+            place = next(at for at, one in enumerate(search.tasks, 1) if one is search.current)
+            task = f"{place}/{len(search.tasks)} {search.current.task.name}"
+        return cls(
+            strategy=search.strategy.name,
+            trials=len(search.trials),
+            best_gflops=search.best_gflops,
+            task=task,
+            estimated_s=search.estimated_s if several else None,
+        )
+
+
+class Watcher(Protocol):
+    """Is told what goes on in blocks, outside of any clock."""
+
+    def advanced(self, seed: int, advance: Advance) -> None:
+        """A run of a block has come further."""
+        ...
+
+    def note(self, what: str) -> None:
+        """Work that is no trial begins."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Wrote:
+    """A block has done something that has to be written down.
+
+    Attributes:
+        seed: Seed of the block.
+        entry: A line for the journal.
+    """
+
+    seed: int
+    entry: BlockEntry | NoiseEntry
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A block is over: all its entries have been handed out.
+
+    Attributes:
+        seed: Seed of the block.
+    """
+
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Who carried a block out is gone; it is begun again, and what it has written is void.
+
+    Attributes:
+        seed: Seed of the block.
+        reason: Who, and why.
+    """
+
+    seed: int
+    reason: str
+
+
+Happening = Wrote | Ended | Lost
+
+
+class Executor(Protocol):
+    """Carries blocks out, one or several at a time.
+
+    All of a case's blocks are over or cancelled before those of the next case are submitted.
+    """
+
+    @property
+    def target(self) -> str:
+        """TVM target that programs are compiled for, as JSON."""
+        ...
+
+    @property
+    def machine(self) -> Mapping[str, Any]:
+        """A machine that blocks are carried out on, see `Engine.machine`; known at any time."""
+        ...
+
+    @property
+    def slots(self) -> int:
+        """How many blocks can be carried out at a time now, at least 1."""
+        ...
+
+    def session_misfit(self, machine: Mapping[str, Any]) -> str:
+        """Why a session that began on a machine cannot go on; empty if it can."""
+        ...
+
+    def block_misfit(self, machine: Mapping[str, Any]) -> str:
+        """Why a block that was begun on a machine cannot go on; empty if it can."""
+        ...
+
+    def submit(self, block: Block, watcher: Watcher) -> None:
+        """Have a block carried out as soon as there is a place for it."""
+        ...
+
+    def receive(self) -> Happening:
+        """Wait until something happens in one of the submitted blocks, or carry on with it.
+
+        Raises:
+            UntunedError: A program of the case does not work even untuned.
+            ResumeError: A block's past is not of this case.
+            EngineError: No block can be carried out any more.
+        """
+        ...
+
+    def cancel(self) -> None:
+        """Give up all blocks that are not over."""
+        ...
+
+    def finish(self) -> NoiseEntry | None:
+        """Look at the machine a last time, if there is one machine and it has been busy."""
+        ...
+
+    def close(self) -> None:
+        """End all processes. Does nothing if that is done."""
+        ...

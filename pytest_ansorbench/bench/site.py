@@ -1,0 +1,203 @@
+"""A machine that blocks are carried out on, one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_ansorbench.bench.blocks import Advance, Block, Ended, Happening, Watcher, Wrote
+from pytest_ansorbench.bench.history import BlockEntry
+from pytest_ansorbench.bench.prepared import PreparedCase, prepare
+from pytest_ansorbench.bench.repeat import run_repeat
+from pytest_ansorbench.bench.yardsticks import YardstickPlan
+from pytest_ansorbench.measure.engine import EngineError
+from pytest_ansorbench.measure.noise import observe_noise
+from pytest_ansorbench.stats.noise import slice_ms_for
+from pytest_ansorbench.storage import fingerprint, machine_difference
+from pytest_ansorbench.storage.entries import NoiseEntry, YardsticksEntry
+
+if TYPE_CHECKING:
+    from pytest_ansorbench.measure.engine import Engine
+    from pytest_ansorbench.records import Moment
+
+_Entries = Generator[BlockEntry | NoiseEntry, None, None]
+
+
+class Site:
+    """An engine, how steady its machine is, and what kernels are held against there.
+
+    The engine is started by the first block. Before that block's searches it is looked at how
+    steady the machine is.
+
+    Attributes:
+        engine: Builds and measures.
+        slice_ms: Milliseconds of a slice that suits the machine's noise; None if that is unknown.
+        is_used: Whether a block was carried out.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        storage: Path,
+        noise_check_s: float = 0.0,
+        slice_ms: float | None = None,
+        yardsticks: YardstickPlan = YardstickPlan(),  # noqa: B008 -- frozen
+    ) -> None:
+        """Prepare; nothing is started.
+
+        Args:
+            engine: Builds and measures.
+            storage: Folder where the machine's peak is kept.
+            noise_check_s: Seconds of a look at how steady the machine is; 0 for none.
+            slice_ms: Milliseconds of a slice that suits its noise, if somebody has looked.
+            yardsticks: What kernels are held against besides each other.
+        """
+        self.engine = engine
+        self.slice_ms = slice_ms
+        self.is_used = False
+        self._storage = storage
+        self._noise_check_s = noise_check_s
+        self._yardsticks = yardsticks
+        self._prepared: tuple[str, PreparedCase] | None = None
+
+    def carry_out(self, block: Block, watcher: Watcher) -> _Entries:
+        """Carry one block out.
+
+        Yields:
+            Its entries for the journal, each as soon as what it says is over.
+
+        Raises:
+            UntunedError: A program of the case does not work even untuned.
+            ResumeError: The block's past is not of this case.
+            EngineError: The engine is broken; it has been closed, and may be started anew.
+        """
+        try:
+            self.engine.start()
+            if not self.is_used and self.slice_ms is None and self._noise_check_s:
+                watcher.note(f"{block.case.id}  looking at how steady the machine is")
+                noise = self.look("start")
+                if noise is not None:
+                    self.slice_ms = slice_ms_for(noise.trace)
+                    yield noise
+            self.is_used = True
+            prepared = self._prepare(block, watcher)
+            known = block.yardsticks.get(fingerprint(self.engine.machine))
+            if not self._yardsticks.is_met_by(known):
+                found = self._yardsticks.measured(
+                    prepared, self.engine, self._storage, watcher.note
+                )
+                yield YardsticksEntry(block.label, found)
+            yield from self._repeat(block, prepared, watcher)
+        except EngineError:
+            self.engine.close()
+            raise
+
+    def look(self, moment: Moment) -> NoiseEntry | None:
+        """Look at how steady the machine is.
+
+        Returns:
+            What was seen; None if it could not be seen, or is not asked for.
+
+        Raises:
+            EngineError: The engine is broken.
+        """
+        if not self._noise_check_s:
+            return None
+        observed = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        trace = observe_noise(self.engine, self._noise_check_s)
+        return None if trace is None else NoiseEntry(self.engine.machine, moment, observed, trace)
+
+    def _prepare(self, block: Block, watcher: Watcher) -> PreparedCase:
+        """The block's case, with outputs that were made once for all blocks of it."""
+        if self._prepared is None or self._prepared[0] != block.label:
+            prepared = prepare(block.case, block.tasks, self.engine, watcher.note)
+            self._prepared = block.label, prepared
+        return self._prepared[1]
+
+    def _repeat(
+        self, block: Block, prepared: PreparedCase, watcher: Watcher
+    ) -> Iterator[BlockEntry]:
+        plan, past = block.plan, block.past
+        return run_repeat(
+            prepared,
+            block.seed,
+            block.strategies,
+            plan if self.slice_ms is None else plan.with_slices(self.slice_ms),
+            self.engine,
+            label=block.label,
+            # By the seed, so that a shard's repeats begin as they would among all others.
+            lead=block.seed,
+            rounds=past.rounds if past else None,
+            rankings=past.rankings if past else {},
+            stand_in=block.stand_in,
+            on_trial=lambda search: watcher.advanced(block.seed, Advance.of(search)),
+            on_finals=lambda: watcher.note(f"{block.case.id}  measuring what was found, in turn"),
+        )
+
+
+class LocalExecutor:
+    """Carries blocks out here, one at a time; an `Executor`."""
+
+    slots = 1
+
+    def __init__(self, site: Site) -> None:
+        """Prepare; nothing is started."""
+        self._site = site
+        self._block: tuple[int, _Entries] | None = None
+
+    @property
+    def target(self) -> str:
+        """See `Executor.target`."""
+        return str(self._site.engine.target)
+
+    @property
+    def machine(self) -> Mapping[str, Any]:
+        """This machine, or the device that the engine measures on."""
+        return self._site.engine.machine
+
+    def session_misfit(self, machine: Mapping[str, Any]) -> str:
+        """In what another machine differs from this one."""
+        return machine_difference(machine, self.machine)
+
+    def block_misfit(self, machine: Mapping[str, Any]) -> str:
+        """Likewise."""
+        return machine_difference(machine, self.machine)
+
+    def submit(self, block: Block, watcher: Watcher) -> None:
+        """See `Executor.submit`."""
+        assert self._block is None
+        self._block = block.seed, self._site.carry_out(block, watcher)
+
+    def receive(self) -> Happening:
+        """Carry on with the block until it has something to be written down."""
+        assert self._block is not None
+        seed, entries = self._block
+        for entry in entries:
+            return Wrote(seed, entry)
+        self._block = None
+        return Ended(seed)
+
+    def cancel(self) -> None:
+        """See `Executor.cancel`."""
+        block, self._block = self._block, None
+        if block is not None:
+            block[1].close()
+
+    def finish(self) -> NoiseEntry | None:
+        """Look at the machine a last time, if anything was measured on it.
+
+        Nothing else is left to be interrupted, and nothing depends on this look.
+        """
+        if not self._site.is_used:
+            return None
+        try:
+            return self._site.look("end")
+        except (EngineError, KeyboardInterrupt):
+            return None
+
+    def close(self) -> None:
+        """See `Executor.close`."""
+        self._site.engine.close()

@@ -1,0 +1,126 @@
+"""From an address to an executor."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pytest_ansorbench.bench.blocks import Block
+from pytest_ansorbench.cluster.executor import ClusterExecutor
+from pytest_ansorbench.cluster.identity import identify, requirements
+from pytest_ansorbench.cluster.pool import Pool
+from pytest_ansorbench.cluster.settings import RESOURCE, ClusterAddress, ClusterSettings
+from pytest_ansorbench.cluster.work import LiveWork, SiteSettings, packed
+from pytest_ansorbench.environment import MisfitError, ToolchainError, check_toolchain
+from pytest_ansorbench.measure.engine import EngineError
+from pytest_ansorbench.measure.local.machine import describe_machine
+
+
+def cluster_executor(
+    settings: ClusterSettings, site: SiteSettings, root: Path, note: Callable[[str], None]
+) -> ClusterExecutor:
+    """Connect to a scheduler, or start workers here, and wait for one that fits.
+
+    Args:
+        settings: Which cluster.
+        site: What workers make their engines of.
+        root: Folder of the project, whose modules travel with the blocks.
+        note: Is told who was refused, and what was lost.
+
+    Raises:
+        ToolchainError: Dask or this interpreter's own toolchain is missing, or there are more
+            local workers than cores.
+        EngineError: There is no scheduler, or no worker that fits.
+    """
+    assert settings.address is not None
+    check_toolchain()
+    if settings.address.workers:
+        site = _shared_out(site, settings.address.workers)
+    client, cluster = _connected(settings.address, settings.patience_s)
+    expected = requirements(describe_machine())
+
+    def work_of(block: Block, slices_ms: Mapping[str, float]) -> LiveWork:
+        try:
+            return LiveWork(site, expected, packed(block, root), dict(slices_ms))
+        except ValueError as error:
+            raise EngineError(str(error)) from None
+
+    pool = Pool(client, partial(identify, site.target), expected)
+    return ClusterExecutor(client, pool, work_of, settings.patience_s, note, cluster)
+
+
+def _connected(address: ClusterAddress, patience_s: float) -> tuple[Any, Any]:
+    """A client, and the processes that were started for it, if any were."""
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError as error:
+        raise ToolchainError(
+            f"cannot import distributed ({error}): pip install 'pytest-ansorbench[cluster]'"
+        ) from None
+    where, cluster = address.scheduler, None
+    if address.workers:
+        cluster = LocalCluster(
+            n_workers=address.workers,
+            threads_per_worker=1,
+            host="127.0.0.1",
+            dashboard_address=None,
+            resources={RESOURCE: 1},
+        )
+        where = cluster.scheduler_address
+    try:
+        return Client(where, timeout=patience_s, set_as_default=False), cluster
+    except (OSError, TimeoutError) as error:
+        raise EngineError(
+            f"no Dask scheduler at {address} within {patience_s:g} s "
+            f"({type(error).__name__}); start one with dask scheduler"
+        ) from None
+
+
+def _shared_out(site: SiteSettings, workers: int) -> SiteSettings:
+    """The site with cores of its own for each of several workers on this machine.
+
+    Raises:
+        MisfitError: There are fewer cores than workers, or kernels want more threads than a worker
+            has cores.
+    """
+    if workers == 1:
+        return site
+    usable = site.engine.cores or sorted(os.sched_getaffinity(0))
+    each = len(usable) // workers
+    threads = _threads(site.target)
+    if each < (threads or 1):
+        raise MisfitError(
+            "target",
+            site.target,
+            f"{workers} workers share {len(usable)} cores, and a kernel runs on {threads or 1} "
+            "threads, the target's num-cores; expected fewer workers, or a smaller num-cores",
+        )
+    target = site.target
+    if threads is None:
+        target = json.dumps({**_attributes(site.target), "num-cores": each})
+    cores: dict[str, Sequence[int]] = {
+        str(at): usable[at * each : (at + 1) * each] for at in range(workers)
+    }
+    return replace(site, target=target, cores=cores)
+
+
+def _attributes(target: str | None) -> dict[str, Any]:
+    """The attributes of a target, as a user gave it."""
+    if target is None:
+        return {"kind": "llvm"}
+    try:
+        given = json.loads(target)
+    except ValueError:
+        given = target
+    return dict(given) if isinstance(given, dict) else {"kind": str(given)}
+
+
+def _threads(target: str | None) -> int | None:
+    """Threads of a kernel; None if nothing was said of it."""
+    threads = _attributes(target).get("num-cores")
+    return threads if isinstance(threads, int) else None

@@ -1,0 +1,383 @@
+"""Blocks carried out by the workers of a Dask cluster, several at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+import uuid
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, TypeVar
+
+from pytest_ansorbench.bench.blocks import Advance, Block, Ended, Happening, Lost, Watcher, Wrote
+from pytest_ansorbench.cluster.courier import Order, Work, deliver
+from pytest_ansorbench.cluster.pool import Pool
+from pytest_ansorbench.cluster.settings import RESOURCE
+from pytest_ansorbench.codec import from_json
+from pytest_ansorbench.measure.engine import EngineError, UntunedError
+from pytest_ansorbench.search import ResumeError
+from pytest_ansorbench.stats.noise import slice_ms_for
+from pytest_ansorbench.storage import fingerprint, from_line, machine_difference
+from pytest_ansorbench.storage.entries import NoiseEntry
+
+MOST_LOSSES: Final = 3
+"""So often a block is begun again; then something is wrong with it, and not with workers."""
+
+_PAUSE_S: Final = 0.1
+_REFRESH_S: Final = 1.0
+
+T = TypeVar("T")
+
+WorkOf = Callable[[Block, Mapping[str, float]], Work]
+"""Makes the work of a block, given lengths of slices that suit machines, by fingerprint."""
+
+
+@dataclass
+class _Submitted:
+    """A block that is not over.
+
+    Attributes:
+        block: The block.
+        watcher: Is told how far it has come.
+        key: What this submission of it is called.
+        future: Its task.
+        workers: Addresses of the workers that it may go to.
+        attempt: The attempt that is under way; empty before it begins.
+        address: Who is at it; empty before it begins.
+        losses: How often it was lost.
+    """
+
+    block: Block
+    watcher: Watcher
+    key: str = ""
+    future: Any = None
+    workers: frozenset[str] = frozenset()
+    attempt: str = ""
+    address: str = ""
+    losses: int = 0
+
+
+@dataclass
+class ClusterExecutor:
+    """Carries blocks out at workers; an `Executor`.
+
+    Each block is a task of the scheduler that takes the one `ansor_bench` of a worker. Its entries
+    come back through a queue at the scheduler, in order. A worker that is gone, or has been silent
+    for so long that the scheduler gives it up, has its block begun again elsewhere.
+
+    Attributes:
+        client: A client of the cluster's scheduler, which is closed in the end.
+        pool: The workers.
+        work_of: Makes what is sent to them.
+        patience_s: Seconds to wait for a worker that fits.
+        note: Is told who was refused, and what was lost.
+        cluster: Processes that were started for this session; None for none.
+    """
+
+    client: Any
+    pool: Pool
+    work_of: WorkOf
+    patience_s: float
+    note: Callable[[str], None] = lambda what: None
+    cluster: Any = None
+    _submitted: dict[int, _Submitted] = field(default_factory=dict, init=False)
+    _inbox: deque[Mapping[str, str]] = field(default_factory=deque, init=False)
+    _happened: deque[Happening] = field(default_factory=deque, init=False)
+    _slices_ms: dict[str, float] = field(default_factory=dict, init=False)
+    _refreshed_s: float = field(default=0.0, init=False)
+    _told: set[str] = field(default_factory=set, init=False)
+
+    def __post_init__(self) -> None:
+        from distributed import Queue
+
+        self._session = uuid.uuid4().hex[:8]
+        self._queue = Queue(f"ansor-bench-{self._session}", client=self.client)
+        try:
+            self._wait_for_workers()
+        except BaseException:
+            self.close()
+            raise
+        self._first = next(iter(self.pool.fit.values()))
+
+    @property
+    def target(self) -> str:
+        """See `Executor.target`."""
+        return self.pool.target
+
+    @property
+    def machine(self) -> Mapping[str, Any]:
+        """The machine of the worker that was found first."""
+        return self._first.machine
+
+    @property
+    def slots(self) -> int:
+        """As many as there are workers that fit, whether or not they are busy for others."""
+        return max(1, len(self.pool.fit))
+
+    def session_misfit(self, machine: Mapping[str, Any]) -> str:
+        """Nothing: each repeat has a machine of its own."""
+        return ""
+
+    def block_misfit(self, machine: Mapping[str, Any]) -> str:
+        """Why nobody can go on with what was begun on a machine."""
+        differences = [machine_difference(machine, one.machine) for one in self.pool.fit.values()]
+        if "" in differences:
+            return ""
+        return f"no worker has its machine ({differences[0] if differences else 'none is there'})"
+
+    def submit(self, block: Block, watcher: Watcher) -> None:
+        """See `Executor.submit`. A block with a past goes to a machine like the one it is of."""
+        submitted = _Submitted(block, watcher)
+        self._submitted[block.seed] = submitted
+        self._send(submitted)
+
+    def receive(self) -> Happening:
+        """See `Executor.receive`."""
+        while not self._happened:
+            if not self._asking(self._step):
+                time.sleep(_PAUSE_S)
+        return self._happened.popleft()
+
+    def cancel(self) -> None:
+        """See `Executor.cancel`. Workers stop at the end of their round."""
+        for submitted in self._submitted.values():
+            with contextlib.suppress(Exception):  # the scheduler may be gone, too
+                submitted.future.cancel()
+        self._submitted.clear()
+        self._inbox.clear()
+        self._happened.clear()
+
+    def finish(self) -> NoiseEntry | None:
+        """Nothing: no worker is at rest for this session alone."""
+        return None
+
+    def close(self) -> None:
+        """Leave the scheduler, and end processes that were started for this session."""
+        with contextlib.suppress(Exception):  # whatever a lost connection raises
+            self._queue.close()
+        for one in (self.client, self.cluster):
+            if one is not None:
+                with contextlib.suppress(Exception):
+                    one.close(timeout=10.0)
+
+    def _asking(self, call: Callable[[], T]) -> T:
+        """Do something that needs the scheduler.
+
+        Raises:
+            EngineError: It is gone.
+        """
+        from distributed.comm import CommClosedError
+
+        try:
+            self._check_client()
+            answer = call()
+            self._check_client()
+        except (CommClosedError, OSError, TimeoutError) as error:
+            raise EngineError(
+                f"the scheduler of the cluster is gone ({type(error).__name__}: {error})"
+            ) from None
+        return answer
+
+    def _check_client(self) -> None:
+        if self.client.status != "running":
+            raise OSError(f"the connection is {self.client.status}")
+
+    def _wait_for_workers(self) -> None:
+        """Wait until at least one worker fits.
+
+        Raises:
+            EngineError: None did in time.
+        """
+        deadline_s = time.monotonic() + self.patience_s
+        while True:
+            self._asking(self.pool.refresh)
+            self._tell()
+            if self.pool.fit:
+                self._refreshed_s = time.monotonic()
+                return
+            if time.monotonic() > deadline_s:
+                why = "; ".join(f"{name}: {why}" for name, why in self.pool.refused.items())
+                raise EngineError(
+                    f"no worker that fits within {self.patience_s:g} s; workers have to declare "
+                    f"the resource {RESOURCE}=1" + (f"; refused were {why}" if why else "")
+                )
+            time.sleep(_PAUSE_S)
+
+    def _tell(self) -> None:
+        """Say once of each worker why it is not used."""
+        for name, reason in self.pool.refused.items():
+            if name not in self._told:
+                self._told.add(name)
+                self.note(f"worker {name} is refused: {reason}")
+
+    def _send(self, submitted: _Submitted) -> None:
+        """Submit a block, to whoever fits and is free first."""
+        fit = [*self.pool.fit.values()]
+        past = submitted.block.past
+        if past is not None:
+            alike = [one for one in fit if not machine_difference(past.begun.machine, one.machine)]
+            if alike:
+                fit = alike
+            else:
+                self._lose(submitted, "no worker has its machine any more")
+        block = submitted.block
+        submitted.workers = frozenset(one.address for one in fit)
+        submitted.attempt = submitted.address = ""
+        count = uuid.uuid4().hex[:4]
+        submitted.key = f"ansor-bench-{self._session}-{block.case.id}-{block.seed}-{count}"
+        order = Order(submitted.key, self._queue.name, self.work_of(block, self._slices_ms))
+        submitted.future = self.client.submit(
+            deliver,
+            order,
+            key=submitted.key,
+            workers=sorted(submitted.workers),
+            resources={RESOURCE: 1},
+            pure=False,
+            retries=0,
+        )
+
+    def _step(self) -> bool:
+        """Take one message, or look for more; so an interrupt loses nothing that was handed out.
+
+        Returns:
+            Whether there was anything.
+        """
+        if not self._inbox:
+            return self._poll()
+        self._take(self._inbox.popleft())
+        return True
+
+    def _poll(self) -> bool:
+        """Fetch messages; if there are none, see which tasks are over, and who is there.
+
+        Returns:
+            Whether there was anything.
+        """
+        over = [one for one in self._submitted.values() if one.future.done()]
+        # What a task has sent is there when the task is over.
+        self._inbox.extend(self._queue.get(batch=True))
+        if self._inbox:
+            return True
+        for submitted in over:
+            self._end(submitted)
+        if time.monotonic() - self._refreshed_s > _REFRESH_S:
+            self._refreshed_s = time.monotonic()
+            self.pool.refresh()
+            self._tell()
+            self._redirect()
+        return bool(over)
+
+    def _take(self, message: Mapping[str, str]) -> None:
+        """Take one message."""
+        submitted = next(
+            (one for one in self._submitted.values() if one.key == message["key"]), None
+        )
+        if submitted is None:
+            return  # of a block that was given up
+        seed, kind = submitted.block.seed, message["kind"]
+        if kind == "begun":
+            # The scheduler may find another worker itself, faster than it is noticed here.
+            if submitted.attempt and submitted.block.past is not None:
+                self._begin_again(submitted, f"{self._name(submitted)} is gone")
+                return
+            if submitted.attempt:
+                self._lose(submitted, f"{self._name(submitted)} is gone")
+            submitted.attempt, submitted.address = message["attempt"], message["text"]
+        elif message["attempt"] != submitted.attempt:
+            return  # of a worker that was taken for dead
+        elif kind == "note":
+            submitted.watcher.note(message["text"])
+        elif kind == "advance":
+            advance = from_json(Advance, json.loads(message["text"]))
+            submitted.watcher.advanced(seed, advance)
+        else:
+            self._write(seed, message)
+
+    def _write(self, seed: int, message: Mapping[str, str]) -> None:
+        try:
+            entry = from_line(message["text"])
+        except ValueError as error:
+            raise EngineError(
+                f"worker {message['worker']} sent something else than an entry: {error}"
+            ) from None
+        if isinstance(entry, NoiseEntry):
+            slice_ms = slice_ms_for(entry.trace)
+            if slice_ms is not None:
+                self._slices_ms[fingerprint(entry.machine)] = slice_ms
+        self._happened.append(Wrote(seed, entry))  # type: ignore[arg-type]
+
+    def _end(self, submitted: _Submitted) -> None:
+        """A task is over, one way or another.
+
+        Raises:
+            UntunedError, ResumeError: The case is to blame.
+            EngineError: The block cannot be carried out.
+        """
+        if submitted.future.status != "finished":
+            self._begin_again(submitted, f"{self._name(submitted)} is gone")
+            return
+        found = submitted.future.result()
+        outcome, reason = found["outcome"], found["reason"]
+        if outcome == "done":
+            del self._submitted[submitted.block.seed]
+            self._happened.append(Ended(submitted.block.seed))
+        elif outcome == "unfit":
+            self.pool.refuse(submitted.address, reason)
+            self._tell()
+            self._begin_again(submitted, f"{self._name(submitted)} does not fit: {reason}")
+        elif outcome == "untuned":
+            raise UntunedError(reason)
+        elif outcome == "unresumable":
+            raise ResumeError(reason)
+        elif outcome == "failed":
+            raise EngineError(f"{self._name(submitted)} failed:\n{reason}")
+        else:
+            self._begin_again(submitted, f"{self._name(submitted)}: {reason or outcome}")
+
+    def _redirect(self) -> None:
+        """Send blocks again that nobody can carry out as things are.
+
+        Raises:
+            EngineError: There is no worker any more.
+        """
+        if not self.pool.fit:
+            self.note(f"waiting for a worker, {self.patience_s:g} s at most")
+            self._wait_for_workers()
+        fit = self.pool.fit.keys()
+        for submitted in list(self._submitted.values()):
+            if submitted.address and submitted.address not in fit:
+                self._begin_again(submitted, f"{self._name(submitted)} is gone")
+            elif not submitted.address and not submitted.workers <= fit:
+                self._resend(submitted)
+
+    def _begin_again(self, submitted: _Submitted, reason: str) -> None:
+        """Give a block to somebody else."""
+        self._lose(submitted, reason)
+        self._resend(submitted)
+
+    def _resend(self, submitted: _Submitted) -> None:
+        submitted.future.cancel()
+        self._send(submitted)
+
+    def _lose(self, submitted: _Submitted, reason: str) -> None:
+        """Nothing counts of what a block has done so far.
+
+        Raises:
+            EngineError: It was lost too often.
+        """
+        block = submitted.block
+        submitted.losses += 1
+        submitted.block = replace(block, past=None)
+        if submitted.losses > MOST_LOSSES:
+            raise EngineError(
+                f"{block.case.id} with seed {block.seed} was lost {submitted.losses} times, at "
+                f"last because {reason}"
+            )
+        self.note(f"{block.case.id} with seed {block.seed} is begun again: {reason}")
+        self._happened.append(Lost(block.seed, reason))
+
+    def _name(self, submitted: _Submitted) -> str:
+        helper = self.pool.fit.get(submitted.address)
+        return f"worker {helper.name if helper else submitted.address}".rstrip()

@@ -1,0 +1,107 @@
+"""The workers of a cluster: which there are, and which of them fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_ansorbench.cluster.identity import difference
+from pytest_ansorbench.cluster.settings import RESOURCE
+
+Identify = Callable[[], Mapping[str, Any]]
+"""Says what the process is that calls it, see `identity.identify`. It travels pickled."""
+
+
+@dataclass(frozen=True)
+class Helper:
+    """A worker that fits.
+
+    Attributes:
+        address: Where it is.
+        name: What it is called.
+        machine: Description of its machine.
+    """
+
+    address: str
+    name: str
+    machine: Mapping[str, Any]
+
+
+class Pool:
+    """The workers that blocks may go to.
+
+    A worker is asked what it is by a task, so that one that is measuring for another session is
+    asked afterwards. The target of the first one that fits is that of the session.
+
+    Attributes:
+        target: TVM target of the session; empty until there is a worker.
+        fit: By address, the workers that fit.
+        refused: By name, why the others do not.
+    """
+
+    def __init__(self, client: Any, identify: Identify, expected: Mapping[str, str]) -> None:
+        """Prepare; nobody is asked yet.
+
+        Args:
+            client: A client of the cluster's scheduler.
+            identify: Has a worker say what it is.
+            expected: What it has to have in common with the session.
+        """
+        self.target = ""
+        self.fit: dict[str, Helper] = {}
+        self.refused: dict[str, str] = {}
+        self._client = client
+        self._identify = identify
+        self._expected = dict(expected)
+        self._asked: dict[str, tuple[str, Any]] = {}
+        self._answered: set[str] = set()
+
+    def refresh(self) -> None:
+        """Find out who is there, and ask those that are new.
+
+        Raises:
+            OSError: The scheduler is gone.
+        """
+        there = {
+            address: str(info["name"])
+            for address, info in self._client.scheduler_info()["workers"].items()
+            if info["resources"].get(RESOURCE) and info["status"] in ("running", "paused")
+        }
+        self.fit = {address: one for address, one in self.fit.items() if address in there}
+        for address, name in there.items():
+            if address not in self._asked and address not in self._answered:
+                future = self._client.submit(
+                    self._identify, workers=[address], pure=False, retries=0
+                )
+                self._asked[address] = name, future
+        for address in self._asked.keys() - there.keys():
+            self._asked.pop(address)[1].cancel()
+        for address in sorted(self._asked, key=lambda one: self._asked[one][0]):
+            name, future = self._asked[address]
+            if future.done():
+                del self._asked[address]
+                self._answered.add(address)
+                self._judge(address, name, future)
+
+    def refuse(self, address: str, reason: str) -> None:
+        """Send nothing to a worker any more."""
+        helper = self.fit.pop(address, None)
+        if helper is not None:
+            self.refused[helper.name] = reason
+
+    def _judge(self, address: str, name: str, future: Any) -> None:
+        if future.status != "finished":
+            error = future.exception() if future.status == "error" else "it was cancelled"
+            self.refused[name] = f"{type(error).__name__}: {error}"
+            return
+        answer = future.result()
+        misfit = answer.get("error") or difference(self._expected, answer["requirements"])
+        if not misfit and self.target and answer["target"] != self.target:
+            misfit = f"target {answer['target']} and not {self.target}"
+        if misfit:
+            self.refused[name] = misfit
+            return
+        self.target = self.target or answer["target"]
+        self.refused.pop(name, None)
+        self.fit[address] = Helper(address, name, answer["machine"])

@@ -1,0 +1,106 @@
+"""Schedulers and workers on loopback: Dask's own commands, as a user starts them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+from tests.measure.remote.devices import free_port
+
+ROOT = Path(__file__).parents[2]
+#: A `torch` that cannot be imported, see tests/plugin/conftest.py.
+PATHS = os.pathsep.join(map(str, (ROOT / "tests" / "plugin" / "without_torch", ROOT)))
+
+
+def command(name: str, *arguments: str, cwd: Path, **variables: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", f"distributed.cli.dask_{name}", *arguments],
+        cwd=cwd,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": PATHS, "TVM_NUM_THREADS": "1", **variables},
+    )
+
+
+@dataclass
+class Cluster:
+    """A scheduler and its workers."""
+
+    folder: Path
+    port: int
+    scheduler: subprocess.Popen[bytes]
+    workers: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def start_worker(self, name: str, *arguments: str, **variables: str) -> None:
+        self.workers[name] = command(
+            "worker",
+            *(f"tcp://{self.address}", "--name", name, "--nthreads", "1", "--no-nanny"),
+            *("--no-dashboard", "--resources", "ansor_bench=1", "--host", "127.0.0.1"),
+            *("--local-directory", str(self.folder), "--death-timeout", "60", *arguments),
+            cwd=self.folder,
+            **variables,
+        )
+
+    def send(self, name: str, number: signal.Signals) -> None:
+        """Send a signal to a worker, and if it kills to all that the worker has started."""
+        process = psutil.Process(self.workers[name].pid)
+        children = process.children(recursive=True) if number == signal.SIGKILL else []
+        for one in (process, *children):
+            one.send_signal(number)
+
+    def end(self) -> None:
+        for process in (*self.workers.values(), self.scheduler):
+            try:
+                children = psutil.Process(process.pid).children(recursive=True)
+            except psutil.NoSuchProcess:
+                children = []
+            for one in (process, *children):
+                with suppress(psutil.NoSuchProcess, ProcessLookupError):
+                    one.send_signal(signal.SIGKILL)
+            process.wait()
+
+
+@contextmanager
+def cluster(folder: Path, *names: str, ttl: str = "5 minutes") -> Iterator[Cluster]:
+    """A scheduler, and a worker for each name.
+
+    Args:
+        folder: Where they leave their files.
+        names: Names of the workers.
+        ttl: How long the scheduler puts up with a worker that is silent.
+    """
+    port = free_port()
+    scheduler = command(
+        "scheduler",
+        *("--host", "127.0.0.1", "--port", str(port), "--no-dashboard"),
+        cwd=folder,
+        DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL=ttl,
+    )
+    started = Cluster(folder, port, scheduler)
+    try:
+        for name in names:
+            started.start_worker(name)
+        yield started
+    finally:
+        started.end()
+
+
+def wait_until(holds, timeout_s: float = 60.0) -> None:
+    """Wait for something that another process does."""
+    deadline_s = time.monotonic() + timeout_s
+    while not holds():
+        assert time.monotonic() < deadline_s, "it did not happen in time"
+        time.sleep(0.05)

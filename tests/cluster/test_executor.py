@@ -1,0 +1,320 @@
+"""Blocks at the workers of a real scheduler, their measurements recorded before."""
+
+from __future__ import annotations
+
+import dataclasses
+import signal
+import threading
+import time
+from functools import partial
+
+import psutil
+import pytest
+
+from pytest_ansorbench.bench import RepeatsUntilSettled
+from pytest_ansorbench.measure.engine import EngineError, UntunedError
+from pytest_ansorbench.search import ResumeError
+from pytest_ansorbench.stats.looks import Looks
+from pytest_ansorbench.storage import read_journal
+from pytest_ansorbench.storage.entries import AbandonedEntry, RepeatEntry, RoundEntry
+from tests.bench.conftest import ONE, TWO
+from tests.cluster import dask_processes
+from tests.cluster.conftest import ANSWER, REPEATS, plan, session_with
+from tests.cluster.dask_processes import wait_until
+from tests.cluster.replayed import Fault, identify, identify_by_name
+from tests.faults import Doubling
+
+
+def carried_out(session, wanted=None):
+    return session.run(Doubling(), [ONE, TWO], wanted or plan())
+
+
+def workers_of(session):
+    """How many workers the session has found so far."""
+    if session._executor is None:
+        session.prepare()
+    session.executor.pool.refresh()
+    return len(session.executor.pool.fit)
+
+
+def of_kind(session, kind):
+    return [entry for entry in read_journal(session.journal).entries if isinstance(entry, kind)]
+
+
+def test_verdicts_are_those_of_the_same_measurements_here(three_workers, recorded, tmp_path):
+    with session_with(three_workers, recorded, tmp_path, pause_s=0.1) as (session, work_of):
+        wait_until(lambda: workers_of(session) == 3)
+        result = carried_out(session)
+        session.finish()
+    assert result == recorded[0]
+    assert [block.seed for block in work_of.seen] == list(range(REPEATS))
+    # Several were under way at a time: one began before the one before it was over.
+    past = read_journal(session.journal)
+    assert past.finished
+    kinds = [(type(entry).__name__, getattr(entry, "seed", None)) for entry in past.entries]
+    assert kinds.index(("RepeatEntry", 1)) < kinds.index(("FinalEntry", 0))
+
+
+def test_no_two_blocks_share_a_worker(tmp_path, recorded):
+    folder = tmp_path / "marks"
+    folder.mkdir()
+    with dask_processes.cluster(tmp_path) as cluster:
+        cluster.start_worker("only", "--nthreads", "4")
+        with session_with(cluster, recorded, tmp_path, pause_s=0.05, begun=str(folder / "at")) as (
+            session,
+            _,
+        ):
+            carried_out(session)
+    marks = sorted(folder.iterdir(), key=lambda mark: mark.stat().st_mtime_ns)
+    seeds = [mark.name.split("-")[1] for mark in marks]
+    assert seeds == sorted(seeds)
+
+
+def test_a_worker_that_dies_has_its_block_begun_again_elsewhere(three_workers, recorded, tmp_path):
+    fault = Fault("dies", after=3, seed=1, marker=str(tmp_path / "died"))
+    notes: list[str] = []
+    with session_with(
+        three_workers, recorded, tmp_path, pause_s=0.1, faults=(fault,), notes=notes
+    ) as (session, _):
+        result = carried_out(session)
+    assert result == recorded[0]
+    [abandoned] = of_kind(session, AbandonedEntry)
+    assert (abandoned.seed, "is gone" in abandoned.reason) == (1, True)
+    begun = [entry.seed for entry in of_kind(session, RepeatEntry)]
+    assert sorted(begun) == [0, 1, 1, 2, 3, 4, 5]
+    assert any("doubling with seed 1 is begun again: worker" in note for note in notes)
+
+
+def test_a_block_that_kills_every_worker_is_given_up(tmp_path, recorded):
+    names = [f"w{number}" for number in range(5)]
+    with (
+        dask_processes.cluster(tmp_path, *names) as cluster,
+        session_with(cluster, recorded, tmp_path, faults=(Fault("dies", after=1),)) as (session, _),
+        pytest.raises(EngineError, match="doubling with seed 0 was lost 4 times"),
+    ):
+        wait_until(lambda: workers_of(session) == 5)
+        carried_out(session, plan(1))
+
+
+def test_a_silent_worker_is_given_up(tmp_path, recorded):
+    with (
+        dask_processes.cluster(tmp_path, "one", "two", ttl="3s") as cluster,
+        session_with(cluster, recorded, tmp_path, pause_s=0.3, begun=str(tmp_path / "at")) as (
+            session,
+            _,
+        ),
+    ):
+        wait_until(lambda: workers_of(session) == 2)
+        stopped = threading.Thread(
+            target=lambda: (
+                wait_until((tmp_path / "at-0-1").exists),
+                cluster.send("one", signal.SIGSTOP),
+            )
+        )
+        stopped.start()
+        result = carried_out(session, plan(2))
+        stopped.join()
+    assert len(result.runs) == 4
+    assert len(of_kind(session, AbandonedEntry)) == 1
+
+
+def test_a_slow_worker_is_waited_for(tmp_path, recorded):
+    with (
+        dask_processes.cluster(tmp_path, "slow", ttl="3s") as cluster,
+        session_with(cluster, recorded, tmp_path, pause_s=1.0) as (session, _),
+    ):
+        assert len(carried_out(session, plan(1)).runs) == 2
+    assert of_kind(session, AbandonedEntry) == []
+
+
+def test_without_its_scheduler_a_session_ends_and_its_journal_stays(tmp_path, recorded):
+    with (
+        dask_processes.cluster(tmp_path, "one") as cluster,
+        session_with(cluster, recorded, tmp_path, pause_s=0.3, begun=str(tmp_path / "at")) as (
+            session,
+            _,
+        ),
+    ):
+        killed = threading.Thread(
+            target=lambda: (
+                wait_until((tmp_path / "at-0-3").exists),
+                cluster.scheduler.kill(),
+            )
+        )
+        killed.start()
+        with pytest.raises(EngineError, match="the scheduler of the cluster is gone"):
+            carried_out(session)
+        killed.join()
+    assert of_kind(session, RoundEntry)
+
+
+def test_an_interrupted_block_goes_on_at_a_machine_like_its_own(three_workers, recorded, tmp_path):
+    with session_with(
+        three_workers, recorded, tmp_path, pause_s=0.1, begun=str(tmp_path / "at")
+    ) as (session, _):
+        interrupting(session, lambda: (tmp_path / "at-0-3").exists())
+    past = read_journal(session.journal)
+    with session_with(three_workers, recorded, tmp_path, past=past) as (again, work_of):
+        assert carried_out(again) == recorded[0]
+    assert any(block.past is not None for block in work_of.seen)
+    assert of_kind(again, AbandonedEntry) == []
+
+
+def test_an_interrupted_block_is_begun_again_where_no_machine_is_like_its_own(
+    three_workers, recorded, tmp_path
+):
+    with session_with(
+        three_workers, recorded, tmp_path, pause_s=0.1, begun=str(tmp_path / "at")
+    ) as (session, _):
+        interrupting(session, lambda: (tmp_path / "at-0-3").exists())
+    past = read_journal(session.journal)
+    ask = partial(identify, ANSWER)
+    with session_with(three_workers, recorded, tmp_path, past=past, ask=ask) as (again, work_of):
+        assert carried_out(again) == recorded[0]
+    assert all(block.past is None for block in work_of.seen)
+    assert {entry.seed for entry in of_kind(again, AbandonedEntry)} <= {0, 1, 2}
+    assert "no worker has its machine" in of_kind(again, AbandonedEntry)[0].reason
+
+
+class Interrupting:
+    """Progress that is interrupted once something holds."""
+
+    def __init__(self, holds):
+        self.holds = holds
+
+    def note(self, what):
+        if self.holds():
+            raise KeyboardInterrupt
+
+    def update(self, standing):
+        pass
+
+    def clear(self):
+        pass
+
+
+def interrupting(session, holds):
+    with pytest.raises(KeyboardInterrupt):
+        session.run(Doubling(), [ONE, TWO], plan(), Interrupting(holds))
+
+
+def test_workers_stop_when_nobody_waits_for_them(three_workers, recorded, tmp_path):
+    with session_with(
+        three_workers, recorded, tmp_path, pause_s=0.2, begun=str(tmp_path / "at")
+    ) as (session, _):
+        interrupting(session, lambda: (tmp_path / "at-0-1").exists())
+    time.sleep(1.0)
+    before = sorted(tmp_path.glob("at-*"))
+    time.sleep(1.0)
+    assert sorted(tmp_path.glob("at-*")) == before
+    assert not (tmp_path / f"at-0-{len(recorded[1][0]) - 1}").exists()
+
+
+def test_unfit_workers_are_refused_by_name(three_workers, recorded, tmp_path):
+    other = {**ANSWER, "requirements": {"code": "other"}}
+    elsewhere = {**ANSWER, "target": "llvm -mcpu=other"}
+    answers = {"one": ANSWER, "two": other, "three": elsewhere}
+    notes: list[str] = []
+    with session_with(
+        three_workers,
+        recorded,
+        tmp_path,
+        ask=partial(identify_by_name, answers),
+        notes=notes,
+        pause_s=0.1,
+    ) as (session, _):
+        wait_until(lambda: workers_of(session) + len(session.executor.pool.refused) == 3)
+        assert carried_out(session) == recorded[0]
+    assert "worker two is refused: code other and not this" in notes
+    refused = next(note for note in notes if note.startswith(("worker three", "worker one")))
+    assert " and not llvm" in refused
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ({"error": "no compiler"}, "one: no compiler"),
+        ({**ANSWER, "requirements": {"code": "other"}}, "one: code other and not this"),
+    ],
+)
+def test_without_a_worker_that_fits_nothing_begins(tmp_path, recorded, answer, reason):
+    with (
+        dask_processes.cluster(tmp_path, "one") as cluster,
+        session_with(
+            cluster,
+            recorded,
+            tmp_path,
+            ask=partial(identify_by_name, {"one": answer}),
+            patience_s=5.0,
+        ) as (session, _),
+        pytest.raises(EngineError, match=f"no worker that fits within 5 s.*{reason}"),
+    ):
+        carried_out(session)
+
+
+def test_a_worker_without_the_resource_is_none(tmp_path, recorded):
+    with dask_processes.cluster(tmp_path) as cluster:
+        cluster.start_worker("other", "--resources", "gpu=1")
+        with (
+            session_with(cluster, recorded, tmp_path, patience_s=3.0) as (session, _),
+            pytest.raises(EngineError, match=r"declare the resource ansor_bench=1$"),
+        ):
+            carried_out(session)
+
+
+@pytest.mark.parametrize(
+    ("kind", "error", "message"),
+    [
+        ("untuned", UntunedError, "it is untuned"),
+        ("unresumable", ResumeError, "it is unresumable"),
+        ("failed", EngineError, "ZeroDivisionError: it is failed"),
+        ("broken", EngineError, r"was lost 4 times, at last because worker \w+: it is broken"),
+    ],
+)
+def test_how_a_block_fails_is_told(tmp_path, recorded, kind, error, message):
+    with (
+        dask_processes.cluster(tmp_path, "one") as cluster,
+        session_with(cluster, recorded, tmp_path, faults=(Fault(kind),)) as (session, _),
+        pytest.raises(error, match=message),
+    ):
+        carried_out(session, plan(1))
+
+
+def test_a_worker_that_finds_itself_unfit_is_left_alone(three_workers, recorded, tmp_path):
+    fault = Fault("unfit", after=0, seed=0, marker=str(tmp_path / "unfit"))
+    notes: list[str] = []
+    with session_with(three_workers, recorded, tmp_path, faults=(fault,), notes=notes) as (
+        session,
+        _,
+    ):
+        assert carried_out(session) == recorded[0]
+    assert sum("is refused: it is unfit" in note for note in notes) == 1
+
+
+def test_a_worker_that_joins_is_used(tmp_path, recorded):
+    with (
+        dask_processes.cluster(tmp_path, "first") as cluster,
+        session_with(cluster, recorded, tmp_path, pause_s=0.3) as (session, _),
+    ):
+        joined = threading.Timer(0.5, cluster.start_worker, ["second"])
+        joined.start()
+        assert carried_out(session) == recorded[0]
+        assert {one.name for one in session.executor.pool.fit.values()} == {"first", "second"}
+        joined.join()
+
+
+def test_repeats_that_stop_by_themselves_are_run_no_further(three_workers, recorded, tmp_path):
+    """Without a gate five are enough."""
+    until = dataclasses.replace(plan(), repeats=RepeatsUntilSettled(0, Looks(2, 6)))
+    with session_with(three_workers, recorded, tmp_path, pause_s=0.05) as (session, work_of):
+        result = carried_out(session, until)
+    assert [run.seed for run in result.runs if run.strategy == "one"][:5] == list(range(5))
+    assert len(work_of.seen) <= 6
+
+
+def test_nothing_is_left_of_a_cluster(tmp_path, recorded):
+    with dask_processes.cluster(tmp_path, "one") as cluster:
+        pids = [cluster.scheduler.pid, cluster.workers["one"].pid]
+        with session_with(cluster, recorded, tmp_path) as (session, _):
+            carried_out(session, plan(1))
+    assert not any(psutil.pid_exists(pid) for pid in pids)

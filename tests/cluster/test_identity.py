@@ -1,0 +1,36 @@
+"""What workers say of themselves, and in what they may not differ."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pytest_ansorbench.cluster.identity import code_version, difference, identify, requirements
+from pytest_ansorbench.measure.local.machine import describe_machine
+
+
+def test_a_process_says_what_it_is():
+    answer = identify(None)
+    assert set(answer) == {"requirements", "target", "machine"}
+    assert answer["machine"]["target"] == answer["target"]
+    assert answer["requirements"] == requirements(describe_machine())
+    assert json.loads(json.dumps(answer)) == answer
+    assert difference(answer["requirements"], answer["requirements"]) == ""
+
+
+def test_what_cannot_measure_says_why():
+    [(key, reason)] = identify("cuda").items()
+    assert key == "error" and "expected an LLVM target" in reason
+
+
+@pytest.mark.parametrize("name", ["Python", "apache-tvm", "xgboost", "code of pytest-ansorbench"])
+def test_what_differs_is_named(name):
+    wanted = requirements(describe_machine())
+    assert difference(wanted, {**wanted, name: "other"}) == f"{name} other and not {wanted[name]}"
+    assert f"{name} None" in difference(wanted, {})
+
+
+def test_code_is_told_by_its_text():
+    assert len(code_version()) == 12
+    assert code_version() == code_version()

@@ -1,0 +1,134 @@
+"""`--ansor-cluster`: a session whose repeats are carried out by workers."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import psutil
+import pytest
+
+from pytest_ansorbench.storage import read_journal, read_result
+from pytest_ansorbench.storage.entries import AbandonedEntry
+from tests.cluster import dask_processes
+from tests.cluster.dask_processes import wait_until
+
+
+@pytest.fixture(scope="module")
+def workers(tmp_path_factory):
+    with dask_processes.cluster(tmp_path_factory.mktemp("dask"), "one", "two") as started:
+        yield started
+
+
+def test_repeats_are_carried_out_by_workers(project, workers):
+    outcome = project.bench(
+        f"--ansor-cluster={workers.address}", "--ansor-repeats=3", "--ansor-json=out.json"
+    )
+    assert outcome.code == 0, outcome.text
+    assert f"measuring on a cluster: asking tcp://{workers.address}, for 60 s" in outcome.out
+    result = read_result(project.root / "out.json")
+    [case] = result.cases
+    assert [(run.seed, run.strategy) for run in case.runs] == [
+        *((0, "one"), (0, "two"), (1, "one"), (1, "two"), (2, "one"), (2, "two")),
+    ]
+    assert all(trial.status == "ok" for run in case.runs for trial in run.trials)
+    assert {run.machine for run in case.runs} == set(result.machines)
+    assert result.settings["cluster"] == f"tcp://{workers.address}"
+    # What a worker starts ends with its block.
+    for process in workers.workers.values():
+        children = psutil.Process(process.pid).children(recursive=True)
+        assert not [one for one in children if "fork_server" in " ".join(one.cmdline())]
+
+
+OWN_CASE = """
+import dataclasses
+import pytest
+from tests.faults import Doubling
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Own(Doubling):
+    id = "own"
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Another(Doubling):
+    id = "another"
+
+@pytest.mark.ansor_bench(
+    trials=4, round=2, repeats=2, strategy="one,two", final_turns=2, final_sets=1
+)
+@pytest.mark.parametrize("case", [Own(), Another()], ids=str)
+def test_it(ansor_bench, case):
+    ansor_bench(case)
+"""
+
+
+def test_several_processes_share_the_workers(project, workers):
+    """Cases of the project itself, too: no worker can import its files."""
+    project.write("test_cases.py", OWN_CASE)
+    outcome = project.bench(f"--ansor-cluster={workers.address}", "-n2", "--ansor-json=out.json")
+    assert outcome.code == 0, outcome.text
+    assert "2 passed" in outcome.out
+    result = read_result(project.root / "out.json")
+    assert sorted(case.case for case in result.cases) == ["another", "own"]
+    assert all(len(case.runs) == 4 for case in result.cases)
+
+
+def test_an_interrupted_session_goes_on(project, workers):
+    where = f"--ansor-cluster={workers.address}"
+    with project.start(where, "--ansor-repeats=30", "--ansor-build-workers=1") as process:
+        journals = project.root / ".ansor_bench" / "journals"
+        wait_until(lambda: any(b'"final"' in one.read_bytes() for one in journals.glob("*.jsonl")))
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
+    assert "to go on where this stopped: --ansor-resume=0001" in out
+    again = project.bench(where, "--ansor-repeats=3", "--ansor-resume=1", "--ansor-json=out.json")
+    assert again.code == 0, again.text
+    assert len(read_result(project.root / "out.json").cases[0].runs) == 6
+    past = read_journal(journals / "0001.jsonl")
+    assert not [entry for entry in past.entries if isinstance(entry, AbandonedEntry)]
+
+
+def test_workers_can_be_started_here(project):
+    before = {one.pid for one in psutil.Process().children(recursive=True)}
+    outcome = project.bench("--ansor-cluster=local:1", "--ansor-json=out.json")
+    assert outcome.code == 0, outcome.text
+    [case] = read_result(project.root / "out.json").cases
+    assert len(case.runs) == 2
+    assert {one.pid for one in psutil.Process().children(recursive=True)} <= before
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores")
+def test_workers_on_one_machine_share_out_its_cores(project):
+    outcome = project.bench("--ansor-cluster=local:2", "--ansor-repeats=2", "--ansor-json=out.json")
+    assert outcome.code == 0, outcome.text
+    [machine] = read_result(project.root / "out.json").machines.values()
+    each = len(os.sched_getaffinity(0)) // 2
+    assert f'"num-cores": {each}' in machine["target"].replace('":', '": ').replace("  ", " ")
+
+
+NOWHERE = "--ansor-cluster=127.0.0.1:9"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--ansor-cluster=head"], "bad --ansor-cluster 'head': expected HOST:PORT"),
+        (
+            [NOWHERE, "--ansor-cluster-wait=1"],
+            "bad --ansor-cluster: no Dask scheduler at tcp://127.0.0.1:9 within 1 s",
+        ),
+        ([NOWHERE, "--ansor-rpc=127.0.0.1:9:x"], "bad --ansor-rpc: it is about one machine"),
+        ([NOWHERE, "--ansor-learn=own"], "bad --ansor-learn: it is about one machine"),
+        (["--ansor-cluster=local:999"], "999 workers share"),
+        (["--ansor-cluster=local:2", "-n2"], "bad option -n: each process would start workers"),
+        ([NOWHERE, "-n2", "--ansor-resume"], "bad option -n: each process has a journal"),
+        (
+            [NOWHERE, "-n2", "--ansor-max-suite-search-ratio=0.9"],
+            "bad option -n: a gate of the suite is about the runs of all processes",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused(project, words, message):
+    outcome = project.bench(*words)
+    assert outcome.code == 4, outcome.text
+    assert message in outcome.text
