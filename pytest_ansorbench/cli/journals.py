@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,7 +14,9 @@ from pytest_ansorbench.cli.formats import terminal
 from pytest_ansorbench.cli.stored import add_storage, read_stored, refusal
 
 if TYPE_CHECKING:
+    from pytest_ansorbench.cluster.settings import ClusterAddress
     from pytest_ansorbench.records import Result
+    from pytest_ansorbench.report import Report
     from pytest_ansorbench.storage.cleaning import Cleanable
 
 _CLEAR: Final = "\x1b[H\x1b[2J"
@@ -24,15 +27,16 @@ def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
     """Add the commands to a parser."""
     watch = commands.add_parser(
         "watch",
-        help="how a session stands that runs elsewhere",
+        help="how a session stands that runs elsewhere, or what workers do",
         description="Shows from another terminal how a session stands: cases, gates, best "
-        "programs, time left, machines. It only reads the session's journal.",
+        "programs, time left, machines; or which repeat each worker of a Dask cluster is at. It "
+        "only reads: the session's journal, or what the scheduler says.",
     )
     watch.add_argument(
         "journal",
         nargs="?",
-        metavar="JOURNAL",
-        help="number or file of a journal (default: the newest)",
+        metavar="JOURNAL|ADDRESS",
+        help="number or file of a journal (default: the newest), or HOST:PORT of a scheduler",
     )
     watch.add_argument(
         "--every",
@@ -65,28 +69,74 @@ def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
 
 
 def _watch(given: argparse.Namespace) -> int:
+    if not given.every > 0.0:
+        raise Refusal(f"bad --every {given.every}: expected seconds above 0, e.g. 2")
+    scheduler = _scheduler(given.journal)
+    try:
+        if scheduler is not None:
+            return _watch_workers(given, scheduler)
+        return _watch_session(given)
+    except KeyboardInterrupt:
+        return HOLDS
+
+
+def _watch_session(given: argparse.Namespace) -> int:
     from pytest_ansorbench.bench import Watch
     from pytest_ansorbench.report import overview_report
     from pytest_ansorbench.storage import StorageError
 
-    if not given.every > 0.0:
-        raise Refusal(f"bad --every {given.every}: expected seconds above 0, e.g. 2")
     watch = Watch(_journal(given.storage, given.journal))
-    live = sys.stdout.isatty() and not given.once
+
+    def look() -> tuple[Report, bool]:
+        overview = watch.look()
+        return overview_report(overview), overview.is_over
+
     try:
-        while True:
-            overview = watch.look()
-            text = terminal().render(overview_report(overview))
-            print(f"{_CLEAR}{text}" if live else text, flush=True)
-            if overview.is_over or not live:
-                return HOLDS
-            time.sleep(given.every)
+        _show(given, look)
     except StorageError as error:
         raise Refusal(str(error)) from None
     except ValueError as error:
         raise Refusal(f"bad journal {str(watch.path)!r}: {error}") from None
-    except KeyboardInterrupt:
-        return HOLDS
+    return HOLDS
+
+
+def _watch_workers(given: argparse.Namespace, scheduler: ClusterAddress) -> int:
+    from pytest_ansorbench.cluster.overview import ClusterWatch
+    from pytest_ansorbench.environment import ToolchainError
+    from pytest_ansorbench.measure.engine import EngineError
+    from pytest_ansorbench.report import workers_report
+
+    try:
+        with ClusterWatch(scheduler) as watch:
+            _show(given, lambda: (workers_report(watch.look()), False))
+    except (EngineError, ToolchainError) as error:
+        raise Refusal(str(error)) from None
+    return HOLDS
+
+
+def _show(given: argparse.Namespace, look: Callable[[], tuple[Report, bool]]) -> None:
+    """Show what there is to be seen, again and again if that is wanted, until it is over."""
+    live = sys.stdout.isatty() and not given.once
+    while True:
+        report, is_over = look()
+        text = terminal().render(report)
+        print(f"{_CLEAR}{text}" if live else text, flush=True)
+        if is_over or not live:
+            return
+        time.sleep(given.every)
+
+
+def _scheduler(wanted: str | None) -> ClusterAddress | None:
+    """The scheduler that was asked for; None if it was a journal."""
+    from pytest_ansorbench.cluster.settings import ClusterAddress
+
+    if wanted is None or Path(wanted).exists():
+        return None
+    try:
+        address = ClusterAddress.parse(wanted)
+    except ValueError:
+        return None
+    return address if address.scheduler else None
 
 
 def _journal(storage: Path, wanted: str | None) -> Path:

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 
 from pytest_ansorbench.bench.blocks import Advance, Block, Ended, Happening, Lost, Watcher, Wrote
 from pytest_ansorbench.cluster.courier import Order, Work, deliver
+from pytest_ansorbench.cluster.overview import block_key
 from pytest_ansorbench.cluster.pool import Pool
 from pytest_ansorbench.cluster.settings import RESOURCE
 from pytest_ansorbench.codec import from_json
@@ -225,8 +226,7 @@ class ClusterExecutor:
         block = submitted.block
         submitted.workers = frozenset(one.address for one in fit)
         submitted.attempt = submitted.address = ""
-        count = uuid.uuid4().hex[:4]
-        submitted.key = f"ansor-bench-{self._session}-{block.case.id}-{block.seed}-{count}"
+        submitted.key = block_key(self._session, block.case.id, block.seed, uuid.uuid4().hex[:4])
         order = Order(submitted.key, self._queue.name, self.work_of(block, self._slices_ms))
         submitted.future = self.client.submit(
             deliver,

@@ -30,7 +30,7 @@ from pytest_ansorbench.report.noise import (
     noise_lines,
     noise_warnings,
 )
-from pytest_ansorbench.report.overview import overview_report
+from pytest_ansorbench.report.overview import overview_report, workers_report
 from pytest_ansorbench.report.progress import LiveLine, RepeatLog
 from pytest_ansorbench.report.provenance import provenance
 from pytest_ansorbench.report.render import (
@@ -102,5 +102,6 @@ __all__ = [
     "suite_gate_sentence",
     "suite_sentence",
     "tasks_report",
+    "workers_report",
     "write_report",
 ]

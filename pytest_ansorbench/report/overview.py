@@ -1,12 +1,13 @@
-"""How a session stands, as a report: what is over, what runs, what waits."""
+"""How a session stands, and what workers do, as reports: what is over, what runs, what waits."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from pytest_ansorbench.bench.overview import ArmOverview, CaseOverview, Overview
+from pytest_ansorbench.cluster.overview import WorkerOverview
 from pytest_ansorbench.records import worst
 from pytest_ansorbench.report.cells import (
     Cell,
@@ -57,6 +58,38 @@ def overview_report(overview: Overview) -> Report:
     groups = tuple(Group(tuple(_rows(case))) for case in overview.cases)
     table = (Table(_COLUMNS, groups),) if groups else ()
     return Report.of(Section("session", (Lines(lines), *table)))
+
+
+_WORKER_COLUMNS: Final = (
+    Column("worker", "worker", kind="words"),
+    Column("session", "session", kind="words"),
+    Column("case", "case", kind="words"),
+    Column("seed", "seed"),
+)
+
+
+def workers_report(workers: Sequence[WorkerOverview]) -> Report:
+    """Report on the workers of a cluster.
+
+    Args:
+        workers: Those that take blocks.
+
+    Returns:
+        How many there are and are at work; a table of what each is at.
+    """
+    busy = sum(bool(one.session) for one in workers)
+    line: Sentence = (Counted(len(workers), "worker"), ", ", Part(busy, len(workers)), " at work")
+    rows = tuple(
+        (
+            Text(one.name),
+            Text(one.session) if one.session else Gap.IRRELEVANT,
+            Text(one.case) if one.session else Gap.IRRELEVANT,
+            Gap.IRRELEVANT if one.seed is None else Setting(one.seed),
+        )
+        for one in workers
+    )
+    table = (Table(_WORKER_COLUMNS, (Group(rows),)),) if rows else ()
+    return Report.of(Section("workers", (Lines((line,)), *table)))
 
 
 def _summary(overview: Overview) -> Sentence:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 from pathlib import Path
 
 import pytest
+from distributed import Client
 
 from pytest_ansorbench.cli import main
+from pytest_ansorbench.cluster.overview import ClusterWatch, block_key
 from pytest_ansorbench.records import Result
 from pytest_ansorbench.storage import Journal, list_journals, write_result
 from pytest_ansorbench.storage.entries import EndEntry
+from tests.cluster import dask_processes
+from tests.cluster.dask_processes import wait_until
 from tests.storage.test_journal import CASE, FINAL, REPEAT, ROUNDS, SESSION
 from tests.synthetic import make_case_result, make_result, make_run
 
@@ -52,6 +57,30 @@ def test_watch_shows_the_newest_journal_once_where_there_is_no_terminal(storage,
     assert "0/1 cases are over; about " in shown
     assert "2/4" in shown
     assert "\x1b" not in shown
+
+
+def test_watch_shows_what_workers_do(tmp_path, capsys):
+    with (
+        dask_processes.cluster(tmp_path, "free", "busy") as cluster,
+        Client(cluster.address, timeout=30.0, set_as_default=False) as client,
+    ):
+        client.wait_for_workers(2, timeout=30.0)
+        key = block_key("5e55", "conv1d-n1-k3", 7, "a1b2")
+        asked = client.submit(time.sleep, 600.0, key=key, workers=["busy"])
+        wait_until(lambda: any(client.processing().values()))
+        assert run("watch", cluster.address) == 0
+        asked.cancel()
+    shown = capsys.readouterr().out
+    assert "2 workers, 1/2 at work" in shown
+    [busy, free] = [line.split() for line in shown.splitlines() if line[:4] in ("free", "busy")]
+    assert busy == ["busy", "5e55", "conv1d-n1-k3", "7"]
+    assert free == ["free", "-", "-", "-"]
+
+
+def test_watch_says_where_there_is_no_scheduler(monkeypatch, capsys):
+    monkeypatch.setattr(ClusterWatch.__init__, "__defaults__", (1.0,))
+    assert run("watch", "127.0.0.1:9") == 2
+    assert "no Dask scheduler at tcp://127.0.0.1:9 within 1 s" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("which", ["1", "0001"])
