@@ -302,7 +302,7 @@ class Handing:
 
 def renumbered(entry: RoundEntry, arm: str, number: int, tasks: int) -> RoundEntry:
     """A recorded round as another one of a long run."""
-    first = 32 * number + 1
+    first = 32 * number
     index, task = number + 1, number % tasks
     trials = tuple(
         replace(trial, index=first + at, round=index) for at, trial in enumerate(entry.trials)

@@ -1,14 +1,15 @@
 """Is `draft` faster than `default`, over the operators, and which of its parts make it so?
 
     python benchmarks/draft.py [--case ID,ID] [--arms NAME,NAME] [--repeats N] [--trials N]
-                               [--into FOLDER] [--reference FOLDER]
+                               [--round N] [--into FOLDER] [--reference FOLDER]
 
 One bench for each repeat of each case, with a journal and a result of its own in
 docs/results/draft/, so that the experiment can be run in pieces: a result that is there is not run
 again. Then all results in the folder are merged and judged over the suite. Arms are those of the
 package and those of `draft_ablations.py`. With --reference, the reference's runs of earlier results
 stand in for new ones. Without --case, the first shape of each family of operators but capsule; with
-256 trials and 3 repeats that takes some hours on 2 cores. `--only report` runs nothing.
+256 trials and 3 repeats that takes some hours on 2 cores. `--only report` runs nothing. Networks:
+`--case mobilenetv2-n1-s224 --trials 16/task --round 8 --into docs/results/draft-networks`.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def main() -> None:
     parser.add_argument("--arms", default="default,draft,draft+transfer")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--seed", type=int, default=0, help="of the first repeat (default: 0)")
-    parser.add_argument("--trials", type=int, default=256)
+    parser.add_argument("--trials", default="256", help="of a run, or e.g. 16/task of a network")
     parser.add_argument("--round", type=int, default=32)
     parser.add_argument("--into", type=Path, default=RESULTS / "draft")
     parser.add_argument(
@@ -79,7 +80,7 @@ def run(case: str, seed: int, given: argparse.Namespace) -> None:
         *(sys.executable, "-m", "pytest", "--ansor-bench", str(HERE.parent / "bench_cases")),
         *("-p", "draft_ablations", "-p", "no:cacheprovider", "-q"),
         *("--ansor-case", case, "--ansor-strategy", given.arms),
-        *("--ansor-trials", str(given.trials), "--ansor-round", str(given.round)),
+        *("--ansor-trials", given.trials, "--ansor-round", str(given.round)),
         *("--ansor-repeats", "1", "--ansor-seed", str(seed)),
         *("--ansor-max-search-ratio", "none", "--ansor-min-throughput-ratio", "0.97"),
         *("--ansor-storage", str(storage), "--ansor-json", str(output), *resume),

@@ -5,8 +5,8 @@
 
 Starts a tracker and a device on loopback, then runs sessions of pytest, each seed once here and
 once on the device, in turn. Seconds a trial are by phase, from the results' rounds. A result that
-is there is not run again, so that the benchmark can be interrupted. Linking, uploads and sessions
-are in build and run of the device's side; nothing of them overlaps with building.
+is there is not run again, so that the benchmark can be interrupted. Of the device's side, linking
+is in build, and so are uploads, which overlap with it; arguments and sessions are in run.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from pytest_ansorbench.records import Run
 from pytest_ansorbench.storage import read_result
 
 HERE: Final = Path(__file__).parent
+RESULTS: Final = HERE.parent / "docs" / "results" / "remote"
 CASES: Final = "conv2d-n1-h14-w14-ci256-co256-k3-s1-p1,matmul-b1-m512-n512-k512"
 PHASES: Final = ("propose_s", "build_s", "run_s", "learn_s")
 ADDRESS: Final = DeviceAddress("127.0.0.1", 9190, "loopback")
@@ -42,7 +43,7 @@ def main() -> None:
     parser.add_argument("--arms", default="racing,draft", help="strategies")
     parser.add_argument("--trials", type=int, default=64)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--into", type=Path, default=HERE.parent / "docs" / "results" / "remote")
+    parser.add_argument("--into", type=Path, default=Path(os.path.relpath(RESULTS)))
     given = parser.parse_args()
     given.into.mkdir(parents=True, exist_ok=True)
     with loopback():

@@ -7,7 +7,7 @@ import math
 import time
 import traceback
 import uuid
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, Protocol
@@ -59,53 +59,53 @@ class Order:
     work: Work
 
 
-def deliver(order: Order) -> dict[str, str]:
+def deliver(order: Order) -> None:
     """Do what was ordered; run by a worker as a task.
 
-    Nothing is raised and nothing but text is returned, so that nothing has to be unpickled by the
-    session. It stops at the next entry once the session has cancelled the task, or is gone.
-
-    Returns:
-        `outcome`, and `reason` in words.
+    All that comes of it, errors included, goes through the queue as text, so that the session has
+    nothing to unpickle. It stops at the next entry once the session has cancelled the task, or is
+    gone.
     """
     from distributed import Queue, get_client, get_worker
 
     worker = get_worker()
-    task = worker.get_current_task()
+    task = str(worker.get_current_task())
     queue = Queue(order.queue, client=get_client())
     sender = _Sender(queue, order.key, str(worker.name))
     try:
         sender.send("begun", worker.address)
-        with closing(order.work.entries(sender)) as entries:
-            for entry in entries:
-                if _is_unwanted(worker, task):
-                    return _ended("unwanted", "")
-                sender.send("entry", to_line(entry))
-        return _ended("done", "")
-    except UnfitError as error:
-        return _ended("unfit", str(error))
-    except UntunedError as error:
-        return _ended("untuned", str(error))
-    except ResumeError as error:
-        return _ended("unresumable", str(error))
-    except EngineError as error:
-        return _ended("broken", str(error))
-    except Exception:
-        if _is_unwanted(worker, task):
-            return _ended("unwanted", "")
-        return _ended("failed", traceback.format_exc())
+        outcome, reason = _done(order.work, sender, lambda: _is_unwanted(worker, task))
+        if not _is_unwanted(worker, task):
+            sender.send("ended", json.dumps({"outcome": outcome, "reason": reason}))
     finally:
         queue.close()
+
+
+def _done(work: Work, sender: _Sender, is_unwanted: Callable[[], bool]) -> tuple[Outcome, str]:
+    """Do the work and send its entries; how it ended, and why."""
+    try:
+        with closing(work.entries(sender)) as entries:
+            for entry in entries:
+                if is_unwanted():
+                    return "unwanted", ""
+                sender.send("entry", to_line(entry))
+        return "done", ""
+    except UnfitError as error:
+        return "unfit", str(error)
+    except UntunedError as error:
+        return "untuned", str(error)
+    except ResumeError as error:
+        return "unresumable", str(error)
+    except EngineError as error:
+        return "broken", str(error)
+    except Exception:
+        return "failed", traceback.format_exc()
 
 
 def _is_unwanted(worker: Any, task: str) -> bool:
     """Whether nobody waits for the task any more."""
     state = worker.state.tasks.get(task)
     return state is None or state.state == "cancelled"
-
-
-def _ended(outcome: Outcome, reason: str) -> dict[str, str]:
-    return {"outcome": outcome, "reason": reason}
 
 
 class _Sender:

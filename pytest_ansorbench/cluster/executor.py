@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
 
 from pytest_ansorbench.bench.blocks import Advance, Block, Ended, Happening, Lost, Watcher, Wrote
-from pytest_ansorbench.cluster.courier import Order, Work, deliver
+from pytest_ansorbench.cluster.courier import Order, Outcome, Work, deliver
 from pytest_ansorbench.cluster.overview import block_key
 from pytest_ansorbench.cluster.pool import Pool
 from pytest_ansorbench.cluster.settings import RESOURCE
@@ -47,6 +47,7 @@ class _Submitted:
         workers: Addresses of the workers that it may go to.
         attempt: The attempt that is under way; empty before it begins.
         address: Who is at it; empty before it begins.
+        worker: What that one is called.
         losses: How often it was lost.
     """
 
@@ -57,6 +58,7 @@ class _Submitted:
     workers: frozenset[str] = frozenset()
     attempt: str = ""
     address: str = ""
+    worker: str = ""
     losses: int = 0
 
 
@@ -250,24 +252,23 @@ class ClusterExecutor:
         return True
 
     def _poll(self) -> bool:
-        """Fetch messages; if there are none, see which tasks are over, and who is there.
+        """Fetch messages, and see now and then who is there.
 
         Returns:
             Whether there was anything.
         """
-        over = [one for one in self._submitted.values() if one.future.done()]
-        # What a task has sent is there when the task is over.
         self._inbox.extend(self._queue.get(batch=True))
         if self._inbox:
             return True
-        for submitted in over:
-            self._end(submitted)
+        for submitted in list(self._submitted.values()):
+            if submitted.future.status in ("error", "cancelled", "lost"):
+                self._begin_again(submitted, f"worker {submitted.worker} is gone")
         if time.monotonic() - self._refreshed_s > _REFRESH_S:
             self._refreshed_s = time.monotonic()
             self.pool.refresh()
             self._tell()
             self._redirect()
-        return bool(over)
+        return False
 
     def _take(self, message: Mapping[str, str]) -> None:
         """Take one message."""
@@ -280,11 +281,12 @@ class ClusterExecutor:
         if kind == "begun":
             # The scheduler may find another worker itself, faster than it is noticed here.
             if submitted.attempt and submitted.block.past is not None:
-                self._begin_again(submitted, f"{self._name(submitted)} is gone")
+                self._begin_again(submitted, f"worker {submitted.worker} is gone")
                 return
             if submitted.attempt:
-                self._lose(submitted, f"{self._name(submitted)} is gone")
+                self._lose(submitted, f"worker {submitted.worker} is gone")
             submitted.attempt, submitted.address = message["attempt"], message["text"]
+            submitted.worker = message["worker"]
         elif message["attempt"] != submitted.attempt:
             return  # of a worker that was taken for dead
         elif kind == "note":
@@ -292,6 +294,8 @@ class ClusterExecutor:
         elif kind == "advance":
             advance = from_json(Advance, json.loads(message["text"]))
             submitted.watcher.advanced(seed, advance)
+        elif kind == "ended":
+            self._end(submitted, **json.loads(message["text"]))
         else:
             self._write(seed, message)
 
@@ -308,33 +312,28 @@ class ClusterExecutor:
                 self._slices_ms[fingerprint(entry.machine)] = slice_ms
         self._happened.append(Wrote(seed, entry))  # type: ignore[arg-type]
 
-    def _end(self, submitted: _Submitted) -> None:
-        """A task is over, one way or another.
+    def _end(self, submitted: _Submitted, outcome: Outcome, reason: str) -> None:
+        """A block is over, one way or another.
 
         Raises:
             UntunedError, ResumeError: The case is to blame.
             EngineError: The block cannot be carried out.
         """
-        if submitted.future.status != "finished":
-            self._begin_again(submitted, f"{self._name(submitted)} is gone")
-            return
-        found = submitted.future.result()
-        outcome, reason = found["outcome"], found["reason"]
         if outcome == "done":
             del self._submitted[submitted.block.seed]
             self._happened.append(Ended(submitted.block.seed))
         elif outcome == "unfit":
             self.pool.refuse(submitted.address, reason)
             self._tell()
-            self._begin_again(submitted, f"{self._name(submitted)} does not fit: {reason}")
+            self._begin_again(submitted, f"worker {submitted.worker} does not fit: {reason}")
         elif outcome == "untuned":
             raise UntunedError(reason)
         elif outcome == "unresumable":
             raise ResumeError(reason)
         elif outcome == "failed":
-            raise EngineError(f"{self._name(submitted)} failed:\n{reason}")
+            raise EngineError(f"worker {submitted.worker} failed:\n{reason}")
         else:
-            self._begin_again(submitted, f"{self._name(submitted)}: {reason or outcome}")
+            self._begin_again(submitted, f"worker {submitted.worker}: {reason or outcome}")
 
     def _redirect(self) -> None:
         """Send blocks again that nobody can carry out as things are.
@@ -348,7 +347,7 @@ class ClusterExecutor:
         fit = self.pool.fit.keys()
         for submitted in list(self._submitted.values()):
             if submitted.address and submitted.address not in fit:
-                self._begin_again(submitted, f"{self._name(submitted)} is gone")
+                self._begin_again(submitted, f"worker {submitted.worker} is gone")
             elif not submitted.address and not submitted.workers <= fit:
                 self._resend(submitted)
 
@@ -377,7 +376,3 @@ class ClusterExecutor:
             )
         self.note(f"{block.case.id} with seed {block.seed} is begun again: {reason}")
         self._happened.append(Lost(block.seed, reason))
-
-    def _name(self, submitted: _Submitted) -> str:
-        helper = self.pool.fit.get(submitted.address)
-        return f"worker {helper.name if helper else submitted.address}".rstrip()

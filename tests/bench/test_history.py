@@ -12,7 +12,13 @@ from pytest_ansorbench.records import LastRanking, TaskRanking, TaskRecord
 from pytest_ansorbench.search import ResumeError, unpack
 from pytest_ansorbench.search.candidates import pack
 from pytest_ansorbench.storage import Past, StorageError, fingerprint
-from pytest_ansorbench.storage.entries import CaseEntry, EndEntry, RoundEntry, SessionEntry
+from pytest_ansorbench.storage.entries import (
+    AbandonedEntry,
+    CaseEntry,
+    EndEntry,
+    RoundEntry,
+    SessionEntry,
+)
 from pytest_ansorbench.strategies import LastCheck
 from tests.bench.conftest import FINE, ONE, RUNS, TWO
 from tests.fast_engine import FastEngine
@@ -100,6 +106,24 @@ def test_repeats_may_be_of_different_machines(lines, prepared, target, tmp_path)
         "made up",
     ]
     assert {run.machine for run in history.runs(4)} == {fingerprint(elsewhere.machine)}
+
+
+def test_nothing_counts_of_a_repeat_that_was_given_up(lines, prepared, tmp_path):
+    begins, *rest = lines
+    lost = [*rest[:3], AbandonedEntry("case", 3, "its worker is gone")]
+    [history] = case_histories(past_of(tmp_path, [begins, *lost])).values()
+    assert history.repeats == {}
+    [again] = case_histories(past_of(tmp_path, [begins, *lost, *rest])).values()
+    [whole] = case_histories(past_of(tmp_path, lines)).values()
+    assert again.runs(3) == whole.runs(3)
+
+
+def test_only_a_repeat_that_is_under_way_can_be_given_up(lines, tmp_path):
+    gone = AbandonedEntry("case", 3, "its worker is gone")
+    with pytest.raises(StorageError, match="the repeat with seed 3 is over already"):
+        case_histories(past_of(tmp_path, [*lines, gone]))
+    with pytest.raises(StorageError, match="the repeat with seed 3 has not begun"):
+        case_histories(past_of(tmp_path, [lines[0], gone]))
 
 
 def test_a_repeat_without_its_end_is_not_complete(lines, tmp_path):

@@ -86,3 +86,26 @@ def test_without_gates_there_are_five_or_what_the_suite_needs():
 def test_repeats_after_a_gap_do_not_count():
     assert list(UNTIL.seeds(history(complete=[7, 8, 10], begun=[9]))) == [7, 8]
     assert list(UNTIL.seeds(history(complete=range(7, 20)))) == list(range(7, 13))
+
+
+def test_several_at_a_time_are_those_that_follow():
+    repeats = FixedRepeats(range(7, 10))
+    assert repeats.next_seed(history(), unasked, [7]) == 8
+    assert repeats.next_seed(history(complete=[8]), unasked, [7]) == 9
+    assert repeats.next_seed(history(complete=[8]), unasked, [7, 9]) is None
+
+
+def test_before_the_first_look_all_of_its_repeats_are_run_at_once():
+    assert UNTIL.next_seed(history(), unasked, [7]) == 8
+    assert UNTIL.next_seed(history(complete=[7]), unasked, [8]) == 9
+    assert UNTIL.next_seed(history(), unasked, [7, 8, 9]) is None
+
+
+def test_no_more_are_under_way_than_are_complete():
+    three = history(complete=[7, 8, 9])
+    assert UNTIL.next_seed(three, lambda: judged(True), [10]) == 11
+    assert UNTIL.next_seed(three, lambda: judged(True), [10, 11]) == 12
+    assert UNTIL.next_seed(three, lambda: judged(True), [10, 11, 12]) is None
+    assert UNTIL.next_seed(three, lambda: judged(False), [10]) is None
+    four = replace(UNTIL, looks=Looks(1, 9))
+    assert four.next_seed(history(complete=[7]), lambda: judged(True), [8]) is None

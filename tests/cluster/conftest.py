@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
 import pytest
 
-from pytest_ansorbench.bench import FixedRepeats, LocalExecutor, Session, Site
+from pytest_ansorbench.bench import FixedRepeats, Session
 from pytest_ansorbench.cluster.executor import ClusterExecutor
 from pytest_ansorbench.cluster.pool import Pool
-from pytest_ansorbench.storage import from_line, read_journal, to_line
-from pytest_ansorbench.storage.entries import (
-    CaseEntry,
-    FinalEntry,
-    LastCheckEntry,
-    RepeatEntry,
-    RoundEntry,
-)
-from tests.bench.conftest import ONE, PLAN, TWO
+from tests.bench.conftest import PLAN
+from tests.bench.recorded import machine_of, record
 from tests.cluster import dask_processes
 from tests.cluster.replayed import Recorded, identify
-from tests.fast_engine import FastEngine
-from tests.faults import Doubling
 
 REPEATS = 6
 ANSWER = {
@@ -34,7 +24,6 @@ ANSWER = {
     "machine": {"cpu": "another", "target": "llvm"},
 }
 """What a worker says of itself that fits, on another machine than the recorded one."""
-OF_BLOCKS = (RepeatEntry, RoundEntry, LastCheckEntry, FinalEntry)
 
 
 def plan(repeats=REPEATS, **changes):
@@ -44,34 +33,13 @@ def plan(repeats=REPEATS, **changes):
 @pytest.fixture(scope="session")
 def recorded(target, tmp_path_factory):
     """A session on a fast engine: its result, and the lines of its blocks by seed."""
-    folder = tmp_path_factory.mktemp("recorded")
-    session = Session(
-        new_executor=lambda: LocalExecutor(Site(FastEngine(target), storage=folder)),
-        conditions={},
-        root=folder,
-        storage=folder / "storage",
-        settings={},
-    )
-    try:
-        result = session.run(Doubling(), [ONE, TWO], plan())
-    finally:
-        session.close()
-    lines = defaultdict(list)
-    for entry in read_journal(session.journal).entries:
-        if isinstance(entry, OF_BLOCKS) and not isinstance(entry, CaseEntry):
-            lines[entry.seed].append(to_line(entry))
-    return result, {seed: tuple(of_seed) for seed, of_seed in lines.items()}
+    return record(target, tmp_path_factory.mktemp("recorded"), REPEATS)
 
 
 @pytest.fixture
 def three_workers(tmp_path) -> Iterator[dask_processes.Cluster]:
     with dask_processes.cluster(tmp_path, "one", "two", "three") as started:
         yield started
-
-
-def recorded_machine(recorded):
-    """The machine that the recorded blocks are of."""
-    return from_line(recorded[1][0][0]).machine
 
 
 @contextmanager
@@ -90,7 +58,7 @@ def session_with(
 
     def executor():
         client = Client(cluster.address, timeout=30.0, set_as_default=False)
-        alike = partial(identify, {**ANSWER, "machine": recorded_machine(recorded)})
+        alike = partial(identify, {**ANSWER, "machine": machine_of(recorded)})
         pool = Pool(client, ask or alike, ANSWER["requirements"])
         return ClusterExecutor(client, pool, work_of, patience_s, said.append)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -72,9 +71,8 @@ class RemoteEngine:
         session_s = _SESSION_TIMEOUTS * settings.run_timeout_s
         self._lease = Lease(remote.address, remote.patience_s, session_s)
         self._relays = Relays(self._supervisor, self._lease, session_s)
-        self._builder = Builder(
-            self._supervisor, target, {}, settings, LinkedLibrary(remote.linker)
-        )
+        linked = LinkedLibrary(remote.linker, self._relays, settings.flush_mb)
+        self._builder = Builder(self._supervisor, target, {}, settings, linked)
         self._runner = RemoteRunner(self._supervisor, self._relays, settings)
 
     @property
@@ -114,10 +112,7 @@ class RemoteEngine:
 
         Who starts again may get another device.
         """
-        try:
-            self._relays.close()
-        except ServerDied:
-            self._relays.forget()
+        self._end_session()
         self._lease.lose()
         self._machine = None
         self._supervisor.close()
@@ -127,13 +122,12 @@ class RemoteEngine:
         return MachineState(0.0, 0.0, None, None)
 
     def build(self, programs: Sequence[Buildable], check: Check | None) -> list[Built]:
-        """See `Engine.build`; what is built is a shared library."""
-        return [
-            built
-            if built.handle is None
-            else replace(built, handle=self._program(program, check, built.handle))
-            for program, built in zip(programs, self._builder.build(programs, check), strict=True)
-        ]
+        """See `Engine.build`; what is built is uploaded while the rest is built."""
+        try:
+            self._relays.ready(check)
+        except ServerDied:
+            self._replace_server()
+        return self._builder.build(programs, check)
 
     def run(
         self,
@@ -155,7 +149,8 @@ class RemoteEngine:
         self, programs: Sequence[Buildable], check: Check | None, effort: SideBySide
     ) -> list[MeasuredInTurn]:
         """See `Engine.measure_side_by_side`; each set has a session of its own."""
-        built = self.build(programs, check)
+        self._end_session()  # each set uploads to its own
+        built = self._builder.build(programs, check)
         turns = TurnTaking(len(programs), effort, self._runner, cold=self._settings.flush_mb > 0)
         while not turns.finished:
             try:
@@ -191,9 +186,6 @@ class RemoteEngine:
         remote.end()
         return outputs[0]
 
-    def _program(self, program: Buildable, check: Check | None, library: bytes) -> RemoteProgram:
-        return RemoteProgram(program, check, library, self._relays, self._settings.flush_mb)
-
     def _described(self) -> Mapping[str, Any]:
         """Packages are those that compile; hardware is the device's."""
         here = describe_machine()
@@ -218,6 +210,12 @@ class RemoteEngine:
             **self._remote.conditions(),
             "target": str(self.target),
         }
+
+    def _end_session(self) -> None:
+        try:
+            self._relays.close()
+        except ServerDied:
+            self._relays.forget()
 
     def _replace_server(self) -> None:
         self._relays.forget()

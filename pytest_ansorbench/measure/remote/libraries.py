@@ -12,12 +12,13 @@ from typing import Final
 from pytest_ansorbench.environment import MisfitError
 from pytest_ansorbench.measure.local.asking import ProgramError
 from pytest_ansorbench.measure.local.worker import Worker
+from pytest_ansorbench.measure.remote.relay import Relays, RemoteProgram
 
 _LINK_S: Final = 30.0
 
 
 class LinkedLibrary:
-    """Compiles in a worker, links here; the library is the handle. See `builder.Outcome`.
+    """Compiles in a worker, links here; see `builder.Outcome`.
 
     Attributes:
         operation: What a worker is asked for.
@@ -25,12 +26,14 @@ class LinkedLibrary:
 
     operation = "object"
 
-    def __init__(self, linker: str) -> None:
+    def __init__(self, linker: str, relays: Relays, flush_mb: int) -> None:
         """Check that there is a linker.
 
         Args:
             linker: The command of a C compiler that links for the device, with its options, e.g.
                 `aarch64-linux-gnu-gcc`.
+            relays: The session with the device.
+            flush_mb: Megabytes to copy before each timed call; 0 for none.
 
         Raises:
             MisfitError: There is no such command.
@@ -42,15 +45,24 @@ class LinkedLibrary:
                 "cc or aarch64-linux-gnu-gcc"
             )
             raise MisfitError("linker", linker, problem)
+        self._relays = relays
+        self._flush_mb = flush_mb
 
-    def taken(self, worker: Worker) -> bytes:
-        """The shared library; the worker has ended.
+    def taken(self, worker: Worker) -> RemoteProgram:
+        """The program, on its way to the device while others compile; the worker has ended.
 
         Raises:
             ProgramError: It cannot be linked.
         """
         _, compiled = worker.receive()
         worker.end()
+        library = self._linked(compiled)
+        program = RemoteProgram(worker.program, worker.check, library, self._relays, self._flush_mb)
+        program.upload()
+        return program
+
+    def _linked(self, compiled: bytes) -> bytes:
+        """An object file as a shared library."""
         with tempfile.TemporaryDirectory(prefix="ansor-bench-") as folder:
             object_, library = Path(folder) / "kernel.o", Path(folder) / "kernel.so"
             object_.write_bytes(compiled)

@@ -1,13 +1,18 @@
-"""One session with a device, seen from the engine, and the programs that are in it."""
+"""One session with a device, seen from the engine, and the programs that are in it.
+
+Libraries are uploaded while further programs compile; their arguments follow when they are run.
+"""
 
 from __future__ import annotations
 
 import itertools
 import time
+from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from pytest_ansorbench.measure.arguments import Shapes
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.local.asking import (
     Asking,
@@ -52,6 +57,8 @@ class Relays:
         self._relay: Asking | None = None
         self._check: Check | None = None
         self._old_s = 0.0
+        self._uploading: deque[int] = deque()
+        self._uploaded: set[int] = set()
         self._loaded: set[int] = set()
 
     def fresh(self, check: Check | None) -> Asking:
@@ -87,6 +94,7 @@ class Relays:
             EngineError: There is no device.
             ServerDied: The fork server died.
         """
+        self._settle()
         if self._relay is None or check is not self._check or time.monotonic() > self._old_s:
             return self.fresh(check)
         return self._relay
@@ -102,10 +110,32 @@ class Relays:
             EngineError: There is no device.
             ServerDied: The fork server died.
         """
+        self._settle()
         if self._relay is None:
             self.fresh(check).allow(timeout_s)
         assert self._relay is not None
         return self._relay
+
+    def upload(self, program: int, shapes: Shapes, library: bytes) -> None:
+        """Begin to upload a program, if there is a session; nobody waits for it.
+
+        Args:
+            program: Number to call it by.
+            shapes: Data type and shape of each argument.
+            library: What it was compiled to.
+        """
+        if self._relay is None:
+            return
+        try:
+            self._relay.send(_load_request(program, shapes), library)
+        except WorkerDied:
+            self.drop()
+        else:
+            self._uploading.append(program)
+
+    def is_uploaded(self, program: int) -> bool:
+        """Whether a program is in the session."""
+        return program in self._uploaded
 
     def is_loaded(self, program: int) -> bool:
         """Whether a program is in the session, with its arguments."""
@@ -117,8 +147,10 @@ class Relays:
 
     def unload(self, program: int) -> None:
         """Take a program out of the session, if it is there and the session lives."""
-        if self._relay is None or program not in self._loaded:
+        self._settle()
+        if self._relay is None or program not in self._uploaded | self._loaded:
             return
+        self._uploaded.discard(program)
         self._loaded.discard(program)
         self._relay.allow(_OPEN_S)
         try:
@@ -136,14 +168,36 @@ class Relays:
     def forget(self) -> None:
         """There is no session any more: the fork server died, and its children with it."""
         self._relay = None
-        self._loaded.clear()
+        self._forget_programs()
 
     def close(self) -> None:
         """End the session; the device is free for the next."""
         relay, self._relay = self._relay, None
-        self._loaded.clear()
+        self._forget_programs()
         if relay is not None:
             relay.end()
+
+    def _settle(self) -> None:
+        """Wait until all that was begun to be uploaded is there."""
+        while self._uploading and self._relay is not None:
+            self._relay.allow(_OPEN_S)
+            try:
+                self._relay.receive()
+            except ProgramError:
+                self._uploading.popleft()  # its failure is told when it is to be run
+            except (WorkerDied, WorkerTimeout):
+                self.drop()
+            else:
+                self._uploaded.add(self._uploading.popleft())
+
+    def _forget_programs(self) -> None:
+        self._uploading.clear()
+        self._uploaded.clear()
+        self._loaded.clear()
+
+
+def _load_request(program: int, shapes: Shapes) -> dict[str, Any]:
+    return {"op": "load", "program": program, "shapes": shapes}
 
 
 class RemoteProgram:
@@ -183,13 +237,17 @@ class RemoteProgram:
         self._flush_mb = flush_mb
         self._timeout_s = 0.0
 
+    def upload(self) -> None:
+        """Begin to upload it, if there is a session, and return at once."""
+        self._relays.upload(self._number, self.program.shapes, self._library)
+
     def allow(self, timeout_s: float) -> None:
         """Give it this many seconds from now."""
         self._timeout_s = timeout_s
         self._relays.current(self.check, timeout_s).allow(timeout_s)
 
     def make_arguments(self) -> None:
-        """Upload it, load it and make its arguments, unless that is done."""
+        """Upload it and make its arguments, as far as that is not done."""
         self._in_session()
 
     def first_call(self) -> float:
@@ -237,8 +295,8 @@ class RemoteProgram:
         """
         relay = self._relays.current(self.check, self._timeout_s)
         if not self._relays.is_loaded(self._number):
-            request = {"op": "load", "program": self._number, "shapes": self.program.shapes}
-            relay.ask(request, self._library)
+            if not self._relays.is_uploaded(self._number):
+                relay.ask(_load_request(self._number, self.program.shapes), self._library)
             relay.ask({"op": "arguments", "program": self._number})
             self._relays.note_loaded(self._number)
         return relay

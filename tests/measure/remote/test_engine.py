@@ -176,3 +176,23 @@ def test_the_fork_server_may_die(engine, check):
 
     os.kill(engine._supervisor.server.pid, signal.SIGKILL)
     assert measure(engine, ["fine"], check)[0].status == "ok"
+
+
+def test_programs_are_uploaded_while_others_compile(engine, check):
+    built = engine.build([kernel("fine"), kernel("wrong"), kernel("fine")], check)
+    numbers = [one.handle._number for one in built]
+    relays = engine._relays
+    relays.ready(check)
+    assert all(map(relays.is_uploaded, numbers))
+    assert not any(map(relays.is_loaded, numbers))
+    engine.discard(built[0])
+    assert not relays.is_uploaded(numbers[0])
+    outcomes = [engine.run(one, QUICK) for one in built[1:]]
+    assert [one.status for one in outcomes] == ["wrong-result", "ok"]
+
+
+def test_what_was_uploaded_to_a_session_that_is_lost_is_uploaded_again(engine, check):
+    hung, fine = engine.build([kernel("hang"), kernel("fine")], check)
+    assert engine.run(hung, QUICK).status == "run-timeout"
+    assert not engine._relays.is_uploaded(fine.handle._number)
+    assert engine.run(fine, QUICK).status == "ok"

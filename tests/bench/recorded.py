@@ -1,0 +1,50 @@
+"""A case that was run once, as the lines of its journal: to be carried out again without engine."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import defaultdict
+
+from pytest_ansorbench.bench import FixedRepeats, LocalExecutor, Session, Site
+from pytest_ansorbench.storage import from_line, read_journal, to_line
+from pytest_ansorbench.storage.entries import (
+    FinalEntry,
+    LastCheckEntry,
+    RepeatEntry,
+    RoundEntry,
+)
+from tests.bench.conftest import ONE, PLAN, TWO
+from tests.fast_engine import FastEngine
+from tests.faults import Doubling
+
+OF_BLOCKS = (RepeatEntry, RoundEntry, LastCheckEntry, FinalEntry)
+
+
+def record(target, folder, repeats):
+    """Run a case on a fast engine.
+
+    Returns:
+        Its result, and by seed the lines of its repeats.
+    """
+    session = Session(
+        new_executor=lambda: LocalExecutor(Site(FastEngine(target), storage=folder)),
+        conditions={},
+        root=folder,
+        storage=folder / "storage",
+        settings={},
+    )
+    plan = dataclasses.replace(PLAN, repeats=FixedRepeats(range(repeats)))
+    try:
+        result = session.run(Doubling(), [ONE, TWO], plan)
+    finally:
+        session.close()
+    lines = defaultdict(list)
+    for entry in read_journal(session.journal).entries:
+        if isinstance(entry, OF_BLOCKS):
+            lines[entry.seed].append(to_line(entry))
+    return result, {seed: tuple(of_seed) for seed, of_seed in lines.items()}
+
+
+def machine_of(recorded):
+    """The machine that a record is of."""
+    return from_line(recorded[1][0][0]).machine

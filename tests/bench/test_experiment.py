@@ -1,0 +1,181 @@
+"""The loop over repeats: whatever order things happen in, it comes to the same."""
+
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pytest_ansorbench.bench import (
+    Advance,
+    Ended,
+    FixedRepeats,
+    Lost,
+    RepeatsUntilSettled,
+    Session,
+    Wrote,
+)
+from pytest_ansorbench.stats.looks import Looks
+from pytest_ansorbench.storage import from_line, machine_difference, read_journal, to_line
+from pytest_ansorbench.storage.entries import AbandonedEntry, FinalEntry, RepeatEntry
+from tests.bench.conftest import ONE, PLAN, TWO
+from tests.bench.recorded import machine_of, record
+from tests.faults import Doubling
+
+REPEATS = 5
+
+
+@pytest.fixture(scope="module")
+def recorded(target, tmp_path_factory):
+    return record(target, tmp_path_factory.mktemp("recorded"), REPEATS)
+
+
+class Scripted:
+    """Hands out recorded entries in whatever order it is told to, losing blocks on the way.
+
+    Attributes:
+        slots: Blocks at a time.
+        most: The most blocks that were ever under way.
+        submitted: All blocks, in order.
+        cancelled: Seeds of those that were given up.
+    """
+
+    target = "llvm"
+
+    def __init__(self, recorded, slots, choices=lambda: 0, losses=lambda: False):
+        self.slots = slots
+        self.machine = machine_of(recorded)
+        self.most = 0
+        self.submitted = []
+        self.cancelled = []
+        self._lines = recorded[1]
+        self._left = {}
+        self._choices, self._losses = choices, losses
+
+    def session_misfit(self, machine):
+        return ""
+
+    def block_misfit(self, machine):
+        return machine_difference(machine, self.machine)
+
+    def submit(self, block, watcher):
+        self.submitted.append(block)
+        done = 0
+        if block.past is not None:
+            done = 1 + sum(map(len, block.past.rounds.values()))
+        self._left[block.seed] = list(self._lines[block.seed][done:])
+        self.most = max(self.most, len(self._left))
+        watcher.note("it begins")
+        watcher.advanced(block.seed, Advance("one", 1, 0.0, "", None))
+
+    def receive(self):
+        seed = sorted(self._left)[self._choices() % len(self._left)]
+        if self._losses():
+            self._left[seed] = list(self._lines[seed])
+            return Lost(seed, "it was lost")
+        if not self._left[seed]:
+            del self._left[seed]
+            return Ended(seed)
+        return Wrote(seed, from_line(self._left[seed].pop(0)))
+
+    def cancel(self):
+        self.cancelled += sorted(self._left)
+        self._left.clear()
+
+    def finish(self):
+        return None
+
+    def close(self):
+        pass
+
+
+def carried_out(executor, plan, folder, past=None):
+    """The result, and the journal's entries."""
+    session = Session(
+        new_executor=lambda: executor,
+        conditions={},
+        root=folder,
+        storage=folder / "storage",
+        settings={},
+        past=past,
+    )
+    try:
+        result = session.run(Doubling(), [ONE, TWO], plan)
+    finally:
+        session.close()
+    return result, read_journal(session.journal).entries
+
+
+def fixed(repeats=REPEATS):
+    return dataclasses.replace(PLAN, repeats=FixedRepeats(range(repeats)))
+
+
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(slots=st.integers(1, 6), data=st.data())
+def test_neither_order_nor_losses_change_the_result(recorded, slots, data):
+    losses = iter(data.draw(st.lists(st.booleans(), max_size=30)))
+    executor = Scripted(
+        recorded,
+        slots,
+        choices=lambda: data.draw(st.integers(0, 5)),
+        losses=lambda: next(losses, False),
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        result, entries = carried_out(executor, fixed(), Path(folder))
+    assert result == recorded[0]
+    assert executor.most == min(slots, REPEATS)
+    assert sum(isinstance(entry, FinalEntry) for entry in entries) == REPEATS
+    begun = sum(isinstance(entry, RepeatEntry) for entry in entries)
+    assert begun == REPEATS + sum(isinstance(entry, AbandonedEntry) for entry in entries)
+
+
+def test_one_at_a_time_they_come_one_after_the_other(recorded, tmp_path):
+    executor = Scripted(recorded, 1)
+    carried_out(executor, fixed(), tmp_path)
+    assert [block.seed for block in executor.submitted] == list(range(REPEATS))
+
+
+def test_what_turns_out_not_to_be_needed_is_given_up(recorded, tmp_path):
+    """Where there is no gate five are enough. When four are over, four more are under way."""
+    several = record_of(recorded, 8)
+    executor = Scripted(several, 8)
+    plan = dataclasses.replace(PLAN, repeats=RepeatsUntilSettled(0, Looks(3, 8)))
+    result, _ = carried_out(executor, plan, tmp_path)
+    assert {run.seed for run in result.runs} == set(range(5))
+    assert [block.seed for block in executor.submitted] == [*range(8)]
+    assert executor.cancelled == [5, 6, 7]
+
+
+def record_of(recorded, repeats):
+    """As many repeats, each like the first."""
+    lines = tuple(map(from_line, recorded[1][0]))
+    return recorded[0], {
+        seed: tuple(to_line(dataclasses.replace(one, seed=seed)) for one in lines)
+        for seed in range(repeats)
+    }
+
+
+def test_a_block_of_another_machine_is_begun_again(recorded, tmp_path):
+    class Interrupting(Scripted):
+        def receive(self):
+            if len(self._left[0]) == 3:
+                raise KeyboardInterrupt
+            return super().receive()
+
+    with pytest.raises(KeyboardInterrupt):
+        carried_out(Interrupting(recorded, 1), fixed(1), tmp_path)
+    [journal] = (tmp_path / "storage" / "journals").iterdir()
+    past = read_journal(journal)
+    executor = Scripted(recorded, 1)
+    executor.machine = {"cpu": "another"}
+    result, entries = carried_out(executor, fixed(1), tmp_path, past=past)
+    assert executor.submitted[0].past is None
+    [abandoned] = [entry for entry in entries if isinstance(entry, AbandonedEntry)]
+    assert (abandoned.seed, "cpu" in abandoned.reason) == (0, True)
+    assert result.runs == recorded[0].runs[:2]
