@@ -75,6 +75,7 @@ from pytest_ansorbench.strategies.cost_model import (
 )
 from pytest_ansorbench.strategies.draft import (
     BoostedTrees,
+    Breeding,
     CompileTime,
     Draft,
     EqualShares,
@@ -155,6 +156,7 @@ __all__ = [
     "BadAnswer",
     "BadModel",
     "BoostedTrees",
+    "Breeding",
     "Candidate",
     "ComparingMeasurement",
     "CompileTime",
