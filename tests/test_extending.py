@@ -234,8 +234,8 @@ def test_an_engine_is_a_class_and_its_choice(copy, tmp_path):
     sources = copy / "plugin" / "sources.py"
     edit(
         sources,
-        "                    _engine(settings),",
-        "                    fast(),",
+        "\n                _engine(settings),",
+        "\n                fast(),",
     )
     edit(
         sources,

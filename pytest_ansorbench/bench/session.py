@@ -86,6 +86,7 @@ class Session:
             else datetime.now(timezone.utc).isoformat(timespec="seconds")
         )
         self._executor: Executor | None = None
+        self._began_on: Mapping[str, Any] = {}
         self._noise = NoiseHistory.of(past)
         self._machines: dict[str, Mapping[str, Any]] = {}
         self._journal: Journal | None = None
@@ -128,6 +129,8 @@ class Session:
             ResumeError: The journal was begun on another machine.
         """
         self._executor = self._new_executor()
+        # Who cannot say what it is cannot measure either, and says so before the first case.
+        self._began_on = self._executor.machine
         self._planned = tuple(cases)
         if self._past is not None:
             misfit = self._executor.session_misfit(self._past.session.machine)
@@ -313,7 +316,7 @@ class Session:
                     SessionEntry(
                         JOURNAL_VERSION,
                         self._created,
-                        self.executor.machine,
+                        self._began_on,
                         self._commit,
                         self._settings,
                         self._planned,

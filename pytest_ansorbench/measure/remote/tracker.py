@@ -146,7 +146,7 @@ class TrackerConnection:
             answer = json.loads(self._exactly(length))
         except TimeoutError:
             raise TrackerError(
-                f"no device {self._address.key!r} was free at {self._where} for {patience_s:.3g} s"
+                f"no device {self._address.key!r} was free at {self._where} for {round(patience_s, 1):g} s"
                 if message[0] == _REQUEST
                 else f"the tracker at {self._where} does not answer"
             ) from None
