@@ -146,7 +146,8 @@ class TrackerConnection:
             answer = json.loads(self._exactly(length))
         except TimeoutError:
             raise TrackerError(
-                f"no device {self._address.key!r} was free at {self._where} for {round(patience_s, 1):g} s"
+                f"no device {self._address.key!r} was free at {self._where} for "
+                f"{round(patience_s, 1):g} s"
                 if message[0] == _REQUEST
                 else f"the tracker at {self._where} does not answer"
             ) from None
