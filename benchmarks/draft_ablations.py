@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_ansorbench.strategies import (
-    Breeding,
     Draft,
     EqualShares,
     FixedMeasurement,
@@ -71,8 +70,6 @@ def pytest_ansorbench_strategies(config: object) -> Sequence[Strategy]:
         replace(draft, name="draft-fixed", measurement=FixedMeasurement(), description=""),
         replace(draft, name="draft-racing", measurement=RacingMeasurement(), description=""),
         replace(draft, name="draft-unchecked", last_check=None, description=""),
-        variant("bred", replace(policy, breeding=Breeding())),
-        variant("bred-all", replace(policy, breeding=Breeding(share=0.8, population=256))),
         variant("deep", replace(policy, verification=Verification(replays=6))),
         replace(
             transfer,

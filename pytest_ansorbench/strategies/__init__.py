@@ -75,7 +75,6 @@ from pytest_ansorbench.strategies.cost_model import (
 )
 from pytest_ansorbench.strategies.draft import (
     BoostedTrees,
-    Breeding,
     CompileTime,
     Draft,
     EqualShares,
@@ -156,7 +155,6 @@ __all__ = [
     "BadAnswer",
     "BadModel",
     "BoostedTrees",
-    "Breeding",
     "Candidate",
     "ComparingMeasurement",
     "CompileTime",

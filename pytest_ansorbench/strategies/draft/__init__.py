@@ -3,13 +3,11 @@
 A round goes one way: `space` says what can be decided, `neighbourhood` gathers vectors of
 decisions, `encoding` makes features of them, `model` predicts their throughput and `compiling`
 what it costs to try them, `sharing` divides the trials among sketches, `verification` chooses
-among the programs that were made of the best, `breeding` finds others by the cost model alone;
-`draft` is the search that does all this. `survey`
+among the programs that were made of the best; `draft` is the search that does all this. `survey`
 comes before the first round, if the cost model is trained by then; `stopping` may end it all;
 `evidence` is what is known, `expectation` what a scheduler is told.
 """
 
-from pytest_ansorbench.strategies.draft.breeding import Breeding
 from pytest_ansorbench.strategies.draft.compiling import CompileTime
 from pytest_ansorbench.strategies.draft.draft import Draft, SharePolicy
 from pytest_ansorbench.strategies.draft.model import (
@@ -25,7 +23,6 @@ from pytest_ansorbench.strategies.draft.verification import Verification
 
 __all__ = [
     "BoostedTrees",
-    "Breeding",
     "CompileTime",
     "DecisionModel",
     "DecisionModelPolicy",

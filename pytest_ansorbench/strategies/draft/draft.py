@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from pytest_ansorbench.strategies.candidate import Candidate
 from pytest_ansorbench.strategies.checks import require_at_least, require_method, require_share
 from pytest_ansorbench.strategies.cost_model import is_blind, required_model
-from pytest_ansorbench.strategies.draft.breeding import Breeding
 from pytest_ansorbench.strategies.draft.compiling import CompileTime, Discount
 from pytest_ansorbench.strategies.draft.encoding import Encoding
 from pytest_ansorbench.strategies.draft.evidence import Evidence
@@ -62,7 +61,6 @@ class Draft:
         neighbourhood: Which vectors are scored.
         sharing: How trials are shared out among sketches.
         verification: How the cost model helps to choose; None if it does not.
-        breeding: How the cost model chooses a part of each batch by itself; None if it does not.
         compile_time: What drafts that compile for long have to promise; None if that does not
             matter.
         survey: What is asked of a cost model that is trained beforehand; None for nothing.
@@ -79,7 +77,6 @@ class Draft:
     neighbourhood: Neighbourhood = field(default_factory=Neighbourhood)
     sharing: SharePolicy = field(default_factory=SharpeningShares)
     verification: Verification | None = field(default_factory=Verification)
-    breeding: Breeding | None = None
     compile_time: CompileTime | None = field(default_factory=CompileTime)
     survey: Survey | None = field(default_factory=Survey)
     stopping: Plateau | None = None
@@ -95,7 +92,6 @@ class Draft:
         require_method(self, "sharing", "shares", example="SharpeningShares()")
         for name, kind in (
             ("verification", Verification),
-            ("breeding", Breeding),
             ("compile_time", CompileTime),
             ("survey", Survey),
             ("stopping", Plateau),
@@ -161,8 +157,7 @@ class _Draft:
         else:
             randoms = int(self._rng.binomial(wanted, policy.random_share))
             discount = self._discount()
-            picks = self._bred(discount, wanted - randoms)
-            picks += self._drafts(model, discount, wanted - randoms - len(picks), shares)
+            picks = self._drafts(model, discount, wanted - randoms, shares)
             picks += self._strangers(discount, wanted - len(picks))
         if not picks:
             return None
@@ -294,27 +289,6 @@ class _Draft:
             replace(one, predicted=value)
             for one, value in zip(picks, predicted.tolist(), strict=True)
         ]
-
-    def _bred(self, discount: Discount | None, wanted: int) -> list[Drafted]:
-        """Programs that a genetic search by the cost model finds, once it is trained."""
-        policy, known = self._policy.breeding, self._known
-        blind = self._cost_model is None or is_blind(self._cost_model)
-        if policy is None or blind or known.trials < policy.from_trials:
-            return []
-        count, best = round(policy.share * wanted), known.best_gflops
-
-        def score(drafted: Sequence[Drafted]) -> NDArray[np.float64]:
-            scores = self._scores(drafted)
-            if discount is None:
-                return scores
-            return scores * discount(self._encoding.rows([one.point for one in drafted]))
-
-        measured = sorted(known.gflops, key=lambda one: -one[1])
-        relative = [(point, gflops / best) for point, gflops in measured if gflops > 0.0]
-        drafted = policy.programs(
-            self._spaces, relative, self._policy.neighbourhood, self._replays, score, self._rng
-        )
-        return self._kept(drafted, range(min(count, len(drafted))))
 
     def _strangers(self, discount: Discount | None, wanted: int) -> list[Drafted]:
         """Random programs of all sketches alike; the cost model chooses them, once it is trained.

@@ -85,7 +85,7 @@ class Neighbourhood:
         )
         for index, vector in measured[: self.parents]:
             for _ in range(self.children):
-                point = (index, self.walk(spaces[index], vector, rng))
+                point = (index, self._walk(spaces[index], vector, rng))
                 if not taken(point):
                     found.setdefault(point)
         ranked = _ranked(found, score)
@@ -100,8 +100,7 @@ class Neighbourhood:
             ranked = sorted([*ranked, *_ranked(fresh, score)], key=lambda one: -one[0])
         return ranked
 
-    def walk(self, space: DecisionSpace, vector: Vector, rng: np.random.Generator) -> Vector:
-        """A neighbour of a vector, one to `most_steps` steps away."""
+    def _walk(self, space: DecisionSpace, vector: Vector, rng: np.random.Generator) -> Vector:
         for _ in range(int(rng.integers(self.most_steps)) + 1):
             vector = self._step(space, vector, rng)
         return vector

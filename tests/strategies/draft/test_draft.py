@@ -9,7 +9,6 @@ import pytest
 
 from pytest_ansorbench.strategies import (
     BoostedTrees,
-    Breeding,
     CompileTime,
     Draft,
     NoModel,
@@ -237,63 +236,6 @@ def test_random_programs_are_of_all_sketches_and_picked_by_a_trained_cost_model(
         assert len({candidate.payload["sketch"] for candidate in candidates}) > 1
     truth = [[known_throughput(one.schedule) for one in batch] for batch in (chosen, some)]
     assert min(truth[0]) > np.median(truth[1])
-
-
-def bred(target, breeding, *, cost_model=None, trials=16):
-    """The batch after the first ones, all of it bred."""
-    policy = Draft(survey=None, random_share=0.0, first_trials=16, growth=1.0, breeding=breeding)
-    setup = make_setup(target, case=MATMUL, cost_model=cost_model or Knowing())
-    proposer = policy.start(setup)
-    for _ in range(trials // 16):
-        told(proposer, proposer.propose(16))
-    return proposer.propose(16), proposer
-
-
-BREEDING = Breeding(share=1.0, population=32, generations=4, from_trials=16)
-
-
-def test_generations_lead_to_what_the_cost_model_likes(target):
-    """More than looking at as many random programs does."""
-    evolved, _ = bred(target, BREEDING)
-    random, _ = bred(target, replace(BREEDING, population=160, generations=0))
-    truth = [[known_throughput(one.schedule) for one in batch] for batch in (evolved, random)]
-    assert np.mean(truth[0]) > 1.2 * np.mean(truth[1])
-    assert {one.payload["predicted"] for one in evolved} == {None}
-
-
-def test_what_is_bred_and_not_chosen_may_be_proposed_later(target):
-    chosen, proposer = bred(target, BREEDING)
-    points = {proposer._point(one.payload) for one in chosen}
-    rejected = {*proposer._replays.rejected}
-    assert points <= proposer._replays.taken
-    assert len(proposer._replays.taken) <= 16 + 16 + len(rejected)
-    assert proposer._replays.replayed > 100
-
-
-def test_the_cost_model_breeds_its_share_from_some_trials_on(target):
-    half, _ = bred(target, replace(BREEDING, share=0.5))
-    assert sum(one.payload["predicted"] is None for one in half) == 8
-    early, _ = bred(target, replace(BREEDING, from_trials=17))
-    assert all(one.payload["predicted"] is not None for one in early)
-
-
-def test_a_bred_search_is_resumed_as_if_nothing_had_happened(target):
-    policy = Draft(survey=None, breeding=replace(BREEDING, share=0.5))
-    setup = make_setup(target, case=MATMUL, cost_model=Knowing(), seed=2)
-    first = policy.start(setup)
-    rounds, states = [], []
-    for _ in range(4):
-        states.append(setup.rng.bit_generator.state)
-        rounds.append(first.propose(12))
-        told(first, rounds[-1])
-    other = make_setup(target, case=MATMUL, cost_model=Knowing(), seed=2)
-    again = policy.start(other)
-    again.recall([candidate for candidates in rounds[:3] for candidate in candidates])
-    for candidates in rounds[:3]:
-        told(again, candidates)
-    other.rng.bit_generator.state = states[3]
-    payloads = [candidate.payload for candidate in again.propose(12)]
-    assert payloads == [candidate.payload for candidate in rounds[3]]
 
 
 def test_what_was_surveyed_is_known_after_a_resumption(target):

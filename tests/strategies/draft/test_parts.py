@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from pytest_ansorbench.strategies import (
     BoostedTrees,
-    Breeding,
     CompileTime,
     Draft,
     EqualShares,
@@ -269,10 +268,6 @@ def test_farthest_first_goes_to_the_other_end_and_then_between():
         (lambda: Draft(survey=1), r"bad survey 1: expected Survey\(\) or None"),
         (lambda: Draft(stopping=9), r"bad stopping 9: expected Plateau\(\) or None"),
         (lambda: Draft(compile_time=9), r"bad compile_time 9: expected CompileTime\(\) or None"),
-        (lambda: Draft(breeding=9), r"bad breeding 9: expected Breeding\(\) or None"),
-        (lambda: Breeding(share=2.0), r"bad share 2\.0: expected a share"),
-        (lambda: Breeding(population=0), "bad population 0: expected at least 1"),
-        (lambda: Breeding(generations=-1), "bad generations -1: expected at least 0"),
         (lambda: Verification(replays=0), "bad replays 0"),
         (lambda: CompileTime(price=-0.1), r"bad price -0\.1: expected 0 or more, e.g. 0.3"),
         (lambda: CompileTime(least=0), "bad least 0: expected at least 1"),
