@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from pytest_ansorbench.cluster.identity import difference
 from pytest_ansorbench.cluster.settings import RESOURCE
+
+_ANSWER_S: Final = 10.0
+"""Seconds to fetch an answer that a worker has given."""
 
 Identify = Callable[[], Mapping[str, Any]]
 """Says what the process is that calls it, see `identity.identify`. It travels pickled."""
@@ -91,11 +94,11 @@ class Pool:
             self.refused[helper.name] = reason
 
     def _judge(self, address: str, name: str, future: Any) -> None:
-        if future.status != "finished":
-            error = future.exception() if future.status == "error" else "it was cancelled"
+        try:
+            answer = future.result(timeout=_ANSWER_S)
+        except Exception as error:  # whatever it raised there, or that it is gone meanwhile
             self.refused[name] = f"{type(error).__name__}: {error}"
             return
-        answer = future.result()
         misfit = answer.get("error") or difference(self._expected, answer["requirements"])
         if not misfit and self.target and answer["target"] != self.target:
             misfit = f"target {answer['target']} and not {self.target}"

@@ -252,6 +252,17 @@ def test_without_a_worker_that_fits_nothing_begins(tmp_path, recorded, answer, r
         carried_out(session)
 
 
+def test_a_worker_that_cannot_answer_is_refused_with_its_error(tmp_path, recorded):
+    with (
+        dask_processes.cluster(tmp_path, "one") as cluster,
+        session_with(
+            cluster, recorded, tmp_path, ask=partial(identify_by_name, {}), patience_s=5.0
+        ) as (session, _),
+        pytest.raises(EngineError, match=r"no worker that fits within 5 s.*one: KeyError: 'one'"),
+    ):
+        carried_out(session)
+
+
 def test_a_worker_without_the_resource_is_none(tmp_path, recorded):
     with dask_processes.cluster(tmp_path) as cluster:
         cluster.start_worker("other", "--resources", "gpu=1")
