@@ -216,7 +216,7 @@ class ClusterExecutor:
                 self.note(f"worker {name} is refused: {reason}")
 
     def _send(self, submitted: _Submitted) -> None:
-        """Submit a block, to whoever fits and is free first."""
+        """Submit a block as a task that any of the workers that fit may take."""
         fit = [*self.pool.fit.values()]
         past = submitted.block.past
         if past is not None:

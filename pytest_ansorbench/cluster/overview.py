@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Final
 
+from pytest_ansorbench.cluster.client import connected
 from pytest_ansorbench.cluster.settings import RESOURCE, ClusterAddress
-from pytest_ansorbench.environment import ToolchainError
 from pytest_ansorbench.measure.engine import EngineError
 
 _KEY: Final = re.compile(r"ansor-bench-(?P<session>\w+)-(?P<seed>\d+)-\w+-(?P<case>.+)")
@@ -57,19 +57,8 @@ class ClusterWatch:
             ToolchainError: Dask is not installed.
             EngineError: There is no scheduler.
         """
-        try:
-            from distributed import Client
-        except ImportError as error:
-            raise ToolchainError(
-                f"cannot import distributed ({error}): pip install 'pytest-ansorbench[cluster]'"
-            ) from None
         self.address = address
-        try:
-            self._client = Client(address.scheduler, timeout=timeout_s, set_as_default=False)
-        except (OSError, TimeoutError) as error:
-            raise EngineError(
-                f"no Dask scheduler at {address} within {timeout_s:g} s ({type(error).__name__})"
-            ) from None
+        self._client = connected(address.scheduler, timeout_s)
 
     def __enter__(self) -> ClusterWatch:
         return self

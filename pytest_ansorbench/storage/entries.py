@@ -202,7 +202,7 @@ class AbandonedEntry:
     Attributes:
         label: The case's label.
         seed: The repeat's seed.
-        reason: What became of whoever carried it out.
+        reason: Why, e.g. that its worker is gone.
     """
 
     label: str

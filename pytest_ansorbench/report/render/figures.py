@@ -20,7 +20,7 @@ _PAD_IN: Final = 0.06
 _MARGINS: Final = (5.5, 1.4, 3.7, 0.8)
 """Left, right, below and above curves, in sizes of the font: five digits and a line of words."""
 _NEAR: Final = 1.5
-"""A level is drawn if it is at most so many times the highest point of a curve."""
+"""Levels above this multiple of the highest point of a curve are not drawn."""
 _DASHES: Final = ("-", "--", "-.", ":")
 """Curves differ by these as well, for readers who see no colours, and in print."""
 _HATCHES: Final = ("", "///", "\\\\\\", "xxx", "---", "|||", "+++", "//")
