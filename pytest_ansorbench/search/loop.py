@@ -100,6 +100,7 @@ class Search:
                 seed=seed,
                 budget_trials=budget_trials,
                 round_trials=round_trials,
+                tasks=len(tasks),
             )
             searches = [
                 TaskSearch(task, shared, index=index, rounds_done=len(resumed))

@@ -69,6 +69,7 @@ class Shared:
         seed: Seed of everything random.
         budget_trials: Trials of all tasks together.
         round_trials: Trials a round.
+        tasks: How many tasks there are.
     """
 
     target: Target
@@ -78,6 +79,7 @@ class Shared:
     seed: int
     budget_trials: int
     round_trials: int
+    tasks: int
 
 
 class TaskSearch:
@@ -139,6 +141,7 @@ class TaskSearch:
                 budget_trials=shared.budget_trials,
                 round_trials=shared.round_trials,
                 rng=self._rng,
+                tasks=shared.tasks,
             ),
         )
 

@@ -14,6 +14,17 @@ def require_at_least(policy: object, name: str, least: int, example: int) -> Non
         raise ValueError(f"bad {name} {value}: expected at least {least}, e.g. {example}")
 
 
+def require_positive(policy: object, name: str, example: float) -> None:
+    """Refuse a number that is not above 0.
+
+    Raises:
+        ValueError: The parameter is 0 or less; the message names it and a good value.
+    """
+    value = getattr(policy, name)
+    if not value > 0.0:
+        raise ValueError(f"bad {name} {value}: expected a number above 0, e.g. {example}")
+
+
 def require_share(policy: object, name: str, example: float) -> None:
     """Refuse a number that is no share.
 

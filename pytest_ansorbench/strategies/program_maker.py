@@ -48,6 +48,9 @@ class ProgramMaker:
     TVM releases Python's lock while it works, so two threads make programs nearly twice as fast
     as one, and about as fast as MetaSchedule's own threads. Nothing depends on which thread comes
     first: equal arguments give equal programs in equal order.
+
+    Attributes:
+        mod: The task's program before it is scheduled.
     """
 
     def __init__(self, context: TuneContext) -> None:
@@ -56,7 +59,7 @@ class ProgramMaker:
         Args:
             context: The task, e.g. `Setup.context`.
         """
-        self._mod = context.mod
+        self.mod = context.mod
         self._threads = context.num_threads
         self._postprocs = list(context.space_generator.postprocs)
 
@@ -91,18 +94,37 @@ class ProgramMaker:
         Returns:
             The program, or None if the trace or a postprocessor does not apply.
         """
-        from tvm.s_tir import Schedule
         from tvm_ffi import structural_hash
 
-        schedule = Schedule(self._mod, seed=seed, debug_mask="none", error_render_level="none")
+        schedule = self.scheduled(trace, seed)
+        if schedule is None:
+            return None
         try:
-            trace.apply_to_schedule(schedule, remove_postproc=True)
             schedule.enter_postproc()
             if not all(postproc.apply(schedule) for postproc in self._postprocs):
                 return None
         except Exception:  # as the engine, which takes any error for "does not apply"
             return None
         return ScheduledProgram(schedule, structural_hash(schedule.mod))
+
+    def scheduled(self, trace: Trace, seed: int) -> Schedule | None:
+        """Apply one trace without postprocessing; this alone uses no threads.
+
+        Args:
+            trace: With or without decisions; missing ones are drawn.
+            seed: Seed of these draws, at least 1.
+
+        Returns:
+            The schedule, whose trace has all decisions, or None if the trace does not apply.
+        """
+        from tvm.s_tir import Schedule
+
+        schedule = Schedule(self.mod, seed=seed, debug_mask="none", error_render_level="none")
+        try:
+            trace.apply_to_schedule(schedule, remove_postproc=True)
+        except Exception:  # as the engine, which takes any error for "does not apply"
+            return None
+        return schedule
 
     def map(
         self, work: Callable[[_Argument], _Outcome], items: Iterable[_Argument]

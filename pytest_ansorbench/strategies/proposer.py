@@ -34,6 +34,7 @@ class Setup:
         round_trials: Trials per round.
         rng: Seeded source of randomness. Draw everything random from it, so that equal seeds
             give equal proposals; its state is kept in the journal.
+        tasks: Tasks that the budget is for.
     """
 
     context: TuneContext
@@ -43,6 +44,7 @@ class Setup:
     budget_trials: int
     round_trials: int
     rng: np.random.Generator
+    tasks: int = 1
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,10 @@
 """Draft: a search in the space of a sketch's decisions, which makes few programs.
 
 A round goes one way: `space` says what can be decided, `neighbourhood` gathers vectors of
-decisions, `encoding` makes features of them, `model` predicts their throughput and `compiling`
-what it costs to try them, `sharing` divides the trials among sketches, `verification` chooses
-among the programs that were made of the best; `draft` is the search that does all this. `survey`
+decisions, `encoding` and `footprints` make features of them, `model` predicts their throughput
+and `compiling` what it costs to try them, `niches` keeps them apart, `sharing` divides the trials
+among sketches, `verification` chooses among the programs that were made of the best; `draft` is
+the search that does all this. `survey`
 comes before the first round, if the cost model is trained by then; `stopping` may end it all;
 `evidence` is what is known, `expectation` what a scheduler is told.
 """
@@ -16,6 +17,7 @@ from pytest_ansorbench.strategies.draft.model import (
     DecisionModelPolicy,
 )
 from pytest_ansorbench.strategies.draft.neighbourhood import Neighbourhood
+from pytest_ansorbench.strategies.draft.niches import FitnessSharing
 from pytest_ansorbench.strategies.draft.sharing import EqualShares, SharpeningShares
 from pytest_ansorbench.strategies.draft.stopping import Plateau
 from pytest_ansorbench.strategies.draft.survey import Survey
@@ -28,6 +30,7 @@ __all__ = [
     "DecisionModelPolicy",
     "Draft",
     "EqualShares",
+    "FitnessSharing",
     "Neighbourhood",
     "Plateau",
     "SharePolicy",

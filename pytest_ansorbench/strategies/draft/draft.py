@@ -24,6 +24,7 @@ from pytest_ansorbench.strategies.draft.model import (
     DecisionModelPolicy,
 )
 from pytest_ansorbench.strategies.draft.neighbourhood import Neighbourhood, Point, scattered
+from pytest_ansorbench.strategies.draft.niches import FitnessSharing
 from pytest_ansorbench.strategies.draft.replays import Drafted, Replays
 from pytest_ansorbench.strategies.draft.sharing import SharpeningShares, shared_out
 from pytest_ansorbench.strategies.draft.space import DecisionSpace
@@ -59,6 +60,7 @@ class Draft:
     Attributes:
         model: Predicts throughput from decisions.
         neighbourhood: Which vectors are scored.
+        niches: How a niche that was tried loses promise; None if it does not.
         sharing: How trials are shared out among sketches.
         verification: How the cost model helps to choose; None if it does not.
         compile_time: What drafts that compile for long have to promise; None if that does not
@@ -75,6 +77,7 @@ class Draft:
 
     model: DecisionModelPolicy = field(default_factory=BoostedTrees)
     neighbourhood: Neighbourhood = field(default_factory=Neighbourhood)
+    niches: FitnessSharing | None = field(default_factory=FitnessSharing)
     sharing: SharePolicy = field(default_factory=SharpeningShares)
     verification: Verification | None = field(default_factory=Verification)
     compile_time: CompileTime | None = field(default_factory=CompileTime)
@@ -91,6 +94,7 @@ class Draft:
         require_method(self, "neighbourhood", "points", example="Neighbourhood()")
         require_method(self, "sharing", "shares", example="SharpeningShares()")
         for name, kind in (
+            ("niches", FitnessSharing),
             ("verification", Verification),
             ("compile_time", CompileTime),
             ("survey", Survey),
@@ -226,7 +230,8 @@ class _Draft:
         A model that other tasks have trained may have scores below zero for the slowest.
         """
         assert self._policy.survey is not None
-        count = self._policy.survey.programs
+        setup = self._setup
+        count = self._policy.survey.programs_for(setup.budget_trials / setup.tasks)
         equal = np.full(len(self._spaces), 1.0 / len(self._spaces))
         drafted = self._replays.programs(self._spread_out(count, equal), count)
         scores = self._scores(drafted)
@@ -280,6 +285,9 @@ class _Draft:
         ranked = self._policy.neighbourhood.points(
             self._spaces, self._known.fastest, score, self._replays.taken.__contains__, self._rng
         )
+        niches, measured = self._policy.niches, [point for point, _ in self._known.gflops]
+        if niches is not None:
+            ranked = niches.shared(ranked, measured, self._spaces)
         order = shared_out([point for _, point in ranked], shares)
         picks = self._verified(order, wanted)
         if not picks:

@@ -51,6 +51,10 @@ class TileKnob:
     """Sizes of a loop's tiles: all factorizations of its extent (`SamplePerfectTile`).
 
     Features are logarithms of the sizes to base 2, and of their products from the inside out.
+
+    Attributes:
+        parts: Number of tiles.
+        innermost: Size of the innermost tile of every choice, shape (size,).
     """
 
     def __init__(self, extent: int, parts: int, most_inner: int) -> None:
@@ -64,6 +68,7 @@ class TileKnob:
         self.parts = parts
         self._most_inner = most_inner
         self._choices = factorizations(extent, parts, most_inner)
+        self.innermost = np.array([tiles[-1] for tiles in self._choices], dtype=np.int64)
         self._near: dict[int, tuple[int, ...]] = {}
 
     @property

@@ -8,7 +8,11 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_ansorbench.strategies.checks import require_at_least, require_share
+from pytest_ansorbench.strategies.checks import (
+    require_at_least,
+    require_positive,
+    require_share,
+)
 
 _THREADS: Final = 2
 """More only get in each other's way on some hundred rows."""
@@ -58,7 +62,10 @@ class DecisionModelPolicy(Protocol):
 class BoostedTrees:
     """Gradient-boosted regression trees, by XGBoost.
 
-    Errors on fast programs weigh most: which of the slow ones is slowest does not matter.
+    Trees of two decisions learn the logarithm of throughput: what a tile size does multiplies with
+    what another does, so that what is best of one program and of another adds up to one that is
+    faster than both. Errors on fast programs weigh most: which of the slow ones is slowest does
+    not matter.
 
     Attributes:
         least: Points before there is a model.
@@ -66,15 +73,18 @@ class BoostedTrees:
         depth: Of each.
         rate: Learning rate.
         columns: Share of the features that a tree sees.
-        floor: Weight of a trial that failed; the best one has that and 1.
+        slowest: Throughput that slower and failed trials count as, in shares of the best.
+        floor: Weight of a trial that failed; the best one has that and 1, others that and the
+            square root of their throughput.
         leaf: Weight that a leaf has at least: a single fast trial is enough.
     """
 
     least: int = 8
-    trees: int = 100
-    depth: int = 4
+    trees: int = 200
+    depth: int = 2
     rate: float = 0.1
     columns: float = 0.4
+    slowest: float = 0.05
     floor: float = 0.05
     leaf: float = 0.3
 
@@ -83,6 +93,7 @@ class BoostedTrees:
             require_at_least(self, name, 1, example=getattr(type(self), name))
         for name in ("rate", "columns", "floor", "leaf"):
             require_share(self, name, example=getattr(type(self), name))
+        require_positive(self, "slowest", example=0.05)
 
     def fit(
         self,
@@ -96,7 +107,8 @@ class BoostedTrees:
 
         if len(rows) < self.least or not throughput.any():
             return None
-        weight = (throughput + self.floor) * trust
+        logs = np.log(np.maximum(throughput, self.slowest))
+        weight = (np.sqrt(throughput) + self.floor) * trust
         booster = xgboost.train(
             {
                 "max_depth": self.depth,
@@ -105,9 +117,10 @@ class BoostedTrees:
                 "colsample_bytree": self.columns,
                 "min_child_weight": self.leaf,
                 "nthread": _THREADS,
+                "base_score": float(np.average(logs, weights=weight)),
                 "seed": seed,
             },
-            xgboost.DMatrix(rows, label=throughput, weight=weight, nthread=_THREADS),
+            xgboost.DMatrix(rows, label=logs, weight=weight, nthread=_THREADS),
             num_boost_round=self.trees,
         )
         return _Trees(booster)
@@ -119,5 +132,6 @@ class _Trees:
 
     def predict(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
         """Predicted throughput of each row, shape (points,)."""
-        predicted: NDArray[np.float64] = self._booster.inplace_predict(rows).astype(np.float64)
+        logs: NDArray[np.float64] = self._booster.inplace_predict(rows).astype(np.float64)
+        predicted: NDArray[np.float64] = np.exp(logs)
         return predicted

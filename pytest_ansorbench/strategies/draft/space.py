@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_ansorbench.strategies.draft.footprints import footprints_of
 from pytest_ansorbench.strategies.draft.knobs import (
     Knob,
     LocationKnob,
@@ -17,7 +18,7 @@ from pytest_ansorbench.strategies.draft.knobs import (
     is_sampling,
     knob_of,
 )
-from pytest_ansorbench.strategies.program_maker import ProgramMaker, ScheduledProgram, undecided
+from pytest_ansorbench.strategies.program_maker import ProgramMaker, ScheduledProgram
 
 if TYPE_CHECKING:
     from tvm.s_tir import Schedule, Trace
@@ -27,8 +28,11 @@ Vector = tuple[int, ...]
 Vectors = NDArray[np.int32]
 """Several, shape (vectors, knobs)."""
 
-_PROBES: Final = 16
-"""Random programs that tell where blocks can be computed."""
+_PROBES: Final = 4
+"""Random schedules that tell where blocks can be computed."""
+_INNERMOST: Final = 1_000
+"""A location further in than any: TVM takes the nearest one further out that can be."""
+_INLINED: Final = -2
 
 
 class DecisionSpace:
@@ -41,7 +45,7 @@ class DecisionSpace:
     """
 
     def __init__(self, index: int, sketch: Schedule, maker: ProgramMaker) -> None:
-        """Find the decisions, with a few random programs where choices depend on each other.
+        """Find the decisions, with a few random schedules where choices depend on each other.
 
         Args:
             index: The sketch's place in the design space.
@@ -58,10 +62,7 @@ class DecisionSpace:
         kinds = {str(one.kind.name) for one in self._sampling}
         probed: list[list[Any]] = []
         if "SampleComputeLocation" in kinds:
-            # Fixed seeds: a resumed run has to find the same choices.
-            [open_trace] = undecided([sketch])
-            programs = maker.sample([open_trace] * _PROBES, range(1, _PROBES + 1))
-            probed = [self._decisions(program) for program in programs]
+            probed = [self._decisions(schedule) for schedule in self._probes(maker)]
         knobs: list[Knob] = []
         for place, instruction in enumerate(self._sampling):
             seen = [decisions[place] for decisions in probed]
@@ -72,11 +73,18 @@ class DecisionSpace:
         self._settles = any(isinstance(knob, LocationKnob) for knob in knobs)
         self._tables = [knob.table() for knob in knobs]
         self._levels = _levels(knobs)
+        parts = {
+            instruction: (place, knob.parts)
+            for place, (instruction, knob) in enumerate(zip(self._sampling, knobs, strict=True))
+            if isinstance(knob, TileKnob)
+        }
+        self._footprints = footprints_of(maker.mod, self._instructions, parts)
         self.columns = (
             *(f"{_kind(knob)}.{n}.{name}" for knob, n in _counted(knobs) for name in knob.columns),
             *(f"tile{parts}.sum{level}" for parts, _ in self._levels for level in range(parts)),
             *(f"tile{parts}.block{size}" for parts, _ in self._levels for size in range(2, parts)),
             *(f"block{size}" for size in range(1, _largest(self._levels))),
+            *(f"{n}.{name}" for n, one in enumerate(self._footprints) for name in one.columns),
         )
 
     @property
@@ -111,8 +119,8 @@ class DecisionSpace:
         Returns:
             Features of each knob's choice; then, for loops with equally many tiles, logarithms of
             the product of their tiles on each level, and on the innermost levels together; then
-            the same for all loops together, which is the size of the innermost blocks; shape
-            (vectors, columns).
+            the same for all loops together, which is the size of the innermost blocks; then what
+            `Footprints.features` says of each tiled block; shape (vectors, columns).
         """
         parts = [table[vectors[:, place]] for place, table in enumerate(self._tables)]
         if not parts:
@@ -133,6 +141,7 @@ class DecisionSpace:
                 *sums,
                 *(of_group[:, 1:-1] for of_group in inner),
                 *(block[:, np.newaxis] for block in blocks),
+                *(one.features(parts) for one in self._footprints),
             ],
             axis=1,
         )
@@ -157,7 +166,7 @@ class DecisionSpace:
         """
         if not self._settles:
             return vector
-        found = self.vector_of(self._decisions(program))
+        found = self.vector_of(self._decisions(program.schedule))
         return vector if found is None else found
 
     def decisions_of(self, vector: Vector) -> list[Any]:
@@ -174,9 +183,24 @@ class DecisionSpace:
         vector = tuple(choice for choice in found if choice is not None)
         return vector if len(vector) == len(found) else None
 
-    def _decisions(self, program: ScheduledProgram) -> list[Any]:
-        """A program's decisions, in the sketch's order."""
-        trace = program.schedule.trace
+    def _probes(self, maker: ProgramMaker) -> list[Schedule]:
+        """Schedules with blocks as far in as they can be, and inlined where that is possible.
+
+        Tiles are random, since a block is not put below a loop of one step. Seeds are fixed: a
+        resumed run has to find the same choices.
+        """
+        from tvm.s_tir import Trace
+
+        locations = [one for one in self._sampling if one.kind.name == "SampleComputeLocation"]
+        asked = [_INNERMOST] * (_PROBES - 1) + [_INLINED]
+        traces = [Trace(self._instructions, dict.fromkeys(locations, loop)) for loop in asked]
+        seeds = range(1, _PROBES + 1)
+        made = maker.map(lambda pair: maker.scheduled(*pair), zip(traces, seeds, strict=True))
+        return [schedule for schedule in made if schedule is not None]
+
+    def _decisions(self, schedule: Schedule) -> list[Any]:
+        """A schedule's decisions, in the sketch's order."""
+        trace = schedule.trace
         sampling = [one for one in trace.insts if is_sampling(one)]
         return [trace.get_decision(one) for one in sampling[: len(self._sampling)]]
 

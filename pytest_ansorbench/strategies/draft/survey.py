@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from pytest_ansorbench.strategies.checks import require_at_least, require_share
@@ -13,10 +14,12 @@ class Survey:
 
     A cost model that is trained when a run begins, as `PretrainedModel` is, knows programs, but
     making one takes milliseconds. So it is asked about some random ones, and the draft's model
-    learns from its answers as it does from measurements, only that they count for less.
+    learns from its answers as it does from measurements, only that they count for less. They cost
+    time, so a task with few trials to spend asks about few.
 
     Attributes:
-        programs: Random programs, spread out over the sketches.
+        programs: Random programs, spread out over the sketches, at most.
+        per_trial: Such programs for each trial that the task may expect, at most.
         weight: Of a scored program, where a measured one of the same throughput has 1.
         trials: Trials from which on measurements speak for themselves.
         confidence: Trials that the survey counts as when the first batch is shared out among
@@ -24,12 +27,22 @@ class Survey:
     """
 
     programs: int = 128
+    per_trial: float = 1.0
     weight: float = 0.3
     trials: int = 16
     confidence: int = 24
 
     def __post_init__(self) -> None:
         require_at_least(self, "programs", 1, example=128)
+        require_at_least(self, "per_trial", 0, example=1.0)
         require_share(self, "weight", example=0.3)
         for name in ("trials", "confidence"):
             require_at_least(self, name, 0, example=getattr(type(self), name))
+
+    def programs_for(self, trials: float) -> int:
+        """How many programs are asked about.
+
+        Args:
+            trials: What the task may expect: of a network, an equal share of the budget.
+        """
+        return min(self.programs, math.ceil(self.per_trial * trials))

@@ -1,0 +1,197 @@
+"""Bytes that the inner tiles of a block touch: what decides which cache they stay in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from tvm import IRModule
+    from tvm.s_tir.schedule import Instruction
+
+_STRUCTURE: Final = "meta_schedule.tiling_structure"
+_REDUCTION: Final = 2
+"""TVM's `IterVar.CommReduce`."""
+
+Extents = Mapping[Any, NDArray[np.float64]]
+"""How many steps each variable of a block takes, shape (vectors,)."""
+
+
+@dataclass(frozen=True)
+class Depth:
+    """A place in a nest of tiled loops: what is inside it.
+
+    Attributes:
+        spatial: Innermost tiles of each spatial loop that are.
+        reduction: Innermost tiles of each reduction loop that are.
+    """
+
+    spatial: int
+    reduction: int
+
+
+def depths_of(structure: str) -> list[Depth]:
+    """The places in a nest, from the inside out, without the whole nest.
+
+    Args:
+        structure: As multi-level tiling annotates it, from the outside in, e.g. `SSRSRS`: S for a
+            tile of each spatial loop, R for one of each reduction loop.
+    """
+    inner = structure[::-1]
+    return [
+        Depth(inner[:count].count("S"), inner[:count].count("R")) for count in range(1, len(inner))
+    ]
+
+
+class Footprints:
+    """What the inner tiles of one block touch, at each depth of its nest.
+
+    A working set decides which cache a nest runs from (Goto and van de Geijn, "Anatomy of
+    high-performance matrix multiplication", https://doi.org/10.1145/1356052.1356053). A tree that
+    sees tile sizes has to put it together from four to ten of them.
+
+    Attributes:
+        columns: At each depth, names of the logarithm of the bytes of each buffer, of all buffers
+            together, and of the steps of the nest over these bytes.
+    """
+
+    def __init__(self, block: Any, places: Mapping[int, tuple[int, int]], structure: str) -> None:
+        """Look up what a block reads and writes.
+
+        Args:
+            block: TVM's block.
+            places: Of each of its loops that is tiled, the knob and the number of tiles.
+            structure: How its nest is tiled; see `depths_of`.
+        """
+        self._variables = [one.var for one in block.iter_vars]
+        self._whole = [float(int(one.dom.extent)) for one in block.iter_vars]
+        self._reduces = [int(one.iter_type) == _REDUCTION for one in block.iter_vars]
+        self._places = places
+        self._depths = depths_of(structure)
+        regions = {_buffer(one): one for one in (*block.writes, *block.reads)}
+        self._regions = list(regions.values())
+        names = [*(f"buffer{n}" for n in range(len(self._regions))), "bytes", "intensity"]
+        self.columns = tuple(
+            f"depth{depth}.{name}" for depth in range(len(self._depths)) for name in names
+        )
+
+    def features(self, tiles: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
+        """Footprints of vectors.
+
+        Args:
+            tiles: By knob, logarithms to base 2 of its tiles, from the outside in, each of shape
+                (vectors, tiles or more); what comes after the tiles is not looked at.
+
+        Returns:
+            Shape (vectors, columns).
+        """
+        vectors = len(tiles[0])
+        found = []
+        for depth in self._depths:
+            extents = self._extents(tiles, depth)
+            touched = [_bytes(region, extents) for region in self._regions]
+            total = np.sum(touched, axis=0)
+            steps = np.prod([*extents.values()], axis=0)
+            found += [*map(np.log2, touched), np.log2(total), np.log2(steps / total)]
+        columns = [np.broadcast_to(column, vectors) for column in found]
+        return np.stack(columns, axis=1).astype(np.float32)
+
+    def _extents(self, tiles: Sequence[NDArray[np.float32]], depth: Depth) -> Extents:
+        """Steps of each variable inside a depth; a loop that is not tiled is inside as a whole."""
+        extents: dict[Any, NDArray[np.float64]] = {}
+        for loop, variable in enumerate(self._variables):
+            inner = depth.reduction if self._reduces[loop] else depth.spatial
+            if loop in self._places:
+                knob, parts = self._places[loop]
+                logs = tiles[knob][:, parts - inner : parts] if inner else tiles[knob][:, :0]
+                extents[variable] = np.rint(np.exp2(logs.sum(axis=1, dtype=np.float64)))
+            else:
+                extents[variable] = np.array([self._whole[loop]])
+        return extents
+
+
+def footprints_of(
+    mod: IRModule, instructions: Sequence[Instruction], parts: Mapping[Instruction, tuple[int, int]]
+) -> list[Footprints]:
+    """Footprints of the blocks of a sketch that it tiles on several levels.
+
+    Args:
+        mod: The program before it is scheduled.
+        instructions: The sketch's.
+        parts: Of each instruction that samples tiles, the place of its knob and how many tiles
+            there are.
+
+    Returns:
+        One for each block of the program that is tiled as it is, not after it was transformed, as
+        `rfactor` does.
+    """
+    from tvm.s_tir import Schedule
+
+    names: dict[Any, str] = {}
+    structures: dict[Any, str] = {}
+    loops: dict[Any, tuple[Any, int]] = {}
+    places: dict[Any, dict[int, tuple[int, int]]] = {}
+    for one in instructions:
+        kind = str(one.kind.name)
+        if kind == "GetSBlock":
+            names[one.outputs[0]] = str(one.attrs[0])
+        elif kind == "Annotate" and str(one.attrs[0]) == _STRUCTURE:
+            structures[one.inputs[0]] = str(one.inputs[1])
+        elif kind == "GetLoops":
+            loops |= {loop: (one.inputs[0], at) for at, loop in enumerate(one.outputs)}
+        elif one in parts and one.inputs[0] in loops:
+            block, at = loops[one.inputs[0]]
+            places.setdefault(block, {})[at] = parts[one]
+    schedule = Schedule(mod)
+    return [
+        Footprints(schedule.get(schedule.get_sblock(names[block])), of_block, structures[block])
+        for block, of_block in places.items()
+        if block in names and block in structures
+    ]
+
+
+def _bytes(region: Any, extents: Extents) -> NDArray[np.float64]:
+    """Bytes of a buffer that are touched, at most all of it, shape (vectors,)."""
+    buffer = _buffer(region)
+    touched = np.array([np.dtype(str(buffer.dtype)).itemsize], dtype=np.float64)
+    for dimension, whole in zip(region.region, buffer.shape, strict=True):
+        span = _span(dimension.min, extents) + int(dimension.extent) - 1.0
+        touched = touched * np.minimum(span, int(whole))
+    return touched
+
+
+def _buffer(region: Any) -> Any:
+    """Of a region; TVM 0.27 calls it otherwise than those before."""
+    return region.source if hasattr(region, "source") else region.buffer
+
+
+def _span(index: Any, extents: Extents) -> NDArray[np.float64]:
+    """How far apart the values of an index lie at most, plus 1, shape (vectors,).
+
+    Sums, multiples, quotients and remainders; of any other expression the steps of all its
+    variables, which is no less than the number of its values.
+    """
+    if index in extents:
+        return extents[index]
+    kind = type(index).__name__
+    if kind == "IntImm":
+        return np.ones(1)
+    if kind in ("Add", "Sub"):
+        return _span(index.a, extents) + _span(index.b, extents) - 1.0
+    if kind == "Mul" and type(index.b).__name__ == "IntImm":
+        return 1.0 + abs(int(index.b)) * (_span(index.a, extents) - 1.0)
+    if kind == "FloorDiv" and type(index.b).__name__ == "IntImm":
+        return 1.0 + np.ceil((_span(index.a, extents) - 1.0) / int(index.b))
+    if kind == "FloorMod" and type(index.b).__name__ == "IntImm":
+        return np.minimum(_span(index.a, extents), int(index.b))
+    within = [_span(part, extents) for part in _parts(index)]
+    return np.prod(within, axis=0) if within else np.ones(1)
+
+
+def _parts(index: Any) -> list[Any]:
+    """What an expression is made of."""
+    return [getattr(index, name) for name in ("a", "b", "value") if hasattr(index, name)]

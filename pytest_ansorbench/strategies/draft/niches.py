@@ -1,0 +1,100 @@
+"""Keeps a batch from gathering around one program: niches lose what they have had."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pytest_ansorbench.strategies.checks import require_positive, require_share
+from pytest_ansorbench.strategies.draft.knobs import TileKnob
+from pytest_ansorbench.strategies.draft.neighbourhood import Point
+from pytest_ansorbench.strategies.draft.space import DecisionSpace
+
+
+@dataclass(frozen=True)
+class FitnessSharing:
+    """Lowers what points promise by how often their like has been tried.
+
+    Around a fast program lie hundreds that differ in what does not matter: which of two outer
+    loops is split, where padding is computed. All of them promise what it has, none gains
+    anything. What does matter is the block that is computed in registers, the innermost tiles of
+    all loops. Points of a sketch with the same innermost tiles are a niche, whose members share
+    what it promises (Goldberg and Richardson, "Genetic algorithms with sharing for multimodal
+    function optimization", 1987; there niches go by distance).
+
+    Attributes:
+        trials: Trials after which a niche counts as twice as crowded as an empty one.
+        power: Of the crowding, which a promise is divided by; 0 for none.
+        in_batch: What a promise is multiplied by for each better one of its niche in this batch.
+    """
+
+    trials: float = 4.0
+    power: float = 0.3
+    in_batch: float = 0.85
+
+    def __post_init__(self) -> None:
+        require_positive(self, "trials", example=4.0)
+        require_share(self, "power", example=0.3)
+        require_share(self, "in_batch", example=0.85)
+
+    def shared(
+        self,
+        ranked: Sequence[tuple[float, Point]],
+        measured: Sequence[Point],
+        spaces: Sequence[DecisionSpace],
+    ) -> list[tuple[float, Point]]:
+        """The same points in the order of what they promise as members of their niches.
+
+        Args:
+            ranked: Points with their scores, all 0 or more, the best first.
+            measured: Points that were tried.
+            spaces: The sketches.
+        """
+        if not ranked:
+            return []
+        points = [point for _, point in ranked]
+        niches = _niches([*points, *measured], spaces)
+        tried = np.bincount(niches[len(points) :], minlength=int(niches.max()) + 1)
+        niches = niches[: len(points)]
+        scores = np.array([score for score, _ in ranked])
+        alone = scores * (1.0 + tried[niches] / self.trials) ** -self.power
+        order = np.argsort(-alone, kind="stable")
+        better = np.empty(len(points), dtype=np.int64)
+        better[order] = _earlier_equals(niches[order])
+        promised = alone * self.in_batch**better
+        return [
+            (float(promised[at]), points[at])
+            for at in np.argsort(-promised, kind="stable").tolist()
+        ]
+
+
+def _niches(points: Sequence[Point], spaces: Sequence[DecisionSpace]) -> NDArray[np.int64]:
+    """A number for the niche of each point, shape (points,)."""
+    widest = max(len(space.knobs) for space in spaces)
+    rows = np.zeros((len(points), 1 + widest), dtype=np.int64)
+    sketches = np.array([index for index, _ in points], dtype=np.int64)
+    rows[:, 0] = sketches
+    for index, space in enumerate(spaces):
+        [mine] = np.nonzero(sketches == index)
+        if not len(mine):
+            continue
+        vectors = np.array([points[at][1] for at in mine.tolist()], dtype=np.int64)
+        for place, knob in enumerate(space.knobs):
+            if isinstance(knob, TileKnob):
+                rows[mine, 1 + place] = knob.innermost[vectors[:, place]]
+    _, numbers = np.unique(rows, axis=0, return_inverse=True)
+    return numbers.reshape(-1).astype(np.int64)
+
+
+def _earlier_equals(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many values before each are equal to it, shape (values,)."""
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    starts = np.concatenate([[True], ordered[1:] != ordered[:-1]])
+    first = np.maximum.accumulate(np.where(starts, np.arange(len(values)), 0))
+    found = np.empty(len(values), dtype=np.int64)
+    found[order] = np.arange(len(values)) - first
+    return found
