@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_ansorbench.strategies import (
+    BoostedTrees,
     Draft,
     EqualShares,
     FixedMeasurement,
@@ -59,6 +60,8 @@ def pytest_ansorbench_strategies(config: object) -> Sequence[Strategy]:
     return [
         variant("guessed", replace(policy, model=Guesses())),
         variant("unverified", replace(policy, verification=None)),
+        variant("tall", replace(policy, model=BoostedTrees(depth=4, trees=100))),
+        variant("crowded", replace(policy, niches=None)),
         variant("equal", replace(policy, sharing=EqualShares())),
         variant("whole", replace(policy, growth=1e9)),
         variant("unspread", replace(policy, spread=1)),

@@ -166,8 +166,12 @@ class DecisionSpace:
         """
         if not self._settles:
             return vector
-        found = self.vector_of(self._decisions(program.schedule))
+        found = self.vector_in(program.schedule)
         return vector if found is None else found
+
+    def vector_in(self, schedule: Schedule) -> Vector | None:
+        """The vector of a schedule of this sketch; None if a decision of it is no choice here."""
+        return self.vector_of(self._decisions(schedule))
 
     def decisions_of(self, vector: Vector) -> list[Any]:
         """A vector as TVM's decisions, for the journal: JSON values."""

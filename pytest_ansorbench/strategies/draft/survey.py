@@ -34,7 +34,7 @@ class Survey:
 
     def __post_init__(self) -> None:
         require_at_least(self, "programs", 1, example=128)
-        require_at_least(self, "per_trial", 0, example=1.0)
+        require_at_least(self, "per_trial", 0, example=1)
         require_share(self, "weight", example=0.3)
         for name in ("trials", "confidence"):
             require_at_least(self, name, 0, example=getattr(type(self), name))

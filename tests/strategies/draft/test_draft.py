@@ -211,7 +211,7 @@ def test_a_cost_model_that_is_trained_beforehand_is_asked_before_anything_is_mea
 
 def test_scores_below_zero_count_as_no_throughput(target):
     """A stock model that other tasks have trained has some."""
-    model = Knowing(less=0.3)
+    model = Knowing(less=0.1)
     setup = make_setup(target, case=MATMUL, cost_model=model)
     [first, *_] = Draft(survey=Survey(programs=60)).start(setup).propose(16)
     scores = [one["score"] for one in first.payload["surveyed"]]

@@ -84,38 +84,38 @@ def test_nothing_that_is_touched_is_left_out(target, name):
 
 
 def counted(space, mod, vector):
-    """Elements of each buffer that the two innermost depths touch, by column."""
+    """Elements of each buffer that the innermost depths touch, by column."""
     from tvm.s_tir import Schedule
 
-    schedule = Schedule(mod)
-    found = {}
-    tilings = [one for one in space.decisions_of(vector) if isinstance(one, list)]
-    blocks = [
-        schedule.get(block)
-        for block in schedule.get_child_blocks(schedule.get_sblock("root"))
-        if len(schedule.get(block).iter_vars) == len(tilings)
-    ]
-    if not any(column.endswith(".buffer0") for column in space.columns):
+    if "0.depth0.buffer0" not in space.columns:
         return {}
-    [block] = [one for one in blocks if any(int(v.iter_type) == 2 for v in one.iter_vars)]
-    for depth, tiles in enumerate([(1, 0), (1, 1), (2, 1)]):
+    schedule = Schedule(mod)
+    tilings = [one for one in space.decisions_of(vector) if isinstance(one, list)]
+    [block] = [
+        block
+        for block in map(schedule.get, schedule.get_child_blocks(schedule.get_sblock("root")))
+        if len(block.iter_vars) == len(tilings) and any(map(reduces, block.iter_vars))
+    ]
+    names = [one.var.name for one in block.iter_vars]
+    found = {}
+    for depth, (spatial, reduction) in enumerate([(1, 0), (1, 1), (2, 1)]):
+        inner = [reduction if reduces(one) else spatial for one in block.iter_vars]
         steps = [
-            math.prod(tiling[len(tiling) - tiles[int(v.iter_type) == 2] :])
-            for tiling, v in zip(tilings, block.iter_vars, strict=True)
+            math.prod(tiling[len(tiling) - tiles :])
+            for tiling, tiles in zip(tilings, inner, strict=True)
         ]
-        regions = {one.buffer.name: one for one in (*block.writes, *block.reads)}
-        for n, region in enumerate(regions.values()):
-            touched = {
-                tuple(
-                    value(
-                        one.min, dict(zip([v.var.name for v in block.iter_vars], at, strict=True))
-                    )
-                    for one in region.region
-                )
-                for at in itertools.product(*map(range, steps))
-            }
+        for n, region in enumerate((*block.writes, *block.reads)):
+            touched = set()
+            for at in itertools.product(*map(range, steps)):
+                values = dict(zip(names, at, strict=True))
+                touched.add(tuple(value(one.min, values) for one in region.region))
             found[f"0.depth{depth}.buffer{n}"] = len(touched)
     return found
+
+
+def reduces(variable):
+    """Whether a block adds up over a variable."""
+    return int(variable.iter_type) == 2
 
 
 def value(index, at):

@@ -124,6 +124,11 @@ def test_evidence_is_labelled_by_the_best_and_scores_count_at_first_only():
     assert known.labelled(None)[0] == [(1, (7,)), (2, (8,)), (1, (9,))]
 
 
+@pytest.mark.parametrize(("trials", "programs"), [(256, 128), (16.0, 16), (2.5, 3), (0, 0)])
+def test_no_more_is_surveyed_than_a_task_has_trials(trials, programs):
+    assert Survey(programs=128, per_trial=1.0).programs_for(trials) == programs
+
+
 def test_errors_are_of_what_was_best_when_they_were_predicted():
     known = Evidence(gflops=[((0, ()), 50.0), ((0, ()), 80.0)])
     known.compare([1.0], [80.0], before=50.0)
@@ -188,6 +193,17 @@ def test_trees_believe_what_is_trusted_more():
     [of_trusted, _] = policy.fit(rows, said, trust, seed=1).predict(rows[[0, 40]])
     [of_both, _] = policy.fit(rows, said, np.ones(80), seed=1).predict(rows[[0, 40]])
     assert of_trusted > 0.9 > of_both
+
+
+def test_what_is_best_of_two_programs_makes_one_that_is_faster_than_both():
+    rows = np.array([(a, b) for a in range(4) for b in range(4)] * 4, dtype=np.float32)
+    throughput = 0.6 ** (6.0 - rows.sum(axis=1))
+    known = (rows < 3.0).any(axis=1)  # all but those that have the best of both
+    top = throughput[known].max()
+    policy = BoostedTrees(columns=1.0)
+    model = policy.fit(rows[known], throughput[known] / top, np.ones(known.sum()), seed=1)
+    of_both = model.predict(np.array([[3.0, 3.0]], dtype=np.float32))[0]
+    assert of_both > 1.2 > 1.05 > model.predict(rows[known]).max()
 
 
 def test_of_two_drafts_alike_the_one_that_compiles_sooner_comes_first():
@@ -272,6 +288,7 @@ def test_farthest_first_goes_to_the_other_end_and_then_between():
         (lambda: CompileTime(price=-0.1), r"bad price -0\.1: expected 0 or more, e.g. 0.3"),
         (lambda: CompileTime(least=0), "bad least 0: expected at least 1"),
         (lambda: Survey(programs=0), "bad programs 0: expected at least 1"),
+        (lambda: Survey(per_trial=-1), "bad per_trial -1: expected at least 0"),
         (lambda: Survey(weight=2.0), r"bad weight 2\.0: expected a share"),
         (lambda: Plateau(trials=0), "bad trials 0: expected at least 1"),
         (lambda: Plateau(gain=-1.0), r"bad gain -1\.0: expected 0 or more"),
@@ -279,6 +296,7 @@ def test_farthest_first_goes_to_the_other_end_and_then_between():
         (lambda: Neighbourhood(near_share=1.5), r"bad near_share 1\.5"),
         (lambda: Neighbourhood(random=-1), "bad random -1: expected at least 0"),
         (lambda: BoostedTrees(trees=0), "bad trees 0: expected at least 1"),
+        (lambda: BoostedTrees(slowest=0.0), r"bad slowest 0\.0: expected a number above 0"),
         (lambda: SharpeningShares(sharpen_trials=0), "bad sharpen_trials 0"),
     ],
 )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pytest_ansorbench import workloads
-from pytest_ansorbench.strategies import ProgramMaker, StrategyError
+from pytest_ansorbench.strategies import ProgramMaker, StrategyError, undecided
 from pytest_ansorbench.strategies.draft.encoding import Encoding
 from pytest_ansorbench.strategies.draft.knobs import knob_of
 from pytest_ansorbench.strategies.draft.space import DecisionSpace
@@ -42,6 +42,20 @@ def test_random_vectors_make_programs_that_have_their_decisions(target, name):
             again = maker.replay(space.trace(settled), 1)
             assert again is not None and again.fingerprint == program.fingerprint
     assert made >= 0.75 * drawn
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_every_random_program_of_a_sketch_is_a_point_of_its_space(target, name):
+    """Locations, too, which are found with a few schedules."""
+    setup = make_setup(target, case=OPERATORS[name])
+    maker = ProgramMaker(setup.context)
+    for index, sketch in enumerate(setup.sketches):
+        space = DecisionSpace(index, sketch, maker)
+        for program in maker.sample(undecided([sketch]) * 8, range(101, 109)):
+            vector = space.vector_in(program.schedule)
+            assert vector is not None
+            again = maker.replay(space.trace(vector), 1)
+            assert again is not None and again.fingerprint == program.fingerprint
 
 
 def test_equal_vectors_make_equal_programs_whatever_the_seed(target):

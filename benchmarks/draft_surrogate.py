@@ -1,0 +1,283 @@
+"""Which parts of `draft` does it need? Searches of recorded landscapes, dozens of seeds each.
+
+    python benchmarks/draft_surrogate.py [--record JOURNAL ...] [--seeds N] [--trials N]
+                                         [--variants NAME,NAME] [--verified]
+
+On a machine a search takes a minute, and one seed differs from the next by more than a part of it
+does. So a surrogate plays the machine (Eggensperger et al., "Efficient Benchmarking of
+Hyperparameter Optimizers via Surrogates", AAAI 2015): boosted trees that learnt the logarithm of
+throughput from all programs that searches of an operator have measured, of all arms and seeds. All
+else is real: sketches, drafts, replays. `--record` adds the programs of journals to
+docs/results/draft-landscapes/; without it, every landscape there is searched by `draft` and by the
+variants of `draft_ablations.py`. Without --verified no cost model takes part: it would take most
+of the time. What is printed is the best throughput after so many trials, over the best of the
+landscape, as geometric mean over the seeds, and of the runs the worst fifth.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import xgboost
+from draft_ablations import pytest_ansorbench_strategies
+from numpy.typing import NDArray
+from tabulate import tabulate
+
+from pytest_ansorbench.environment import resolve_target
+from pytest_ansorbench.search.candidates import unpack
+from pytest_ansorbench.search.sketches import SketchIndex
+from pytest_ansorbench.storage import read_journal
+from pytest_ansorbench.storage.entries import CaseEntry, RoundEntry
+from pytest_ansorbench.strategies import (
+    Draft,
+    NoModel,
+    Observation,
+    ProgramMaker,
+    Registry,
+    Setup,
+    Strategy,
+    XGBoostModel,
+)
+from pytest_ansorbench.strategies.checked import train_cost_model
+from pytest_ansorbench.strategies.draft.encoding import Encoding
+from pytest_ansorbench.strategies.draft.space import DecisionSpace
+from pytest_ansorbench.workloads import OPERATORS
+
+LANDSCAPES: Final = Path(__file__).parent.parent / "docs" / "results" / "draft-landscapes"
+AFTER: Final = (32, 64, 128, 256)
+SEARCHED: Final = (
+    "draft",
+    "draft-guessed",
+    "draft-crowded",
+    "draft-tall",
+    "draft-equal",
+    "draft-whole",
+    "draft-unspread",
+    "draft-greedy",
+    "draft-far",
+)
+"""`draft` and its variants that differ where there is neither compiler nor cost model."""
+NOISE: Final = 0.01
+"""Standard deviation of a measured latency, relative."""
+
+
+@dataclass(frozen=True, eq=False)
+class Landscape:
+    """Programs of an operator, and how fast they were.
+
+    Attributes:
+        case: The operator's id.
+        target: What it was compiled for.
+        points: Of each program its sketch, its decisions and its GFLOP/s, 0 if it failed.
+    """
+
+    case: str
+    target: dict[str, Any]
+    points: list[tuple[int, list[Any], float]]
+
+    def write(self) -> Path:
+        """Keep it, with what is there of the same operator and target."""
+        path = LANDSCAPES / f"{self.case}.json.gz"
+        before = read(path).points if path.exists() else []
+        known = [*before, *self.points]
+        text = json.dumps({"case": self.case, "target": self.target, "points": known})
+        LANDSCAPES.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(gzip.compress(text.encode(), mtime=0))
+        return path
+
+
+def read(path: Path) -> Landscape:
+    """A landscape that was kept."""
+    return Landscape(**json.loads(gzip.decompress(path.read_bytes())))
+
+
+class Stage:
+    """The design space of a landscape's operator: what every search of it begins with."""
+
+    def __init__(self, case: str, target: Any) -> None:
+        from tvm.s_tir.meta_schedule import TuneContext
+
+        [task] = next(one for one in OPERATORS if one.id == case).tasks()
+        self.flops = task.flops
+        self.mod = task.mod
+        self.context = TuneContext(
+            task.mod,
+            target=target,
+            space_generator=Strategy("any", proposer=Draft()).space(),
+            task_name=task.name,
+            rand_state=1,
+        )
+        self.sketches = self.context.generate_design_space()
+        maker = ProgramMaker(self.context)
+        self.spaces = [DecisionSpace(i, one, maker) for i, one in enumerate(self.sketches)]
+        self.encoding = Encoding(self.spaces)
+
+    def rows(self, notes: Sequence[tuple[int, list[Any]]]) -> NDArray[np.float32]:
+        """Features of decisions; shape (points, columns)."""
+        points = []
+        for sketch, decisions in notes:
+            vector = self.spaces[sketch].vector_of(decisions)
+            assert vector is not None, "decisions of another version's sketches"
+            points.append((sketch, vector))
+        return self.encoding.rows(points)
+
+
+class Surrogate:
+    """Plays the machine: throughput from decisions, as deep trees learnt it from a landscape."""
+
+    def __init__(self, landscape: Landscape, stage: Stage) -> None:
+        self._stage = stage
+        valid = [one for one in landscape.points if one[2] > 0.0]
+        rows = stage.rows([(sketch, decisions) for sketch, decisions, _ in valid])
+        data = xgboost.DMatrix(rows, label=np.log([gflops for *_, gflops in valid]))
+        shape = {"max_depth": 7, "eta": 0.08, "subsample": 0.8, "colsample_bytree": 0.5}
+        self._trees = [
+            xgboost.train({**shape, "seed": seed}, data, num_boost_round=300) for seed in range(2)
+        ]
+        self.best_gflops = float(self.gflops([(one[0], one[1]) for one in valid]).max())
+
+    def gflops(self, notes: Sequence[tuple[int, list[Any]]]) -> NDArray[np.float64]:
+        """Throughput of decisions, without noise; shape (points,)."""
+        rows = self._stage.rows(notes)
+        logs = np.mean([trees.inplace_predict(rows) for trees in self._trees], axis=0)
+        return np.asarray(np.exp(logs), dtype=np.float64)
+
+
+def search(
+    policy: Draft, stage: Stage, machine: Surrogate, *, seed: int, trials: int
+) -> NDArray[np.float64]:
+    """The best true throughput after each trial, over the best there is; shape (trials,)."""
+    from tvm.s_tir.meta_schedule.database import MemoryDatabase
+    from tvm.s_tir.meta_schedule.runner import RunnerResult
+
+    strategy = Strategy("searched", policy, cost_model=XGBoostModel(32))
+    model = NoModel() if policy.verification is None else strategy.cost_model
+    setup = Setup(
+        context=stage.context,
+        sketches=stage.sketches,
+        database=MemoryDatabase(),
+        cost_model=model.start(),
+        budget_trials=trials,
+        round_trials=32,
+        rng=np.random.default_rng(seed),
+    )
+    noise = np.random.default_rng([seed, 1])
+    proposer = policy.start(setup)
+    best: list[float] = []
+    leader, leader_gflops = 0.0, 0.0
+    while len(best) < trials:
+        batch = proposer.propose(min(32, trials - len(best)))
+        assert isinstance(batch, Sequence) and batch
+        notes = [(one.payload["sketch"], one.payload["decisions"]) for one in batch]
+        truth = machine.gflops(notes)
+        seen = truth * np.exp(noise.normal(0.0, NOISE, len(truth)))
+        results = [RunnerResult([stage.flops / one / 1e9], None) for one in seen.tolist()]
+        if policy.verification is not None:
+            train_cost_model(strategy, setup.cost_model, stage.context, batch, results)
+        proposer.learn(
+            [
+                Observation(one, result, note[0], gflops)
+                for one, result, note, gflops in zip(
+                    batch, results, notes, seen.tolist(), strict=True
+                )
+            ]
+        )
+        for measured, true in zip(seen.tolist(), truth.tolist(), strict=True):
+            if measured > leader:
+                leader, leader_gflops = measured, true
+            best.append(leader_gflops)
+    return np.array(best) / machine.best_gflops
+
+
+def recorded(path: Path) -> Landscape:
+    """The landscape of a journal of one operator."""
+    past = read_journal(path)
+    [case] = [one.case for one in past.entries if isinstance(one, CaseEntry)]
+    target = resolve_target(None)
+    stage = Stage(case, target)
+    index = SketchIndex(stage.sketches)
+    points = []
+    for entry in past.entries:
+        if not isinstance(entry, RoundEntry):
+            continue
+        candidates = unpack(entry.state.candidates, stage.mod)
+        for candidate, trial in zip(candidates, entry.trials, strict=True):
+            sketch = index.of(candidate.schedule)
+            vector = stage.spaces[sketch].vector_in(candidate.schedule)
+            assert vector is not None, "a program of none of its sketches' decisions"
+            gflops = stage.flops / trial.latency_s / 1e9 if trial.latency_s else 0.0
+            points.append((sketch, stage.spaces[sketch].decisions_of(vector), round(gflops, 3)))
+    return Landscape(case, {key: str(value) for key, value in target.export().items()}, points)
+
+
+def policies(names: Sequence[str], verified: bool) -> dict[str, Draft]:
+    """Proposers by the names of their strategies, without a cost model unless verified."""
+    known = [Registry().get("draft"), *pytest_ansorbench_strategies(None)]
+    found = {one.name: one.proposer for one in known if isinstance(one.proposer, Draft)}
+    return {
+        name: found[name] if verified else replace(found[name], verification=None) for name in names
+    }
+
+
+def main() -> None:
+    """Keep landscapes, or search those that are kept."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--record", type=Path, nargs="+", metavar="JOURNAL", help="keep these")
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--trials", type=int, default=256)
+    parser.add_argument("--variants", default=",".join(SEARCHED))
+    parser.add_argument("--verified", action="store_true", help="with the stock cost model")
+    given = parser.parse_args()
+    if given.record:
+        for path in given.record:
+            print(recorded(path).write())
+        return
+    searched = policies(given.variants.split(","), given.verified)
+    after = [trials for trials in AFTER if trials <= given.trials]
+    of_all: dict[str, list[NDArray[np.float64]]] = {}
+    for path in sorted(LANDSCAPES.glob("*.json.gz")):
+        landscape = read(path)
+        stage = Stage(landscape.case, resolve_target(None))
+        machine = Surrogate(landscape, stage)
+        print(f"\n{landscape.case}, {len(landscape.points)} programs", flush=True)
+        rows = []
+        for name, policy in searched.items():
+            runs = np.array(
+                [
+                    search(policy, stage, machine, seed=seed, trials=given.trials)
+                    for seed in range(given.seeds)
+                ]
+            )
+            of_all.setdefault(name, []).append(runs)
+            rows.append(row(name, runs, after))
+        print(table(rows, after), flush=True)
+    if len(next(iter(of_all.values()), [])) > 1:
+        print("\nall")
+        print(
+            table([row(name, np.concatenate(runs), after) for name, runs in of_all.items()], after)
+        )
+
+
+def row(name: str, runs: NDArray[np.float64], after: Sequence[int]) -> list[Any]:
+    """Geometric means over runs, and how good all but the worst fifth are in the end."""
+    logs = np.log(runs[:, [trials - 1 for trials in after]])
+    error = logs[:, -1].std(ddof=1) / np.sqrt(len(runs)) if len(runs) > 1 else np.nan
+    worst = np.quantile(runs[:, -1], 0.2)
+    return [name, *np.exp(logs.mean(axis=0)).tolist(), float(error), float(worst)]
+
+
+def table(rows: Sequence[Sequence[Any]], after: Sequence[int]) -> str:
+    """A line for each variant."""
+    columns = ["searched by", *(f"{trials} trials" for trials in after), "+-", "worst fifth"]
+    return tabulate(rows, columns, floatfmt=".3f")
+
+
+if __name__ == "__main__":
+    main()
