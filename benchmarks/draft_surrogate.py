@@ -86,8 +86,10 @@ class Landscape:
         """Keep it, with what is there of the same operator and target."""
         path = LANDSCAPES / f"{self.case}.json.gz"
         before = read(path).points if path.exists() else []
-        known = [*before, *self.points]
-        text = json.dumps({"case": self.case, "target": self.target, "points": known})
+        known = {json.dumps(one): one for one in [*before, *self.points]}
+        text = json.dumps(
+            {"case": self.case, "target": self.target, "points": list(known.values())}
+        )
         LANDSCAPES.mkdir(parents=True, exist_ok=True)
         path.write_bytes(gzip.compress(text.encode(), mtime=0))
         return path

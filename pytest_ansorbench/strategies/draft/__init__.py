@@ -4,9 +4,9 @@ A round goes one way: `space` says what can be decided, `neighbourhood` gathers 
 decisions, `encoding` and `footprints` make features of them, `model` predicts their throughput
 and `compiling` what it costs to try them, `niches` keeps them apart, `sharing` divides the trials
 among sketches, `verification` chooses among the programs that were made of the best; `draft` is
-the search that does all this. `survey`
-comes before the first round, if the cost model is trained by then; `stopping` may end it all;
-`evidence` is what is known, `expectation` what a scheduler is told.
+the search that does all this. `survey` comes before the first round, if the cost model is trained
+by then; `stopping` may end it all; `evidence` is what is known, `expectation` what a scheduler is
+told.
 """
 
 from pytest_ansorbench.strategies.draft.compiling import CompileTime

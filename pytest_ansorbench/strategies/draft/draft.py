@@ -285,9 +285,9 @@ class _Draft:
         ranked = self._policy.neighbourhood.points(
             self._spaces, self._known.fastest, score, self._replays.taken.__contains__, self._rng
         )
-        niches, measured = self._policy.niches, [point for point, _ in self._known.gflops]
-        if niches is not None:
-            ranked = niches.shared(ranked, measured, self._spaces)
+        if self._policy.niches is not None:
+            measured = [point for point, _ in self._known.gflops]
+            ranked = self._policy.niches.shared(ranked, measured, self._spaces)
         order = shared_out([point for _, point in ranked], shares)
         picks = self._verified(order, wanted)
         if not picks:

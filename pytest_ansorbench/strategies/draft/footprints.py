@@ -72,6 +72,7 @@ class Footprints:
         self._reduces = [int(one.iter_type) == _REDUCTION for one in block.iter_vars]
         self._places = places
         self._depths = depths_of(structure)
+        # A buffer that is read in several places counts once.
         regions = {_buffer(one): one for one in (*block.writes, *block.reads)}
         self._regions = list(regions.values())
         names = [*(f"buffer{n}" for n in range(len(self._regions))), "bytes", "intensity"]
@@ -107,7 +108,7 @@ class Footprints:
             inner = depth.reduction if self._reduces[loop] else depth.spatial
             if loop in self._places:
                 knob, parts = self._places[loop]
-                logs = tiles[knob][:, parts - inner : parts] if inner else tiles[knob][:, :0]
+                logs = tiles[knob][:, parts - inner : parts]
                 extents[variable] = np.rint(np.exp2(logs.sum(axis=1, dtype=np.float64)))
             else:
                 extents[variable] = np.array([self._whole[loop]])
@@ -172,8 +173,8 @@ def _buffer(region: Any) -> Any:
 def _span(index: Any, extents: Extents) -> NDArray[np.float64]:
     """How far apart the values of an index lie at most, plus 1, shape (vectors,).
 
-    Sums, multiples, quotients and remainders; of any other expression the steps of all its
-    variables, which is no less than the number of its values.
+    Sums, multiples, quotients and remainders; of other expressions of two operands, and of casts,
+    the steps of all variables in them, which is no less than the number of their values.
     """
     if index in extents:
         return extents[index]
