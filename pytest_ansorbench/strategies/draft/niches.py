@@ -32,13 +32,13 @@ class FitnessSharing:
     """
 
     trials: float = 4.0
-    power: float = 0.3
-    in_batch: float = 0.85
+    power: float = 0.2
+    in_batch: float = 0.9
 
     def __post_init__(self) -> None:
         require_positive(self, "trials", example=4.0)
-        require_share(self, "power", example=0.3)
-        require_share(self, "in_batch", example=0.85)
+        require_share(self, "power", example=0.2)
+        require_share(self, "in_batch", example=0.9)
 
     def shared(
         self,
