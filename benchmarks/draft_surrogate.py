@@ -19,8 +19,11 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import os
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Final
 
@@ -213,7 +216,8 @@ def recorded(path: Path) -> Landscape:
         for candidate, trial in zip(candidates, entry.trials, strict=True):
             sketch = index.of(candidate.schedule)
             vector = stage.spaces[sketch].vector_in(candidate.schedule)
-            assert vector is not None, "a program of none of its sketches' decisions"
+            if vector is None:  # mutation may put a tile or a block where sampling does not
+                continue
             gflops = stage.flops / trial.latency_s / 1e9 if trial.latency_s else 0.0
             points.append((sketch, stage.spaces[sketch].decisions_of(vector), round(gflops, 3)))
     return Landscape(case, {key: str(value) for key, value in target.export().items()}, points)
@@ -241,30 +245,34 @@ def main() -> None:
         for path in given.record:
             print(recorded(path).write())
         return
-    searched = policies(given.variants.split(","), given.verified)
+    names = given.variants.split(",")
     after = [trials for trials in AFTER if trials <= given.trials]
-    of_all: dict[str, list[NDArray[np.float64]]] = {}
-    for path in sorted(LANDSCAPES.glob("*.json.gz")):
-        landscape = read(path)
-        stage = Stage(landscape.case, resolve_target(None))
-        machine = Surrogate(landscape, stage)
-        print(f"\n{landscape.case}, {len(landscape.points)} programs", flush=True)
-        rows = []
-        for name, policy in searched.items():
-            runs = np.array(
-                [
-                    search(policy, stage, machine, seed=seed, trials=given.trials)
-                    for seed in range(given.seeds)
-                ]
-            )
-            of_all.setdefault(name, []).append(runs)
-            rows.append(row(name, runs, after))
-        print(table(rows, after), flush=True)
-    if len(next(iter(of_all.values()), [])) > 1:
-        print("\nall")
-        print(
-            table([row(name, np.concatenate(runs), after) for name, runs in of_all.items()], after)
+    paths = sorted(LANDSCAPES.glob("*.json.gz"))
+    jobs = [(path, names, given.seeds, given.trials, given.verified) for path in paths]
+    of_all: dict[str, list[NDArray[np.float64]]] = {name: [] for name in names}
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as processes:
+        for path, runs in zip(paths, processes.map(searched, jobs), strict=True):
+            landscape = read(path)
+            print(f"\n{landscape.case}, {len(landscape.points)} programs")
+            print(table([row(name, runs[name], after) for name in names], after), flush=True)
+            for name in names:
+                of_all[name].append(runs[name])
+    rows = [row(name, np.concatenate(runs), after) for name, runs in of_all.items() if runs]
+    print(f"\nall\n{table(rows, after)}")
+
+
+def searched(job: tuple[Path, Sequence[str], int, int, bool]) -> dict[str, NDArray[np.float64]]:
+    """The runs of each variant on one landscape, each of shape (seeds, trials)."""
+    path, names, seeds, trials, verified = job
+    landscape = read(path)
+    stage = Stage(landscape.case, resolve_target(None))
+    machine = Surrogate(landscape, stage)
+    return {
+        name: np.array(
+            [search(policy, stage, machine, seed=seed, trials=trials) for seed in range(seeds)]
         )
+        for name, policy in policies(names, verified).items()
+    }
 
 
 def row(name: str, runs: NDArray[np.float64], after: Sequence[int]) -> list[Any]:

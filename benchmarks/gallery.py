@@ -39,7 +39,7 @@ PICTURES: Final = {
 def main() -> None:
     """Write all formats, then take pictures."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    recorded = sorted((DOCS / "results" / "draft").glob("*.json"))
+    recorded = sorted((DOCS / "results" / "draft-before").glob("*.json"))
     parser.add_argument("results", type=Path, nargs="*", default=recorded, metavar="RESULT")
     parser.add_argument("--into", type=Path, default=DOCS / "gallery")
     given = parser.parse_args()
