@@ -250,6 +250,8 @@ def main() -> None:
     paths = sorted(LANDSCAPES.glob("*.json.gz"))
     jobs = [(path, names, given.seeds, given.trials, given.verified) for path in paths]
     of_all: dict[str, list[NDArray[np.float64]]] = {name: [] for name in names}
+    # A process a core: threads of several waiting for each other take ten times as long.
+    os.environ["OMP_THREAD_LIMIT"] = "1"
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as processes:
         for path, runs in zip(paths, processes.map(searched, jobs), strict=True):
             landscape = read(path)
