@@ -10,8 +10,9 @@ throughput from all programs that searches of an operator have measured, of all 
 else is real: sketches, drafts, replays. `--record` adds the programs of journals to
 docs/results/draft-landscapes/; without it, every landscape there is searched by `draft` and by the
 variants of `draft_ablations.py`. Without --verified no cost model takes part: it would take most
-of the time. What is printed is the best throughput after so many trials, over the best of the
-landscape, as geometric mean over the seeds, and of the runs the worst fifth.
+of the time. The tables show the best throughput after 32, 64, 128 and 256 trials relative to the
+best of the landscape, as geometric means over the seeds, their standard error (of the logarithm),
+and the 20th percentile of the final throughput (`worst fifth`).
 """
 
 from __future__ import annotations
@@ -88,8 +89,10 @@ class Landscape:
     def write(self) -> Path:
         """Keep it, with what is there of the same operator and target."""
         path = LANDSCAPES / f"{self.case}.json.gz"
-        before = read(path).points if path.exists() else []
-        known = {json.dumps(one): one for one in [*before, *self.points]}
+        before = read(path) if path.exists() else Landscape(self.case, self.target, [])
+        if before.target != self.target:
+            raise SystemExit(f"bad journal of {self.case}: expected {before.target}, as {path} has")
+        known = {json.dumps(one): one for one in [*before.points, *self.points]}
         text = json.dumps(
             {"case": self.case, "target": self.target, "points": list(known.values())}
         )
@@ -205,7 +208,7 @@ def recorded(path: Path) -> Landscape:
     """The landscape of a journal of one operator."""
     past = read_journal(path)
     [case] = [one.case for one in past.entries if isinstance(one, CaseEntry)]
-    target = resolve_target(None)
+    target = resolve_target(str(past.session.machine["target"]))
     stage = Stage(case, target)
     index = SketchIndex(stage.sketches)
     points = []

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from pytest_ansorbench.strategies import Observation, Setup, Strategy, XGBoostModel
+from pytest_ansorbench.strategies import (
+    Observation,
+    ProgramMaker,
+    Setup,
+    Strategy,
+    XGBoostModel,
+)
+from pytest_ansorbench.strategies.draft.space import DecisionSpace
 from pytest_ansorbench.workloads import BatchMatmul
 
 MATMUL = BatchMatmul(batch=1, m=16, n=16, k=16)
@@ -32,6 +39,13 @@ def make_setup(target, *, case=MATMUL, cost_model=None, seed=0, trials=64) -> Se
         round_trials=trials,
         rng=np.random.default_rng(seed),
     )
+
+
+def spaces_of(target, case) -> tuple[list[DecisionSpace], ProgramMaker, Setup]:
+    """The decision space of each sketch of a case, what makes its programs, and its setup."""
+    setup = make_setup(target, case=case)
+    maker = ProgramMaker(setup.context)
+    return [DecisionSpace(i, one, maker) for i, one in enumerate(setup.sketches)], maker, setup
 
 
 class Idle:

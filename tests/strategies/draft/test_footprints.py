@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 
 from pytest_ansorbench import workloads
-from pytest_ansorbench.strategies import ProgramMaker
 from pytest_ansorbench.strategies.draft.footprints import Depth, depths_of
-from pytest_ansorbench.strategies.draft.space import DecisionSpace
-from tests.strategies.setups import MATMUL, make_setup
+from tests.strategies.setups import MATMUL, spaces_of
 
 CASES = {
     "matmul": MATMUL,
@@ -37,12 +35,6 @@ CASES = {
 }
 
 
-def spaces_of(target, case):
-    setup = make_setup(target, case=case)
-    maker = ProgramMaker(setup.context)
-    return [DecisionSpace(i, one, maker) for i, one in enumerate(setup.sketches)], maker.mod
-
-
 def test_depths_go_from_the_inside_out_and_leave_out_the_whole_nest():
     assert depths_of("SSRSRS") == [
         Depth(1, 0), Depth(1, 1), Depth(2, 1), Depth(2, 2), Depth(3, 2)
@@ -51,7 +43,7 @@ def test_depths_go_from_the_inside_out_and_leave_out_the_whole_nest():
 
 
 def test_a_matmul_touches_its_tiles(target):
-    [space, *_], _ = spaces_of(target, MATMUL)
+    [space, *_], *_ = spaces_of(target, MATMUL)
     tiled = [[1, 1, 1, 1], [2, 2, 2, 2], [1, 1, 4, 4], [2, 8]]
     vector = space.vector_of([*tiled, *[0] * (len(space.knobs) - len(tiled))])
     assert vector is not None
@@ -69,13 +61,13 @@ def test_a_matmul_touches_its_tiles(target):
 @pytest.mark.parametrize("name", CASES)
 def test_nothing_that_is_touched_is_left_out(target, name):
     """Elements are counted one by one; of a strided index the gaps are counted, too."""
-    spaces, mod = spaces_of(target, CASES[name])
+    spaces, maker, _ = spaces_of(target, CASES[name])
     rng = np.random.default_rng(0)
     checked = 0
     for space in spaces:
         for vector in space.draw(3, rng):
             row = dict(zip(space.columns, space.features(vector[np.newaxis])[0], strict=True))
-            for column, elements in counted(space, mod, vector.tolist()).items():
+            for column, elements in counted(space, maker.mod, vector.tolist()).items():
                 checked += 1
                 assert 2.0 ** row[column] >= 4 * elements * (1 - 1e-5), column
                 if name == "matmul":

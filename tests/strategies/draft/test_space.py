@@ -6,26 +6,18 @@ import numpy as np
 import pytest
 
 from pytest_ansorbench import workloads
-from pytest_ansorbench.strategies import ProgramMaker, StrategyError, undecided
+from pytest_ansorbench.strategies import StrategyError, undecided
 from pytest_ansorbench.strategies.draft.encoding import Encoding
 from pytest_ansorbench.strategies.draft.knobs import knob_of
-from pytest_ansorbench.strategies.draft.space import DecisionSpace
-from tests.strategies.setups import MATMUL, make_setup
+from tests.strategies.setups import MATMUL, spaces_of
 
 OPERATORS = {type(case).__name__: case for case in reversed(workloads.OPERATORS)}
 """The first shape of each family."""
 
 
-def spaces_of(target, case):
-    setup = make_setup(target, case=case)
-    maker = ProgramMaker(setup.context)
-    spaces = [DecisionSpace(i, sketch, maker) for i, sketch in enumerate(setup.sketches)]
-    return spaces, maker
-
-
 @pytest.mark.parametrize("name", OPERATORS)
 def test_random_vectors_make_programs_that_have_their_decisions(target, name):
-    spaces, maker = spaces_of(target, OPERATORS[name])
+    spaces, maker, _ = spaces_of(target, OPERATORS[name])
     rng = np.random.default_rng(0)
     made = drawn = 0
     for space in spaces:
@@ -47,10 +39,8 @@ def test_random_vectors_make_programs_that_have_their_decisions(target, name):
 @pytest.mark.parametrize("name", OPERATORS)
 def test_every_random_program_of_a_sketch_is_a_point_of_its_space(target, name):
     """Locations, too, which are found with a few schedules."""
-    setup = make_setup(target, case=OPERATORS[name])
-    maker = ProgramMaker(setup.context)
-    for index, sketch in enumerate(setup.sketches):
-        space = DecisionSpace(index, sketch, maker)
+    spaces, maker, setup = spaces_of(target, OPERATORS[name])
+    for space, sketch in zip(spaces, setup.sketches, strict=True):
         for program in maker.sample(undecided([sketch]) * 8, range(101, 109)):
             vector = space.vector_in(program.schedule)
             assert vector is not None
@@ -59,21 +49,21 @@ def test_every_random_program_of_a_sketch_is_a_point_of_its_space(target, name):
 
 
 def test_equal_vectors_make_equal_programs_whatever_the_seed(target):
-    [space, *_], maker = spaces_of(target, MATMUL)
+    [space, *_], maker, _ = spaces_of(target, MATMUL)
     vector = tuple(space.draw(1, np.random.default_rng(1))[0].tolist())
     one, other = (maker.replay(space.trace(vector), seed) for seed in (1, 2))
     assert one is not None and other is not None and one.fingerprint == other.fingerprint
 
 
 def test_all_vectors_of_a_small_space_are_listed_once(target):
-    [space, *_], _ = spaces_of(target, workloads.BatchMatmul(batch=1, m=2, n=2, k=2))
+    [space, *_], *_ = spaces_of(target, workloads.BatchMatmul(batch=1, m=2, n=2, k=2))
     every = space.every()
     assert every.shape == (space.size, len(space.knobs))
     assert len(np.unique(every, axis=0)) == space.size
 
 
 def test_features_of_levels_are_sums_over_loops(target):
-    [space, *_], _ = spaces_of(target, MATMUL)
+    [space, *_], *_ = spaces_of(target, MATMUL)
     features = space.features(space.draw(50, np.random.default_rng(2)))
     column = {name: features[:, at] for at, name in enumerate(space.columns)}
     loops = [name for name in column if name.startswith("tile4.") and name.endswith(".size3")]
@@ -82,14 +72,14 @@ def test_features_of_levels_are_sums_over_loops(target):
 
 
 def test_decisions_of_another_sketch_are_no_vector(target):
-    [space, *_], _ = spaces_of(target, MATMUL)
+    [space, *_], *_ = spaces_of(target, MATMUL)
     assert space.vector_of([]) is None
     decisions = space.decisions_of((0,) * len(space.knobs))
     assert space.vector_of([[3, 5], *decisions[1:]]) is None
 
 
 def test_sketches_share_the_columns_that_they_have_in_common(target):
-    spaces, _ = spaces_of(target, MATMUL)
+    spaces, *_ = spaces_of(target, MATMUL)
     encoding, rng = Encoding(spaces), np.random.default_rng(0)
     points = [(space.index, tuple(space.draw(1, rng)[0].tolist())) for space in spaces]
     rows = encoding.rows(points)
