@@ -15,10 +15,11 @@ from pytest_ansorbench.strategies import (
     FixedMeasurement,
     Neighbourhood,
     Plateau,
-    PretrainedModel,
+    Prior,
     RacingMeasurement,
     Registry,
     Strategy,
+    XGBoostModel,
 )
 from pytest_ansorbench.strategies.draft import DecisionModel, Verification
 
@@ -33,6 +34,7 @@ class Guesses:
         throughput: NDArray[np.float64],
         trust: NDArray[np.float64],
         seed: int,
+        prior: DecisionModel | None = None,
     ) -> DecisionModel:
         """Learn nothing."""
         return _Guesses(np.random.default_rng(seed))
@@ -53,31 +55,44 @@ def pytest_ansorbench_strategies(config: object) -> Sequence[Strategy]:
     assert isinstance(policy, Draft)
 
     transfer = Registry().get("draft+transfer")
+    experienced = transfer.proposer
+    assert isinstance(experienced, Draft)
 
     def variant(name: str, proposer: Draft) -> Strategy:
         return replace(draft, name=f"draft-{name}", proposer=proposer, description="")
 
     return [
         variant("guessed", replace(policy, model=Guesses())),
-        variant("unverified", replace(policy, verification=None)),
         variant("tall", replace(policy, model=BoostedTrees(depth=4, trees=100))),
         variant("crowded", replace(policy, niches=None)),
+        variant("lonely", replace(policy, siblings=None)),
         variant("equal", replace(policy, sharing=EqualShares())),
         variant("whole", replace(policy, growth=1e9)),
         variant("unspread", replace(policy, spread=1)),
         variant("greedy", replace(policy, random_share=0.0)),
-        variant("unasked", replace(policy, random_pool=1)),
         variant("patient", replace(policy, compile_time=None)),
         variant("far", replace(policy, neighbourhood=Neighbourhood(children=0))),
         variant("stopping", replace(policy, stopping=Plateau())),
         replace(draft, name="draft-fixed", measurement=FixedMeasurement(), description=""),
         replace(draft, name="draft-racing", measurement=RacingMeasurement(), description=""),
         replace(draft, name="draft-unchecked", last_check=None, description=""),
-        variant("deep", replace(policy, verification=Verification(replays=6))),
+        replace(
+            draft,
+            name="draft-verified",
+            proposer=replace(policy, verification=Verification()),
+            cost_model=XGBoostModel(warmup_samples=32),
+            description="",
+        ),
         replace(
             transfer,
-            name="transfer-brief",
-            cost_model=PretrainedModel(fading_trials=8),
+            name="transfer-led",
+            proposer=replace(experienced, prior=Prior(own_share=0.0)),
+            description="",
+        ),
+        replace(
+            transfer,
+            name="transfer-verified",
+            proposer=replace(experienced, verification=Verification(), random_pool=8),
             description="",
         ),
         replace(

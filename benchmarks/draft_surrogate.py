@@ -10,7 +10,7 @@ throughput from all programs that searches of an operator have measured, of all 
 else is real: sketches, drafts, replays. `--record` adds the programs of journals to
 docs/results/draft-landscapes/; without it, every landscape there is searched by `draft` and by the
 variants of `draft_ablations.py`. Without --verified no cost model takes part: it would take most
-of the time. The tables show the best throughput after 32, 64, 128 and 256 trials relative to the
+of the time. The tables show the best throughput after 8 to 256 trials relative to the
 best of the landscape, as geometric means over the seeds, their standard error (of the logarithm),
 and the 20th percentile of the final throughput (`worst fifth`).
 """
@@ -55,9 +55,11 @@ from pytest_ansorbench.strategies.draft.space import DecisionSpace
 from pytest_ansorbench.workloads import OPERATORS
 
 LANDSCAPES: Final = Path(__file__).parent.parent / "docs" / "results" / "draft-landscapes"
-AFTER: Final = (32, 64, 128, 256)
+AFTER: Final = (8, 32, 64, 128, 256)
 SEARCHED: Final = (
     "draft",
+    "draft+transfer",
+    "transfer-led",
     "draft-guessed",
     "draft-crowded",
     "draft-tall",
@@ -228,7 +230,8 @@ def recorded(path: Path) -> Landscape:
 
 def policies(names: Sequence[str], verified: bool) -> dict[str, Draft]:
     """Proposers by the names of their strategies, without a cost model unless verified."""
-    known = [Registry().get("draft"), *pytest_ansorbench_strategies(None)]
+    shipped = [Registry().get(name) for name in ("draft", "draft+transfer")]
+    known = [*shipped, *pytest_ansorbench_strategies(None)]
     found = {one.name: one.proposer for one in known if isinstance(one.proposer, Draft)}
     return {
         name: found[name] if verified else replace(found[name], verification=None) for name in names

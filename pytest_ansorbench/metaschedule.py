@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -78,7 +78,11 @@ def tune_parts(
 
 
 def search_strategy(
-    strategy: Strategy, *, cost_model: CostModel | None = None, seed: int = 0
+    strategy: Strategy,
+    *,
+    cost_model: CostModel | None = None,
+    seed: int = 0,
+    shared: MutableMapping[str, Any] | None = None,
 ) -> SearchStrategy:
     """A strategy's proposer as one of MetaSchedule's search strategies.
 
@@ -87,6 +91,8 @@ def search_strategy(
         cost_model: The one that it will be used with. TVM passes a cost model on without its
             Python attributes, such as whether it is trained yet; policies get this one instead.
         seed: Seed of the policies' random numbers; each task gets a generator of its own.
+        shared: What the proposers of a network's tasks keep for each other, see `Setup.shared`;
+            nothing so far by default.
 
     Returns:
         The `strategy` argument of MetaSchedule's functions.
@@ -96,6 +102,7 @@ def search_strategy(
     from tvm.s_tir.meta_schedule.search_strategy import PySearchStrategy
 
     known = cost_model
+    run = {} if shared is None else shared
 
     @derived_object
     class ProposerSearch(PySearchStrategy):  # type: ignore[misc]
@@ -125,6 +132,7 @@ def search_strategy(
                 budget_trials=max_trials,
                 round_trials=num_trials_per_iter,
                 rng=np.random.default_rng([seed, name]),
+                shared=run,
             )
             self._task = _Task(
                 setup,
@@ -145,7 +153,7 @@ def search_strategy(
             self._tuned().learn(measure_candidates, results)
 
         def clone(self) -> SearchStrategy:
-            return search_strategy(strategy, cost_model=known, seed=seed)
+            return search_strategy(strategy, cost_model=known, seed=seed, shared=run)
 
         def _tuned(self) -> _Task:
             if self._task is None:

@@ -1,4 +1,4 @@
-"""The command that trains the cost model of `draft+transfer`."""
+"""The command that makes what `draft+transfer` begins with."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ def add_command(commands: argparse._SubParsersAction[Any]) -> None:
     """Add the command to a parser."""
     train = commands.add_parser(
         "train-draft",
-        help="train the cost model that draft+transfer begins with",
+        help="make what draft+transfer begins with",
         description="Learns from programs that were measured before, of any operators and "
-        "shapes, and writes the model that draft+transfer begins with. Journals hold the traces "
-        "of all programs of a bench; files of samples are what --ansor-learn keeps of them.",
+        "shapes, and writes what draft+transfer begins with: a cost model, and the decisions "
+        "that were measured, by kinds of sketches. Journals hold the traces of all programs of a "
+        "bench; files of samples are what --ansor-learn keeps of them.",
     )
     train.add_argument(
         "--from",
@@ -41,14 +42,15 @@ def add_command(commands: argparse._SubParsersAction[Any]) -> None:
         type=Path,
         required=True,
         metavar="FILE",
-        help="model to write, e.g. draft.ubj; its card gets the suffix .card.json",
+        help="cost model to write, e.g. draft.ubj; decisions get the suffix .npz, the card "
+        ".card.json",
     )
     train.add_argument(
         "--base",
         type=Path,
         metavar="FILE",
-        help="a model to go on from, e.g. the shipped one: its trees are kept and corrected "
-        "(default: start from nothing)",
+        help="a model to go on from, e.g. the shipped one: its trees are kept and corrected, "
+        "the decisions beside it kept (default: start from nothing)",
     )
     train.add_argument("--trees", type=int, default=250, help="trees to grow (default: 250)")
     train.add_argument("--seed", type=int, default=0, help="of everything random (default: 0)")

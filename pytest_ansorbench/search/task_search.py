@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -70,6 +70,7 @@ class Shared:
         budget_trials: Trials of all tasks together.
         round_trials: Trials a round.
         tasks: How many tasks there are.
+        notes: What the proposers of the tasks keep for each other.
     """
 
     target: Target
@@ -80,6 +81,7 @@ class Shared:
     budget_trials: int
     round_trials: int
     tasks: int
+    notes: MutableMapping[str, Any] = field(default_factory=dict)
 
 
 class TaskSearch:
@@ -142,6 +144,7 @@ class TaskSearch:
                 round_trials=shared.round_trials,
                 rng=self._rng,
                 tasks=shared.tasks,
+                shared=shared.notes,
             ),
         )
 

@@ -80,6 +80,7 @@ class PretrainedModel:
             def __init__(self) -> None:
                 super().__init__()
                 self.extractor = remembering_extractor()
+                self.unread: list[tuple[Any, list[Any], list[float]]] = []
 
             def load(self, path: str) -> None:
                 """What is learnt in a run is not kept in a file."""
@@ -88,10 +89,16 @@ class PretrainedModel:
                 """What is learnt in a run is not kept in a file."""
 
             def update(self, context: Any, candidates: Any, results: Any) -> None:
-                rows = pool(extract(self.extractor, context, list(candidates)))
-                corrected.learn(_task_of(context), rows, [_latency_s(one) for one in results])
+                # Features take longer than replays: they wait until somebody asks.
+                self.unread.append((context, list(candidates), [_latency_s(r) for r in results]))
 
             def predict(self, context: Any, candidates: Any) -> NDArray[np.float64]:
+                for measured, programs, latencies_s in self.unread:
+                    rows = pool(extract(self.extractor, measured, programs))
+                    corrected.note(_task_of(measured), rows, latencies_s)
+                if self.unread:
+                    corrected.learn()
+                    self.unread.clear()
                 rows = pool(extract(self.extractor, context, list(candidates)))
                 return corrected.throughput(_task_of(context), rows)
 
@@ -117,13 +124,16 @@ class _Corrected:
         throughput: NDArray[np.float64] = np.exp2(expected)
         return throughput
 
-    def learn(self, task: int, measured: NDArray[np.float32], latencies_s: Sequence[float]) -> None:
-        """Add what was measured, and grow the trees anew."""
+    def note(self, task: int, measured: NDArray[np.float32], latencies_s: Sequence[float]) -> None:
+        """Add what was measured of a task."""
+        self.rows.setdefault(task, []).append(measured)
+        self.latencies_s.setdefault(task, []).extend(latencies_s)
+
+    def learn(self) -> None:
+        """Grow the trees anew."""
         import xgboost
 
         policy = self.policy
-        self.rows.setdefault(task, []).append(measured)
-        self.latencies_s.setdefault(task, []).extend(latencies_s)
         rows = {task: np.concatenate(parts) for task, parts in self.rows.items()}
         trials = sum(map(len, rows.values()))
         if trials < policy.least:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class Setup:
     """Everything a proposer works with.
 
-    It belongs to one task of one run, except for `database` and `cost_model`, which the tasks of
-    a network share.
+    It belongs to one task of one run, except for `database`, `cost_model` and `shared`, which are
+    the same for all tasks of a network.
 
     Attributes:
         context: MetaSchedule's view of the task: `mod` (the unscheduled program), `target`, and
@@ -35,6 +35,9 @@ class Setup:
         rng: Seeded source of randomness. Draw everything random from it, so that equal seeds
             give equal proposals; its state is kept in the journal.
         tasks: Tasks that the budget is for.
+        shared: What the proposers of a run's tasks keep for each other, each kind under a name of
+            its own; empty at the start. Write to it in `learn`: a resumed run goes through the
+            rounds of all tasks in their order, and so finds what was there.
     """
 
     context: TuneContext
@@ -45,6 +48,7 @@ class Setup:
     round_trials: int
     rng: np.random.Generator
     tasks: int = 1
+    shared: MutableMapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

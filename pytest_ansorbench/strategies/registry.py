@@ -14,8 +14,8 @@ from pytest_ansorbench.measure.policy import (
     PairedMeasurement,
     RacingMeasurement,
 )
-from pytest_ansorbench.strategies.cost_model import NoModel, XGBoostModel
-from pytest_ansorbench.strategies.draft import Draft
+from pytest_ansorbench.strategies.cost_model import NoModel
+from pytest_ansorbench.strategies.draft import Draft, Experience
 from pytest_ansorbench.strategies.errors import StrategyError
 from pytest_ansorbench.strategies.evolution import Evolution
 from pytest_ansorbench.strategies.explore_then_commit import ExploreThenCommit
@@ -91,18 +91,18 @@ BUILTIN: Final = (
     Strategy(
         "draft",
         proposer=Draft(),
-        cost_model=XGBoostModel(warmup_samples=32),
+        cost_model=NoModel(),
         measurement=PairedMeasurement(),
         last_check=LastCheck(),
         description="decisions drafted by a model of this run's measurements, few programs made",
     ),
     Strategy(
         "draft+transfer",
-        proposer=Draft(),
+        proposer=Draft(experience=Experience(), random_pool=1),
         cost_model=PretrainedModel(),
         measurement=PairedMeasurement(),
         last_check=LastCheck(),
-        description="draft, with a cost model that other operators' programs have trained",
+        description="draft that begins with what other shapes and operators have shown",
     ),
     Strategy(
         "random",

@@ -2,7 +2,8 @@
 
 `ansor-bench train-rules` trains the model of mutation rules: `collect`, `dataset`, `labels`,
 `fit`, `evaluate`, `card`, `train`. `ansor-bench train-draft` trains the cost model of
-`draft+transfer`: `programs`, `fit_programs`, `train_draft`. No search uses this package.
+`draft+transfer` and its experience: `programs`, `fit_programs`, `experience`, `train_draft`. No
+search uses this package.
 """
 
 from pytest_ansorbench.training.arrays import BadSamples, digest, save_arrays

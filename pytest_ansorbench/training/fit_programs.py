@@ -152,7 +152,8 @@ def score_programs(
         ]
         picked = np.mean([throughput[d[np.argsort(-guess[d])[:_PICKED]]].max() for d in draws])
         drawn = np.mean([throughput[d[:_PICKED]].max() for d in draws])
-        ranks = np.corrcoef(mid_ranks(guess), mid_ranks(labels))[0, 1]
-        rows.append((np.nan_to_num(ranks), picked, drawn))
+        knows = len(np.unique(guess)) > 1
+        ranks = np.corrcoef(mid_ranks(guess), mid_ranks(labels))[0, 1] if knows else 0.0
+        rows.append((ranks, picked, drawn))
     means = np.mean(rows, axis=0) if rows else np.full(3, np.nan)
     return ProgramScores(len(rows), *(float(mean) for mean in means))

@@ -10,12 +10,16 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_ansorbench.storage import Past
-from pytest_ansorbench.strategies import PretrainedModel, Strategy
+from pytest_ansorbench.strategies import Draft, PretrainedModel, Strategy
 from pytest_ansorbench.strategies.program_model import SHIPPED
 from pytest_ansorbench.training.arrays import save_arrays
 from pytest_ansorbench.training.fit_programs import ProgramFitSettings
 from pytest_ansorbench.training.programs import Tasks, programs_of
-from pytest_ansorbench.training.train_draft import DraftTrainingPlan, train_draft
+from pytest_ansorbench.training.train_draft import (
+    DraftTrainingPlan,
+    experience_beside,
+    train_draft,
+)
 
 MODEL: Final = "draft.ubj"
 SAMPLES: Final = "samples"
@@ -48,21 +52,28 @@ class LearningFolder:
     def conditions(self) -> Mapping[str, Any]:
         """What of it decides measurements: a run goes on with the model that it began with."""
         model = self.model
-        digest = "" if model is None else hashlib.sha256(model.read_bytes()).hexdigest()[:12]
-        return {"learnt_model": digest}
+        files = [] if model is None else [model, experience_beside(model)]
+        content = b"".join(path.read_bytes() for path in files)
+        return {"learnt_model": hashlib.sha256(content).hexdigest()[:12] if files else ""}
 
     def equipped(self, strategy: Strategy) -> Strategy:
-        """A strategy with the user's own model in place of the shipped one.
+        """A strategy with what the user's benches have measured beside what is shipped.
 
         Args:
-            strategy: Any; only one whose cost model is the shipped `PretrainedModel` changes.
+            strategy: Any; only one that begins with the shipped `PretrainedModel` or `Experience`
+                changes.
         """
-        cost_model, model = strategy.cost_model, self.model
-        if model is None or not isinstance(cost_model, PretrainedModel):
+        cost_model, proposer, model = strategy.cost_model, strategy.proposer, self.model
+        if model is None:
             return strategy
-        if cost_model.path != SHIPPED:
-            return strategy
-        return replace(strategy, cost_model=replace(cost_model, path=model))
+        if isinstance(cost_model, PretrainedModel) and cost_model.path == SHIPPED:
+            strategy = replace(strategy, cost_model=replace(cost_model, path=model))
+        if isinstance(proposer, Draft) and proposer.experience is not None:
+            experience = proposer.experience
+            if experience.path == experience_beside(SHIPPED):
+                mine = replace(experience, path=experience_beside(model))
+                strategy = replace(strategy, proposer=replace(proposer, experience=mine))
+        return strategy
 
     def learn(self, past: Past, tasks: Tasks) -> str:
         """Add what a session has measured, and make the model anew.

@@ -13,13 +13,24 @@ import numpy as np
 from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.packed import PackedError
 from pytest_ansorbench.search.candidates import unpack
+from pytest_ansorbench.search.sketches import SketchIndex
 from pytest_ansorbench.storage import Past
 from pytest_ansorbench.storage.entries import CaseEntry, RoundEntry
-from pytest_ansorbench.strategies import extract, extractor_of, log2_throughput, pool
+from pytest_ansorbench.strategies import (
+    ProgramMaker,
+    extract,
+    extractor_of,
+    log2_throughput,
+    pool,
+)
+from pytest_ansorbench.strategies.draft.encoding import kinds_of
+from pytest_ansorbench.strategies.draft.space import DecisionSpace
 from pytest_ansorbench.training.arrays import BadSamples, load_arrays
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from tvm.s_tir import Schedule
+    from tvm.s_tir.meta_schedule import TuneContext
     from tvm.target import Target
 
     from pytest_ansorbench.workloads.case import Task
@@ -39,6 +50,10 @@ class Programs:
         features: Pooled features, shape (programs, 493).
         latencies_s: Median latencies, shape (programs,); infinity for a failed trial.
         search_s: Seconds that the searches took that measured them.
+        kinds: What kind of sketch each is of, as `kinds_of` names them, shape (programs,); empty
+            for one with decisions that no search draws.
+        decisions: Features of its decisions, as `DecisionSpace.features` has them for sketches of
+            its kind, shape (programs, most columns of a kind), NaN where there is none.
     """
 
     case: str
@@ -47,6 +62,8 @@ class Programs:
     features: NDArray[np.float32]
     latencies_s: NDArray[np.float64]
     search_s: float
+    kinds: NDArray[np.str_]
+    decisions: NDArray[np.float32]
 
     @property
     def labels(self) -> NDArray[np.float64]:
@@ -67,12 +84,15 @@ def load_programs(path: Path) -> Programs:
         features=arrays["features"],
         latencies_s=arrays["latencies_s"],
         search_s=float(arrays["search_s"]),
+        kinds=arrays["kinds"],
+        decisions=arrays["decisions"],
     )
-    if programs.features.ndim != 2 or len(programs.features) != len(programs.latencies_s):
-        raise BadSamples(
-            f"bad samples {path}: expected a row of features for each of "
-            f"{len(programs.latencies_s)} latencies, got shape {programs.features.shape}"
-        )
+    for rows in (programs.features, programs.decisions):
+        if rows.ndim != 2 or len(rows) != len(programs.latencies_s):
+            raise BadSamples(
+                f"bad samples {path}: expected a row of features for each of "
+                f"{len(programs.latencies_s)} latencies, got shape {rows.shape}"
+            )
     return programs
 
 
@@ -122,8 +142,10 @@ def _programs(
     target: Target,
 ) -> Programs:
     from tvm.s_tir.meta_schedule import TuneContext
+    from tvm.s_tir.meta_schedule.space_generator import PostOrderApply
 
-    context = TuneContext(task.mod, target=target)
+    context = TuneContext(task.mod, target=target, space_generator=PostOrderApply())
+    reader = _DecisionReader(context)
     extractor = extractor_of(None)
     features, latencies_s = [], []
     for one in rounds:
@@ -133,6 +155,8 @@ def _programs(
             raise BadSamples(f"bad journal {path}: {case}, {task.name}: {error}") from None
         rows = extract(extractor, context, [each.measure_candidate for each in candidates])
         features.append(pool(rows))
+        for candidate in candidates:
+            reader.read(candidate.schedule)
         latencies_s += [
             trial.latency_s if trial.latency_s is not None else math.inf for trial in one.trials
         ]
@@ -143,4 +167,38 @@ def _programs(
         features=np.concatenate(features),
         latencies_s=np.array(latencies_s),
         search_s=sum(one.round.search_s for one in rounds),
+        kinds=np.array(reader.kinds, dtype=np.str_),
+        decisions=reader.table(),
     )
+
+
+class _DecisionReader:
+    """Finds what programs of a task have decided."""
+
+    def __init__(self, context: TuneContext) -> None:
+        sketches = context.generate_design_space()
+        maker = ProgramMaker(context)
+        self._index = SketchIndex(sketches)
+        self._spaces = [DecisionSpace(at, one, maker) for at, one in enumerate(sketches)]
+        self._kinds = kinds_of(self._spaces)
+        self.kinds: list[str] = []
+        self._rows: list[NDArray[np.float32]] = []
+
+    def read(self, schedule: Schedule) -> None:
+        """Note one program's; a mutation may put a tile or a block where sampling does not."""
+        sketch = self._index.of(schedule)
+        vector = self._spaces[sketch].vector_in(schedule) if sketch >= 0 else None
+        if vector is None:
+            self.kinds.append("")
+            self._rows.append(np.zeros(0, dtype=np.float32))
+            return
+        vectors = np.array([vector], dtype=np.int32).reshape(1, -1)
+        self.kinds.append(self._kinds[sketch])
+        self._rows.append(self._spaces[sketch].features(vectors)[0])
+
+    def table(self) -> NDArray[np.float32]:
+        """All rows, filled up with NaN, shape (programs, most columns)."""
+        found = np.full((len(self._rows), max(map(len, self._rows), default=0)), np.nan, np.float32)
+        for row, features in zip(found, self._rows, strict=True):
+            row[: len(features)] = features
+        return found

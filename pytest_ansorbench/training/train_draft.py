@@ -1,4 +1,4 @@
-"""From measured programs to a program model with its card: read, judge, fit, write."""
+"""From measured programs to what `draft+transfer` begins with: read, judge, fit, write."""
 
 from __future__ import annotations
 
@@ -14,8 +14,14 @@ from typing import Any, Final
 import numpy as np
 
 from pytest_ansorbench.storage import is_journal, read_journal
-from pytest_ansorbench.strategies import load_program_model
+from pytest_ansorbench.strategies import Experience, load_program_model
+from pytest_ansorbench.strategies.draft import save_experience
 from pytest_ansorbench.training.arrays import BadSamples, digest
+from pytest_ansorbench.training.experience import (
+    cross_predict_decisions,
+    experience_of,
+    joined,
+)
 from pytest_ansorbench.training.fit_programs import (
     ProgramFitSettings,
     ProgramScores,
@@ -35,11 +41,12 @@ class DraftTrainingPlan:
 
     Attributes:
         sources: Journals, files of samples, and folders of either.
-        output: Model file to write; its card gets the same name with `.card.json`.
+        output: Model file to write; the experience gets the same name with `.npz`, the card with
+            `.card.json`.
         command: What to say on the card of how it was made.
         tasks: Finds the tasks of the journals' cases.
         settings: Of the fit.
-        base: A model to go on from; None to start from nothing.
+        base: A model to go on from, with its experience; None to start from nothing.
     """
 
     sources: Sequence[Path]
@@ -51,7 +58,7 @@ class DraftTrainingPlan:
 
 
 def train_draft(plan: DraftTrainingPlan, say: Callable[[str], None]) -> dict[str, Any]:
-    """Read, judge by cross-validation, fit, and write model and card.
+    """Read, judge by cross-validation, fit, and write model, experience and card.
 
     Args:
         plan: What to do.
@@ -67,6 +74,7 @@ def train_draft(plan: DraftTrainingPlan, say: Callable[[str], None]) -> dict[str
         ValueError: There is nothing to learn from.
     """
     base = None if plan.base is None else load_program_model(plan.base)
+    known = {} if plan.base is None else Experience(path=experience_beside(plan.base)).known()
     data = []
     for programs in read_programs(plan.sources, plan.tasks):
         data.append(programs)
@@ -75,11 +83,13 @@ def train_draft(plan: DraftTrainingPlan, say: Callable[[str], None]) -> dict[str
     if len(data) > 1:
         predicted = cross_predict_programs(data, plan.settings)
         scores["cross_validated"] = score_programs(data, predicted)
+        scores["decisions_cross_validated"] = score_programs(data, cross_predict_decisions(data))
     started_s = time.perf_counter()
     model = fit_programs(data, plan.settings, base)
     fit_s = time.perf_counter() - started_s
     plan.output.parent.mkdir(parents=True, exist_ok=True)
     model.save(plan.output)
+    save_experience(joined(known, experience_of(data)), experience_beside(plan.output))
     scores["training"] = score_programs(data, [model.predict(one.features) for one in data])
     card = _card(plan, data, scores)
     card_path = plan.output.with_suffix(".card.json")
@@ -92,6 +102,11 @@ def train_draft(plan: DraftTrainingPlan, say: Callable[[str], None]) -> dict[str
         f"fitted in {fit_s:.1f} s to what took {measured_s:.0f} s to measure"
     )
     return card
+
+
+def experience_beside(model: Path) -> Path:
+    """Where the experience lies that belongs to a model."""
+    return model.with_suffix(".npz")
 
 
 def read_programs(sources: Sequence[Path], tasks: Tasks) -> Iterator[Programs]:
@@ -140,11 +155,17 @@ def _card(
 
     Nothing in it depends on when or where the fit was made: equal data give an equal card.
     """
-    content = plan.output.read_bytes()
+    experience = experience_beside(plan.output)
+    known = Experience(path=experience).known()
     return {
         "command": plan.command,
         "versions": {name: version(name) for name in ("apache-tvm", "xgboost", "numpy")},
-        "model": {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()},
+        "model": _file(plan.output),
+        "experience": {
+            **_file(experience),
+            "kinds": len(known),
+            "trials": sum(len(trials.throughput) for trials in known.values()),
+        },
         "base": None if plan.base is None else plan.base.name,
         "data": {
             "sha256": digest(data),
@@ -165,6 +186,11 @@ def _card(
             for name, of_data in scores.items()
         },
     }
+
+
+def _file(path: Path) -> dict[str, Any]:
+    content = path.read_bytes()
+    return {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
 
 
 def _described(scores: ProgramScores) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_ansorbench.cli import main
 from pytest_ansorbench.storage import read_journal
-from pytest_ansorbench.strategies import load_program_model
+from pytest_ansorbench.strategies import Experience, load_program_model
 from pytest_ansorbench.strategies.program_model import SHIPPED
 from pytest_ansorbench.training import load_programs
 from tests.plugin.conftest import Project
@@ -50,6 +50,9 @@ def test_a_bench_adds_its_programs_and_leaves_a_model(taught):
     card = json.loads((own / "draft.card.json").read_text())
     assert card["base"] == "draft.ubj" and card["data"]["programs"] == 16
     trees = load_program_model(own / "draft.ubj").booster.num_boosted_rounds()
+    known, shipped = Experience(path=own / "draft.npz").known(), Experience().known()
+    assert set(shipped) <= set(known)
+    assert card["experience"]["trials"] > sum(len(one.throughput) for one in shipped.values())
     assert trees > load_program_model(SHIPPED).booster.num_boosted_rounds()
 
 

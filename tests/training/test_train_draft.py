@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pytest_ansorbench.cli import main, make_parser
-from pytest_ansorbench.strategies import POOLED, load_program_model
+from pytest_ansorbench.strategies import POOLED, Experience, load_program_model
 from pytest_ansorbench.strategies.program_model import SHIPPED
 from pytest_ansorbench.training import (
     BadSamples,
@@ -22,17 +22,31 @@ from pytest_ansorbench.training import (
     save_arrays,
     score_programs,
 )
+from pytest_ansorbench.training.experience import (
+    MOST,
+    cross_predict_decisions,
+    experience_of,
+    joined,
+)
 
 QUICK = ProgramFitSettings(trees=60, depth=3, learning_rate=0.2, columns=0.5)
 
 
 def made_up(seed, programs=120, scale=1e-3):
-    """A task whose programs are slow by their seventh and eleventh feature, on its own scale."""
+    """A task whose programs are slow by their seventh and eleventh feature, on its own scale.
+
+    Decisions of two kinds of sketches, of three and two columns, tell the same.
+    """
     rng = np.random.default_rng(seed)
     features = rng.random((programs, POOLED)).astype(np.float32)
     latencies_s = scale * np.exp2(3.0 * features[:, 7] - 2.0 * features[:, 11])
     latencies_s[rng.random(programs) < 0.05] = math.inf
-    return Programs(f"case-{seed}", f"case-{seed}", "made up", features, latencies_s, 12.5)
+    decisions = np.stack([features[:, 7], features[:, 11], features[:, 0]], axis=1)
+    kinds = np.where(rng.random(programs) < 0.5, "three", "two")
+    decisions[kinds == "two", 2] = np.nan
+    kinds[0], decisions[0] = "", np.nan
+    name = f"case-{seed}"
+    return Programs(name, name, "made up", features, latencies_s, 12.5, kinds, decisions)
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +77,8 @@ def test_programs_survive_their_file(folder, tasks):
     )
     np.testing.assert_array_equal(read.features, tasks[3].features)
     np.testing.assert_array_equal(read.latencies_s, tasks[3].latencies_s)
+    np.testing.assert_array_equal(read.kinds, tasks[3].kinds)
+    np.testing.assert_array_equal(read.decisions, tasks[3].decisions)
 
 
 def test_what_is_learnt_on_some_tasks_holds_on_others(tasks):
@@ -92,6 +108,34 @@ def test_a_model_that_goes_on_from_another_keeps_its_trees(tasks):
     assert more.booster.num_boosted_rounds() == 70
 
 
+def test_experience_has_the_trials_of_all_tasks_by_kind_relative_to_the_best(tasks):
+    known = experience_of(tasks[:2])
+    assert {kind: trials.features.shape[1] for kind, trials in known.items()} == {
+        "three": 3,
+        "two": 2,
+    }
+    assert sum(len(trials.throughput) for trials in known.values()) == 2 * 119
+    every = np.concatenate([trials.throughput for trials in known.values()])
+    expected = np.concatenate([task.latencies_s.min() / task.latencies_s[1:] for task in tasks[:2]])
+    np.testing.assert_allclose(np.sort(every), np.sort(expected))
+
+
+def test_experience_of_several_is_joined_up_to_a_number_of_trials():
+    known = experience_of([made_up(seed, programs=700) for seed in range(2)])
+    more = joined(known, experience_of([made_up(7, programs=1_400)]))
+    assert [len(trials.throughput) for trials in more.values()] == [MOST, MOST]
+
+
+def test_decisions_of_other_tasks_predict_a_task(tasks):
+    scores = score_programs(tasks, cross_predict_decisions(tasks))
+    assert scores.rank_correlation > 0.6
+
+
+def test_a_task_without_a_valid_trial_is_no_experience():
+    failed = replace(made_up(0), latencies_s=np.full(120, math.inf))
+    assert experience_of([failed]) == {}
+
+
 def test_without_a_valid_trial_there_is_nothing_to_learn():
     failed = replace(made_up(0), latencies_s=np.full(120, math.inf))
     with pytest.raises(ValueError, match="nothing to train on"):
@@ -104,12 +148,19 @@ def test_the_command_writes_a_model_and_its_card(folder, capsys):
     assert "case-2, case-2: 120 programs" in out
     assert "cross validated: rank correlation 0." in out and "to what took 75 s to measure" in out
     card = json.loads((folder / "m.card.json").read_text())
-    assert set(card) == {"command", "versions", "model", "base", "data", "fit", "scores"}
+    assert set(card) == {
+        *("command", "versions", "model", "experience"),
+        *("base", "data", "fit", "scores"),
+    }
     assert card["data"]["programs"] == 720 and card["data"]["measuring_s"] == 75
     assert 0 < card["data"]["failed"] < 100
     assert card["data"]["tasks"]["case-5"] == 120
     assert card["fit"]["trees"] == 40 and card["base"] is None
     assert card["model"]["bytes"] == (folder / "m.ubj").stat().st_size
+    assert "decisions cross validated: rank correlation 0." in out
+    assert card["experience"]["kinds"] == 2 and card["experience"]["trials"] == 714
+    assert card["experience"]["bytes"] == (folder / "m.npz").stat().st_size
+    assert set(Experience(path=folder / "m.npz").known()) == {"two", "three"}
     assert load_program_model(folder / "m.ubj").predict(made_up(9).features).shape == (120,)
 
 
@@ -117,7 +168,9 @@ def test_the_command_goes_on_from_a_model(folder):
     assert train(folder, "--trees", "3", "--base", str(SHIPPED)) == 0
     trees = load_program_model(SHIPPED).booster.num_boosted_rounds()
     assert load_program_model(folder / "m.ubj").booster.num_boosted_rounds() == trees + 3
-    assert json.loads((folder / "m.card.json").read_text())["base"] == "draft.ubj"
+    card = json.loads((folder / "m.card.json").read_text())
+    assert card["base"] == "draft.ubj"
+    assert card["experience"]["kinds"] == 2 + len(Experience().known())
 
 
 @pytest.mark.parametrize(
@@ -143,6 +196,9 @@ def test_an_empty_folder_is_named(tmp_path, capsys):
 def test_rows_that_do_not_fit_are_refused(tasks, tmp_path):
     save_arrays(replace(tasks[0], latencies_s=np.ones(3)), tmp_path / "bad.npz")
     with pytest.raises(BadSamples, match="a row of features for each of 3 latencies"):
+        load_programs(tmp_path / "bad.npz")
+    save_arrays(replace(tasks[0], decisions=np.ones((3, 2))), tmp_path / "bad.npz")
+    with pytest.raises(BadSamples, match="got shape \\(3, 2\\)"):
         load_programs(tmp_path / "bad.npz")
 
 

@@ -5,12 +5,14 @@ decisions, `encoding` and `footprints` make features of them, `model` predicts t
 and `compiling` what it costs to try them, `niches` keeps them apart, `sharing` divides the trials
 among sketches, `verification` chooses among the programs that were made of the best; `draft` is
 the search that does all this. `survey` comes before the first round, if the cost model is trained
-by then; `stopping` may end it all; `evidence` is what is known, `expectation` what a scheduler is
-told.
+by then; `stopping` may end it all; `evidence` is what is known of a task, `siblings` what other
+tasks of a network have measured, `experience` what was measured before, `prior` how much these two
+count; `expectation` is what a scheduler is told.
 """
 
 from pytest_ansorbench.strategies.draft.compiling import CompileTime
 from pytest_ansorbench.strategies.draft.draft import Draft, SharePolicy
+from pytest_ansorbench.strategies.draft.experience import Experience, save_experience
 from pytest_ansorbench.strategies.draft.model import (
     BoostedTrees,
     DecisionModel,
@@ -18,7 +20,9 @@ from pytest_ansorbench.strategies.draft.model import (
 )
 from pytest_ansorbench.strategies.draft.neighbourhood import Neighbourhood
 from pytest_ansorbench.strategies.draft.niches import FitnessSharing
+from pytest_ansorbench.strategies.draft.prior import Prior
 from pytest_ansorbench.strategies.draft.sharing import EqualShares, SharpeningShares
+from pytest_ansorbench.strategies.draft.siblings import Siblings
 from pytest_ansorbench.strategies.draft.stopping import Plateau
 from pytest_ansorbench.strategies.draft.survey import Survey
 from pytest_ansorbench.strategies.draft.verification import Verification
@@ -30,11 +34,15 @@ __all__ = [
     "DecisionModelPolicy",
     "Draft",
     "EqualShares",
+    "Experience",
     "FitnessSharing",
     "Neighbourhood",
     "Plateau",
+    "Prior",
     "SharePolicy",
     "SharpeningShares",
+    "Siblings",
     "Survey",
     "Verification",
+    "save_experience",
 ]

@@ -18,6 +18,7 @@ from pytest_ansorbench.strategies.draft.compiling import CompileTime, Discount
 from pytest_ansorbench.strategies.draft.encoding import Encoding
 from pytest_ansorbench.strategies.draft.evidence import Evidence
 from pytest_ansorbench.strategies.draft.expectation import expected_gain
+from pytest_ansorbench.strategies.draft.experience import Experience
 from pytest_ansorbench.strategies.draft.model import (
     BoostedTrees,
     DecisionModel,
@@ -25,9 +26,11 @@ from pytest_ansorbench.strategies.draft.model import (
 )
 from pytest_ansorbench.strategies.draft.neighbourhood import Neighbourhood, Point, scattered
 from pytest_ansorbench.strategies.draft.niches import FitnessSharing
+from pytest_ansorbench.strategies.draft.prior import Prior, Trials
 from pytest_ansorbench.strategies.draft.replays import Drafted, Replays
 from pytest_ansorbench.strategies.draft.sharing import SharpeningShares, shared_out
-from pytest_ansorbench.strategies.draft.space import DecisionSpace
+from pytest_ansorbench.strategies.draft.siblings import Family, Siblings
+from pytest_ansorbench.strategies.draft.space import DecisionSpace, Vector
 from pytest_ansorbench.strategies.draft.spreading import farthest_first
 from pytest_ansorbench.strategies.draft.stopping import Plateau
 from pytest_ansorbench.strategies.draft.survey import Survey
@@ -50,9 +53,9 @@ class Draft:
     """A search that learns from decisions, and makes few programs.
 
     A genetic search makes a thousand programs a round, at milliseconds each, to pick 16 of them.
-    Here a model predicts throughput from the decisions themselves: ten thousand vectors of
-    decisions take as long as ten programs. Of the best drafts, twice as many as are wanted are
-    made into programs; the cost model helps to choose among these.
+    Here a model predicts throughput from the decisions themselves: thousands of vectors of
+    decisions take as long as ten programs. Only the best drafts are made into programs, and all
+    of these are measured, unless there are more for a cost model to choose from.
 
     The first batch is spread out: random points, each as far as can be from those before it.
     Batches are small at first, when each measurement teaches most.
@@ -66,6 +69,9 @@ class Draft:
         compile_time: What drafts that compile for long have to promise; None if that does not
             matter.
         survey: What is asked of a cost model that is trained beforehand; None for nothing.
+        siblings: Which other tasks of a network it learns from; None for none.
+        experience: What was measured of other workloads before; None for nothing.
+        prior: How much these two count.
         stopping: When the rest of the budget is given back; None for never.
         first_trials: Trials of the first batch.
         growth: Largest batch, as share of the trials so far; the round's size stays its limit.
@@ -79,9 +85,12 @@ class Draft:
     neighbourhood: Neighbourhood = field(default_factory=Neighbourhood)
     niches: FitnessSharing | None = field(default_factory=FitnessSharing)
     sharing: SharePolicy = field(default_factory=SharpeningShares)
-    verification: Verification | None = field(default_factory=Verification)
+    verification: Verification | None = None
     compile_time: CompileTime | None = field(default_factory=CompileTime)
     survey: Survey | None = field(default_factory=Survey)
+    siblings: Siblings | None = field(default_factory=Siblings)
+    experience: Experience | None = None
+    prior: Prior = field(default_factory=Prior)
     stopping: Plateau | None = None
     first_trials: int = 8
     growth: float = 0.25
@@ -93,11 +102,14 @@ class Draft:
         require_method(self, "model", "fit", example="BoostedTrees()")
         require_method(self, "neighbourhood", "points", example="Neighbourhood()")
         require_method(self, "sharing", "shares", example="SharpeningShares()")
+        require_method(self, "prior", "faded", example="Prior()")
         for name, kind in (
             ("niches", FitnessSharing),
             ("verification", Verification),
             ("compile_time", CompileTime),
             ("survey", Survey),
+            ("siblings", Siblings),
+            ("experience", Experience),
             ("stopping", Plateau),
         ):
             value = getattr(self, name)
@@ -114,6 +126,7 @@ class Draft:
 
         Raises:
             StrategyError: There is no cost model to verify by.
+            BadModel: What was measured before cannot be read.
         """
         return _Draft(self, setup)
 
@@ -123,8 +136,14 @@ class _Draft:
         self._policy = policy
         self._setup = setup
         self._rng = setup.rng
-        self._cost_model = None if policy.verification is None else required_model(setup, policy)
+        needed = policy.verification is not None
+        self._cost_model = required_model(setup, policy) if needed else setup.cost_model
         self._known = Evidence()
+        if policy.experience is not None:
+            policy.experience.known()  # refused here rather than in the middle of a run
+        self._family = Family.of_run(setup.shared)
+        self._told = self._family.join()
+        self._prior_of: tuple[int, DecisionModel | None] = 0, None
         self._shares_of_round: list[float] = []
         self._decisions: dict[str, Any] = {}
 
@@ -196,6 +215,7 @@ class _Draft:
             known.gflops.append((point, seen.gflops))
             if seen.build_s:
                 known.build_s.append((point, seen.build_s))
+        self._tell(batch)
         best = known.best_gflops
         predicted = [seen.candidate.payload["predicted"] for seen in batch]
         drafted = [seen for seen in batch if seen.candidate.payload["predicted"] is not None]
@@ -218,11 +238,24 @@ class _Draft:
     def decisions(self) -> Mapping[str, Any]:
         return self._decisions
 
+    def _tell(self, batch: Sequence[Observation]) -> None:
+        """Let the other tasks of the network know."""
+        of_sketches: dict[int, list[tuple[Vector, float]]] = {}
+        for seen in batch:
+            index, vector = self._point(seen.candidate.payload)
+            of_sketches.setdefault(index, []).append((vector, seen.gflops))
+        for index, trials in of_sketches.items():
+            vectors = np.array([vector for vector, _ in trials], dtype=np.int32)
+            features = self._spaces[index].features(vectors)
+            gflops = [gflops for _, gflops in trials]
+            self._told.tell(self._encoding.kinds[index], features, gflops)
+
     @property
     def _survey_due(self) -> bool:
         nothing_yet = not self._known.gflops and not self._known.scores
         knows = self._cost_model is not None and not is_blind(self._cost_model)
-        return self._policy.survey is not None and nothing_yet and knows
+        wanted = self._policy.survey is not None and nothing_yet and knows
+        return wanted and self._prior() is None
 
     def _look_around(self) -> None:
         """Have the cost model score random programs, which stay free to be proposed.
@@ -253,11 +286,43 @@ class _Draft:
 
     def _model(self) -> DecisionModel | None:
         """The model of all that is known; None while that is too little."""
-        points, throughput, trust = self._known.labelled(self._policy.survey)
-        seed = int(self._rng.integers(2**31))
+        policy, rng = self._policy, self._rng
+        points, throughput, trust = self._known.labelled(policy.survey)
+        prior = self._prior()
+        seed = int(rng.integers(2**31))
         if not throughput.any():
-            return None
-        return self._policy.model.fit(self._encoding.rows(points), throughput, trust, seed)
+            return prior
+        rows = self._encoding.rows(points)
+        alone = prior is not None and rng.random() < policy.prior.own_share
+        model = policy.model.fit(rows, throughput, trust, seed, None if alone else prior)
+        return prior if model is None else model
+
+    def _prior(self) -> DecisionModel | None:
+        """The model of what others have measured, as far as it counts; None if that is nothing."""
+        told = self._told_by_others()
+        count = sum(len(trials.throughput) for _, trials in told)
+        if count != self._prior_of[0]:
+            rows = [self._encoding.placed(index, trials.features) for index, trials in told]
+            throughput = np.concatenate([trials.throughput for _, trials in told])
+            model = self._policy.model.fit(np.concatenate(rows), throughput, np.ones(count), count)
+            self._prior_of = count, model
+        model = self._prior_of[1]
+        return None if model is None else self._policy.prior.faded(model, self._known.trials)
+
+    def _told_by_others(self) -> list[tuple[int, Trials]]:
+        """Sketches, each with trials of its kind: of other tasks of this run, and before it."""
+        kinds, policy = self._encoding.kinds, self._policy
+        sources: list[Mapping[str, Trials]] = []
+        if policy.siblings is not None:
+            sources.append(self._family.others(self._told, kinds, policy.siblings.least))
+        if policy.experience is not None:
+            sources.append(policy.experience.known())
+        return [
+            (index, known[kind])
+            for known in sources
+            for index, kind in enumerate(kinds)
+            if kind in known
+        ]
 
     def _discount(self) -> Discount | None:
         """What compile times take off what is promised; None if nothing is known of them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,6 +17,10 @@ class Encoding:
     The sketches of an operator differ little: most have the same loops to tile. What is learnt of
     a tile size on one of them is worth knowing on the others. A column that a sketch does not have
     is NaN, which trees take for missing; the last column is the sketch.
+
+    Attributes:
+        columns: Names of the columns.
+        kinds: Of each sketch, what kind it is; see `kinds_of`.
     """
 
     def __init__(self, spaces: Sequence[DecisionSpace]) -> None:
@@ -24,6 +29,7 @@ class Encoding:
         Args:
             spaces: The task's sketches.
         """
+        self.kinds = kinds_of(spaces)
         self._spaces = spaces
         names = dict.fromkeys(name for space in spaces for name in space.columns)
         self.columns = (*names, "sketch")
@@ -47,6 +53,37 @@ class Encoding:
             space = self._spaces[index]
             vectors = np.array([points[at][1] for at in at_rows], dtype=np.int32)
             features = space.features(vectors.reshape(len(at_rows), len(space.knobs)))
-            rows[np.ix_(at_rows, self._places[index])] = features
-            rows[at_rows, -1] = index
+            rows[at_rows] = self.placed(index, features)
         return rows
+
+    def placed(self, index: int, features: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Features of one sketch as rows of the table.
+
+        Args:
+            index: The sketch, or one of the same kind of this task.
+            features: Shape (points, columns of the sketch).
+
+        Returns:
+            Shape (points, columns).
+        """
+        rows = np.full((len(features), len(self.columns)), np.nan, dtype=np.float32)
+        rows[:, self._places[index]] = features
+        rows[:, -1] = index
+        return rows
+
+
+def kinds_of(spaces: Sequence[DecisionSpace]) -> list[str]:
+    """What kind of sketch each is: two of one kind, of whatever task, have the same features.
+
+    Args:
+        spaces: A task's sketches.
+
+    Returns:
+        For each a hash of the names of its features, and its place among those of the task that
+        have the same.
+    """
+    found: list[str] = []
+    for space in spaces:
+        digest = hashlib.sha256("\n".join(space.columns).encode()).hexdigest()[:16]
+        found.append(f"{digest}-{sum(one.startswith(digest) for one in found)}")
+    return found

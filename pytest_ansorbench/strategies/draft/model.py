@@ -42,6 +42,7 @@ class DecisionModelPolicy(Protocol):
         throughput: NDArray[np.float64],
         trust: NDArray[np.float64],
         seed: int,
+        prior: DecisionModel | None = None,
     ) -> DecisionModel | None:
         """Learn from all that has been measured.
 
@@ -51,6 +52,7 @@ class DecisionModelPolicy(Protocol):
             trust: 1 for a measured point, less for one that the cost model has scored; shape
                 (points,).
             seed: Of whatever is random in it.
+            prior: What is predicted where nothing was measured; None for the same everywhere.
 
         Returns:
             None while there is too little to learn from.
@@ -101,14 +103,20 @@ class BoostedTrees:
         throughput: NDArray[np.float64],
         trust: NDArray[np.float64],
         seed: int,
+        prior: DecisionModel | None = None,
     ) -> DecisionModel | None:
-        """Grow the trees; None below `least` points, or if none of them is valid."""
+        """Grow the trees; None below `least` points, or if none of them is valid.
+
+        With a prior they learn what it gets wrong (XGBoost's `base_margin`).
+        """
         import xgboost
 
         if len(rows) < self.least or not throughput.any():
             return None
         logs = np.log(np.maximum(throughput, self.slowest))
         weight = (np.sqrt(throughput) + self.floor) * trust
+        expected = _logs(prior, rows)
+        shift = float(np.average(logs - expected, weights=weight))
         booster = xgboost.train(
             {
                 "max_depth": self.depth,
@@ -117,21 +125,36 @@ class BoostedTrees:
                 "colsample_bytree": self.columns,
                 "min_child_weight": self.leaf,
                 "nthread": _THREADS,
-                "base_score": float(np.average(logs, weights=weight)),
+                "base_score": 0.0,
                 "seed": seed,
             },
-            xgboost.DMatrix(rows, label=logs, weight=weight, nthread=_THREADS),
+            xgboost.DMatrix(
+                rows, label=logs, weight=weight, base_margin=expected + shift, nthread=_THREADS
+            ),
             num_boost_round=self.trees,
         )
-        return _Trees(booster)
+        return _Trees(booster, prior, shift)
 
 
+@dataclass(frozen=True, eq=False)
 class _Trees:
-    def __init__(self, booster: Any) -> None:
-        self._booster = booster
+    """Boosting that begins with the prior, shifted to the mean of what was measured."""
+
+    booster: Any
+    prior: DecisionModel | None
+    shift: float
 
     def predict(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
         """Predicted throughput of each row, shape (points,)."""
-        logs: NDArray[np.float64] = self._booster.inplace_predict(rows).astype(np.float64)
-        predicted: NDArray[np.float64] = np.exp(logs)
+        margin = _logs(self.prior, rows) + self.shift
+        logs = self.booster.inplace_predict(rows, base_margin=margin.astype(np.float32))
+        predicted: NDArray[np.float64] = np.exp(logs.astype(np.float64))
         return predicted
+
+
+def _logs(prior: DecisionModel | None, rows: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Logarithms of what a prior predicts, 0 without one; shape (points,)."""
+    if prior is None:
+        return np.zeros(len(rows))
+    logs: NDArray[np.float64] = np.log(prior.predict(rows))
+    return logs

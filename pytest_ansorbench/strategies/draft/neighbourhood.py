@@ -42,13 +42,13 @@ class Neighbourhood:
         near_share: Share of steps to a near choice; the rest draw a decision anew.
     """
 
-    random: int = 1500
+    random: int = 400
     parents: int = 24
-    children: int = 120
+    children: int = 40
     most_steps: int = 3
     climbs: int = 3
-    climbers: int = 150
-    offspring: int = 8
+    climbers: int = 80
+    offspring: int = 5
     near_share: float = 0.85
 
     def __post_init__(self) -> None:

@@ -1,0 +1,97 @@
+"""What was measured of other operators and shapes before a run began."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from pytest_ansorbench.strategies.draft.prior import Trials
+from pytest_ansorbench.strategies.model_file import BadModel
+from pytest_ansorbench.strategies.program_model import SHIPPED as SHIPPED_MODEL
+
+SHIPPED: Final = SHIPPED_MODEL.with_suffix(".npz")
+"""The file that comes with the package; its card lies beside it."""
+
+FORMAT: Final = 1
+"""Version of the features of decisions, and of the file."""
+
+_HEADER: Final = "header"
+_FEATURES: Final = "features-"
+_THROUGHPUT: Final = "throughput-"
+
+
+@dataclass(frozen=True)
+class Experience:
+    """Measured programs of other workloads, for the draft's model to begin with.
+
+    Sketches of an operator are of the same kinds in all shapes, and features of decisions are
+    tile sizes, bytes that tiles touch, and the like: what was fast in one shape is a good guess
+    for the next, on a machine like the one that it was measured on.
+
+    Attributes:
+        path: A file that `ansor-bench train-draft` wrote; the shipped one by default.
+    """
+
+    path: Path = SHIPPED
+
+    def known(self) -> Mapping[str, Trials]:
+        """Trials by kind of sketch, with throughput over the best of their task.
+
+        Raises:
+            BadModel: The file cannot be read.
+        """
+        try:
+            return _read(self.path, self.path.stat().st_mtime_ns)
+        except OSError as error:
+            raise BadModel(f"bad experience {self.path}: {error.strerror}; {_EXPECTED}") from None
+
+
+_EXPECTED: Final = "expected a file that ansor-bench train-draft wrote"
+
+
+def save_experience(known: Mapping[str, Trials], path: Path) -> None:
+    """Write trials by kind of sketch, in half precision, whole or not at all.
+
+    Args:
+        known: By kind, with throughput over the best of their task.
+        path: The file, `.npz`.
+    """
+    arrays = {_HEADER: np.array(json.dumps({"format": FORMAT}))}
+    for kind, trials in known.items():
+        arrays[_FEATURES + kind] = trials.features.astype(np.float16)
+        arrays[_THROUGHPUT + kind] = trials.throughput.astype(np.float16)
+    partial = path.with_name(path.name + ".partial")
+    with partial.open("wb") as file:
+        np.savez_compressed(file, allow_pickle=False, **arrays)
+    partial.replace(path)
+
+
+@lru_cache(maxsize=4)
+def _read(path: Path, modified_ns: int) -> Mapping[str, Trials]:
+    """A file as it was at some time; each task of each run asks for it."""
+    try:
+        # Opened here, since NumPy leaves open what it cannot read.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            header = json.loads(str(archive[_HEADER]))
+            kinds = [
+                name.removeprefix(_FEATURES) for name in archive.files if name.startswith(_FEATURES)
+            ]
+            known = {
+                kind: Trials(
+                    archive[_FEATURES + kind].astype(np.float32),
+                    archive[_THROUGHPUT + kind].astype(np.float64),
+                )
+                for kind in kinds
+            }
+    except (EOFError, KeyError, ValueError, TypeError, zipfile.BadZipFile) as error:
+        raise BadModel(f"bad experience {path}: {error}; {_EXPECTED}") from None
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise BadModel(f"bad experience {path}: expected format {FORMAT}; make it anew")
+    return known

@@ -1,0 +1,92 @@
+"""Measured programs as `draft+transfer` remembers them, and how much they say of other tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from pytest_ansorbench.strategies import BoostedTrees
+from pytest_ansorbench.strategies.draft.prior import Trials
+from pytest_ansorbench.training.programs import Programs
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MOST: Final = 1_000
+"""Trials of a kind of sketch that are remembered: more make each batch of a search slower."""
+
+
+def experience_of(data: Sequence[Programs], *, seed: int = 0) -> dict[str, Trials]:
+    """Trials by kind of sketch.
+
+    Args:
+        data: What was measured. A task without a valid trial is passed over.
+        seed: Of the choice, where there are more than `MOST` of a kind.
+
+    Returns:
+        Of each kind its trials, with throughput over the best of their task.
+    """
+    return _thinned(_by_kind(data), np.random.default_rng(seed))
+
+
+def joined(*known: Mapping[str, Trials], seed: int = 0) -> dict[str, Trials]:
+    """What several have measured, as one; at most `MOST` trials of a kind."""
+    parts = [(kind, trials) for one in known for kind, trials in one.items()]
+    return _thinned(parts, np.random.default_rng(seed))
+
+
+def cross_predict_decisions(
+    data: Sequence[Programs], *, seed: int = 0
+) -> list[NDArray[np.float64]]:
+    """Predict each task's programs from what was measured of the others, as a search begins.
+
+    Args:
+        data: What was measured.
+        seed: Of the models.
+
+    Returns:
+        The prediction for each program of each task; 0 for one of a kind that no other task has.
+    """
+    predicted = []
+    for task in data:
+        others = experience_of([one for one in data if one is not task], seed=seed)
+        found = np.zeros(len(task.kinds))
+        for kind in set(task.kinds.tolist()) & set(others):
+            known = others[kind]
+            model = BoostedTrees().fit(
+                known.features, known.throughput, np.ones(len(known.throughput)), seed
+            )
+            if model is not None:
+                of_kind = task.kinds == kind
+                width = known.features.shape[1]
+                found[of_kind] = model.predict(task.decisions[of_kind, :width])
+        predicted.append(found)
+    return predicted
+
+
+def _by_kind(data: Sequence[Programs]) -> Iterable[tuple[str, Trials]]:
+    for task in data:
+        best_s = task.latencies_s.min(initial=np.inf)
+        if not np.isfinite(best_s):
+            continue
+        for kind in sorted({*task.kinds.tolist()} - {""}):
+            of_kind = task.kinds == kind
+            rows = task.decisions[of_kind]
+            width = int(np.isfinite(rows[0]).sum())
+            if width:
+                yield kind, Trials(rows[:, :width], best_s / task.latencies_s[of_kind])
+
+
+def _thinned(parts: Iterable[tuple[str, Trials]], rng: np.random.Generator) -> dict[str, Trials]:
+    by_kind: dict[str, list[Trials]] = {}
+    for kind, trials in parts:
+        by_kind.setdefault(kind, []).append(trials)
+    found = {}
+    for kind, several in by_kind.items():
+        features = np.concatenate([one.features for one in several])
+        throughput = np.concatenate([one.throughput for one in several])
+        kept = np.sort(rng.permutation(len(throughput))[:MOST])
+        found[kind] = Trials(features[kept], throughput[kept])
+    return found

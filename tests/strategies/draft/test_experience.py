@@ -1,0 +1,106 @@
+"""What was measured of other workloads, as a file and at the start of a search."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pytest_ansorbench.strategies import BadModel, Draft, Experience
+from pytest_ansorbench.strategies.draft import save_experience
+from pytest_ansorbench.strategies.draft.encoding import Encoding
+from pytest_ansorbench.strategies.draft.experience import SHIPPED
+from pytest_ansorbench.strategies.draft.prior import Trials
+from pytest_ansorbench.workloads import BatchMatmul
+from tests.strategies.draft.test_draft import made_up, told
+from tests.strategies.setups import make_setup, spaces_of
+
+SMALL = BatchMatmul(batch=1, m=32, n=64, k=32)
+LARGE = BatchMatmul(batch=1, m=64, n=64, k=64)
+POLICY = Draft(verification=None, first_trials=16, random_share=0.0)
+
+
+def measured(target, case):
+    """What a search of a case has measured, by kinds of sketches."""
+    setup = make_setup(target, case=case)
+    proposer = POLICY.start(setup)
+    for _ in range(6):
+        told(proposer, proposer.propose(16))
+    encoding = Encoding(spaces_of(target, case)[0])
+    return {
+        kind: Trials(part.features, part.throughput / proposer._told.best_gflops)
+        for kind in encoding.kinds
+        for part in proposer._told.of_kind(kind)[-1:]
+    }
+
+
+def test_trials_survive_their_file_in_half_precision(tmp_path):
+    known = {
+        "a": Trials(np.array([[1.0, 0.1], [3.0, 20.3]], np.float32), np.array([1.0, 0.123])),
+        "b": Trials(np.zeros((1, 5), np.float32), np.array([0.0])),
+    }
+    save_experience(known, tmp_path / "some.npz")
+    read = Experience(path=tmp_path / "some.npz").known()
+    assert list(read) == ["a", "b"]
+    for kind, trials in read.items():
+        np.testing.assert_allclose(trials.features, known[kind].features, rtol=1e-3)
+        np.testing.assert_allclose(trials.throughput, known[kind].throughput, rtol=1e-3)
+    assert [path.name for path in tmp_path.iterdir()] == ["some.npz"]
+
+
+def test_a_file_that_was_written_anew_is_read_anew(tmp_path):
+    path = tmp_path / "some.npz"
+    for value in (0.25, 0.5):
+        save_experience({"a": Trials(np.zeros((1, 1), np.float32), np.array([value]))}, path)
+        assert Experience(path=path).known()["a"].throughput.tolist() == [value]
+
+
+def test_a_search_begins_with_what_another_shape_has_shown(target, tmp_path):
+    save_experience(measured(target, SMALL), tmp_path / "small.npz")
+    setup = make_setup(target, case=LARGE)
+    policy = replace(POLICY, experience=Experience(path=tmp_path / "small.npz"))
+    experienced = policy.start(setup).propose(16)
+    fresh = POLICY.start(make_setup(target, case=LARGE)).propose(16)
+    assert all(one.payload["predicted"] is not None for one in experienced)
+    assert np.mean([*map(made_up, experienced)]) > 1.2 * np.mean([*map(made_up, fresh)])
+
+
+def test_what_is_not_of_its_kind_tells_a_search_nothing(target, tmp_path):
+    save_experience({"other": Trials(np.zeros((9, 3), np.float32), np.ones(9))}, tmp_path / "o.npz")
+    policy = Draft(verification=None, experience=Experience(path=tmp_path / "o.npz"))
+    batch = policy.start(make_setup(target, case=LARGE)).propose(16)
+    assert all(one.payload["predicted"] is None for one in batch)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "No such file"),
+        (b"", "bad experience"),
+        (b"no archive", "bad experience"),
+        ({"other": np.zeros(1)}, "header"),
+        ({"header": np.array("[]")}, "expected format 1"),
+        ({"header": np.array('{"format": 0}')}, "expected format 1"),
+        ({"header": np.array('{"format": 1}'), "features-a": np.zeros((1, 1))}, "throughput-a"),
+    ],
+)
+def test_a_file_that_is_none_is_refused_when_a_search_starts(target, tmp_path, content, message):
+    path = tmp_path / "bad.npz"
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    elif content is not None:
+        np.savez(path, **content)
+    policy = Draft(verification=None, experience=Experience(path=path))
+    with pytest.raises(BadModel, match=message):
+        policy.start(make_setup(target))
+
+
+def test_the_shipped_one_knows_sketches_of_shipped_operators(target):
+    known = Experience().known()
+    assert SHIPPED.stat().st_size < 3_000_000
+    for case in (BatchMatmul(batch=1, m=128, n=128, k=128),):
+        assert set(Encoding(spaces_of(target, case)[0]).kinds) <= set(known)
+    for trials in known.values():
+        assert len(trials.features) == len(trials.throughput)
+        assert trials.throughput.min() >= 0.0 and trials.throughput.max() <= 1.0
