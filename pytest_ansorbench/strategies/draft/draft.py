@@ -226,6 +226,7 @@ class _Draft:
             # If the next batch is like this one.
             "expected_gain": round(expected_gain(rescaled, known.errors), 4),
             "sketch_shares": self._shares_of_round,
+            "trials_of_others": self._prior_of[0],
             "drafts": {
                 "replayed": replays.replayed,
                 "failed": replays.failed,

@@ -80,8 +80,13 @@ def begun(target, policy, *, told_of):
     shared = {}
     sibling = policy.start(replace(make_setup(target, case=SMALL), shared=shared))
     for _ in range(told_of):
-        told(sibling, sibling.propose(16))
-    return policy.start(replace(make_setup(target, case=LARGE), shared=shared)).propose(16)
+        assert len(told(sibling, sibling.propose(16))) == 16
+    proposer = policy.start(replace(make_setup(target, case=LARGE), shared=shared))
+    batch = proposer.propose(16)
+    told(proposer, batch)
+    learnt = 16 * told_of if policy.siblings else 0
+    assert proposer.decisions()["trials_of_others"] == learnt
+    return batch
 
 
 def test_the_first_batch_of_a_task_goes_by_what_its_sibling_has_measured(target):
