@@ -29,7 +29,8 @@ from pytest_ansorbench.storage.merge import merge_results
 from pytest_ansorbench.workloads import CAPSULE_CONV2D, OPERATORS
 
 HERE: Final = Path(__file__).parent
-RESULTS: Final = HERE.parent / "docs" / "results"
+ROOT: Final = HERE.parent
+RESULTS: Final = ROOT / "docs" / "results"
 COLUMNS: Final = (
     "case",
     "strategy",
@@ -74,24 +75,32 @@ def run(case: str, seed: int, given: argparse.Namespace) -> None:
     output = given.into / f"{case}-{seed}.json"
     if output.exists():
         return
-    storage = HERE.parent / ".ansor_bench" / given.into.name / output.stem
+    storage = ROOT / ".ansor_bench" / given.into.name / output.stem
     resume = ["--ansor-resume", "0001"] if any(storage.glob("journals/0001*")) else []
     command = [
-        *(sys.executable, "-m", "pytest", "--ansor-bench", str(HERE.parent / "bench_cases")),
+        *(sys.executable, "-m", "pytest", "--ansor-bench", "bench_cases"),
         *("-p", "draft_ablations", "-p", "no:cacheprovider", "-q"),
         *("--ansor-case", case, "--ansor-strategy", given.arms),
         *("--ansor-trials", given.trials, "--ansor-round", str(given.round)),
         *("--ansor-repeats", "1", "--ansor-seed", str(seed)),
         *("--ansor-max-search-ratio", "none", "--ansor-min-throughput-ratio", "0.97"),
-        *("--ansor-storage", str(storage), "--ansor-json", str(output), *resume),
+        *("--ansor-storage", _named(storage), "--ansor-json", _named(output), *resume),
     ]
     if given.reference is not None:
-        command += ["--ansor-reference", str(given.reference / output.name)]
+        command += ["--ansor-reference", _named(given.reference / output.name)]
     code = subprocess.run(
-        command, env={**os.environ, "PYTHONPATH": os.pathsep.join(_paths())}, check=False
+        command,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(_paths())},
+        check=False,
     ).returncode
     if code not in (0, 1):  # 1: a gate is broken
         raise SystemExit(code)
+
+
+def _named(path: Path) -> str:
+    """Results name no folder of the machine that they were measured on."""
+    return os.path.relpath(path, ROOT)
 
 
 def _paths() -> list[str]:

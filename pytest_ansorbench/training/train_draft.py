@@ -15,7 +15,7 @@ import numpy as np
 
 from pytest_ansorbench.storage import is_journal, read_journal
 from pytest_ansorbench.strategies import Experience, load_program_model
-from pytest_ansorbench.strategies.draft import save_experience
+from pytest_ansorbench.strategies.draft import is_experience, save_experience
 from pytest_ansorbench.training.arrays import BadSamples, digest
 from pytest_ansorbench.training.experience import (
     cross_predict_decisions,
@@ -137,7 +137,8 @@ def read_programs(sources: Sequence[Path], tasks: Tasks) -> Iterator[Programs]:
 
 def _files(source: Path) -> Iterator[Path]:
     if source.is_dir():
-        yield from source.rglob(f"*{SAMPLES}")
+        # A folder of --ansor-learn holds experience as well, with the suffix of samples.
+        yield from (path for path in source.rglob(f"*{SAMPLES}") if not is_experience(path))
         yield from filter(is_journal, source.rglob(f"*{JOURNAL}*"))
     elif source.suffix == ".json":
         raise BadSamples(

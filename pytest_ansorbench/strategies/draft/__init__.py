@@ -12,7 +12,11 @@ count; `expectation` is what a scheduler is told.
 
 from pytest_ansorbench.strategies.draft.compiling import CompileTime
 from pytest_ansorbench.strategies.draft.draft import Draft, SharePolicy
-from pytest_ansorbench.strategies.draft.experience import Experience, save_experience
+from pytest_ansorbench.strategies.draft.experience import (
+    Experience,
+    is_experience,
+    save_experience,
+)
 from pytest_ansorbench.strategies.draft.model import (
     BoostedTrees,
     DecisionModel,
@@ -44,5 +48,6 @@ __all__ = [
     "Siblings",
     "Survey",
     "Verification",
+    "is_experience",
     "save_experience",
 ]

@@ -73,6 +73,15 @@ def save_experience(known: Mapping[str, Trials], path: Path) -> None:
     partial.replace(path)
 
 
+def is_experience(path: Path) -> bool:
+    """Whether a file is one of `save_experience`, of any format; False if it cannot be read."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return f"{_HEADER}.npy" in archive.namelist()
+    except (OSError, zipfile.BadZipFile):
+        return False
+
+
 @lru_cache(maxsize=4)
 def _read(path: Path, modified_ns: int) -> Mapping[str, Trials]:
     """A file as it was at some time; each task of each run asks for it."""

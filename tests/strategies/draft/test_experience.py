@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pytest_ansorbench.strategies import BadModel, Draft, Experience
-from pytest_ansorbench.strategies.draft import save_experience
+from pytest_ansorbench.strategies.draft import is_experience, save_experience
 from pytest_ansorbench.strategies.draft.encoding import Encoding
 from pytest_ansorbench.strategies.draft.experience import SHIPPED
 from pytest_ansorbench.strategies.draft.prior import Trials
@@ -104,3 +104,11 @@ def test_the_shipped_one_knows_sketches_of_shipped_operators(target):
     for trials in known.values():
         assert len(trials.features) == len(trials.throughput)
         assert trials.throughput.min() >= 0.0 and trials.throughput.max() <= 1.0
+
+
+def test_experience_is_told_from_other_files(tmp_path):
+    save_experience({"a": Trials(np.zeros((1, 2), np.float32), np.ones(1))}, tmp_path / "yes.npz")
+    np.savez(tmp_path / "samples.npz", case=np.array("a"))
+    (tmp_path / "damaged.npz").write_bytes(b"no archive")
+    names = ("yes.npz", "samples.npz", "damaged.npz", "missing.npz")
+    assert [is_experience(tmp_path / name) for name in names] == [True, False, False, False]
