@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tabulate import tabulate
 
-from pytest_ansorbench.stats.ranks import mid_ranks
+from pytest_ansorbench.stats.ranks import rank_correlation
 from pytest_ansorbench.strategies import BoostedTrees, Verification
 from pytest_ansorbench.training import Programs, load_programs
 
@@ -42,11 +42,6 @@ def decisions(programs: Programs) -> NDArray[np.float32]:
         rows[mine[:, None], place * width + np.arange(width)] = programs.decisions[mine]
     rows[:, -1] = np.unique(programs.kinds, return_inverse=True)[1]
     return rows
-
-
-def rank_correlation(predicted: NDArray[np.float64], measured: NDArray[np.float64]) -> float:
-    """Spearman's."""
-    return float(np.corrcoef(mid_ranks(predicted), mid_ranks(measured))[0, 1])
 
 
 def drawn(
@@ -73,9 +68,14 @@ def drawn(
     picks["verified"] = few[policy.pick(scores["program features"][few], PICKED)]
     picks["random"] = np.arange(PICKED)
     of_pool = throughput[others]
+    correlations = dict.fromkeys(picks, np.nan)
+    for name, score in scores.items():
+        correlation = rank_correlation(score, of_pool)
+        assert correlation is not None
+        correlations[name] = correlation
     return {
         name: (
-            rank_correlation(scores[name], of_pool) if name in scores else np.nan,
+            correlations[name],
             float(of_pool[picked].max() / of_pool.max()),
             float(of_pool[picked].mean() / of_pool.max()),
         )

@@ -12,7 +12,7 @@ from pytest_ansorbench.records import Run
 from pytest_ansorbench.report.cells import Cell, Count, Decimals, Percentage, Score
 from pytest_ansorbench.report.decisions import number
 from pytest_ansorbench.report.sections import Sentence
-from pytest_ansorbench.stats.ranks import mid_ranks
+from pytest_ansorbench.stats.ranks import rank_correlation
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,7 @@ class DraftTotals:
     @property
     def rank_correlation(self) -> float | None:
         """Spearman's, of what was predicted and measured; None if either is all the same."""
-        ranks = np.array(
-            [mid_ranks(np.array(values)) for values in (self.predicted, self.measured)]
-        )
-        if ranks.shape[1] < 2 or not ranks.std(axis=1).all():
-            return None
-        return float(np.corrcoef(ranks)[0, 1])
+        return rank_correlation(np.array(self.predicted), np.array(self.measured))
 
 
 def draft_totals(runs: Iterable[Run]) -> DraftTotals | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from pytest_ansorbench.stats.ranks import mid_ranks
+from pytest_ansorbench.stats.ranks import rank_correlation
 from pytest_ansorbench.strategies import ProgramModel
 from pytest_ansorbench.training.programs import Programs
 
@@ -152,8 +152,6 @@ def score_programs(
         ]
         picked = np.mean([throughput[d[np.argsort(-guess[d])[:_PICKED]]].max() for d in draws])
         drawn = np.mean([throughput[d[:_PICKED]].max() for d in draws])
-        knows = len(np.unique(guess)) > 1
-        ranks = np.corrcoef(mid_ranks(guess), mid_ranks(labels))[0, 1] if knows else 0.0
-        rows.append((ranks, picked, drawn))
+        rows.append((rank_correlation(guess, labels) or 0.0, picked, drawn))
     means = np.mean(rows, axis=0) if rows else np.full(3, np.nan)
     return ProgramScores(len(rows), *(float(mean) for mean in means))
