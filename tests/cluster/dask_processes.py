@@ -14,8 +14,6 @@ from pathlib import Path
 
 import psutil
 
-from tests.measure.remote.devices import free_port
-
 ROOT = Path(__file__).parents[2]
 #: A `torch` that cannot be imported, see tests/plugin/conftest.py.
 PATHS = os.pathsep.join(map(str, (ROOT / "tests" / "plugin" / "without_torch", ROOT)))
@@ -36,13 +34,9 @@ class Cluster:
     """A scheduler and its workers."""
 
     folder: Path
-    port: int
     scheduler: subprocess.Popen[bytes]
+    address: str = ""
     workers: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
-
-    @property
-    def address(self) -> str:
-        return f"127.0.0.1:{self.port}"
 
     def start_worker(self, name: str, *arguments: str, **variables: str) -> None:
         self.workers[name] = command(
@@ -82,15 +76,21 @@ def cluster(folder: Path, *names: str, ttl: str = "5 minutes") -> Iterator[Clust
         names: Names of the workers.
         ttl: How long the scheduler puts up with a worker that is silent.
     """
-    port = free_port()
+    from distributed.utils import json_load_robust
+
+    # The scheduler takes a port itself and says which: one that was chosen for it could be
+    # another's by the time it listens, and clients would talk to that one.
+    contact = folder / "scheduler.json"
     scheduler = command(
         "scheduler",
-        *("--host", "127.0.0.1", "--port", str(port), "--no-dashboard"),
+        *("--host", "127.0.0.1", "--port", "0", "--no-dashboard"),
+        *("--scheduler-file", str(contact)),
         cwd=folder,
         DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL=ttl,
     )
-    started = Cluster(folder, port, scheduler)
+    started = Cluster(folder, scheduler)
     try:
+        started.address = json_load_robust(contact, timeout=60.0)["address"].removeprefix("tcp://")
         for name in names:
             started.start_worker(name)
         yield started
