@@ -2,6 +2,7 @@
 
     python benchmarks/draft_surrogate.py [--record JOURNAL ...] [--seeds N] [--trials N]
                                          [--variants NAME,NAME] [--verified]
+                                         [--landscapes FOLDER]
 
 On a machine a search takes a minute, and one seed differs from the next by more than a part of it
 does. So a surrogate plays the machine (Eggensperger et al., "Efficient Benchmarking of
@@ -88,9 +89,9 @@ class Landscape:
     target: dict[str, Any]
     points: list[tuple[int, list[Any], float]]
 
-    def write(self) -> Path:
+    def write(self, folder: Path) -> Path:
         """Keep it, with what is there of the same operator and target."""
-        path = LANDSCAPES / f"{self.case}.json.gz"
+        path = folder / f"{self.case}.json.gz"
         before = read(path) if path.exists() else Landscape(self.case, self.target, [])
         if before.target != self.target:
             raise SystemExit(f"bad journal of {self.case}: expected {before.target}, as {path} has")
@@ -98,7 +99,7 @@ class Landscape:
         text = json.dumps(
             {"case": self.case, "target": self.target, "points": list(known.values())}
         )
-        LANDSCAPES.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         path.write_bytes(gzip.compress(text.encode(), mtime=0))
         return path
 
@@ -242,6 +243,7 @@ def main() -> None:
     """Keep landscapes, or search those that are kept."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--record", type=Path, nargs="+", metavar="JOURNAL", help="keep these")
+    parser.add_argument("--landscapes", type=Path, default=LANDSCAPES, metavar="FOLDER")
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--trials", type=int, default=256)
     parser.add_argument("--variants", default=",".join(SEARCHED))
@@ -249,11 +251,11 @@ def main() -> None:
     given = parser.parse_args()
     if given.record:
         for path in given.record:
-            print(recorded(path).write())
+            print(recorded(path).write(given.landscapes), flush=True)
         return
     names = given.variants.split(",")
     after = [trials for trials in AFTER if trials <= given.trials]
-    paths = sorted(LANDSCAPES.glob("*.json.gz"))
+    paths = sorted(given.landscapes.glob("*.json.gz"))
     jobs = [(path, names, given.seeds, given.trials, given.verified) for path in paths]
     of_all: dict[str, list[NDArray[np.float64]]] = {name: [] for name in names}
     # A process a core: threads of several waiting for each other take ten times as long.

@@ -66,7 +66,9 @@ class FastEngine:
     def observe(self) -> MachineState:
         return MachineState(0.0, 0.0, None, None)
 
-    def build(self, programs: Sequence[Program], check: Check | None) -> list[Built]:
+    def build(
+        self, programs: Sequence[Program], check: Check | None, limit_s: float | None = None
+    ) -> list[Built]:
         if not self.started:
             raise EngineError("not started")
         if next(self._builds) == self.fails_at:

@@ -96,12 +96,16 @@ class Engine(Protocol):
         """What else the machine is doing, while the engine is at rest. Takes part of a second."""
         ...
 
-    def build(self, programs: Sequence[Program], check: Check | None) -> list[Built]:
+    def build(
+        self, programs: Sequence[Program], check: Check | None, limit_s: float | None = None
+    ) -> list[Built]:
         """Compile programs, in parallel where that can be.
 
         Args:
             programs: No more than `capacity`.
             check: Their inputs and expected output, if known.
+            limit_s: Seconds that each may take; None for no other limit than the engine's own,
+                which holds in any case.
 
         Returns:
             One outcome per program, in order. Each one that is `ok` holds resources until it

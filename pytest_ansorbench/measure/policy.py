@@ -190,6 +190,9 @@ class PairedMeasurement:
       incumbent, and is given up only if it is slower than a contender in these as well.
     - A contender takes turns with the incumbent, A B then B A. Its latency is the incumbent's
       times the ratio of each pair.
+    - It goes on for as long as it may take the lead. Once too many pairs say otherwise, the rest
+      could not change that (a curtailed test: same outcome, fewer samples), and what is left is
+      the latency of a loser, of which a cost model needs no third digit.
     - It takes the lead only if it is clearly faster: if at most `doubt` of the pairs say
       otherwise. Latencies of leaders are products of ratios, so a lead by luck would stay in
       all later ones. Of candidates that equal the incumbent half would lead by luck, and after
@@ -202,8 +205,8 @@ class PairedMeasurement:
     Attributes:
         race: Glance, brief run, and what is done without an incumbent.
         slice_ms: Milliseconds of a slice; one call of a kernel that takes longer.
-        pairs: Pairs of slices, at most; fewer if they do not fit into a race's full run, but
-            two at least.
+        pairs: Pairs of slices of a candidate that takes the lead; fewer if they do not fit into
+            a race's full run. Others have two at least.
         doubt: Share of the pairs that may speak against a candidate that takes the lead.
         doubtful_ratio: Latency over the incumbent's in the brief run above which a candidate is
             given up whatever the machine does at this moment.
@@ -244,11 +247,12 @@ class PairedMeasurement:
                 its_s = self._slice_s(incumbent, best_s)
                 mine_s = self._slice_s(kernel, latency_s)
             ratios.append(mine_s / its_s)
+            if len(ratios) >= 2 and _against(ratios) > self.doubt * pairs:
+                break
         return ratios
 
     def _verdict(self, ratios: Sequence[float], best_s: float) -> tuple[float, ...]:
-        against = sum(ratio >= 1.0 for ratio in ratios)
-        if median(ratios) < 1.0 and against > self.doubt * len(ratios):
+        if median(ratios) < 1.0 and _against(ratios) > self.doubt * len(ratios):
             return tuple(best_s * max(1.0, ratio) for ratio in ratios)
         return tuple(best_s * ratio for ratio in ratios)
 
@@ -315,6 +319,11 @@ class NetworkMeasurement:
         if best_s is not None and median(first) > self.contender_ratio * best_s:
             return first
         return (*first, *kernel.time(1, self.samples))
+
+
+def _against(ratios: Sequence[float]) -> int:
+    """How many pairs saw a candidate no faster than the incumbent."""
+    return sum(ratio >= 1.0 for ratio in ratios)
 
 
 def _calls(duration_s: float, latency_s: float) -> int:

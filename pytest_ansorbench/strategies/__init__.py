@@ -11,7 +11,8 @@ A `Strategy` is a name and a choice of policies. A policy is a frozen dataclass 
 - `Measurement`, which has no `start`, to say how long a candidate is run, or
   `ComparingMeasurement` to run it beside the best so far.
 
-A `LastCheck` has the fastest few compared side by side before a run names its winner.
+A `BuildLimit` gives up candidates that compile for too long; a `LastCheck` has the fastest few
+compared side by side before a run names its winner.
 
 `ProgramMaker` makes programs of sketches and traces. This is random search, complete:
 
@@ -65,6 +66,7 @@ from pytest_ansorbench.measure.policy import (
     RacingMeasurement,
     Stopwatch,
 )
+from pytest_ansorbench.strategies.build_limit import BuildLimit
 from pytest_ansorbench.strategies.candidate import Candidate
 from pytest_ansorbench.strategies.cost_model import (
     CostModelPolicy,
@@ -159,6 +161,7 @@ __all__ = [
     "BadAnswer",
     "BadModel",
     "BoostedTrees",
+    "BuildLimit",
     "Candidate",
     "ComparingMeasurement",
     "CompileTime",

@@ -14,6 +14,7 @@ from pytest_ansorbench.measure.policy import (
     PairedMeasurement,
     RacingMeasurement,
 )
+from pytest_ansorbench.strategies.build_limit import BuildLimit
 from pytest_ansorbench.strategies.cost_model import NoModel
 from pytest_ansorbench.strategies.draft import Draft, Experience
 from pytest_ansorbench.strategies.errors import StrategyError
@@ -93,6 +94,7 @@ BUILTIN: Final = (
         proposer=Draft(),
         cost_model=NoModel(),
         measurement=PairedMeasurement(),
+        build_limit=BuildLimit(),
         last_check=LastCheck(),
         description="decisions drafted by a model of this run's measurements, few programs made",
     ),
@@ -101,6 +103,7 @@ BUILTIN: Final = (
         proposer=Draft(experience=Experience(), random_pool=1),
         cost_model=PretrainedModel(),
         measurement=PairedMeasurement(),
+        build_limit=BuildLimit(),
         last_check=LastCheck(),
         description="draft that begins with what other shapes and operators have shown",
     ),

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pytest_ansorbench.measure.policy import FixedMeasurement, Measurement
+from pytest_ansorbench.strategies.build_limit import BuildLimit
 from pytest_ansorbench.strategies.checks import require_method
 from pytest_ansorbench.strategies.cost_model import CostModelPolicy, XGBoostModel
 from pytest_ansorbench.strategies.last_check import LastCheck
@@ -32,13 +33,15 @@ class Strategy:
         proposer: How candidates are chosen.
         cost_model: What scores candidates before measurement.
         measurement: How long a candidate is run.
+        build_limit: When a candidate that compiles for long is given up; None for when the engine
+            says so.
         description: One line for listings.
         last_check: How the fastest few are compared before the run names its winner; None for
             no such check.
         scheduler: Which task of a network comes next; None for what the session says.
 
     Raises:
-        ValueError: A policy lacks its protocol's method, or `last_check` is none.
+        ValueError: A policy lacks its protocol's method, or `last_check` or `build_limit` is none.
     """
 
     name: str
@@ -48,6 +51,7 @@ class Strategy:
     description: str = ""
     last_check: LastCheck | None = None
     scheduler: TaskScheduler | None = None
+    build_limit: BuildLimit | None = None
 
     def __post_init__(self) -> None:
         require_method(self, "proposer", "start", example="StockEvolution()")
@@ -57,6 +61,8 @@ class Strategy:
             require_method(self, "scheduler", "next_task", example="GradientScheduler()")
         if not isinstance(self.last_check, LastCheck | None):
             raise ValueError(f"bad last_check {self.last_check!r}: expected LastCheck() or None")
+        if not isinstance(self.build_limit, BuildLimit | None):
+            raise ValueError(f"bad build_limit {self.build_limit!r}: expected BuildLimit() or None")
 
     def space(self) -> SpaceGenerator:
         """MetaSchedule's design space, with the stock rules of the TVM target it is used for."""

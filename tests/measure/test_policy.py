@@ -277,6 +277,34 @@ def test_what_is_not_clearly_faster_is_no_faster():
     assert statistics.median(samples) == 1e-4
 
 
+class Scripted(OnMachine):
+    """A kernel of which it is said, pair by pair, whether it is faster than 1 ms."""
+
+    def __init__(self, machine, faster):
+        super().__init__(machine, 1e-3)
+        self._faster = iter(faster)
+        self.pairs = 0
+
+    def time(self, calls, samples=1):
+        if self.slices >= 2:  # the first call and the brief run
+            self.pairs += 1
+            self._latency_s = 0.98e-3 if next(self._faster) else 1.02e-3
+        return super().time(calls, samples)
+
+
+@given(st.lists(st.booleans(), min_size=10, max_size=10))
+def test_a_comparison_ends_when_its_outcome_is_certain_and_not_before(faster):
+    machine = Machine(lambda now_s: 1.0)
+    candidate = Scripted(machine, faster)
+    policy = PairedMeasurement(slice_ms=2.0)
+    samples = policy.compare(candidate, machine.kernel(1e-3), 1e-3)
+    # As if all ten pairs had been measured.
+    leads = faster.count(False) <= policy.doubt * 10
+    assert (statistics.median(samples) < 1e-3) == leads
+    against = [at for at, one in enumerate(faster) if not one]
+    assert candidate.pairs == (10 if leads else against[1] + 1)
+
+
 def test_a_kernel_that_takes_no_time_at_all_is_compared_too():
     class Nothing:
         def first_call(self):

@@ -35,9 +35,9 @@ class Keeping(FastEngine):
         self.held: list[Built] = []
         self.batches: list[int] = []
 
-    def build(self, programs, check):
+    def build(self, programs, check, limit_s=None):
         self.batches.append(len(programs))
-        return super().build(programs, check)
+        return super().build(programs, check, limit_s)
 
     def run(self, built, measurement, *, best_s=None, incumbent=None):
         self.incumbents.append(incumbent)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import psutil
 import pytest
@@ -9,7 +11,13 @@ import pytest
 from pytest_ansorbench.measure.local.engine import LocalEngine
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.search import Search
-from pytest_ansorbench.strategies import BUILTIN, Registry, StockEvolution, Strategy
+from pytest_ansorbench.strategies import (
+    BUILTIN,
+    BuildLimit,
+    Registry,
+    StockEvolution,
+    Strategy,
+)
 from pytest_ansorbench.workloads import BatchMatmul
 from tests.faults import Doubling
 from tests.proposers import scripted
@@ -99,6 +107,24 @@ def test_faulty_candidates_are_counted_and_the_search_goes_on(target):
     assert run.failed_trials == 7
     assert run.best_trials[0].status == "ok"
     assert run.rounds[-1].decisions == {"learnt": 9, "valid": 2}
+
+
+def test_what_compiles_for_too_long_is_given_up_by_what_others_took(engine):
+    limit = BuildLimit(times=20.0, least_s=1e-3, first_s=0.8, after=2)
+    strategy = dataclasses.replace(
+        scripted(("endless-build",), ("fine", "fine", "fine"), ("fine", "endless-build", "fine")),
+        build_limit=limit,
+    )
+    run = run_of(Doubling(), strategy, engine, trials=7, round_trials=3)
+    assert [trial.status for trial in run.trials] == [
+        *("build-timeout", "ok", "ok", "ok"),
+        *("ok", "build-timeout", "ok"),
+    ]
+    early, late = (trial for trial in run.trials if trial.status != "ok")
+    assert early.build_s == pytest.approx(0.8, abs=0.3)
+    allowed_s = limit.limit_s([trial.build_s for trial in run.trials[:4]])
+    assert late.build_s == pytest.approx(allowed_s, abs=0.3)
+    assert f"{allowed_s:g} s" in late.error
 
 
 class Cramped(LocalEngine):

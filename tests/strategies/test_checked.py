@@ -9,6 +9,7 @@ import pytest
 
 from pytest_ansorbench.strategies import (
     BadAnswer,
+    BuildLimit,
     ComparingMeasurement,
     FixedMeasurement,
     LastCheck,
@@ -174,6 +175,12 @@ def test_a_policy_compares_if_the_strategys_own_does():
 def test_a_last_check_is_one_or_none(value):
     with pytest.raises(ValueError, match=r"bad last_check .*: expected LastCheck\(\) or None"):
         Strategy("mine", proposer=RandomTraces(), last_check=value)
+
+
+@pytest.mark.parametrize("value", [30.0, "yes", BuildLimit])
+def test_a_build_limit_is_one_or_none(value):
+    with pytest.raises(ValueError, match=r"bad build_limit .*: expected BuildLimit\(\) or None"):
+        Strategy("mine", proposer=RandomTraces(), build_limit=value)
 
 
 @pytest.mark.parametrize("bad", [{"top": 1}, {"within": -0.1}, {"share": 1.5}])

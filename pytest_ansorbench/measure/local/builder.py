@@ -75,8 +75,13 @@ class Builder:
         self._settings = settings
         self._at_a_time = settings.build_workers or int(target.attrs["num-cores"])
 
-    def build(self, programs: Sequence[Buildable], check: Check | None) -> list[Built]:
+    def build(
+        self, programs: Sequence[Buildable], check: Check | None, limit_s: float | None = None
+    ) -> list[Built]:
         """See `Engine.build`."""
+        timeout_s = self._settings.build_timeout_s
+        if limit_s is not None:
+            timeout_s = min(timeout_s, limit_s)
         waiting = deque(range(len(programs)))
         busy: dict[Worker, tuple[int, float]] = {}
         outcomes: dict[int, Built] = {}
@@ -88,7 +93,7 @@ class Builder:
                     # While others compile, which leaves a core to do it on.
                     text = program.serialized()
                     started_s = time.monotonic()
-                    worker = self._begin(program, text, check)
+                    worker = self._begin(program, text, check, timeout_s)
                     busy[worker] = (waiting.popleft(), started_s)
                 for worker in _ready(list(busy)):
                     job, started_s = busy[worker]
@@ -101,10 +106,11 @@ class Builder:
                 self._supervisor.replace(server)
         return [outcomes[job] for job in range(len(programs))]
 
-    def _begin(self, program: Buildable, text: bytes, check: Check | None) -> Worker:
+    def _begin(
+        self, program: Buildable, text: bytes, check: Check | None, timeout_s: float
+    ) -> Worker:
         child = self._supervisor.fork(check)
         worker = Worker(child, program, check, self._settings)
-        timeout_s = self._settings.build_timeout_s
         worker.begin_build(self._outcome.operation, self._target, self._passes, timeout_s, text)
         return worker
 

@@ -111,9 +111,11 @@ class LocalEngine:
         """See `Engine.observe`; a quarter of a second."""
         return observe_machine()
 
-    def build(self, programs: Sequence[Buildable], check: Check | None) -> list[Built]:
+    def build(
+        self, programs: Sequence[Buildable], check: Check | None, limit_s: float | None = None
+    ) -> list[Built]:
         """See `Engine.build`; each built program holds a process."""
-        return self._builder.build(programs, check)
+        return self._builder.build(programs, check, limit_s)
 
     def run(
         self,

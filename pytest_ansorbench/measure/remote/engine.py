@@ -121,13 +121,15 @@ class RemoteEngine:
         """Nothing is known of what else a device does; see `Engine.observe`."""
         return MachineState(0.0, 0.0, None, None)
 
-    def build(self, programs: Sequence[Buildable], check: Check | None) -> list[Built]:
+    def build(
+        self, programs: Sequence[Buildable], check: Check | None, limit_s: float | None = None
+    ) -> list[Built]:
         """See `Engine.build`; what is built is uploaded while the rest is built."""
         try:
             self._relays.ready(check)
         except ServerDied:
             self._replace_server()
-        return self._builder.build(programs, check)
+        return self._builder.build(programs, check, limit_s)
 
     def run(
         self,

@@ -65,6 +65,18 @@ def test_a_faulty_kernel_fails_alone(engine, task, kind, status, reason):
     assert (engine.restarts, engine.server_pid) == (restarts, pid)
 
 
+def test_a_batch_may_have_a_limit_of_its_own(engine, task):
+    kinds = ["endless-build", "fine", "endless-build"]
+    started_s = time.monotonic()
+    built = engine.build([kernel(kind) for kind in kinds], task.check, limit_s=0.5)
+    assert [one.status for one in built] == ["build-timeout", "ok", "build-timeout"]
+    assert "0.5 s" in built[0].error
+    assert time.monotonic() - started_s < 3
+    engine.discard(built[1])
+    [slow] = engine.build([kernel("endless-build")], task.check, limit_s=60.0)
+    assert "3 s" in slow.error
+
+
 def test_candidates_that_stall_together_cost_one_patience(engine, task):
     kinds = ["endless-build", "endless-build", "fine"]
     started = time.monotonic()
