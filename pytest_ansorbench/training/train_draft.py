@@ -145,6 +145,11 @@ def _files(source: Path) -> Iterator[Path]:
             f"bad source {str(source)!r}: a result does not keep programs; expected the journal "
             "of its session, e.g. .ansor_bench/journals/0001.jsonl"
         )
+    elif source.suffix == SAMPLES and is_experience(source):
+        raise BadSamples(
+            f"bad source {str(source)!r}: what a model was made of, without the programs; expected "
+            "samples or journals, and the model as --base to go on from it"
+        )
     elif source.suffix == SAMPLES or is_journal(source):
         yield source
 

@@ -164,6 +164,14 @@ def test_the_command_writes_a_model_and_its_card(folder, capsys):
     assert load_program_model(folder / "m.ubj").predict(made_up(9).features).shape == (120,)
 
 
+def test_experience_is_no_source_but_what_goes_with_a_base(tmp_path, capsys):
+    experience = SHIPPED.with_suffix(".npz")
+    assert main(["train-draft", "--from", str(experience), "-o", str(tmp_path / "m.ubj")]) == 2
+    told = capsys.readouterr().err
+    assert f"bad source {str(experience)!r}: what a model was made of" in told
+    assert "--base" in told
+
+
 def test_the_command_goes_on_from_a_model(folder):
     assert train(folder, "--trees", "3", "--base", str(SHIPPED)) == 0
     trees = load_program_model(SHIPPED).booster.num_boosted_rounds()
