@@ -7,7 +7,7 @@ One bench for each repeat of each case, with a journal and a result of its own i
 docs/results/draft/, so that the experiment can be run in pieces: a result that is there is not run
 again. Then all results in the folder are merged and judged over the suite. Arms are those of the
 package and those of `draft_ablations.py`. With --reference, the reference's runs of earlier results
-stand in for new ones. Without --case, the first shape of each family of operators but capsule; with
+stand in for new ones, where there are some. Without --case, the first shape of each family of operators but capsule; with
 256 trials and 3 repeats that takes some hours on 2 cores. `--only report` runs nothing. Networks:
 `--case mobilenetv2-n1-s224 --trials 16/task --round 8 --into docs/results/draft-networks`.
 """
@@ -86,7 +86,7 @@ def run(case: str, seed: int, given: argparse.Namespace) -> None:
         *("--ansor-max-search-ratio", "none", "--ansor-min-throughput-ratio", "0.97"),
         *("--ansor-storage", _named(storage), "--ansor-json", _named(output), *resume),
     ]
-    if given.reference is not None:
+    if given.reference is not None and (given.reference / output.name).exists():
         command += ["--ansor-reference", _named(given.reference / output.name)]
     code = subprocess.run(
         command,
