@@ -7,8 +7,9 @@ One bench for each repeat of each case, with a journal and a result of its own i
 docs/results/draft/, so that the experiment can be run in pieces: a result that is there is not run
 again. Then all results in the folder are merged and judged over the suite. Arms are those of the
 package and those of `draft_ablations.py`. With --reference, the reference's runs of earlier results
-stand in for new ones, where there are some. Without --case, the first shape of each family of operators but capsule; with
-256 trials and 3 repeats that takes some hours on 2 cores. `--only report` runs nothing. Networks:
+stand in for new ones, where there are some. Without --case, the first shape of each family of
+operators but capsule; with 256 trials and 3 repeats that takes some hours on 2 cores. `--only
+report` runs nothing. Networks:
 `--case mobilenetv2-n1-s224 --trials 16/task --round 8 --into docs/results/draft-networks`.
 """
 
