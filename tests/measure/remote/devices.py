@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import re
 import signal
 import socket
@@ -22,9 +23,15 @@ KEY = "bench"
 
 
 def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port: int = listening.getsockname()[1]
-    return port
+    """A port that nobody listens at.
+
+    TVM's commands take seconds to listen at it. It is below those that systems give to clients, so
+    that no other test's connection takes it in the meantime.
+    """
+    for port in random.sample(range(20_000, 32_000), 100):
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    raise AssertionError("no port is free")
 
 
 @dataclass(frozen=True)
