@@ -19,10 +19,12 @@ import argparse
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from pytest_ansorbench.records import Result
 from pytest_ansorbench.report import Layout, Terminal, result_report
 from pytest_ansorbench.stats.judge_result import judge_result
 from pytest_ansorbench.storage import read_result
@@ -112,7 +114,7 @@ def _paths() -> list[str]:
 def report(folder: Path) -> str:
     """All results of a folder as one suite, held to the limits of this experiment."""
     found = {path.name: read_result(path) for path in sorted(folder.glob("*.json"))}
-    merged = merge_results(found)
+    merged = merge_results(_of_one_commit(found))
     limits = {"max_suite_search_ratio": 0.2, "min_suite_throughput_ratio": 1.0}
     merged = replace(merged, settings={**merged.settings, **limits})
     judged = judge_result(merged)
@@ -120,6 +122,31 @@ def report(folder: Path) -> str:
         judged.cases, judged.criteria, Layout(COLUMNS), suites=judged.suites, explained="fully"
     )
     return Terminal().render(shown)
+
+
+def _of_one_commit(found: Mapping[str, Result]) -> Mapping[str, Result]:
+    """Results as of the first one's commit, if the package was the same in all.
+
+    Hours of measurement see commits of tests and docs, which change nothing that is measured.
+    """
+    commits = {name: result.commit for name, result in found.items()}
+    first = next(iter(commits.values()))
+    trees = {_package_at(str(commit.get("id", ""))) for commit in commits.values()}
+    if len(trees) > 1 or "" in trees:
+        return found
+    return {name: replace(result, commit=first) for name, result in found.items()}
+
+
+def _package_at(commit: str) -> str:
+    """Git's hash of the package at a commit; empty if it is not known."""
+    answer = subprocess.run(
+        ["git", "rev-parse", "--verify", "--quiet", f"{commit}:pytest_ansorbench"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return answer.stdout.strip()
 
 
 if __name__ == "__main__":
