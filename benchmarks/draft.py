@@ -19,14 +19,18 @@ import argparse
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+import numpy as np
+from tabulate import tabulate
+
 from pytest_ansorbench.records import Result
 from pytest_ansorbench.report import Layout, Terminal, result_report
 from pytest_ansorbench.stats.judge_result import judge_result
+from pytest_ansorbench.stats.trajectory import Trajectory
 from pytest_ansorbench.storage import read_result
 from pytest_ansorbench.storage.merge import merge_results
 from pytest_ansorbench.workloads import CAPSULE_CONV2D, OPERATORS
@@ -48,6 +52,8 @@ OF_EACH_FAMILY: Final = {
     type(case): case.id for case in reversed(OPERATORS) if case not in CAPSULE_CONV2D
 }
 """The first shape of each family of operators but capsule."""
+AFTER: Final = (1, 8, 16, 32, 64, 128, 256)
+"""Trials after which searches are compared."""
 
 
 def main() -> None:
@@ -121,7 +127,65 @@ def report(folder: Path) -> str:
     shown = result_report(
         judged.cases, judged.criteria, Layout(COLUMNS), suites=judged.suites, explained="fully"
     )
-    return Terminal().render(shown)
+    return f"{Terminal().render(shown)}\n{_way(merged)}\n\n{_costs(merged)}"
+
+
+def _way(merged: Result) -> str:
+    """How far the searches are after some trials, and how long these took.
+
+    Geometric means over the runs that have so many trials: throughput of the best program so far,
+    of leads measured again, over that of the fastest winner of the case.
+    """
+    far: dict[str, dict[int, list[float]]] = {}
+    seconds: dict[str, dict[int, list[float]]] = {}
+    for case in merged.cases:
+        known = [Trajectory.of(run) for run in case.runs]
+        fastest_s = min(float(one.best_s) for one in known)
+        for one in known:
+            name = one.run.strategy
+            for count in (n for n in AFTER if n <= len(one.run.trials)):
+                found = np.flatnonzero(one.trials[:-1] <= count)
+                if len(found):
+                    share = fastest_s / one.latency_s[found[-1]]
+                    far.setdefault(name, {}).setdefault(count, []).append(share)
+                took_s = one.run.trials[count - 1].search_s
+                seconds.setdefault(name, {}).setdefault(count, []).append(took_s)
+    rows = [
+        [name, *(f"{_mean(far[name][n]):.2f} ({_mean(seconds[name][n]):.3g} s)" for n in far[name])]
+        for name in far
+    ]
+    columns = ["after trials", *map(str, next(iter(far.values())))]
+    return tabulate(rows, columns, disable_numparse=True)
+
+
+def _costs(merged: Result) -> str:
+    """What a trial takes, in milliseconds: seconds of all runs over their trials."""
+    spent: dict[str, dict[str, float]] = {}
+    trials: dict[str, int] = {}
+    for run in (run for case in merged.cases for run in case.runs):
+        name = run.strategy
+        trials[name] = trials.get(name, 0) + len(run.trials)
+        of_phase = {
+            "propose": sum(one.propose_s + one.learn_s for one in run.rounds),
+            "compile": sum(one.build_s for one in run.rounds),
+            "run": sum(one.run_s for one in run.rounds),
+            "last check": run.last_check.check_s if run.last_check else 0.0,
+            "all": run.search_s,
+        }
+        spent[name] = {
+            phase: seconds + spent.get(name, {}).get(phase, 0.0)
+            for phase, seconds in of_phase.items()
+        }
+    rows = [
+        [name, *(f"{1e3 * seconds / trials[name]:.0f}" for seconds in phases.values())]
+        for name, phases in spent.items()
+    ]
+    columns = ["ms a trial", *next(iter(spent.values()))]
+    return tabulate(rows, columns, disable_numparse=True)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return float(np.exp(np.mean(np.log(values))))
 
 
 def _of_one_commit(found: Mapping[str, Result]) -> Mapping[str, Result]:
