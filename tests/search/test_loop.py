@@ -121,9 +121,9 @@ def test_what_compiles_for_too_long_is_given_up_by_what_others_took(engine):
         *("ok", "build-timeout", "ok"),
     ]
     early, late = (trial for trial in run.trials if trial.status != "ok")
-    assert early.build_s == pytest.approx(0.8, abs=0.3)
+    assert 0.8 <= early.build_s < 2.8
     allowed_s = limit.limit_s([trial.build_s for trial in run.trials[:4]])
-    assert late.build_s == pytest.approx(allowed_s, abs=0.3)
+    assert allowed_s <= late.build_s < allowed_s + 2.0
     assert f"{allowed_s:g} s" in late.error
 
 

@@ -67,11 +67,10 @@ def test_a_faulty_kernel_fails_alone(engine, task, kind, status, reason):
 
 def test_a_batch_may_have_a_limit_of_its_own(engine, task):
     kinds = ["endless-build", "fine", "endless-build"]
-    started_s = time.monotonic()
-    built = engine.build([kernel(kind) for kind in kinds], task.check, limit_s=0.5)
+    built = engine.build([kernel(kind) for kind in kinds], task.check, limit_s=1.5)
     assert [one.status for one in built] == ["build-timeout", "ok", "build-timeout"]
-    assert "0.5 s" in built[0].error
-    assert time.monotonic() - started_s < 3
+    assert "1.5 s" in built[0].error
+    assert all(1.5 <= built[at].build_s < 3 for at in (0, 2))
     engine.discard(built[1])
     [slow] = engine.build([kernel("endless-build")], task.check, limit_s=60.0)
     assert "3 s" in slow.error
