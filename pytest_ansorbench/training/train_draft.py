@@ -147,8 +147,8 @@ def _files(source: Path) -> Iterator[Path]:
         )
     elif source.suffix == SAMPLES and is_experience(source):
         raise BadSamples(
-            f"bad source {str(source)!r}: what a model was made of, without the programs; expected "
-            "samples or journals, and the model as --base to go on from it"
+            f"bad source {str(source)!r}: the decisions that lie beside a model, not its samples; "
+            f"expected journals ({JOURNAL}) or samples ({SAMPLES}), and the model as base"
         )
     elif source.suffix == SAMPLES or is_journal(source):
         yield source

@@ -38,12 +38,12 @@ def test_kept_landscapes_are_of_shipped_operators(script):
         assert all(gflops >= 0.0 for *_, gflops in landscape.points)
 
 
-def test_a_landscape_keeps_each_program_once(script, monkeypatch, tmp_path):
-    monkeypatch.setattr(script, "LANDSCAPES", tmp_path / "kept")
+def test_a_landscape_keeps_each_program_once(script, tmp_path):
+    folder = tmp_path / "kept"
     one, other = (0, [[4, 4], 1], 2.5), (1, [[2, 8], 0], 0.0)
     case, target = OPERATORS[0].id, {"kind": "llvm"}
-    script.Landscape(case, target, [one]).write()
-    path = script.Landscape(case, target, [one, other]).write()
+    script.Landscape(case, target, [one]).write(folder)
+    path = script.Landscape(case, target, [one, other]).write(folder)
     assert [tuple(point) for point in script.read(path).points] == [one, other]
 
 

@@ -168,8 +168,8 @@ def test_experience_is_no_source_but_what_goes_with_a_base(tmp_path, capsys):
     experience = SHIPPED.with_suffix(".npz")
     assert main(["train-draft", "--from", str(experience), "-o", str(tmp_path / "m.ubj")]) == 2
     told = capsys.readouterr().err
-    assert f"bad source {str(experience)!r}: what a model was made of" in told
-    assert "--base" in told
+    assert f"bad source {str(experience)!r}: the decisions that lie beside a model" in told
+    assert "the model as base" in told
 
 
 def test_the_command_goes_on_from_a_model(folder):
