@@ -19,9 +19,11 @@ import argparse
 import os
 import subprocess
 import sys
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import geometric_mean
 from typing import Final
 
 import numpy as np
@@ -133,59 +135,55 @@ def report(folder: Path) -> str:
 def _way(merged: Result) -> str:
     """How far the searches are after some trials, and how long these took.
 
-    Geometric means over the runs that have so many trials: throughput of the best program so far,
-    of leads measured again, over that of the fastest winner of the case.
+    Of each arm, over the runs that have a valid program by then: the throughput of the best one, by
+    leads measured again, over that of the case's fastest winner, and the search time. Both are
+    geometric means.
     """
-    far: dict[str, dict[int, list[float]]] = {}
-    seconds: dict[str, dict[int, list[float]]] = {}
+    ways: dict[tuple[str, int], list[tuple[float, float]]] = defaultdict(list)
     for case in merged.cases:
         known = [Trajectory.of(run) for run in case.runs]
-        fastest_s = min(float(one.best_s) for one in known)
+        fastest_s = min(one.best_s for one in known)
         for one in known:
-            name = one.run.strategy
             for count in (n for n in AFTER if n <= len(one.run.trials)):
-                found = np.flatnonzero(one.trials[:-1] <= count)
-                if len(found):
-                    share = fastest_s / one.latency_s[found[-1]]
-                    far.setdefault(name, {}).setdefault(count, []).append(share)
-                took_s = one.run.trials[count - 1].search_s
-                seconds.setdefault(name, {}).setdefault(count, []).append(took_s)
+                improvements = int(np.count_nonzero(one.trials[:-1] <= count))
+                if improvements:
+                    share = fastest_s / float(one.latency_s[improvements - 1])
+                    took_s = one.run.trials[count - 1].search_s
+                    ways[one.run.strategy, count].append((share, took_s))
+    counts = sorted({count for _, count in ways})
     rows = [
-        [name, *(f"{_mean(far[name][n]):.2f} ({_mean(seconds[name][n]):.3g} s)" for n in far[name])]
-        for name in far
+        [name, *(_cell(ways[name, count]) for count in counts)]
+        for name in dict.fromkeys(name for name, _ in ways)
     ]
-    columns = ["after trials", *map(str, next(iter(far.values())))]
-    return tabulate(rows, columns, disable_numparse=True)
+    return tabulate(rows, ["after trials", *map(str, counts)], disable_numparse=True)
+
+
+def _cell(way: Sequence[tuple[float, float]]) -> str:
+    if not way:
+        return ""
+    share, took_s = map(geometric_mean, zip(*way, strict=True))
+    return f"{share:.2f} ({took_s:.3g} s)"
 
 
 def _costs(merged: Result) -> str:
     """What a trial takes, in milliseconds: seconds of all runs over their trials."""
-    spent: dict[str, dict[str, float]] = {}
-    trials: dict[str, int] = {}
+    spent: dict[str, Counter[str]] = defaultdict(Counter)
+    trials: Counter[str] = Counter()
     for run in (run for case in merged.cases for run in case.runs):
-        name = run.strategy
-        trials[name] = trials.get(name, 0) + len(run.trials)
-        of_phase = {
+        trials[run.strategy] += len(run.trials)
+        phases = {
             "propose": sum(one.propose_s + one.learn_s for one in run.rounds),
             "compile": sum(one.build_s for one in run.rounds),
             "run": sum(one.run_s for one in run.rounds),
             "last check": run.last_check.check_s if run.last_check else 0.0,
             "all": run.search_s,
         }
-        spent[name] = {
-            phase: seconds + spent.get(name, {}).get(phase, 0.0)
-            for phase, seconds in of_phase.items()
-        }
+        spent[run.strategy].update(phases)  # adds, as counts do
     rows = [
         [name, *(f"{1e3 * seconds / trials[name]:.0f}" for seconds in phases.values())]
         for name, phases in spent.items()
     ]
-    columns = ["ms a trial", *next(iter(spent.values()))]
-    return tabulate(rows, columns, disable_numparse=True)
-
-
-def _mean(values: Sequence[float]) -> float:
-    return float(np.exp(np.mean(np.log(values))))
+    return tabulate(rows, ["ms a trial", *next(iter(spent.values()))], disable_numparse=True)
 
 
 def _of_one_commit(found: Mapping[str, Result]) -> Mapping[str, Result]:
