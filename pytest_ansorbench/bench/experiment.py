@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from pytest_ansorbench.bench.blocks import Advance, Block, Ended, Executor, Lost
 from pytest_ansorbench.bench.history import CaseHistory, CaseJournal, RepeatHistory
+from pytest_ansorbench.bench.interrupts import remembered_interrupts
 from pytest_ansorbench.bench.plan import Plan
 from pytest_ansorbench.bench.progress import Progress, Standing
 from pytest_ansorbench.bench.reference import StandIn
@@ -102,9 +103,11 @@ class Experiment:
         """
         self._started_s = time.monotonic()
         try:
-            self._fill()
-            while self._begun_s:
-                self._receive()
+            with remembered_interrupts() as remind:
+                self._fill()
+                while self._begun_s:
+                    self._receive()
+                    remind()
         finally:
             self._executor.cancel()
             self._progress.clear()

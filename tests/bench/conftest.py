@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import signal
 
 import pytest
 
@@ -86,3 +87,11 @@ def make_session(target, tmp_path):
     yield make
     for session in made:
         session.close()
+
+
+@pytest.fixture
+def ctrl_c():
+    """Ctrl-C as it usually is, also in a suite that runs in the background and ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import signal
 import tempfile
 from pathlib import Path
 
@@ -159,6 +160,38 @@ def record_of(recorded, repeats):
         seed: tuple(to_line(dataclasses.replace(one, seed=seed)) for one in lines)
         for seed in range(repeats)
     }
+
+
+class Finalized:
+    """Something whose finalizer Ctrl-C comes in, where Python drops the exception."""
+
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+
+
+class Unlucky(Scripted):
+    """Ctrl-C comes in the middle of a finalizer, before the third entry."""
+
+    def __init__(self, recorded, slots):
+        super().__init__(recorded, slots)
+        self.received = 0
+
+    def receive(self):
+        self.received += 1
+        if self.received == 3:
+            Finalized()
+        return super().receive()
+
+
+@pytest.mark.usefixtures("ctrl_c")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_no_interrupt_is_lost(recorded, tmp_path):
+    executor = Unlucky(recorded, slots=2)
+    with pytest.raises(KeyboardInterrupt):
+        carried_out(executor, fixed(), tmp_path)
+    assert executor.received == 3
+    assert executor.cancelled
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_a_block_of_another_machine_is_begun_again(recorded, tmp_path):

@@ -1,0 +1,51 @@
+"""Ctrl-C that cannot get lost."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from types import FrameType
+
+Reminder = Callable[[], None]
+"""Raises KeyboardInterrupt if there was one that nobody has seen."""
+
+
+@contextlib.contextmanager
+def remembered_interrupts() -> Iterator[Reminder]:
+    """Remember Ctrl-C for as long as a block lasts.
+
+    Python raises KeyboardInterrupt wherever the main thread happens to be. If that is a finalizer
+    or a callback of the garbage collector, the exception is printed and dropped
+    (https://docs.python.org/3/library/signal.html#note-on-signal-handlers-and-exceptions), and the
+    session would go on. A client of a cluster, which makes objects by the hundred while it waits,
+    is often there.
+
+    Elsewhere than in the main thread, and where Ctrl-C is ignored or handled otherwise, nothing is
+    remembered.
+
+    Yields:
+        Raises KeyboardInterrupt if Ctrl-C came, however often it is called.
+    """
+    came = False
+    usual = signal.getsignal(signal.SIGINT)
+
+    def remember(number: int, frame: FrameType | None) -> None:
+        nonlocal came
+        came = True
+        signal.default_int_handler(number, frame)
+
+    def remind() -> None:
+        if came:
+            raise KeyboardInterrupt
+
+    main = threading.current_thread() is threading.main_thread()
+    if not main or usual is not signal.default_int_handler:
+        yield remind
+        return
+    signal.signal(signal.SIGINT, remember)
+    try:
+        yield remind
+    finally:
+        signal.signal(signal.SIGINT, usual)
