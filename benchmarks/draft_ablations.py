@@ -69,6 +69,7 @@ def pytest_ansorbench_strategies(config: object) -> Sequence[Strategy]:
         variant("equal", replace(policy, sharing=EqualShares())),
         variant("whole", replace(policy, growth=1e9)),
         variant("unspread", replace(policy, spread=1)),
+        variant("random-first", replace(policy, vector_units=None)),
         variant("greedy", replace(policy, random_share=0.0)),
         variant("patient", replace(policy, compile_time=None)),
         variant("far", replace(policy, neighbourhood=Neighbourhood(children=0))),

@@ -67,6 +67,7 @@ SEARCHED: Final = (
     "draft-equal",
     "draft-whole",
     "draft-unspread",
+    "draft-random-first",
     "draft-greedy",
     "draft-far",
 )

@@ -29,6 +29,7 @@ from pytest_ansorbench.strategies.draft.sharing import EqualShares, SharpeningSh
 from pytest_ansorbench.strategies.draft.siblings import Siblings
 from pytest_ansorbench.strategies.draft.stopping import Plateau
 from pytest_ansorbench.strategies.draft.survey import Survey
+from pytest_ansorbench.strategies.draft.vector_units import VectorUnits
 from pytest_ansorbench.strategies.draft.verification import Verification
 
 __all__ = [
@@ -47,6 +48,7 @@ __all__ = [
     "SharpeningShares",
     "Siblings",
     "Survey",
+    "VectorUnits",
     "Verification",
     "is_experience",
     "save_experience",

@@ -34,6 +34,7 @@ from pytest_ansorbench.strategies.draft.space import DecisionSpace, Vector
 from pytest_ansorbench.strategies.draft.spreading import farthest_first
 from pytest_ansorbench.strategies.draft.stopping import Plateau
 from pytest_ansorbench.strategies.draft.survey import Survey
+from pytest_ansorbench.strategies.draft.vector_units import VectorUnits
 from pytest_ansorbench.strategies.draft.verification import Verification
 from pytest_ansorbench.strategies.errors import StrategyError
 from pytest_ansorbench.strategies.program_maker import ProgramMaker
@@ -71,7 +72,8 @@ class Draft:
         survey: What is asked of a cost model that is trained beforehand; None for nothing.
         siblings: Which other tasks of a network it learns from; None for none.
         experience: What was measured of other workloads before; None for nothing.
-        prior: How much these two count.
+        vector_units: What is guessed where others have measured nothing; None for nothing.
+        prior: How much these three count.
         stopping: When the rest of the budget is given back; None for never.
         first_trials: Trials of the first batch.
         growth: Largest batch, as share of the trials so far; the round's size stays its limit.
@@ -90,6 +92,7 @@ class Draft:
     survey: Survey | None = field(default_factory=Survey)
     siblings: Siblings | None = field(default_factory=Siblings)
     experience: Experience | None = None
+    vector_units: VectorUnits | None = field(default_factory=VectorUnits)
     prior: Prior = field(default_factory=Prior)
     stopping: Plateau | None = None
     first_trials: int = 8
@@ -110,6 +113,7 @@ class Draft:
             ("survey", Survey),
             ("siblings", Siblings),
             ("experience", Experience),
+            ("vector_units", VectorUnits),
             ("stopping", Plateau),
         ):
             value = getattr(self, name)
@@ -157,6 +161,12 @@ class _Draft:
     @cached_property
     def _encoding(self) -> Encoding:
         return Encoding(self._spaces)
+
+    @cached_property
+    def _guess(self) -> DecisionModel | None:
+        policy, target = self._policy.vector_units, self._setup.context.target
+        nests = [space.nests for space in self._spaces]
+        return None if policy is None else policy.model(nests, self._encoding.columns, target)
 
     @cached_property
     def _replays(self) -> Replays:
@@ -256,7 +266,7 @@ class _Draft:
         nothing_yet = not self._known.gflops and not self._known.scores
         knows = self._cost_model is not None and not is_blind(self._cost_model)
         wanted = self._policy.survey is not None and nothing_yet and knows
-        return wanted and self._prior() is None
+        return wanted and self._model_of_others() is None
 
     def _look_around(self) -> None:
         """Have the cost model score random programs, which stay free to be proposed.
@@ -299,7 +309,15 @@ class _Draft:
         return prior if model is None else model
 
     def _prior(self) -> DecisionModel | None:
-        """The model of what others have measured, as far as it counts; None if that is nothing."""
+        """What is known without this task's trials, as far as it counts; None if that is nothing.
+
+        What others have measured is worth more than a guess.
+        """
+        model = self._model_of_others() or self._guess
+        return None if model is None else self._policy.prior.faded(model, self._known.trials)
+
+    def _model_of_others(self) -> DecisionModel | None:
+        """The model of what others have measured; None if that is nothing."""
         told = self._told_by_others()
         count = sum(len(trials.throughput) for _, trials in told)
         if count != self._prior_of[0]:
@@ -307,8 +325,7 @@ class _Draft:
             throughput = np.concatenate([trials.throughput for _, trials in told])
             model = self._policy.model.fit(np.concatenate(rows), throughput, np.ones(count), count)
             self._prior_of = count, model
-        model = self._prior_of[1]
-        return None if model is None else self._policy.prior.faded(model, self._known.trials)
+        return self._prior_of[1]
 
     def _told_by_others(self) -> list[tuple[int, Trials]]:
         """Sketches, each with trials of its kind: of other tasks of this run, and before it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -56,7 +57,11 @@ class Footprints:
 
     Attributes:
         columns: At each depth, names of the logarithm of the bytes of each buffer, of all buffers
-            together, and of the steps of the nest over these bytes.
+            together, and of the steps of the nest over these bytes. The first buffer is written.
+        vectorized: The knob of the last spatial loop, whose innermost tile TVM vectorizes, and the
+            number of tiles; None if it is not tiled.
+        item_bytes: Size of an element of the buffer that is written.
+        steps: Of the whole nest.
     """
 
     def __init__(self, block: Any, places: Mapping[int, tuple[int, int]], structure: str) -> None:
@@ -79,6 +84,10 @@ class Footprints:
         self.columns = tuple(
             f"depth{depth}.{name}" for depth in range(len(self._depths)) for name in names
         )
+        spatial = [loop for loop, reduces in enumerate(self._reduces) if not reduces]
+        self.vectorized = places.get(spatial[-1]) if spatial else None
+        self.item_bytes = _item_bytes(self._regions[0])
+        self.steps = math.prod(self._whole)
 
     def features(self, tiles: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
         """Footprints of vectors.
@@ -157,12 +166,15 @@ def footprints_of(
 
 def _bytes(region: Any, extents: Extents) -> NDArray[np.float64]:
     """Bytes of a buffer that are touched, at most all of it, shape (vectors,)."""
-    buffer = _buffer(region)
-    touched = np.array([np.dtype(str(buffer.dtype)).itemsize], dtype=np.float64)
-    for dimension, whole in zip(region.region, buffer.shape, strict=True):
+    touched = np.array([_item_bytes(region)], dtype=np.float64)
+    for dimension, whole in zip(region.region, _buffer(region).shape, strict=True):
         span = _span(dimension.min, extents) + int(dimension.extent) - 1.0
         touched = touched * np.minimum(span, int(whole))
     return touched
+
+
+def _item_bytes(region: Any) -> int:
+    return int(np.dtype(str(_buffer(region).dtype)).itemsize)
 
 
 def _buffer(region: Any) -> Any:

@@ -18,6 +18,7 @@ from pytest_ansorbench.strategies.draft.knobs import (
     is_sampling,
     knob_of,
 )
+from pytest_ansorbench.strategies.draft.vector_units import Nest
 from pytest_ansorbench.strategies.program_maker import ProgramMaker, ScheduledProgram
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class DecisionSpace:
         index: The sketch's place in the design space.
         knobs: Its decisions, in the sketch's order.
         columns: Names of a vector's features.
+        nests: What vector units and registers have to do with it.
     """
 
     def __init__(self, index: int, sketch: Schedule, maker: ProgramMaker) -> None:
@@ -79,12 +81,24 @@ class DecisionSpace:
             if isinstance(knob, TileKnob)
         }
         self._footprints = footprints_of(maker.mod, self._instructions, parts)
+        names = [f"{_kind(knob)}.{n}" for knob, n in _counted(knobs)]
         self.columns = (
             *(f"{_kind(knob)}.{n}.{name}" for knob, n in _counted(knobs) for name in knob.columns),
             *(f"tile{parts}.sum{level}" for parts, _ in self._levels for level in range(parts)),
             *(f"tile{parts}.block{size}" for parts, _ in self._levels for size in range(2, parts)),
             *(f"block{size}" for size in range(1, _largest(self._levels))),
             *(f"{n}.{name}" for n, one in enumerate(self._footprints) for name in one.columns),
+        )
+        self.nests = tuple(
+            Nest(
+                width=f"{names[place]}.size{count - 1}",
+                block=f"{n}.depth0.buffer0",
+                item_bytes=one.item_bytes,
+                steps=one.steps,
+            )
+            for n, one in enumerate(self._footprints)
+            if one.vectorized is not None
+            for place, count in [one.vectorized]
         )
 
     @property

@@ -26,7 +26,7 @@ from tests.strategies.setups import make_setup, observed
 
 MATMUL = BatchMatmul(batch=1, m=64, n=64, k=64)
 TINY = BatchMatmul(batch=1, m=2, n=1, k=1)
-PLAIN = Draft(verification=None, first_trials=16, growth=0.5)
+PLAIN = Draft(vector_units=None, verification=None, first_trials=16, growth=0.5)
 
 
 def made_up(candidate):
@@ -220,7 +220,7 @@ def test_scores_below_zero_count_as_no_throughput(target):
 
 def test_random_programs_are_of_all_sketches_and_picked_by_a_trained_cost_model(target):
     def of_second_batch(cost_model, **parts):
-        policy = Draft(survey=None, random_share=1.0, first_trials=16, **parts)
+        policy = Draft(survey=None, vector_units=None, random_share=1.0, first_trials=16, **parts)
         setup = make_setup(target, case=MATMUL, cost_model=cost_model)
         proposer = policy.start(setup)
         told(proposer, proposer.propose(16))

@@ -18,7 +18,7 @@ from tests.strategies.setups import make_setup, spaces_of
 
 SMALL = BatchMatmul(batch=1, m=32, n=64, k=32)
 LARGE = BatchMatmul(batch=1, m=64, n=64, k=64)
-POLICY = Draft(verification=None, first_trials=16, random_share=0.0)
+POLICY = Draft(verification=None, vector_units=None, first_trials=16, random_share=0.0)
 
 
 def measured(target, case):
@@ -68,7 +68,9 @@ def test_a_search_begins_with_what_another_shape_has_shown(target, tmp_path):
 
 def test_what_is_not_of_its_kind_tells_a_search_nothing(target, tmp_path):
     save_experience({"other": Trials(np.zeros((9, 3), np.float32), np.ones(9))}, tmp_path / "o.npz")
-    policy = Draft(verification=None, experience=Experience(path=tmp_path / "o.npz"))
+    policy = Draft(
+        verification=None, vector_units=None, experience=Experience(path=tmp_path / "o.npz")
+    )
     batch = policy.start(make_setup(target, case=LARGE)).propose(16)
     assert all(one.payload["predicted"] is None for one in batch)
 

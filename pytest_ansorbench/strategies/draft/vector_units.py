@@ -1,0 +1,153 @@
+"""What the innermost loops of a program ask of vector units and registers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pytest_ansorbench.strategies.checks import require_positive
+
+if TYPE_CHECKING:
+    from tvm.target import Target
+
+    from pytest_ansorbench.strategies.draft.model import DecisionModel
+
+_VECTORS_OF_X86: Final = {"avx512f": (64, 32), "avx": (32, 16)}
+"""Bytes of a vector register and how many there are, by the feature of the CPU, best first."""
+_VECTORS: Final = 16, 16
+"""Those of any other x86."""
+_REGISTERS: Final = 32
+"""Vector registers of other architectures that TVM knows vectors of."""
+
+
+@dataclass(frozen=True)
+class Nest:
+    """A tiled block of a sketch, as its innermost loops show it.
+
+    Attributes:
+        width: Column with the logarithm to base 2 of the loop that TVM vectorizes: the innermost
+            tile of the last spatial loop.
+        block: Column with the logarithm to base 2 of the bytes that the innermost tiles of all
+            spatial loops write: what has to stay in registers while a reduction goes on.
+        item_bytes: Size of an element of these.
+        steps: Of the whole nest.
+    """
+
+    width: str
+    block: str
+    item_bytes: int
+    steps: float
+
+
+@dataclass(frozen=True)
+class VectorUnits:
+    """A guess at throughput before anything is measured, from what every CPU has in common.
+
+    A step of a nest, one multiplication and addition, takes
+
+        1 / (2 l) + other_cycles, and spill_cycles / l if its block is larger than the registers
+
+    cycles, l being the lanes that are used: two vector units, as an x86 or Arm core has, work on l
+    elements at a time. Innermost tiles narrower than a vector leave lanes idle; blocks larger than
+    the registers are stored and loaded again in each step of the reduction. It is a roofline
+    (Williams et al., https://doi.org/10.1145/1498765.1498785) of the core alone: which cache a
+    tile comes from is left to measurements.
+
+    Attributes:
+        other_cycles: What a step takes that has nothing to do with lanes. It bounds what a wide
+            vector gains: 16 lanes are 7 times as fast as one, not 16 times.
+        spill_cycles: Of storing a vector, and loading it again.
+    """
+
+    other_cycles: float = 0.05
+    spill_cycles: float = 1.0
+
+    def __post_init__(self) -> None:
+        require_positive(self, "other_cycles", example=0.05)
+        require_positive(self, "spill_cycles", example=1.0)
+
+    def model(
+        self, nests: Sequence[Sequence[Nest]], columns: Sequence[str], target: Target
+    ) -> DecisionModel | None:
+        """The guess for a task.
+
+        Args:
+            nests: The tiled blocks of each sketch.
+            columns: Names of the columns of its rows; the last one is the sketch.
+            target: What it is compiled for.
+
+        Returns:
+            None where no sketch has a tiled block, and for other targets than CPUs.
+        """
+        if not any(nests) or str(target.kind.name) != "llvm":
+            return None
+        vector_bytes, registers = _vectors_of(target)
+        place = {name: index for index, name in enumerate(columns)}
+        return _Guess(
+            self,
+            vector_bytes,
+            registers * vector_bytes,
+            [[(place[one.width], place[one.block], one) for one in of] for of in nests],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Guess:
+    policy: VectorUnits
+    vector_bytes: int
+    register_bytes: int
+    nests: Sequence[Sequence[tuple[int, int, Nest]]]
+
+    def predict(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Throughput over that of nests that use all lanes and spill nothing, shape (points,).
+
+        A sketch without a tiled block is somewhere between those and one lane.
+        """
+        throughput = np.empty(len(rows))
+        for sketch, nests in enumerate(self.nests):
+            mine = rows[:, -1] == sketch
+            if nests:
+                took = [
+                    nest.steps * self._cycles(nest, rows[mine, width], rows[mine, block])
+                    for width, block, nest in nests
+                ]
+                least = sum(
+                    nest.steps * self._cycles_a_step(self._lanes(nest)) for *_, nest in nests
+                )
+                throughput[mine] = least / np.sum(took, axis=0)
+            else:
+                lanes = self.vector_bytes / 4
+                throughput[mine] = np.sqrt(self._cycles_a_step(lanes) / self._cycles_a_step(1.0))
+        return throughput
+
+    def _lanes(self, nest: Nest) -> float:
+        return max(1.0, self.vector_bytes / nest.item_bytes)
+
+    def _cycles_a_step(self, lanes: Any) -> Any:
+        return 0.5 / lanes + self.policy.other_cycles
+
+    def _cycles(
+        self, nest: Nest, width: NDArray[np.float32], block: NDArray[np.float32]
+    ) -> NDArray[np.float64]:
+        """Cycles that a step takes, shape (points,)."""
+        lanes = np.minimum(np.exp2(width.astype(np.float64)), self._lanes(nest))
+        spills = np.exp2(block.astype(np.float64)) > self.register_bytes * (1.0 + 1e-6)
+        cycles: NDArray[np.float64] = self._cycles_a_step(lanes)
+        return cycles + np.where(spills, self.policy.spill_cycles / lanes, 0.0)
+
+
+def _vectors_of(target: Target) -> tuple[int, int]:
+    """Bytes of a vector register, and how many there are.
+
+    TVM's `llvm_get_vector_width` says 512 bits for every x86, so these are told by their features.
+    """
+    from tvm.target.codegen import llvm_get_cpu_features, llvm_get_vector_width
+
+    if "x86" not in str(target.attrs.get("mtriple", "")):
+        return max(1, int(llvm_get_vector_width(target)) // 8), _REGISTERS
+    features = {str(one) for one in llvm_get_cpu_features(target)}
+    return next((found for name, found in _VECTORS_OF_X86.items() if name in features), _VECTORS)
