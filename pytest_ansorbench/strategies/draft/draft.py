@@ -58,8 +58,9 @@ class Draft:
     decisions take as long as ten programs. Only the best drafts are made into programs, and all
     of these are measured, unless there are more for a cost model to choose from.
 
-    The first batch is spread out: random points, each as far as can be from those before it.
-    Batches are small at first, when each measurement teaches most.
+    The first batch goes by what is known beforehand: others' measurements, or else what lanes and
+    registers have to do with it. If that is nothing, it is spread out: random points, each as far
+    as can be from those before it. Batches are small at first, when each measurement teaches most.
 
     Attributes:
         model: Predicts throughput from decisions.
@@ -77,7 +78,8 @@ class Draft:
         stopping: When the rest of the budget is given back; None for never.
         first_trials: Trials of the first batch.
         growth: Largest batch, as share of the trials so far; the round's size stays its limit.
-        spread: Random points that each of the first batch is chosen from; 1 for the first.
+        spread: Random points that each of a first batch is chosen from that nothing is known for;
+            1 for the first.
         random_share: Share of later batches that is not the model's choice: random programs, or
             those of several that the cost model likes best, once it is trained.
         random_pool: Random programs that each of them is chosen from.
@@ -164,6 +166,7 @@ class _Draft:
 
     @cached_property
     def _guess(self) -> DecisionModel | None:
+        """What lanes and registers say of a task that nobody knows; None if that is nothing."""
         policy, target = self._policy.vector_units, self._setup.context.target
         nests = [space.nests for space in self._spaces]
         return None if policy is None else policy.model(nests, self._encoding.columns, target)

@@ -128,6 +128,7 @@ class _Guess:
         return max(1.0, self.vector_bytes / nest.item_bytes)
 
     def _cycles_a_step(self, lanes: Any) -> Any:
+        """Cycles of a step that uses so many lanes and spills nothing; an array or a number."""
         return 0.5 / lanes + self.policy.other_cycles
 
     def _cycles(
