@@ -88,6 +88,7 @@ from pytest_ansorbench.strategies.draft import (
     SharpeningShares,
     Siblings,
     Survey,
+    VectorUnits,
     Verification,
 )
 from pytest_ansorbench.strategies.errors import BadAnswer, StrategyError
@@ -213,6 +214,7 @@ __all__ = [
     "TaskScheduler",
     "TaskStanding",
     "UniformSketches",
+    "VectorUnits",
     "Verification",
     "XGBoostModel",
     "control_of",
