@@ -129,7 +129,10 @@ def test_a_network_is_checked_as_long_as_that_costs_little(engine, share):
         return made.tasks[index].task.weight * made.tasks[index].fastest[0].latency_s
 
     by_share = sorted(contested, key=share_s, reverse=True)
-    assert [ranking.task for ranking in made.ranking.tasks] == by_share[: None if share else 1]
+    checked = [ranking.task for ranking in made.ranking.tasks]
+    assert checked == by_share[: len(checked)]
+    # On a loaded machine two checks may take as long as the search, and the third is not begun.
+    assert len(checked) >= 2 if share else len(checked) == 1
 
 
 def test_a_resumed_run_is_checked_or_takes_the_check_over(engine):
