@@ -23,6 +23,7 @@ from tabulate import tabulate
 from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.stats.ranks import rank_correlation
 from pytest_ansorbench.strategies.draft import VectorUnits
+from pytest_ansorbench.strategies.draft.neighbourhood import scattered
 
 FIRST: Final = 8
 """Trials of the first batch."""
@@ -45,11 +46,7 @@ def guessed(path: Path, points: int) -> list[object] | None:
         return None
     machine = Surrogate(landscape, stage)
     rng = np.random.default_rng(0)
-    drawn = [
-        (space.index, tuple(vector))
-        for space in stage.spaces
-        for vector in space.draw(points, rng).tolist()
-    ]
+    drawn = [point for space in stage.spaces for point in scattered(space, points, rng)]
     notes = [(index, stage.spaces[index].decisions_of(vector)) for index, vector in drawn]
     throughput = machine.gflops(notes) / machine.best_gflops
     guesses = guess.predict(stage.encoding.rows(drawn))

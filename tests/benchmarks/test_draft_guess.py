@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-
 
 @pytest.fixture
-def script(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    import draft_guess
-
-    yield draft_guess
-    for name in ("draft_ablations", "draft_surrogate", "draft_guess"):
-        sys.modules.pop(name)
+def script(import_script):
+    return import_script("draft_guess")
 
 
 def test_a_guess_finds_better_programs_than_chance(script):

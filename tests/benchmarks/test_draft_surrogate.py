@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 
 from pytest_ansorbench.strategies import Draft
 from pytest_ansorbench.workloads import OPERATORS
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-
 
 @pytest.fixture
-def script(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """The command; `draft_ablations` is what it has its variants from."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    import draft_surrogate
-
-    yield draft_surrogate
-    for name in ("draft_ablations", "draft_surrogate"):
-        sys.modules.pop(name)
+def script(import_script):
+    """The command."""
+    return import_script("draft_surrogate")
 
 
 def test_kept_landscapes_are_of_shipped_operators(script):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,19 +15,11 @@ from pytest_ansorbench.storage import write_result
 from tests.report.rendered import rendered, simple_cells
 from tests.synthetic import make_case_result, make_result, make_run
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-
 
 @pytest.fixture
-def scripts(monkeypatch: pytest.MonkeyPatch) -> Any:
+def scripts(import_script: Any) -> Any:
     """Both scripts; they need no Matplotlib until they write a figure."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    import curves as curves_script
-    import paper_report
-
-    yield curves_script, paper_report
-    for name in ("curves", "paper_report"):
-        sys.modules.pop(name)
+    return import_script("curves"), import_script("paper_report")
 
 
 class Axes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +13,11 @@ import pytest
 
 from pytest_ansorbench.measure.arguments import Arguments
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-
 
 @pytest.fixture
-def script(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def script(import_script: Any) -> Any:
     """The command; `noise_report` is what it imports its tables from."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    import noise
-
-    yield noise
-    for name in ("curves", "noise", "noise_report"):
-        sys.modules.pop(name)
+    return import_script("noise")
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import time
 
 import pytest
 
@@ -28,8 +29,10 @@ class Misleading:
     """The slower a kernel, the faster it looks, but all look nearly the same."""
 
     spread: float = 100.0
+    trial_s: float = 0.0
 
     def measure(self, kernel, best_s):
+        time.sleep(self.trial_s)
         return (1e-3 - kernel.first_call() / self.spread,)
 
 
@@ -119,7 +122,9 @@ def test_without_a_valid_trial_there_is_nothing_to_check(engine):
 @pytest.mark.parametrize("share", [0.0, 1.0])
 def test_a_network_is_checked_as_long_as_that_costs_little(engine, share):
     case = Mlp(features=24, hidden=(16, 8), classes=5)
-    made = search(engine, strategy(dataclasses.replace(CHECK, share=share)), case, trials=12)
+    # A search of seconds: on a loaded machine, too, three checks take less.
+    unhurried = strategy(dataclasses.replace(CHECK, share=share), trial_s=0.25)
+    made = search(engine, unhurried, case, trials=12)
     finished(made)
     contested = [index for index, task in enumerate(made.tasks) if len(task.fastest) > 1]
     assert len(contested) > 1
@@ -129,10 +134,7 @@ def test_a_network_is_checked_as_long_as_that_costs_little(engine, share):
         return made.tasks[index].task.weight * made.tasks[index].fastest[0].latency_s
 
     by_share = sorted(contested, key=share_s, reverse=True)
-    checked = [ranking.task for ranking in made.ranking.tasks]
-    assert checked == by_share[: len(checked)]
-    # On a loaded machine two checks may take as long as the search, and the third is not begun.
-    assert len(checked) >= 2 if share else len(checked) == 1
+    assert [ranking.task for ranking in made.ranking.tasks] == by_share[: None if share else 1]
 
 
 def test_a_resumed_run_is_checked_or_takes_the_check_over(engine):

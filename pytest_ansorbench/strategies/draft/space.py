@@ -83,7 +83,11 @@ class DecisionSpace:
         self._footprints = footprints_of(maker.mod, self._instructions, parts)
         names = [f"{_kind(knob)}.{n}" for knob, n in _counted(knobs)]
         self.columns = (
-            *(f"{_kind(knob)}.{n}.{name}" for knob, n in _counted(knobs) for name in knob.columns),
+            *(
+                f"{name}.{column}"
+                for name, knob in zip(names, knobs, strict=True)
+                for column in knob.columns
+            ),
             *(f"tile{parts}.sum{level}" for parts, _ in self._levels for level in range(parts)),
             *(f"tile{parts}.block{size}" for parts, _ in self._levels for size in range(2, parts)),
             *(f"block{size}" for size in range(1, _largest(self._levels))),
