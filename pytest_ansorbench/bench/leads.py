@@ -24,6 +24,7 @@ SHARE_OF_SEARCH: Final = 0.25
 """Confirming may take this share of the repeat's search time."""
 _TRIALS_A_LEAD: Final = 4
 """A lead costs about as much to confirm as a trial does, so this keeps to the share as well."""
+_FIRST_AND_LAST: Final = 2
 EFFORT: Final = SideBySide(precision=0.01, turns=Span(10, 30), sets=Span(1, 1))
 """How long leads run beside each other."""
 
@@ -35,7 +36,7 @@ def measure_leads(
 
     It takes at most `SHARE_OF_SEARCH` of what the searches took together, but for the compilation
     of a last task. For that, of a run with few trials a lead only some leads are measured, the
-    first and the last among them.
+    first and the last of each task among them: a network has a latency once every task has.
 
     Args:
         prepared: The case.
@@ -66,7 +67,7 @@ def _some(search: FinishedSearch, index: int, most: int) -> Sequence[Best | Save
     """Leads of a task: all of them, or as many as may be measured, evenly spaced."""
     task = search.tasks[index]
     leads = task.leads
-    most = max(1, min(most, task.trials_done // _TRIALS_A_LEAD))
+    most = max(1, min(most, max(_FIRST_AND_LAST, task.trials_done // _TRIALS_A_LEAD)))
     if len(leads) <= most:
         return leads
     if most == 1:

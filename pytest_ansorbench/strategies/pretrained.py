@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from tvm.s_tir.meta_schedule import TuneContext
     from tvm.s_tir.meta_schedule.cost_model import CostModel
 
-_THREADS: Final = 2
-"""More only get in each other's way on some hundred rows."""
+_THREADS: Final = 1
+"""On some hundred rows two are hardly faster, and ten times as slow where others want the cores."""
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +20,8 @@ _Argument = TypeVar("_Argument")
 _Outcome = TypeVar("_Outcome")
 
 _BLOCK: Final = 16
-"""Items that a thread takes at a time: one by one, handing them out costs a tenth of the work."""
+"""Items that a thread takes at a time, where there are enough of them for all threads: one by one,
+handing them out costs a tenth of the work."""
 
 _LARGEST_SEED: Final = 2**31 - 2
 """Of TVM's random generator."""
@@ -139,7 +141,8 @@ class ProgramMaker:
             The outcomes, in order of the items.
         """
         listed = list(items)
-        blocks = [listed[i : i + _BLOCK] for i in range(0, len(listed), _BLOCK)]
+        size = max(1, min(_BLOCK, math.ceil(len(listed) / self._threads)))
+        blocks = [listed[i : i + size] for i in range(0, len(listed), size)]
         with ThreadPoolExecutor(self._threads) as threads:
             done = threads.map(lambda block: [work(item) for item in block], blocks)
             return [outcome for outcomes in done for outcome in outcomes]

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from pytest_ansorbench.strategies.checks import require_at_least
 
-_THREADS: Final = 2
-"""More only get in each other's way on some hundred rows."""
+_THREADS: Final = 1
+"""On some hundred rows two are hardly faster, and ten times as slow where others want the cores."""
 
 Discount = Callable[[NDArray[np.float32]], NDArray[np.float64]]
 """Factors for rows of features, shape (points, columns), each positive; shape (points,)."""

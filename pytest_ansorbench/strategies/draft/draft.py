@@ -29,7 +29,7 @@ from pytest_ansorbench.strategies.draft.niches import FitnessSharing
 from pytest_ansorbench.strategies.draft.prior import Prior, Trials
 from pytest_ansorbench.strategies.draft.replays import Drafted, Replays
 from pytest_ansorbench.strategies.draft.sharing import SharpeningShares, shared_out
-from pytest_ansorbench.strategies.draft.siblings import Family, Siblings
+from pytest_ansorbench.strategies.draft.siblings import Family, Pooled, Siblings
 from pytest_ansorbench.strategies.draft.space import DecisionSpace, Vector
 from pytest_ansorbench.strategies.draft.spreading import farthest_first
 from pytest_ansorbench.strategies.draft.stopping import Plateau
@@ -77,6 +77,8 @@ class Draft:
         prior: How much these three count.
         stopping: When the rest of the budget is given back; None for never.
         first_trials: Trials of the first batch.
+        opening_trials: Trials of the first batch where something is known beforehand; the next
+            ones double what there is, up to `first_trials`.
         growth: Largest batch, as share of the trials so far; the round's size stays its limit.
         spread: Random points that each of a first batch is chosen from that nothing is known for;
             1 for the first.
@@ -98,6 +100,7 @@ class Draft:
     prior: Prior = field(default_factory=Prior)
     stopping: Plateau | None = None
     first_trials: int = 8
+    opening_trials: int = 2
     growth: float = 0.25
     spread: int = 8
     random_share: float = 0.1
@@ -121,7 +124,7 @@ class Draft:
             value = getattr(self, name)
             if not isinstance(value, kind | None):
                 raise ValueError(f"bad {name} {value!r}: expected {kind.__name__}() or None")
-        for name in ("first_trials", "spread", "random_pool"):
+        for name in ("first_trials", "opening_trials", "spread", "random_pool"):
             require_at_least(self, name, 1, example=getattr(type(self), name))
         if not self.growth > 0.0:
             raise ValueError(f"bad growth {self.growth}: expected a share above 0, e.g. 0.25")
@@ -148,8 +151,8 @@ class _Draft:
         if policy.experience is not None:
             policy.experience.known()  # refused here rather than in the middle of a run
         self._family = Family.of_run(setup.shared)
-        self._told = self._family.join()
-        self._prior_of: tuple[int, DecisionModel | None] = 0, None
+        self._member = self._family.join()
+        self._pooled_trials = 0
         self._shares_of_round: list[float] = []
         self._decisions: dict[str, Any] = {}
 
@@ -180,11 +183,11 @@ class _Draft:
         measured = [gflops for _, gflops in self._known.gflops]
         if policy.stopping is not None and policy.stopping.reached(measured):
             return NothingMore("nothing more to gain")
-        wanted = min(trials, max(policy.first_trials, int(policy.growth * done)))
         replays = self._replays
         replays.begin_round()
         if self._survey_due:
             self._look_around()
+        wanted = min(trials, self._batch_trials())
         shares = self._shares()
         self._shares_of_round = [round(float(share), 4) for share in shares]
         model = self._model()
@@ -208,6 +211,14 @@ class _Draft:
             drafted.program.candidate(payload=note)
             for drafted, note in zip(picks, notes, strict=True)
         ]
+
+    def _batch_trials(self) -> int:
+        """Trials of the next batch, if the round has room for them."""
+        policy, done = self._policy, self._known.trials
+        first = policy.first_trials
+        if self._known.scores or self._prior() is not None:
+            first = min(first, max(policy.opening_trials, done))
+        return max(first, int(policy.growth * done))
 
     def recall(self, candidates: Sequence[Candidate]) -> None:
         from tvm_ffi import structural_hash
@@ -239,7 +250,7 @@ class _Draft:
             # If the next batch is like this one.
             "expected_gain": round(expected_gain(rescaled, known.errors), 4),
             "sketch_shares": self._shares_of_round,
-            "trials_of_others": self._prior_of[0],
+            "pooled_trials": self._pooled_trials,
             "drafts": {
                 "replayed": replays.replayed,
                 "failed": replays.failed,
@@ -262,7 +273,7 @@ class _Draft:
             vectors = np.array([vector for vector, _ in trials], dtype=np.int32)
             features = self._spaces[index].features(vectors)
             gflops = [gflops for _, gflops in trials]
-            self._told.tell(self._encoding.kinds[index], features, gflops)
+            self._family.tell(self._member, self._encoding.kinds[index], features, gflops)
 
     @property
     def _survey_due(self) -> bool:
@@ -321,29 +332,32 @@ class _Draft:
 
     def _model_of_others(self) -> DecisionModel | None:
         """The model of what others have measured; None if that is nothing."""
-        told = self._told_by_others()
-        count = sum(len(trials.throughput) for _, trials in told)
-        if count != self._prior_of[0]:
-            rows = [self._encoding.placed(index, trials.features) for index, trials in told]
-            throughput = np.concatenate([trials.throughput for _, trials in told])
-            model = self._policy.model.fit(np.concatenate(rows), throughput, np.ones(count), count)
-            self._prior_of = count, model
-        return self._prior_of[1]
+        siblings, family, kinds = self._policy.siblings, self._family, self._encoding.kinds
+        told: Mapping[str, Trials] = {}
+        first = siblings.modelled(family.trials) if siblings is not None else 0
+        if siblings is not None and first:
+            told = family.known(self._member, kinds, siblings.least, first)
+        pooled = family.pooled(kinds, first if told else 0, lambda: self._pooled(told))
+        self._pooled_trials = pooled.trials
+        return pooled.model
 
-    def _told_by_others(self) -> list[tuple[int, Trials]]:
-        """Sketches, each with trials of its kind: of other tasks of this run, and before it."""
-        kinds, policy = self._encoding.kinds, self._policy
-        sources: list[Mapping[str, Trials]] = []
-        if policy.siblings is not None:
-            sources.append(self._family.others(self._told, kinds, policy.siblings.least))
-        if policy.experience is not None:
-            sources.append(policy.experience.known())
-        return [
-            (index, known[kind])
-            for known in sources
+    def _pooled(self, told: Mapping[str, Trials]) -> Pooled:
+        """A model of what the network's tasks have measured, and of what was before."""
+        kinds, experience = self._encoding.kinds, self._policy.experience
+        sources = [told, experience.known() if experience is not None else {}]
+        known = [
+            (index, source[kind])
+            for source in sources
             for index, kind in enumerate(kinds)
-            if kind in known
+            if kind in source
         ]
+        if not known:
+            return Pooled()
+        rows = [self._encoding.placed(index, trials.features) for index, trials in known]
+        throughput = np.concatenate([trials.throughput for _, trials in known])
+        count = len(throughput)
+        model = self._policy.model.fit(np.concatenate(rows), throughput, np.ones(count), count)
+        return Pooled(count, model)
 
     def _discount(self) -> Discount | None:
         """What compile times take off what is promised; None if nothing is known of them."""

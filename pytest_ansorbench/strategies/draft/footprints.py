@@ -19,7 +19,7 @@ _REDUCTION: Final = 2
 """TVM's `IterVar.CommReduce`."""
 
 Extents = Mapping[Any, NDArray[np.float64]]
-"""How many steps each variable of a block takes, shape (vectors,)."""
+"""How many steps each variable of a block takes, shape (depths, vectors)."""
 
 
 @dataclass(frozen=True)
@@ -99,28 +99,33 @@ class Footprints:
         Returns:
             Shape (vectors, columns).
         """
+        # All depths at once: arrays are small, and NumPy takes as long to be called as to count.
         vectors = len(tiles[0])
-        found = []
-        for depth in self._depths:
-            extents = self._extents(tiles, depth)
-            touched = [_bytes(region, extents) for region in self._regions]
-            total = np.sum(touched, axis=0)
-            steps = np.prod([*extents.values()], axis=0)
-            found += [*map(np.log2, touched), np.log2(total), np.log2(steps / total)]
-        columns = [np.broadcast_to(column, vectors) for column in found]
-        return np.stack(columns, axis=1).astype(np.float32)
+        extents = self._extents(tiles)
+        touched = [_bytes(region, extents) for region in self._regions]
+        total = np.sum(touched, axis=0)
+        steps = np.prod([*extents.values()], axis=0)
+        logs = np.log2([*touched, total, steps / total])
+        # From (columns of a depth, depths, vectors) to (vectors, columns).
+        found: NDArray[np.float32] = logs.transpose(2, 1, 0).reshape(vectors, -1)
+        return found.astype(np.float32)
 
-    def _extents(self, tiles: Sequence[NDArray[np.float32]], depth: Depth) -> Extents:
+    def _extents(self, tiles: Sequence[NDArray[np.float32]]) -> Extents:
         """Steps of each variable inside a depth; a loop that is not tiled is inside as a whole."""
+        shape = len(self._depths), len(tiles[0])
         extents: dict[Any, NDArray[np.float64]] = {}
         for loop, variable in enumerate(self._variables):
-            inner = depth.reduction if self._reduces[loop] else depth.spatial
             if loop in self._places:
                 knob, parts = self._places[loop]
-                logs = tiles[knob][:, parts - inner : parts]
-                extents[variable] = np.rint(np.exp2(logs.sum(axis=1, dtype=np.float64)))
+                inner = [
+                    one.reduction if self._reduces[loop] else one.spatial for one in self._depths
+                ]
+                # Logarithms of what the innermost 0, 1, 2, ... tiles come to.
+                logs = np.zeros((parts + 1, shape[1]))
+                np.cumsum(tiles[knob][:, parts - 1 :: -1].T, axis=0, out=logs[1:])
+                extents[variable] = np.rint(np.exp2(logs))[inner]
             else:
-                extents[variable] = np.array([self._whole[loop]])
+                extents[variable] = np.full(shape, self._whole[loop])
         return extents
 
 
@@ -165,8 +170,9 @@ def footprints_of(
 
 
 def _bytes(region: Any, extents: Extents) -> NDArray[np.float64]:
-    """Bytes of a buffer that are touched, at most all of it, shape (vectors,)."""
-    touched = np.array([_item_bytes(region)], dtype=np.float64)
+    """Bytes of a buffer that are touched, at most all of it, shape (depths, vectors)."""
+    shape = next(iter(extents.values())).shape
+    touched = np.full(shape, float(_item_bytes(region)))
     for dimension, whole in zip(region.region, _buffer(region).shape, strict=True):
         span = _span(dimension.min, extents) + int(dimension.extent) - 1.0
         touched = touched * np.minimum(span, int(whole))
@@ -183,7 +189,7 @@ def _buffer(region: Any) -> Any:
 
 
 def _span(index: Any, extents: Extents) -> NDArray[np.float64]:
-    """How far apart the values of an index lie at most, plus 1, shape (vectors,).
+    """How far apart the values of an index lie at most, plus 1; shape (depths, vectors), or (1,).
 
     Sums, multiples, quotients and remainders; of other expressions of two operands, and of casts,
     the steps of all variables in them, which is no less than the number of their values.

@@ -14,8 +14,8 @@ from pytest_ansorbench.strategies.checks import (
     require_share,
 )
 
-_THREADS: Final = 2
-"""More only get in each other's way on some hundred rows."""
+_THREADS: Final = 1
+"""On some hundred rows two are hardly faster, and ten times as slow where others want the cores."""
 
 
 class DecisionModel(Protocol):

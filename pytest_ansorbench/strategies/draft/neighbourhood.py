@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -83,38 +83,51 @@ class Neighbourhood:
             for point in scattered(space, self.random, rng)
             if not taken(point)
         )
-        for index, vector in measured[: self.parents]:
-            for _ in range(self.children):
-                point = (index, self._walk(spaces[index], vector, rng))
-                if not taken(point):
-                    found.setdefault(point)
+        parents = [point for point in measured[: self.parents] for _ in range(self.children)]
+        steps = rng.integers(1, self.most_steps + 1, size=len(parents)).tolist()
+        for point in self._walked(spaces, parents, steps, rng):
+            if not taken(point):
+                found.setdefault(point)
         ranked = _ranked(found, score)
         for _ in range(self.climbs):
-            near = dict.fromkeys(
-                (index, self._step(spaces[index], vector, rng))
-                for _, (index, vector) in ranked[: self.climbers]
-                for _ in range(self.offspring)
-            )
+            climbers = [point for _, point in ranked[: self.climbers]]
+            parents = [point for point in climbers for _ in range(self.offspring)]
+            near = dict.fromkeys(self._walked(spaces, parents, [1] * len(parents), rng))
             fresh = [point for point in near if point not in found and not taken(point)]
             found.update(dict.fromkeys(fresh))
             ranked = sorted([*ranked, *_ranked(fresh, score)], key=lambda one: -one[0])
         return ranked
 
-    def _walk(self, space: DecisionSpace, vector: Vector, rng: np.random.Generator) -> Vector:
-        for _ in range(int(rng.integers(self.most_steps)) + 1):
-            vector = self._step(space, vector, rng)
-        return vector
+    def _walked(
+        self,
+        spaces: Sequence[DecisionSpace],
+        parents: Sequence[Point],
+        steps: Sequence[int],
+        rng: np.random.Generator,
+    ) -> Iterator[Point]:
+        """Each parent, so many steps further.
 
-    def _step(self, space: DecisionSpace, vector: Vector, rng: np.random.Generator) -> Vector:
+        What is random is drawn for all at once: a draw by itself takes longer than a step.
+        """
+        draws = iter(rng.random((sum(steps), 3)).tolist())
+        for (index, vector), count in zip(parents, steps, strict=True):
+            for _ in range(count):
+                vector = self._step(spaces[index], vector, *next(draws))
+            yield index, vector
+
+    def _step(
+        self, space: DecisionSpace, vector: Vector, which: float, how: float, where: float
+    ) -> Vector:
+        """A vector with one decision changed, as three numbers from 0 to below 1 say."""
         if not vector:
             return vector
-        at = int(rng.integers(len(vector)))
+        at = int(which * len(vector))
         knob = space.knobs[at]
-        anew = isinstance(knob, TileKnob) and rng.random() >= self.near_share
+        anew = isinstance(knob, TileKnob) and how >= self.near_share
         near = range(knob.size) if anew else knob.near(vector[at])
         if not near:
             return vector
-        choice = int(near[int(rng.integers(len(near)))])
+        choice = near[int(where * len(near))]
         return (*vector[:at], choice, *vector[at + 1 :])
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping, Sequence
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_ansorbench.strategies.checks import require_at_least
+from pytest_ansorbench.strategies.checks import require_at_least, require_positive
+from pytest_ansorbench.strategies.draft.model import DecisionModel
 from pytest_ansorbench.strategies.draft.prior import Trials
 
 _KEY: Final = "draft"
@@ -17,7 +20,7 @@ _KEY: Final = "draft"
 
 @dataclass(frozen=True)
 class Siblings:
-    """Which of a network's other tasks a task learns from.
+    """What a task learns from a network's other tasks.
 
     The convolutions of a network have the same loops in other sizes, so their sketches have the
     same features, and what was fast on one is a good guess for the next.
@@ -25,47 +28,64 @@ class Siblings:
     Attributes:
         least: Trials that a sibling has to have: its throughput is told relative to its best,
             which is known after some.
+        regrowth: By what share the network's trials have to grow before a model of them is made
+            anew. Each takes as long as ten programs, and a few more trials change little.
     """
 
-    least: int = 8
+    least: int = 4
+    regrowth: float = 0.25
 
     def __post_init__(self) -> None:
-        require_at_least(self, "least", 1, example=8)
+        require_at_least(self, "least", 1, example=4)
+        require_positive(self, "regrowth", example=0.25)
 
+    def modelled(self, trials: int) -> int:
+        """How many of a network's first trials there is a model of, when it has had so many.
 
-class Member:
-    """What one task has measured, by kinds of sketches."""
-
-    def __init__(self) -> None:
-        """Begin with nothing."""
-        self.trials = 0
-        self.best_gflops = 0.0
-        self._of_kinds: dict[str, list[Trials]] = {}
-
-    def tell(self, kind: str, features: NDArray[np.float32], gflops: Sequence[float]) -> None:
-        """Note trials of one sketch.
-
-        Args:
-            kind: The sketch's, see `Encoding.kinds`.
-            features: Shape (trials, columns of the kind).
-            gflops: Throughput of each, 0 for a failed trial.
+        A resumed run has to come to the same, so this depends on nothing else.
         """
-        self.trials += len(features)
-        self.best_gflops = max(self.best_gflops, *gflops)
-        measured = Trials(features, np.asarray(gflops, dtype=np.float64))
-        self._of_kinds.setdefault(kind, []).append(measured)
+        if trials < self.least:
+            return 0
+        first = self.least
+        while (larger := math.ceil(first * (1.0 + self.regrowth))) <= trials:
+            first = larger
+        return first
 
-    def of_kind(self, kind: str) -> Sequence[Trials]:
-        """Its trials of such sketches."""
-        return self._of_kinds.get(kind, ())
+
+@dataclass(frozen=True, eq=False)
+class Pooled:
+    """A model of what several tasks have measured, and perhaps earlier runs.
+
+    Attributes:
+        trials: What it learnt from.
+        model: None if that is too little.
+    """
+
+    trials: int = 0
+    model: DecisionModel | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class _Told:
+    member: int
+    kind: str
+    features: NDArray[np.float32]
+    gflops: NDArray[np.float64]
 
 
 class Family:
-    """The tasks of a run, each with what it has measured."""
+    """The tasks of a run, what they have measured, and the models of it.
+
+    Attributes:
+        trials: Trials of all tasks.
+    """
 
     def __init__(self) -> None:
         """Begin with no task."""
-        self._members: list[Member] = []
+        self.trials = 0
+        self._members = 0
+        self._told: list[_Told] = []
+        self._models: dict[tuple[str, ...], tuple[int, Pooled]] = {}
 
     @classmethod
     def of_run(cls, shared: MutableMapping[str, Any]) -> Family:
@@ -77,36 +97,91 @@ class Family:
         family: Family = shared.setdefault(_KEY, cls())
         return family
 
-    def join(self) -> Member:
-        """A place for a task's measurements."""
-        member = Member()
-        self._members.append(member)
-        return member
-
-    def others(self, mine: Member, kinds: Sequence[str], least: int) -> Mapping[str, Trials]:
-        """What the other tasks have measured of sketches of some kinds.
-
-        Args:
-            mine: The task that asks.
-            kinds: The kinds of its sketches.
-            least: Trials that another task has to have.
+    def join(self) -> int:
+        """Admit a task.
 
         Returns:
-            By kind, trials of all other tasks together, with throughput over the best of each
-            task; kinds without any are left out.
+            Its number.
         """
-        known = [
-            member
-            for member in self._members
-            if member is not mine and member.trials >= least and member.best_gflops > 0.0
+        self._members += 1
+        return self._members - 1
+
+    def tell(
+        self, member: int, kind: str, features: NDArray[np.float32], gflops: Sequence[float]
+    ) -> None:
+        """Note trials of one sketch.
+
+        Args:
+            member: The task's number.
+            kind: The sketch's, see `Encoding.kinds`.
+            features: Shape (trials, columns of the kind).
+            gflops: Throughput of each, 0 for a failed trial.
+        """
+        measured = np.asarray(gflops, dtype=np.float64)
+        self._told.append(_Told(member, kind, features, measured))
+        self.trials += len(features)
+
+    def known(
+        self, member: int, kinds: Sequence[str], least: int, first: int
+    ) -> Mapping[str, Trials]:
+        """What there is to know of sketches of some kinds.
+
+        What a task has measured itself counts along, so that tasks of the same kinds can share a
+        model; but only where others have measured anything.
+
+        Args:
+            member: The task that asks.
+            kinds: The kinds of its sketches.
+            least: Trials that a task has to have.
+            first: How many of the family's trials count, in the order in which they were told.
+
+        Returns:
+            By kind, trials of all tasks together, with throughput over the best of each task;
+            kinds without any are left out.
+        """
+        told = self._first(first)
+        counts: Counter[int] = Counter()
+        best: dict[int, float] = {}
+        for one in told:
+            counts[one.member] += len(one.features)
+            best[one.member] = max(best.get(one.member, 0.0), *one.gflops.tolist())
+        of_kinds = [
+            one
+            for one in told
+            if one.kind in kinds and counts[one.member] >= least and best[one.member] > 0.0
         ]
+        if {one.member for one in of_kinds} <= {member}:
+            return {}
         found = {}
         for kind in kinds:
             parts = [
-                (part.features, part.throughput / member.best_gflops)
-                for member in known
-                for part in member.of_kind(kind)
+                (one.features, one.gflops / best[one.member])
+                for one in of_kinds
+                if one.kind == kind
             ]
             if parts:
                 found[kind] = Trials(*map(np.concatenate, zip(*parts, strict=True)))
         return found
+
+    def _first(self, trials: int) -> list[_Told]:
+        """What was told first, without what would exceed so many trials."""
+        found = []
+        for one in self._told:
+            trials -= len(one.features)
+            if trials < 0:
+                break
+            found.append(one)
+        return found
+
+    def pooled(self, kinds: Sequence[str], first: int, make: Callable[[], Pooled]) -> Pooled:
+        """The model of the first trials for sketches of some kinds, made once for all tasks.
+
+        Args:
+            kinds: The kinds of a task's sketches.
+            first: How many trials it is of.
+            make: Makes it.
+        """
+        key = tuple(kinds)
+        if key not in self._models or self._models[key][0] != first:
+            self._models[key] = first, make()
+        return self._models[key][1]

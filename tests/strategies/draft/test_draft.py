@@ -83,6 +83,13 @@ def test_batches_grow_up_to_the_rounds_size(target):
     assert [len(candidates) for candidates in rounds[:7]] == [4, 4, 4, 6, 9, 13, 16]
 
 
+def test_the_first_batches_are_small_where_something_is_known(target):
+    known, _, _ = search(target, Draft(opening_trials=3), trials=60)
+    assert [len(candidates) for candidates in known[:7]] == [3, 3, 6, 8, 8, 8, 9]
+    unknown, _, _ = search(target, Draft(opening_trials=3, vector_units=None), trials=16)
+    assert [len(candidates) for candidates in unknown] == [8, 8]
+
+
 def test_the_first_batch_has_every_sketch_and_lies_further_apart_than_chance(target):
     [spread], proposer, setup = search(target, replace(PLAIN, spread=16), trials=12)
     [chance], _, _ = search(target, replace(PLAIN, spread=1), trials=12)
@@ -155,7 +162,7 @@ def test_the_cost_model_chooses_among_twice_as_many_once_it_is_trained(target):
             return live
 
     setup = make_setup(target, case=MATMUL, cost_model=Policy())
-    policy = Draft(verification=Verification(3, 0.0), random_share=0.0, first_trials=16)
+    policy = replace(PLAIN, verification=Verification(3, 0.0), random_share=0.0)
     proposer = policy.start(setup)
     told(proposer, proposer.propose(16))
     told(proposer, proposer.propose(16))
@@ -197,11 +204,11 @@ def known_throughput(schedule):
 
 def test_a_cost_model_that_is_trained_beforehand_is_asked_before_anything_is_measured(target):
     model = Knowing()
-    policy = Draft(survey=Survey(programs=60), random_share=0.0)
+    policy = Draft(survey=Survey(programs=60), random_share=0.0, opening_trials=4)
     setup = make_setup(target, case=MATMUL, cost_model=model)
     proposer = policy.start(setup)
     first = proposer.propose(16)
-    assert len(first) == policy.first_trials
+    assert len(first) == policy.opening_trials
     assert model.asked == [60]
     assert len(first[0].payload["surveyed"]) == 60
     assert "surveyed" not in first[1].payload

@@ -12,13 +12,14 @@ from pytest_ansorbench.strategies.draft import is_experience, save_experience
 from pytest_ansorbench.strategies.draft.encoding import Encoding
 from pytest_ansorbench.strategies.draft.experience import SHIPPED
 from pytest_ansorbench.strategies.draft.prior import Trials
+from pytest_ansorbench.strategies.draft.siblings import Family
 from pytest_ansorbench.workloads import BatchMatmul
 from tests.strategies.draft.test_draft import made_up, told
 from tests.strategies.setups import make_setup, spaces_of
 
 SMALL = BatchMatmul(batch=1, m=32, n=64, k=32)
 LARGE = BatchMatmul(batch=1, m=64, n=64, k=64)
-POLICY = Draft(verification=None, vector_units=None, first_trials=16, random_share=0.0)
+POLICY = Draft(vector_units=None, first_trials=16, opening_trials=16, random_share=0.0)
 
 
 def measured(target, case):
@@ -27,12 +28,8 @@ def measured(target, case):
     proposer = POLICY.start(setup)
     for _ in range(6):
         told(proposer, proposer.propose(16))
-    encoding = Encoding(spaces_of(target, case)[0])
-    return {
-        kind: Trials(part.features, part.throughput / proposer._told.best_gflops)
-        for kind in encoding.kinds
-        for part in proposer._told.of_kind(kind)[-1:]
-    }
+    family, kinds = Family.of_run(setup.shared), Encoding(spaces_of(target, case)[0]).kinds
+    return family.known(family.join(), kinds, 1, family.trials)
 
 
 def test_trials_survive_their_file_in_half_precision(tmp_path):
