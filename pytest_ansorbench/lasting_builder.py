@@ -11,6 +11,8 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from pytest_ansorbench.measure.intrinsics import register_intrinsics
+
 if TYPE_CHECKING:
     from tvm import IRModule
     from tvm.s_tir.meta_schedule.builder import Builder, BuilderInput, BuilderResult
@@ -22,7 +24,8 @@ def lasting_builder(
 ) -> Builder:
     """The `builder` argument of `ms.tune_tir`, `ms.relax_integration.tune_relax` and their like.
 
-    It compiles and exports as `LocalBuilder` does. Its processes end with it.
+    It compiles and exports as `LocalBuilder` does, but parses the intrinsics of the target alone.
+    Its processes end with it.
 
     Args:
         workers: Processes, by default one for each core that this process may use.
@@ -73,5 +76,6 @@ def _built(program: tuple[IRModule, Target]) -> str:
     from tvm.s_tir.meta_schedule.builder.local_builder import default_build, default_export
 
     mod, target = program
+    register_intrinsics(target)  # before `default_build` imports all of them
     path: str = default_export(default_build(mod, target, None))
     return path

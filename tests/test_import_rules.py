@@ -23,7 +23,7 @@ LAYERS = [
     {"codec", "packed", "stats", "measure"},
     {"strategies", "storage", "yardsticks"},
     {"search"},
-    {"bench", "hosted", "kernels", "metaschedule", "training", "winners"},
+    {"bench", "hosted", "kernels", "lasting_builder", "metaschedule", "training", "winners"},
     {"cluster"},
     {"report"},
     {"options", "hookspecs"},
