@@ -187,10 +187,11 @@ class _Draft:
         replays.begin_round()
         if self._survey_due:
             self._look_around()
-        wanted = min(trials, self._batch_trials())
+        prior = self._prior()
+        wanted = min(trials, self._batch_trials(prior))
         shares = self._shares()
         self._shares_of_round = [round(float(share), 4) for share in shares]
-        model = self._model()
+        model = self._model(prior)
         if model is None:
             picks = replays.programs(self._spread_out(wanted, shares), wanted)
         else:
@@ -212,11 +213,11 @@ class _Draft:
             for drafted, note in zip(picks, notes, strict=True)
         ]
 
-    def _batch_trials(self) -> int:
+    def _batch_trials(self, prior: DecisionModel | None) -> int:
         """Trials of the next batch, if the round has room for them."""
         policy, done = self._policy, self._known.trials
         first = policy.first_trials
-        if self._known.scores or self._prior() is not None:
+        if self._known.scores or prior is not None:
             first = min(first, max(policy.opening_trials, done))
         return max(first, int(policy.growth * done))
 
@@ -309,11 +310,10 @@ class _Draft:
             trials = policy.survey.confidence
         return policy.sharing.shares(known.best_of_sketches(len(self._spaces)), trials)
 
-    def _model(self) -> DecisionModel | None:
+    def _model(self, prior: DecisionModel | None) -> DecisionModel | None:
         """The model of all that is known; None while that is too little."""
         policy, rng = self._policy, self._rng
         points, throughput, trust = self._known.labelled(policy.survey)
-        prior = self._prior()
         seed = int(rng.integers(2**31))
         if not throughput.any():
             return prior
