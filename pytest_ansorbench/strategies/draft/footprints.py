@@ -111,7 +111,7 @@ class Footprints:
         return found.astype(np.float32)
 
     def _extents(self, tiles: Sequence[NDArray[np.float32]]) -> Extents:
-        """Steps of each variable inside each depth; a loop that is not tiled is there as a whole."""
+        """Steps of each variable inside each depth; an untiled loop is inside as a whole."""
         shape = len(self._depths), len(tiles[0])
         extents: dict[Any, NDArray[np.float64]] = {}
         for loop, variable in enumerate(self._variables):
