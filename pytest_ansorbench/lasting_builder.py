@@ -64,9 +64,11 @@ def lasting_builder(
         def _result(self, outcome: Any) -> BuilderResult:
             if outcome.status == StatusKind.COMPLETE:
                 return Result(outcome.value, None)
+            # Frames of the traceback refer to the pool and would keep its processes alive.
+            error = outcome.value.with_traceback(None)
             if outcome.status == StatusKind.TIMEOUT:
                 return Result(None, f"compiled for more than {timeout_s:g} s")
-            return Result(None, str(outcome.value))
+            return Result(None, str(error))
 
     return LastingBuilder()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 from pathlib import Path
 
@@ -26,6 +27,15 @@ def remove(artifact):
     shutil.rmtree(Path(artifact).parent)
 
 
+@pytest.fixture
+def without_garbage_collection():
+    """Objects end with their last reference, and those in reference cycles stay."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("without_garbage_collection")
 def test_programs_are_compiled_by_processes_that_stay_and_end_with_the_builder(target):
     import tvm
     from tvm.s_tir.meta_schedule.builder import BuilderInput
