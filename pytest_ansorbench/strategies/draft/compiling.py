@@ -25,12 +25,13 @@ class CompileTime:
     Compiling is most of what a trial costs, and differs by orders of magnitude: unrolled bodies
     of large tiles take LLVM seconds. A draft's predicted throughput is multiplied by
 
-        (predicted seconds / median seconds so far) ** -price
+        (predicted seconds / median seconds so far) ** -(price * share of the budget left)
 
-    so that of two drafts that promise the same, the one that compiles sooner is tried first.
+    so that of two drafts that promise the same, the one that compiles sooner is tried first. At
+    the end there is nothing to put it off to, and only throughput counts.
 
     Attributes:
-        price: The exponent; 0 leaves drafts as they are.
+        price: The exponent of a whole budget; 0 leaves drafts as they are.
         least: Trials before compile times are predicted.
         trees: Boosted trees on the logarithm of the seconds.
         depth: Of each.
@@ -48,21 +49,23 @@ class CompileTime:
             require_at_least(self, name, 1, example=getattr(type(self), name))
 
     def fit(
-        self, rows: NDArray[np.float32], build_s: NDArray[np.float64], seed: int
+        self, rows: NDArray[np.float32], build_s: NDArray[np.float64], left: float, seed: int
     ) -> Discount | None:
         """Learn from what has been compiled.
 
         Args:
             rows: Features of compiled points, shape (points, columns).
             build_s: Seconds that each took, positive; shape (points,).
+            left: Share of the budget that is left, from 0 to 1.
             seed: Of whatever is random in it.
 
         Returns:
-            None while there is too little to learn from.
+            None while there is too little to learn from, or if seconds do not count.
         """
         import xgboost
 
-        if len(rows) < self.least or self.price == 0.0:
+        price = self.price * left
+        if len(rows) < self.least or price == 0.0:
             return None
         seconds = np.log(build_s)
         booster = xgboost.train(
@@ -80,7 +83,7 @@ class CompileTime:
 
         def discount(points: NDArray[np.float32]) -> NDArray[np.float64]:
             factors: NDArray[np.float64] = np.exp(
-                -self.price * booster.inplace_predict(points).astype(np.float64)
+                -price * booster.inplace_predict(points).astype(np.float64)
             )
             return factors
 

@@ -44,7 +44,9 @@ from pytest_ansorbench.strategies.proposer import NothingMore, Observation, Prop
 class SharePolicy(Protocol):
     """Shares a round's trials out among the sketches."""
 
-    def shares(self, best_gflops: Sequence[float], trials: int) -> NDArray[np.float64]:
+    def shares(
+        self, best_gflops: Sequence[float], trials: Sequence[float]
+    ) -> NDArray[np.float64]:
         """The share of each sketch; see `SharpeningShares.shares`."""
         ...
 
@@ -289,8 +291,7 @@ class _Draft:
         A model that other tasks have trained may have scores below zero for the slowest.
         """
         assert self._policy.survey is not None
-        setup = self._setup
-        count = self._policy.survey.programs_for(setup.budget_trials / setup.tasks)
+        count = self._policy.survey.programs_for(self._trials_to_expect)
         equal = np.full(len(self._spaces), 1.0 / len(self._spaces))
         drafted = self._replays.programs(self._spread_out(count, equal), count)
         scores = self._scores(drafted)
@@ -302,13 +303,18 @@ class _Draft:
         ]
         self._replays.release(drafted)
 
+    @property
+    def _trials_to_expect(self) -> float:
+        """What the task will have: of a network, an equal share of the budget."""
+        return self._setup.budget_trials / self._setup.tasks
+
     def _shares(self) -> NDArray[np.float64]:
         """How trials are shared out, by what is known of each sketch."""
-        policy, known = self._policy, self._known
-        trials = known.trials
-        if not trials and known.scores and policy.survey is not None:
-            trials = policy.survey.confidence
-        return policy.sharing.shares(known.best_of_sketches(len(self._spaces)), trials)
+        policy, known, sketches = self._policy, self._known, len(self._spaces)
+        trials: Sequence[float] = known.trials_of_sketches(sketches)
+        if not known.trials and known.scores and policy.survey is not None:
+            trials = [policy.survey.confidence / sketches] * sketches
+        return policy.sharing.shares(known.best_of_sketches(sketches), trials)
 
     def _model(self, prior: DecisionModel | None) -> DecisionModel | None:
         """The model of all that is known; None while that is too little."""
@@ -366,7 +372,8 @@ class _Draft:
             return None
         rows = self._encoding.rows([point for point, _ in compiled])
         build_s = np.array([build_s for _, build_s in compiled])
-        return policy.fit(rows, build_s, int(self._rng.integers(2**31)))
+        left = 1.0 - self._known.trials / self._trials_to_expect
+        return policy.fit(rows, build_s, max(0.0, left), int(self._rng.integers(2**31)))
 
     def _drafts(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -51,6 +52,11 @@ class Evidence:
         for (index, _), value in self.gflops or self.scores:
             best[index] = max(best[index], value)
         return best
+
+    def trials_of_sketches(self, sketches: int) -> list[int]:
+        """How often each sketch was tried."""
+        tried = Counter(index for (index, _), _ in self.gflops)
+        return [tried[index] for index in range(sketches)]
 
     def labelled(
         self, survey: Survey | None

@@ -14,31 +14,34 @@ from pytest_ansorbench.strategies.draft.neighbourhood import Point
 
 @dataclass(frozen=True)
 class SharpeningShares:
-    """By the best throughput of each sketch, the more so the more has been measured.
+    """By the best throughput of each sketch, the more so the more it has been tried.
 
     A sketch's share is proportional to its best throughput over that of the best sketch, to a
-    power that grows with the number of trials: equal shares at first, nearly all for the best one
-    in the end. None falls below `least`, so that a wrong first impression is corrected.
+    power that grows with the sketch's own trials: equal shares at first, nearly all for the best
+    one in the end. Programs of one sketch differ by a factor of a hundred, so that one or two say
+    little of what the sketch can do. No share falls below `least`.
 
     Attributes:
-        sharpen_trials: Trials that raise the power by 1.
+        sharpen_trials: Trials of a sketch that raise its power by 1.
         least: The smallest share before all are scaled to a sum of 1.
     """
 
-    sharpen_trials: int = 12
+    sharpen_trials: int = 4
     least: float = 0.03
 
     def __post_init__(self) -> None:
-        require_at_least(self, "sharpen_trials", 1, example=12)
+        require_at_least(self, "sharpen_trials", 1, example=4)
         require_share(self, "least", example=0.03)
 
-    def shares(self, best_gflops: Sequence[float], trials: int) -> NDArray[np.float64]:
+    def shares(
+        self, best_gflops: Sequence[float], trials: Sequence[float]
+    ) -> NDArray[np.float64]:
         """The share of each sketch.
 
         Args:
             best_gflops: Of each sketch; 0 if it has no valid trial, and then it counts as the
                 best one does.
-            trials: Trials so far.
+            trials: Of each sketch, so far.
 
         Returns:
             Shape (sketches,), with a sum of 1.
@@ -46,7 +49,7 @@ class SharpeningShares:
         best = np.asarray(best_gflops, dtype=np.float64)
         top = best.max(initial=0.0)
         relative = np.where(best > 0.0, best, top) / top if top > 0.0 else np.ones_like(best)
-        weights = relative ** (trials / self.sharpen_trials) + self.least
+        weights = relative ** (np.asarray(trials) / self.sharpen_trials) + self.least
         found: NDArray[np.float64] = weights / weights.sum()
         return found
 
@@ -55,7 +58,9 @@ class SharpeningShares:
 class EqualShares:
     """The same share for each sketch: the control."""
 
-    def shares(self, best_gflops: Sequence[float], trials: int) -> NDArray[np.float64]:
+    def shares(
+        self, best_gflops: Sequence[float], trials: Sequence[float]
+    ) -> NDArray[np.float64]:
         """One over their number; see `SharpeningShares.shares`."""
         return np.full(len(best_gflops), 1.0 / len(best_gflops))
 

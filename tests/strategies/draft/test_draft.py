@@ -302,6 +302,22 @@ def test_programs_that_compile_for_long_are_put_off(target):
     assert mean_build_s(1.0) < 0.7 * mean_build_s(0.0)
 
 
+def test_the_price_of_compiling_falls_with_the_budget_that_is_left(target):
+    lefts = []
+
+    class Noted(CompileTime):
+        def fit(self, rows, build_s, left, seed):
+            lefts.append(left)
+            return super().fit(rows, build_s, left, seed)
+
+    proposer = replace(PLAIN, compile_time=Noted()).start(make_setup(target, trials=32))
+    for _ in range(4):
+        candidates = proposer.propose(12)  # four more than there are
+        seen = observed(candidates, [0] * len(candidates), [1.0] * len(candidates))
+        proposer.learn([replace(one, build_s=0.1) for one in seen])
+    assert lefts == [1 - 12 / 32, 1 - 24 / 32, 0.0]
+
+
 def test_the_gain_that_is_expected_is_on_record(target):
     _, proposer, _ = search(target, PLAIN, trials=16)
     assert proposer.decisions()["expected_gain"] == 0.5  # nothing was predicted yet
@@ -342,6 +358,6 @@ def test_sharing_is_asked_for_what_is_known(target):
             return super().shares(best_gflops, trials)
 
     rounds, _, setup = search(target, replace(PLAIN, sharing=Noted()), trials=40)
-    assert asked[0] == ([0.0] * len(setup.sketches), 0)
-    assert asked[1][1] == len(rounds[0])
+    assert asked[0] == ([0.0] * len(setup.sketches), [0] * len(setup.sketches))
+    assert sum(asked[1][1]) == len(rounds[0])
     assert max(asked[-1][0]) == pytest.approx(best_of(rounds[:-1]))

@@ -63,7 +63,7 @@ def hidden(space, rng):
 
 @given(BEST, st.integers(0, 1_000))
 def test_shares_are_a_distribution_in_the_order_of_the_sketches(best, trials):
-    shares = SharpeningShares().shares(best, trials)
+    shares = SharpeningShares().shares(best, [trials] * len(best))
     assert shares.sum() == pytest.approx(1.0) and (shares > 0.0).all()
     known = sorted((gflops, share) for gflops, share in zip(best, shares, strict=True) if gflops)
     assert all(one[1] <= other[1] + 1e-12 for one, other in pairwise(known))
@@ -71,20 +71,26 @@ def test_shares_are_a_distribution_in_the_order_of_the_sketches(best, trials):
 
 def test_shares_sharpen_with_trials_and_never_come_to_nothing():
     policy = SharpeningShares(sharpen_trials=12, least=0.03)
-    of_second = [policy.shares([100.0, 80.0], trials)[1] for trials in (0, 48, 96, 1000)]
+    of_second = [policy.shares([100.0, 80.0], [9, trials])[1] for trials in (0, 48, 96, 1000)]
     assert of_second[0] == 0.5
     assert of_second == sorted(of_second, reverse=True)
     assert of_second[-1] == pytest.approx(0.03 / 1.06, rel=1e-3)
 
 
 def test_a_sketch_without_a_valid_trial_goes_on_being_tried():
-    shares = SharpeningShares().shares([100.0, 0.0], 500)
+    shares = SharpeningShares().shares([100.0, 0.0], [400, 100])
     assert shares[0] == shares[1]
-    assert SharpeningShares().shares([0.0, 0.0], 500).tolist() == [0.5, 0.5]
+    assert SharpeningShares().shares([0.0, 0.0], [400, 100]).tolist() == [0.5, 0.5]
+
+
+def test_one_slow_program_says_less_of_its_sketch_than_ten():
+    shares = SharpeningShares().shares([100.0, 1.0, 1.0], [40, 1, 10])
+    assert shares[1] > 4 * shares[2]
+    assert shares[1] > 0.2
 
 
 def test_equal_shares_are_equal():
-    assert EqualShares().shares([1.0, 9.0, 3.0, 0.0], 80).tolist() == [0.25] * 4
+    assert EqualShares().shares([1.0, 9.0, 3.0, 0.0], [80] * 4).tolist() == [0.25] * 4
 
 
 @given(
@@ -210,15 +216,16 @@ def test_of_two_drafts_alike_the_one_that_compiles_sooner_comes_first():
     rng = np.random.default_rng(3)
     rows = rng.random((200, 3)).astype(np.float32)
     build_s = 0.1 * 100.0 ** rows[:, 1].astype(np.float64)  # 0.1 to 10 s by one feature
-    discount = CompileTime(price=0.2).fit(rows, build_s, seed=1)
+    discount = CompileTime(price=0.4).fit(rows, build_s, left=0.5, seed=1)
     quick, usual, slow = discount(
         np.array([[0.5, 0.02, 0.5], [0.5, 0.5, 0.5], [0.5, 0.98, 0.5]], dtype=np.float32)
     )
     assert usual == pytest.approx(1.0, abs=0.1)
     assert quick == pytest.approx(10.0**0.2, rel=0.2)  # the ends are shrunk a little
     assert slow == pytest.approx(10.0**-0.2, rel=0.2)
-    assert CompileTime(price=0.0).fit(rows, build_s, seed=1) is None
-    assert CompileTime(least=201).fit(rows, build_s, seed=1) is None
+    assert CompileTime(price=0.0).fit(rows, build_s, left=1.0, seed=1) is None
+    assert CompileTime().fit(rows, build_s, left=0.0, seed=1) is None
+    assert CompileTime(least=201).fit(rows, build_s, left=1.0, seed=1) is None
 
 
 def test_a_plateau_is_a_gain_of_next_to_nothing_over_the_last_trials():
