@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from pytest_ansorbench.strategies import (
     BoostedTrees,
+    CompileTime,
     Draft,
     EqualShares,
     FixedMeasurement,
@@ -18,10 +19,12 @@ from pytest_ansorbench.strategies import (
     Prior,
     RacingMeasurement,
     Registry,
+    SharpeningShares,
     Strategy,
     XGBoostModel,
 )
 from pytest_ansorbench.strategies.draft import DecisionModel, Verification
+from pytest_ansorbench.strategies.draft.compiling import Discount
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,26 @@ class _Guesses:
         return self._rng.random(len(rows))
 
 
+@dataclass(frozen=True)
+class SteadyPrice(CompileTime):
+    """Compile times count as much at the end as at the start."""
+
+    def fit(
+        self, rows: NDArray[np.float32], build_s: NDArray[np.float64], left: float, seed: int
+    ) -> Discount | None:
+        """As if the whole budget were left."""
+        return super().fit(rows, build_s, 1.0, seed)
+
+
+@dataclass(frozen=True)
+class SharesByAllTrials(SharpeningShares):
+    """A sketch's first program counts as much as if the sketch had been tried like the others."""
+
+    def shares(self, best_gflops: Sequence[float], trials: Sequence[float]) -> NDArray[np.float64]:
+        """As if each sketch had a third of the trials, as those of a tiled operator do at first."""
+        return super().shares(best_gflops, [sum(trials) / 3] * len(trials))
+
+
 def pytest_ansorbench_strategies(config: object) -> Sequence[Strategy]:
     """The variants, and controls that differ from stock searches in measurement alone."""
     draft = Registry().get("draft")
@@ -72,6 +95,8 @@ def pytest_ansorbench_strategies(config: object) -> Sequence[Strategy]:
         variant("random-first", replace(policy, vector_units=None)),
         variant("greedy", replace(policy, random_share=0.0)),
         variant("patient", replace(policy, compile_time=None)),
+        variant("steady", replace(policy, compile_time=SteadyPrice())),
+        variant("before", replace(policy, compile_time=SteadyPrice(), sharing=SharesByAllTrials())),
         variant("far", replace(policy, neighbourhood=Neighbourhood(children=0))),
         variant("stopping", replace(policy, stopping=Plateau())),
         replace(draft, name="draft-fixed", measurement=FixedMeasurement(), description=""),

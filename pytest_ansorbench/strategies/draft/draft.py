@@ -44,9 +44,7 @@ from pytest_ansorbench.strategies.proposer import NothingMore, Observation, Prop
 class SharePolicy(Protocol):
     """Shares a round's trials out among the sketches."""
 
-    def shares(
-        self, best_gflops: Sequence[float], trials: Sequence[float]
-    ) -> NDArray[np.float64]:
+    def shares(self, best_gflops: Sequence[float], trials: Sequence[float]) -> NDArray[np.float64]:
         """The share of each sketch; see `SharpeningShares.shares`."""
         ...
 

@@ -33,9 +33,7 @@ class SharpeningShares:
         require_at_least(self, "sharpen_trials", 1, example=4)
         require_share(self, "least", example=0.03)
 
-    def shares(
-        self, best_gflops: Sequence[float], trials: Sequence[float]
-    ) -> NDArray[np.float64]:
+    def shares(self, best_gflops: Sequence[float], trials: Sequence[float]) -> NDArray[np.float64]:
         """The share of each sketch.
 
         Args:
@@ -58,9 +56,7 @@ class SharpeningShares:
 class EqualShares:
     """The same share for each sketch: the control."""
 
-    def shares(
-        self, best_gflops: Sequence[float], trials: Sequence[float]
-    ) -> NDArray[np.float64]:
+    def shares(self, best_gflops: Sequence[float], trials: Sequence[float]) -> NDArray[np.float64]:
         """One over their number; see `SharpeningShares.shares`."""
         return np.full(len(best_gflops), 1.0 / len(best_gflops))
 
