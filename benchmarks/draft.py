@@ -54,6 +54,8 @@ OF_EACH_FAMILY: Final = {
     type(case): case.id for case in reversed(OPERATORS) if case not in CAPSULE_CONV2D
 }
 """The first shape of each family of operators but capsule."""
+MEASURED: Final = ("bench", "measure", "models", "search", "strategies", "workloads")
+"""Folders of the package that decide what a search does and what it is measured by."""
 AFTER: Final = (1, 8, 16, 32, 64, 128, 256)
 """Trials after which searches are compared."""
 
@@ -187,28 +189,30 @@ def _costs(merged: Result) -> str:
 
 
 def _of_one_commit(found: Mapping[str, Result]) -> Mapping[str, Result]:
-    """Results as of the first one's commit, if the package was the same in all.
+    """Results as of the first one's commit, if what was measured was the same in all.
 
-    Hours of measurement see commits of tests and docs, which change nothing that is measured.
+    Hours of measurement see commits of tests and docs, and of reports and statistics, which are
+    made anew of all results.
     """
     commits = {name: result.commit for name, result in found.items()}
     first = next(iter(commits.values()))
-    trees = {_package_at(str(commit.get("id", ""))) for commit in commits.values()}
+    trees = {_measured_at(str(commit.get("id", ""))) for commit in commits.values()}
     if len(trees) > 1 or "" in trees:
         return found
     return {name: replace(result, commit=first) for name, result in found.items()}
 
 
-def _package_at(commit: str) -> str:
-    """Git's hash of the package at a commit; empty if it is not known."""
+def _measured_at(commit: str) -> str:
+    """Git's hashes of what is measured and measures at a commit; empty if it is not known."""
+    trees = [f"{commit}:pytest_ansorbench/{folder}" for folder in MEASURED]
     answer = subprocess.run(
-        ["git", "rev-parse", "--verify", "--quiet", f"{commit}:pytest_ansorbench"],
+        ["git", "rev-parse", "--quiet", *trees],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
     )
-    return answer.stdout.strip()
+    return answer.stdout if answer.returncode == 0 else ""
 
 
 if __name__ == "__main__":
