@@ -121,10 +121,13 @@ def pytest_ansorbench_strategies(config: object) -> Sequence[Strategy]:
             proposer=replace(experienced, verification=Verification(), random_pool=8),
             description="",
         ),
-        replace(
-            Registry().get("random"),
-            name="random-racing",
-            measurement=RacingMeasurement(),
-            description="",
+        *(
+            replace(
+                Registry().get(name),
+                name=f"{name}-racing",
+                measurement=RacingMeasurement(),
+                description="",
+            )
+            for name in ("random", "default")
         ),
     ]
