@@ -138,18 +138,21 @@ def _way(merged: Result) -> str:
     """How far the searches are after some trials, and how long these took.
 
     Of each arm, over the runs that have a valid program by then: the throughput of the best one, by
-    leads measured again, over that of the case's fastest winner, and the search time. Both are
-    geometric means.
+    leads measured again, over that of the fastest winner of its repeat, and the search time. Both
+    are geometric means. Repeats may come from different machines, or from another hour of one.
     """
     ways: dict[tuple[str, int], list[tuple[float, float]]] = defaultdict(list)
     for case in merged.cases:
         known = [Trajectory.of(run) for run in case.runs]
-        fastest_s = min(one.best_s for one in known)
+        fastest_s: dict[int, float] = {}
+        for one in known:
+            seed = one.run.seed
+            fastest_s[seed] = min(fastest_s.get(seed, one.best_s), one.best_s)
         for one in known:
             for count in (n for n in AFTER if n <= len(one.run.trials)):
                 improvements = int(np.count_nonzero(one.trials[:-1] <= count))
                 if improvements:
-                    share = fastest_s / float(one.latency_s[improvements - 1])
+                    share = fastest_s[one.run.seed] / float(one.latency_s[improvements - 1])
                     took_s = one.run.trials[count - 1].search_s
                     ways[one.run.strategy, count].append((share, took_s))
     counts = sorted({count for _, count in ways})
