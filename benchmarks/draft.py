@@ -144,10 +144,10 @@ def _way(merged: Result) -> str:
     ways: dict[tuple[str, int], list[tuple[float, float]]] = defaultdict(list)
     for case in merged.cases:
         known = [Trajectory.of(run) for run in case.runs]
-        fastest_s: dict[int, float] = {}
-        for one in known:
-            seed = one.run.seed
-            fastest_s[seed] = min(fastest_s.get(seed, one.best_s), one.best_s)
+        fastest_s = {
+            seed: min(one.best_s for one in known if one.run.seed == seed)
+            for seed in {one.run.seed for one in known}
+        }
         for one in known:
             for count in (n for n in AFTER if n <= len(one.run.trials)):
                 improvements = int(np.count_nonzero(one.trials[:-1] <= count))
