@@ -56,7 +56,7 @@ from pytest_ansorbench.strategies.draft.space import DecisionSpace
 from pytest_ansorbench.workloads import OPERATORS
 
 LANDSCAPES: Final = Path(__file__).parent.parent / "docs" / "results" / "draft-landscapes"
-AFTER: Final = (8, 32, 64, 128, 256)
+AFTER: Final = (8, 16, 32, 64, 128, 256)
 SEARCHED: Final = (
     "draft",
     "draft+transfer",

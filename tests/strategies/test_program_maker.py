@@ -52,6 +52,19 @@ def test_a_trace_that_does_not_apply_gives_no_program(setup, maker, target):
     assert fingerprints(maker.recall(traces)) == [program.fingerprint]
 
 
+def test_programs_are_those_of_schedules_made_anew(setup, maker):
+    from tvm.s_tir import Schedule
+    from tvm_ffi import structural_hash
+
+    traces, seeds = undecided(setup.sketches) * 4, range(1, 4 * len(setup.sketches) + 1)
+    for trace, seed, program in zip(traces, seeds, maker.sample(traces, seeds), strict=True):
+        anew = Schedule(setup.context.mod, seed=seed, debug_mask="none")
+        trace.apply_to_schedule(anew, remove_postproc=True)
+        anew.enter_postproc()
+        assert all(one.apply(anew) for one in setup.context.space_generator.postprocs)
+        assert structural_hash(anew.mod) == program.fingerprint
+
+
 def test_mutations_are_those_of_their_seed(setup, maker):
     [parent] = sampled(setup, maker, 1)
     tiles = next(iter(setup.context.space_generator.mutator_probs))

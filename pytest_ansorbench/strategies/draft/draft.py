@@ -108,7 +108,7 @@ class Draft:
 
     def __post_init__(self) -> None:
         require_method(self, "model", "fit", example="BoostedTrees()")
-        require_method(self, "neighbourhood", "points", example="Neighbourhood()")
+        require_method(self, "neighbourhood", "worth", example="Neighbourhood()")
         require_method(self, "sharing", "shares", example="SharpeningShares()")
         require_method(self, "prior", "faded", example="Prior()")
         for name, kind in (
@@ -387,7 +387,8 @@ class _Draft:
             promised = model.predict(rows)
             return promised if discount is None else promised * discount(rows)
 
-        ranked = self._policy.neighbourhood.points(
+        neighbourhood = self._policy.neighbourhood.worth(self._trials_to_expect)
+        ranked = neighbourhood.points(
             self._spaces, self._known.fastest, score, self._replays.taken.__contains__, self._rng
         )
         if self._policy.niches is not None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -40,6 +41,8 @@ class Neighbourhood:
         climbers: Predicted points whose neighbours are drawn, each time.
         offspring: Neighbours of each.
         near_share: Share of steps to a near choice; the rest draw a decision anew.
+        trials: Trials of a task that is worth all of these points. A task of a network has few,
+            each of a share of its seconds, and gets a share of the points; see `worth`.
     """
 
     random: int = 400
@@ -50,12 +53,28 @@ class Neighbourhood:
     climbers: int = 80
     offspring: int = 5
     near_share: float = 0.85
+    trials: int = 64
 
     def __post_init__(self) -> None:
         for name in ("random", "parents", "children", "climbs", "climbers", "offspring"):
             require_at_least(self, name, 0, example=getattr(type(self), name))
         require_at_least(self, "most_steps", 1, example=3)
+        require_at_least(self, "trials", 1, example=64)
         require_share(self, "near_share", example=0.85)
+
+    def worth(self, trials: float) -> Neighbourhood:
+        """What a task is worth: for one of fewer than `trials`, fewer points of each origin.
+
+        Args:
+            trials: Trials that the task may expect.
+        """
+        share = min(1.0, trials / self.trials)
+        return replace(
+            self,
+            random=math.ceil(share * self.random),
+            children=math.ceil(share * self.children),
+            climbers=math.ceil(share * self.climbers),
+        )
 
     def points(
         self,

@@ -65,10 +65,8 @@ class FitnessSharing:
         better = np.empty(len(points), dtype=np.int64)
         better[order] = _earlier_equals(niches[order])
         promised = alone * self.in_batch**better
-        return [
-            (float(promised[at]), points[at])
-            for at in np.argsort(-promised, kind="stable").tolist()
-        ]
+        order = np.argsort(-promised, kind="stable")
+        return [*zip(promised[order].tolist(), (points[at] for at in order.tolist()), strict=True)]
 
 
 def _niches(points: Sequence[Point], spaces: Sequence[DecisionSpace]) -> NDArray[np.int64]:

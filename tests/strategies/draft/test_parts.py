@@ -171,6 +171,16 @@ def test_measured_points_lead_to_others_near_them_and_taken_ones_stay_out():
     assert not taken & {point for _, point in rest}
 
 
+def test_a_task_of_few_trials_is_worth_its_share_of_the_points():
+    full = Neighbourhood(random=400, children=40, climbers=80, trials=64)
+    assert full.worth(64) == full.worth(256) == full
+    few = full.worth(16)
+    assert (few.random, few.children, few.climbers) == (100, 10, 20)
+    assert (few.parents, few.climbs, few.offspring) == (24, 3, 5)
+    least = full.worth(0.5)
+    assert (least.random, least.children, least.climbers) == (4, 1, 1)
+
+
 def test_trees_learn_where_the_fast_ones_are():
     space, rng = Space(), np.random.default_rng(2)
     score, encoding = hidden(space, rng), Encoding([space])
