@@ -1,7 +1,8 @@
 """Is `draft` faster than `default`, over the operators, and which of its parts make it so?
 
     python benchmarks/draft.py [--case ID,ID] [--arms NAME,NAME] [--repeats N] [--trials N]
-                               [--round N] [--into FOLDER] [--reference FOLDER]
+                               [--round N] [--caches warm|network] [--into FOLDER]
+                               [--reference FOLDER]
 
 One bench for each repeat of each case, with a journal and a result of its own in
 docs/results/draft/, so that the experiment can be run in pieces: a result that is there is not run
@@ -20,8 +21,8 @@ import os
 import subprocess
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import geometric_mean
 from typing import Final
@@ -54,8 +55,11 @@ OF_EACH_FAMILY: Final = {
     type(case): case.id for case in reversed(OPERATORS) if case not in CAPSULE_CONV2D
 }
 """The first shape of each family of operators but capsule."""
-MEASURED: Final = ("bench", "measure", "models", "search", "strategies", "workloads")
-"""Folders of the package that decide what a search does and what it is measured by."""
+MEASURED: Final = (
+    *("bench", "measure", "search", "strategies", "workloads"),
+    *("models/draft.npz", "models/draft.ubj", "models/rules.ubj"),
+)
+"""What in the package decides what a search does and what it is measured by."""
 AFTER: Final = (1, 8, 16, 32, 64, 128, 256)
 """Trials after which searches are compared."""
 
@@ -69,6 +73,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="of the first repeat (default: 0)")
     parser.add_argument("--trials", default="256", help="of a run, or e.g. 16/task of a network")
     parser.add_argument("--round", type=int, default=32)
+    parser.add_argument(
+        "--caches", choices=("warm", "network"), default="warm", help="how trials find them"
+    )
     parser.add_argument("--into", type=Path, default=RESULTS / "draft")
     parser.add_argument(
         "--reference", type=Path, help="folder of results whose runs of the reference are used"
@@ -97,6 +104,7 @@ def run(case: str, seed: int, given: argparse.Namespace) -> None:
         *("--ansor-trials", given.trials, "--ansor-round", str(given.round)),
         *("--ansor-repeats", "1", "--ansor-seed", str(seed)),
         *("--ansor-max-search-ratio", "none", "--ansor-min-throughput-ratio", "0.97"),
+        *("--ansor-caches", given.caches),
         *("--ansor-storage", _named(storage), "--ansor-json", _named(output), *resume),
     ]
     if given.reference is not None and (given.reference / output.name).exists():
@@ -121,12 +129,17 @@ def _paths() -> list[str]:
     return [str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])]
 
 
-def report(folder: Path) -> str:
-    """All results of a folder as one suite, held to the limits of this experiment."""
+def suite(folder: Path) -> Result:
+    """All results of a folder as one, with the limits of this experiment."""
     found = {path.name: read_result(path) for path in sorted(folder.glob("*.json"))}
     merged = merge_results(_of_one_commit(found))
     limits = {"max_suite_search_ratio": 0.2, "min_suite_throughput_ratio": 1.0}
-    merged = replace(merged, settings={**merged.settings, **limits})
+    return replace(merged, settings={**merged.settings, **limits})
+
+
+def report(folder: Path) -> str:
+    """All results of a folder as one suite, held to the limits of this experiment."""
+    merged = suite(folder)
     judged = judge_result(merged)
     shown = result_report(
         judged.cases, judged.criteria, Layout(COLUMNS), suites=judged.suites, explained="fully"
@@ -134,14 +147,24 @@ def report(folder: Path) -> str:
     return f"{Terminal().render(shown)}\n{_way(merged)}\n\n{_costs(merged)}"
 
 
-def _way(merged: Result) -> str:
-    """How far the searches are after some trials, and how long these took.
+@dataclass(frozen=True)
+class Progress:
+    """How far an arm is after some trials: geometric means over the runs with a valid program.
 
-    Of each arm, over the runs that have a valid program by then: the throughput of the best one, by
-    leads measured again, over that of the fastest winner of its repeat, and the search time. Both
-    are geometric means. Repeats may come from different machines, or from another hour of one.
+    Attributes:
+        share: Throughput of its best program, by leads measured again, over that of the fastest
+            winner of its repeat. Repeats may come from different machines, or from another hour
+            of one.
+        took_s: Search time until then, in seconds.
     """
-    ways: dict[tuple[str, int], list[tuple[float, float]]] = defaultdict(list)
+
+    share: float
+    took_s: float
+
+
+def progress(merged: Result) -> Mapping[str, Mapping[int, Progress]]:
+    """By arm and number of trials, how far searches are."""
+    ways: dict[str, dict[int, list[tuple[float, float]]]] = defaultdict(lambda: defaultdict(list))
     for case in merged.cases:
         known = [Trajectory.of(run) for run in case.runs]
         fastest_s = {
@@ -154,20 +177,26 @@ def _way(merged: Result) -> str:
                 if improvements:
                     share = fastest_s[one.run.seed] / float(one.latency_s[improvements - 1])
                     took_s = one.run.trials[count - 1].search_s
-                    ways[one.run.strategy, count].append((share, took_s))
-    counts = sorted({count for _, count in ways})
-    rows = [
-        [name, *(_cell(ways[name, count]) for count in counts)]
-        for name in dict.fromkeys(name for name, _ in ways)
-    ]
+                    ways[one.run.strategy][count].append((share, took_s))
+    return {
+        arm: {
+            count: Progress(*map(geometric_mean, zip(*reached, strict=True)))
+            for count, reached in after.items()
+        }
+        for arm, after in ways.items()
+    }
+
+
+def _way(merged: Result) -> str:
+    """How far the searches are after some trials, and how long these took."""
+    found = progress(merged)
+    counts = sorted({count for after in found.values() for count in after})
+    rows = [[arm, *(_cell(after.get(count)) for count in counts)] for arm, after in found.items()]
     return tabulate(rows, ["after trials", *map(str, counts)], disable_numparse=True)
 
 
-def _cell(way: Sequence[tuple[float, float]]) -> str:
-    if not way:
-        return ""
-    share, took_s = map(geometric_mean, zip(*way, strict=True))
-    return f"{share:.2f} ({took_s:.3g} s)"
+def _cell(reached: Progress | None) -> str:
+    return "" if reached is None else f"{reached.share:.2f} ({reached.took_s:.3g} s)"
 
 
 def _costs(merged: Result) -> str:
@@ -207,7 +236,7 @@ def _of_one_commit(found: Mapping[str, Result]) -> Mapping[str, Result]:
 
 def _measured_at(commit: str) -> str:
     """Git's hashes of what is measured and measures at a commit; empty if it is not known."""
-    trees = [f"{commit}:pytest_ansorbench/{folder}" for folder in MEASURED]
+    trees = [f"{commit}:pytest_ansorbench/{part}" for part in MEASURED]
     answer = subprocess.run(
         ["git", "rev-parse", "--quiet", *trees],
         cwd=ROOT,

@@ -85,6 +85,8 @@ class Draft:
         random_share: Share of later batches that is not the model's choice: random programs, or
             those of several that the cost model likes best, once it is trained.
         random_pool: Random programs that each of them is chosen from.
+        pool_trials: Trials that a task has to expect for that. Eight programs and their features
+            take as long as half a trial, which a task of a network cannot gain by.
     """
 
     model: DecisionModelPolicy = field(default_factory=BoostedTrees)
@@ -105,6 +107,7 @@ class Draft:
     spread: int = 8
     random_share: float = 0.1
     random_pool: int = 8
+    pool_trials: int = 64
 
     def __post_init__(self) -> None:
         require_method(self, "model", "fit", example="BoostedTrees()")
@@ -124,7 +127,7 @@ class Draft:
             value = getattr(self, name)
             if not isinstance(value, kind | None):
                 raise ValueError(f"bad {name} {value!r}: expected {kind.__name__}() or None")
-        for name in ("first_trials", "opening_trials", "spread", "random_pool"):
+        for name in ("first_trials", "opening_trials", "spread", "random_pool", "pool_trials"):
             require_at_least(self, name, 1, example=getattr(type(self), name))
         if not self.growth > 0.0:
             raise ValueError(f"bad growth {self.growth}: expected a share above 0, e.g. 0.25")
@@ -405,13 +408,14 @@ class _Draft:
         ]
 
     def _strangers(self, discount: Discount | None, wanted: int) -> list[Drafted]:
-        """Random programs of all sketches alike; the cost model chooses them, once it is trained.
+        """Random programs of all sketches alike; the cost model may choose them, once trained.
 
         The model knows little of what is far from its samples, and goes on with what it knows. The
         cost model sees programs, which differ less than decisions do.
         """
         equal = np.full(len(self._spaces), 1.0 / len(self._spaces))
-        if self._cost_model is None or is_blind(self._cost_model):
+        few = self._trials_to_expect < self._policy.pool_trials
+        if few or self._cost_model is None or is_blind(self._cost_model):
             return self._replays.programs(self._spread_out(wanted, equal), wanted)
         count = wanted * self._policy.random_pool
         drafted = self._replays.programs(self._spread_out(count, equal), count)
