@@ -1,9 +1,9 @@
 """Why a network takes longer than its tasks add up to.
 
-    python benchmarks/end_to_end.py [--case ID,ID] [--trials N] [--json FILE]
+    python benchmarks/end_to_end.py [--case ID,ID] [--trials N | --result RESULT] [--json FILE]
 
-Tunes each network by random search with N trials a task, and compiles it with the best programs.
-Then, in turn: whole inferences; inferences in which an instrument of TVM's virtual machine times
+Tunes each network by random search with N trials a task, or takes the schedules of each run in
+RESULT, and compiles it with the best programs. Then, in turn: whole inferences; inferences in which an instrument of TVM's virtual machine times
 every call; each task alone, as in a search, over and over on the same arguments (warm caches);
 alone after 64 MB were copied (cold caches); and alone after what precedes a call in the network, as
 an engine with `caches="network"` times it. What an inference takes beyond the sum of warm tasks is
@@ -19,8 +19,9 @@ import os
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
@@ -41,8 +42,9 @@ from pytest_ansorbench.measure.local.compiled import (
 from pytest_ansorbench.measure.local.engine import LocalEngine
 from pytest_ansorbench.measure.local.machine import describe_machine
 from pytest_ansorbench.search import Search
-from pytest_ansorbench.storage import describe_commit
+from pytest_ansorbench.storage import describe_commit, read_result
 from pytest_ansorbench.strategies import Registry
+from pytest_ansorbench.winners import winners_of
 from pytest_ansorbench.workloads.networks.apply import with_schedules
 
 if TYPE_CHECKING:
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
     from tvm.target import Target
 
     from pytest_ansorbench.search.task_search import Best
+    from pytest_ansorbench.strategies.candidate import Candidate
     from pytest_ansorbench.workloads.case import NetworkCase, Task
 
 TURNS: Final = 10
@@ -66,6 +69,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--case", default="resnet18-n1-s224,mobilenetv2-n1-s224,resnet50-n1-s224")
     parser.add_argument("--trials", type=int, default=8, help="trials a task (default: 8)")
+    parser.add_argument("--result", type=Path, help="whose schedules to take, of each run")
     parser.add_argument("--json", type=Path, help="file for the figures")
     given = parser.parse_args()
     record = {"machine": describe_machine(), "commit": describe_commit(Path.cwd())}
@@ -74,9 +78,8 @@ def main() -> None:
     # TVM's own default is half of the cores.
     os.environ["TVM_NUM_THREADS"] = str(target.attrs["num-cores"])
     rows = []
-    for case_id in given.case.split(","):
-        case = workloads.get(case_id)
-        rows.append({"case": case_id, **measured(case, tuned(case, target, given.trials), target)})
+    for run in recorded(given.result) if given.result else random_runs(given, target):
+        rows.append({"case": run.title, **measured(run.case, run.tasks, target)})
         print(report(rows[-1]), end="\n\n")
     if given.json:
         given.json.write_text(json.dumps({**record, "rows": rows}, indent=1) + "\n")
@@ -84,13 +87,54 @@ def main() -> None:
 
 @dataclass(frozen=True)
 class Tuned:
-    """A task, and the best program that was found for it."""
+    """A task, and the best program that was found for it.
+
+    Attributes:
+        task: The task.
+        best: The program.
+        latency_s: Its latency, as far as is known.
+    """
 
     task: Task
-    best: Best
+    best: Best | Candidate
+    latency_s: float
 
 
-def tuned(case: NetworkCase, target: Target, trials: int) -> list[Tuned]:
+@dataclass(frozen=True)
+class TunedNetwork:
+    """A network, and what a run made of each of its tasks."""
+
+    title: str
+    case: NetworkCase
+    tasks: Sequence[Tuned]
+
+
+def recorded(path: Path) -> Iterator[TunedNetwork]:
+    """The networks of a result, as each of its runs tuned them.
+
+    Raises:
+        SystemExit: A run has no valid trial of a task.
+    """
+    winners = winners_of(read_result(path))
+    for (case_id, arm, seed), of_run in groupby(
+        winners, key=lambda one: (one.case, one.strategy, one.seed)
+    ):
+        case, found = workloads.get(case_id), [*of_run]
+        tasks = case.tasks()
+        if len(found) < len(tasks):
+            raise SystemExit(f"{path}: {case_id} by {arm} has no valid trial of some task")
+        tuned = [Tuned(tasks[one.place], one.candidate(), one.latency_s) for one in found]
+        yield TunedNetwork(f"{case_id} by {arm}, seed {seed}", case, tuned)
+
+
+def random_runs(given: argparse.Namespace, target: Target) -> Iterator[TunedNetwork]:
+    """Networks tuned at random."""
+    for case_id in given.case.split(","):
+        case = workloads.get(case_id)
+        yield TunedNetwork(case_id, case, tuned_at_random(case, target, given.trials))
+
+
+def tuned_at_random(case: NetworkCase, target: Target, trials: int) -> list[Tuned]:
     """The tasks of a network after so many random trials each.
 
     Raises:
@@ -113,7 +157,11 @@ def tuned(case: NetworkCase, target: Target, trials: int) -> list[Tuned]:
     lacking = [tuned.task.name for tuned in search.tasks if tuned.best is None]
     if lacking:
         raise SystemExit(f"no valid trial of {', '.join(lacking)}: give more --trials")
-    return [Tuned(tuned.task, tuned.best) for tuned in search.tasks if tuned.best is not None]
+    return [
+        Tuned(tuned.task, tuned.best, tuned.best.latency_s)
+        for tuned in search.tasks
+        if tuned.best is not None
+    ]
 
 
 @dataclass
@@ -186,7 +234,7 @@ def measured(case: NetworkCase, tasks: Sequence[Tuned], target: Target) -> dict[
     instrumented.set_instrument(calls)
     tensors = [tvm.runtime.tensor(array) for array in case.arguments()]
     alone = [Alone.of(tuned, target) for tuned in tasks]
-    often = [max(1, round(ALONE_S / tuned.best.latency_s)) for tuned in tasks]
+    often = [max(1, round(ALONE_S / tuned.latency_s)) for tuned in tasks]
     whole: list[float] = []
     warm, cold, as_network = ([[] for _ in tasks] for _ in range(3))
     plain["main"](*tensors)
