@@ -86,7 +86,7 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 
 def _rounded(value: float) -> float:
-    return float(f"{value:.2g}")
+    return float(f"{value:.3g}")
 
 
 def _model_at(commit: str) -> str:

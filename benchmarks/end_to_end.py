@@ -3,12 +3,13 @@
     python benchmarks/end_to_end.py [--case ID,ID] [--trials N | --result RESULT] [--json FILE]
 
 Tunes each network by random search with N trials a task, or takes the schedules of each run in
-RESULT, and compiles it with the best programs. Then, in turn: whole inferences; inferences in which an instrument of TVM's virtual machine times
-every call; each task alone, as in a search, over and over on the same arguments (warm caches);
-alone after 64 MB were copied (cold caches); and alone after what precedes a call in the network, as
-an engine with `caches="network"` times it. What an inference takes beyond the sum of warm tasks is
-then either within the calls, which find the caches as the other tasks left them, or between them.
-The instrument is a Python function, which adds some microseconds to each call.
+RESULT, and compiles it with the best programs. Then, in turn: whole inferences; inferences in which
+an instrument of TVM's virtual machine times every call; each task alone, as in a search, over and
+over on the same arguments (warm caches); alone after 64 MB were copied (cold caches); and alone
+after what precedes a call in the network, as an engine with `caches="network"` times it. What an
+inference takes beyond the sum of warm tasks is then either within the calls, which find the caches
+as the other tasks left them, or between them. The instrument is a Python function, which adds some
+microseconds to each call.
 """
 
 from __future__ import annotations
