@@ -21,7 +21,7 @@ import os
 import subprocess
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import geometric_mean
@@ -228,17 +228,17 @@ def _of_one_commit(found: Mapping[str, Result]) -> Mapping[str, Result]:
     """
     commits = {name: result.commit for name, result in found.items()}
     first = next(iter(commits.values()))
-    trees = {_measured_at(str(commit.get("id", ""))) for commit in commits.values()}
+    trees = {hashes_at(str(commit.get("id", "")), MEASURED) for commit in commits.values()}
     if len(trees) > 1 or "" in trees:
         return found
     return {name: replace(result, commit=first) for name, result in found.items()}
 
 
-def _measured_at(commit: str) -> str:
-    """Git's hashes of what is measured and measures at a commit; empty if it is not known."""
-    trees = [f"{commit}:pytest_ansorbench/{part}" for part in MEASURED]
+def hashes_at(commit: str, parts: Sequence[str]) -> str:
+    """Git's hashes of parts of the package at a commit; empty if it or one of them is unknown."""
+    named = [f"{commit}:pytest_ansorbench/{part}" for part in parts]
     answer = subprocess.run(
-        ["git", "rev-parse", "--quiet", *trees],
+        ["git", "rev-parse", "--quiet", *named],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -10,11 +10,10 @@ the same, which is checked. Half a minute; `ansor-bench train-draft` writes a ne
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any, Final
 
-from draft import RESULTS, ROOT, progress, suite
+from draft import RESULTS, ROOT, hashes_at, progress, suite
 from tabulate import tabulate
 
 from pytest_ansorbench.stats.judge_result import judge_result
@@ -22,7 +21,7 @@ from pytest_ansorbench.stats.judge_result import judge_result
 CARD: Final = ROOT / "pytest_ansorbench" / "models" / "draft.card.json"
 FOLDERS: Final = ("draft", "draft-steady", "draft-eights")
 """Of docs/results, one for each machine."""
-MODEL: Final = ("draft.npz", "draft.ubj")
+MODEL: Final = ("models/draft.npz", "models/draft.ubj")
 ARMS: Final = ("draft", "draft+transfer")
 AFTER: Final = (1, 8, 32)
 """Trials after which searches are compared."""
@@ -43,7 +42,7 @@ def worth(folder: Path) -> dict[str, Any]:
     """
     merged = suite(folder)
     commit = str(merged.commit["id"])
-    if _model_at(commit) != _model_at("HEAD"):
+    if hashes_at(commit, MODEL) != hashes_at("HEAD", MODEL):
         raise ValueError(f"bad results {str(folder)!r}: measured with another model, at {commit}")
     [machine] = merged.machines.values()
     judged = {one.challenger: one for one in judge_result(merged).suites}
@@ -87,13 +86,6 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 def _rounded(value: float) -> float:
     return float(f"{value:.3g}")
-
-
-def _model_at(commit: str) -> str:
-    """Git's hashes of the model at a commit."""
-    named = [f"{commit}:pytest_ansorbench/models/{name}" for name in MODEL]
-    command = ["git", "rev-parse", "--quiet", *named]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
 
 def main() -> None:
