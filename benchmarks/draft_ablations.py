@@ -98,7 +98,7 @@ def pytest_ansorbench_strategies(config: object) -> Sequence[Strategy]:
         variant("steady", replace(policy, compile_time=SteadyPrice())),
         variant("before", replace(policy, compile_time=SteadyPrice(), sharing=SharesByAllTrials())),
         variant("far", replace(policy, neighbourhood=Neighbourhood(children=0))),
-        variant("wide", replace(policy, neighbourhood=Neighbourhood(trials=1))),
+        variant("wide", replace(policy, full_trials=1)),
         variant("stopping", replace(policy, stopping=Plateau())),
         replace(draft, name="draft-fixed", measurement=FixedMeasurement(), description=""),
         replace(draft, name="draft-racing", measurement=RacingMeasurement(), description=""),

@@ -221,8 +221,8 @@ def recorded(path: Path) -> Landscape:
             continue
         candidates = unpack(entry.state.candidates, stage.mod)
         for candidate, trial in zip(candidates, entry.trials, strict=True):
-            sketch = index.of(candidate.schedule)
-            vector = stage.spaces[sketch].vector_in(candidate.schedule)
+            sketch = index.of(candidate.trace)
+            vector = stage.spaces[sketch].vector_in(candidate.trace)
             if vector is None:  # mutation may put a tile or a block where sampling does not
                 continue
             gflops = stage.flops / trial.latency_s / 1e9 if trial.latency_s else 0.0

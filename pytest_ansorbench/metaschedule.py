@@ -197,7 +197,7 @@ class _Task:
                 Observation(
                     known[candidate],
                     result,
-                    self.sketches.of(candidate.sch),
+                    self.sketches.of(known[candidate].trace),
                     _gflops(self.flops, result),
                 )
                 for candidate, result in zip(measured, results, strict=True)

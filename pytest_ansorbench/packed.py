@@ -66,7 +66,7 @@ def unpack_program(text: str) -> IRModule:
 
 def pack_schedule(schedule: Schedule) -> str:
     """Turn one schedule into text, as results keep it."""
-    return deflated(compact([packed_schedule(schedule)]))
+    return deflated(compact([packed_schedule(schedule.trace, schedule.mod)]))
 
 
 def pack_trace(trace: Trace) -> str:
@@ -85,13 +85,13 @@ def _plain(value: Any) -> Any:
     return bare if isinstance(bare, int | float) else str(bare)
 
 
-def packed_schedule(schedule: Schedule) -> dict[str, Any]:
-    """A schedule as JSON values: its trace, or its program if it has none."""
+def packed_schedule(trace: Trace, mod: IRModule) -> dict[str, Any]:
+    """A schedule as JSON values: its trace, or its program if that is empty."""
     from tvm import ir
 
-    if len(schedule.trace.insts) == 0:
-        return {"program": ir.save_json(schedule.mod)}
-    return {"trace": schedule.trace.as_json()}
+    if len(trace.insts) == 0:
+        return {"program": ir.save_json(mod)}
+    return {"trace": trace.as_json()}
 
 
 def is_packed_schedule(value: object) -> bool:

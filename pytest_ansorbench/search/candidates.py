@@ -71,7 +71,7 @@ def select(text: str, index: int) -> str:
 
 
 def _packed(candidate: Candidate) -> dict[str, Any]:
-    packed = packed_schedule(candidate.schedule)
+    packed = packed_schedule(candidate.trace, candidate.mod)
     return packed if candidate.payload is None else {**packed, "payload": candidate.payload}
 
 

@@ -302,7 +302,7 @@ class Search:
             index=len(self.trials),
             status=outcome.status,
             latencies_s=outcome.latencies_s,
-            sketch=task.sketches.of(candidate.schedule),
+            sketch=task.sketches.of(candidate.trace),
             search_s=self.search_s,
             error=outcome.error,
             build_s=outcome.build_s,

@@ -52,9 +52,9 @@ class SketchIndex:
         self.fingerprints = tuple(fingerprint(s.trace.simplified(True)) for s in sketches)
         self._index = {text: index for index, text in enumerate(self.fingerprints)}
 
-    def of(self, schedule: Schedule) -> int:
-        """Index of the sketch that a schedule was sampled from; -1 if from none of them."""
-        return self._index.get(fingerprint(schedule.trace), -1)
+    def of(self, trace: Trace) -> int:
+        """Index of the sketch that a program was sampled from; -1 if from none of them."""
+        return self._index.get(fingerprint(trace), -1)
 
 
 def has_choices(sketches: Sequence[Schedule]) -> bool:

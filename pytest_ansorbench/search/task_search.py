@@ -262,7 +262,7 @@ class TaskSearch:
         for candidate, result in zip(candidates, results, strict=True):
             self._shared.database.commit_tuning_record(
                 TuningRecord(
-                    candidate.schedule.trace,
+                    candidate.trace,
                     self._workload,
                     # What `AddToDatabase` writes for a failed trial.
                     result.run_secs or [1e10],

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from numbers import Real
 from reprlib import repr as short
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -71,7 +72,7 @@ def checked_proposal(
                 f"{short(candidate)}",
             )
         payload = _json(f"payload of strategy {strategy!r}", propose, candidate.payload)
-        candidates.append(Candidate(candidate.measure_candidate, payload))
+        candidates.append(replace(candidate, payload=payload))
     return candidates
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tvm import IRModule
-    from tvm.s_tir import Schedule
+    from tvm.s_tir import Schedule, Trace
     from tvm.s_tir.meta_schedule.arg_info import ArgInfo
     from tvm.s_tir.meta_schedule.search_strategy import MeasureCandidate
 
@@ -26,30 +26,41 @@ class Candidate:
         payload: Anything the proposer wants to know of this candidate later, as a JSON value:
             dict with text keys, list, str, int, finite float, bool or None. The candidate that
             `Proposer.learn` and, from a journal, `Proposer.recall` get has an equal payload.
+        sampled: The trace that makes the same program as the sketch's instructions do, if others
+            made the schedule; None if it is the schedule's own.
     """
 
     measure_candidate: MeasureCandidate
     payload: Any = None
+    sampled: Trace | None = None
 
     @classmethod
-    def from_schedule(cls, schedule: Schedule, payload: Any = None) -> Candidate:
+    def from_schedule(
+        cls, schedule: Schedule, payload: Any = None, sampled: Trace | None = None
+    ) -> Candidate:
         """Make a candidate of a schedule; its arguments are read off its function `main`.
 
         Args:
             schedule: A finished schedule, postprocessing included. One without a trace is fine:
                 then its module is what a journal keeps.
             payload: The proposer's own note, a JSON value.
+            sampled: See above.
         """
         from tvm.s_tir.meta_schedule.arg_info import ArgInfo
         from tvm.s_tir.meta_schedule.search_strategy import MeasureCandidate
 
         args_info = ArgInfo.from_entry_func(schedule.mod, remove_preproc=True)
-        return cls(MeasureCandidate(schedule, args_info), payload)
+        return cls(MeasureCandidate(schedule, args_info), payload, sampled)
 
     @property
     def schedule(self) -> Schedule:
-        """The schedule; its `trace` holds the decisions."""
+        """The schedule."""
         return self.measure_candidate.sch
+
+    @property
+    def trace(self) -> Trace:
+        """How the program came from its sketch, with all decisions: what is recorded of it."""
+        return self.schedule.trace if self.sampled is None else self.sampled
 
     @property
     def mod(self) -> IRModule:

@@ -35,14 +35,21 @@ class ScheduledProgram:
     Attributes:
         schedule: How it was made, postprocessing included; `schedule.mod` is the module.
         fingerprint: Structural hash of the module; equal programs have equal fingerprints.
+        sampled: See `Candidate.sampled`.
     """
 
     schedule: Schedule
     fingerprint: int
+    sampled: Trace | None = None
+
+    @property
+    def trace(self) -> Trace:
+        """How it came from its sketch; see `Candidate.trace`."""
+        return self.schedule.trace if self.sampled is None else self.sampled
 
     def candidate(self, payload: Any = None) -> Candidate:
         """The program as a candidate; see `Candidate.from_schedule`."""
-        return Candidate.from_schedule(self.schedule, payload)
+        return Candidate.from_schedule(self.schedule, payload, self.sampled)
 
 
 class ProgramMaker:
@@ -67,7 +74,6 @@ class ProgramMaker:
         self.mod = context.mod
         self._threads = context.num_threads
         self._postprocs = list(context.space_generator.postprocs)
-        # A schedule of an untouched program takes up to 1 ms to make and 0.01 ms to copy.
         self._untouched = Schedule(self.mod, debug_mask="none", error_render_level="none")
         self._copying = threading.Lock()  # a copy draws a seed from its original
 
@@ -102,11 +108,20 @@ class ProgramMaker:
         Returns:
             The program, or None if the trace or a postprocessor does not apply.
         """
+        schedule = self.scheduled(trace, seed)
+        return None if schedule is None else self.finished(schedule)
+
+    def finished(self, schedule: Schedule) -> ScheduledProgram | None:
+        """Postprocess a schedule; this alone uses no threads.
+
+        Args:
+            schedule: As `scheduled` makes it.
+
+        Returns:
+            The program, or None if a postprocessor does not apply.
+        """
         from tvm_ffi import structural_hash
 
-        schedule = self.scheduled(trace, seed)
-        if schedule is None:
-            return None
         try:
             schedule.enter_postproc()
             if not all(postproc.apply(schedule) for postproc in self._postprocs):
@@ -125,14 +140,21 @@ class ProgramMaker:
         Returns:
             The schedule, whose trace has all decisions, or None if the trace does not apply.
         """
-        with self._copying:
-            schedule = self._untouched.copy()
+        schedule = self.untouched()
         schedule.seed(seed)
         try:
             trace.apply_to_schedule(schedule, remove_postproc=True)
         except Exception:  # as the engine, which takes any error for "does not apply"
             return None
         return schedule
+
+    def untouched(self) -> Schedule:
+        """A schedule of the task's program that nothing was done with; any thread may ask.
+
+        It is a copy, which takes 0.01 ms; to make one takes up to 1 ms.
+        """
+        with self._copying:
+            return self._untouched.copy()
 
     def map(
         self, work: Callable[[_Argument], _Outcome], items: Iterable[_Argument]

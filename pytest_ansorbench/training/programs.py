@@ -186,8 +186,8 @@ class _DecisionReader:
 
     def read(self, schedule: Schedule) -> None:
         """Note one program's; a mutation may put a tile or a block where sampling does not."""
-        sketch = self._index.of(schedule)
-        vector = self._spaces[sketch].vector_in(schedule) if sketch >= 0 else None
+        sketch = self._index.of(schedule.trace)
+        vector = self._spaces[sketch].vector_in(schedule.trace) if sketch >= 0 else None
         if vector is None:
             self.kinds.append("")
             self._rows.append(np.zeros(0, dtype=np.float32))

@@ -52,7 +52,7 @@ def test_sketches_are_told_apart_and_programs_find_home(context):
         sampler.pre_tuning(8, 8, [sketch])
         programs = [candidate.sch for candidate in sampler.generate_measure_candidates()]
         assert programs
-        assert {index.of(program) for program in programs} == {number}
+        assert {index.of(program.trace) for program in programs} == {number}
         mutated = 0
         for mutator in context.space_generator.mutator_probs:
             for program in programs:
@@ -62,7 +62,7 @@ def test_sketches_are_told_apart_and_programs_find_home(context):
                 child = Schedule(context.mod, seed=1)
                 trace.apply_to_schedule(child, remove_postproc=True)
                 mutated += 1
-                assert index.of(child) == number, mutator
+                assert index.of(child.trace) == number, mutator
         assert mutated
 
 

@@ -107,7 +107,7 @@ def test_a_uniform_policy_draws_from_every_sketch_and_never_twice_the_same(targe
     proposed = [candidate for _ in range(4) for candidate in proposer.propose(30)]
     assert len(set(fingerprints(proposed))) == len(proposed) == 120
     index = SketchIndex(setup.sketches)
-    assert {index.of(candidate.schedule) for candidate in proposed} == {0, 1, 2}
+    assert {index.of(candidate.trace) for candidate in proposed} == {0, 1, 2}
 
 
 def test_recalled_programs_are_not_proposed_again(target):
@@ -209,7 +209,7 @@ def test_a_misleading_first_impression_is_corrected_in_what_is_proposed(target):
     mostly = []
     for turn in range(6):
         candidates = proposer.propose(40)
-        sketches = [index.of(candidate.schedule) for candidate in candidates]
+        sketches = [index.of(candidate.trace) for candidate in candidates]
         mostly.append(max(set(sketches), key=sketches.count))
         gflops = first_impression if turn == 0 else truth
         proposer.learn(observed(candidates, sketches, [gflops[sketch] for sketch in sketches]))

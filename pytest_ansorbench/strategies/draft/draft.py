@@ -85,8 +85,10 @@ class Draft:
         random_share: Share of later batches that is not the model's choice: random programs, or
             those of several that the cost model likes best, once it is trained.
         random_pool: Random programs that each of them is chosen from.
-        pool_trials: Trials that a task has to expect for that. Eight programs and their features
-            take as long as half a trial, which a task of a network cannot gain by.
+        full_trials: Trials that a task has to expect for all of this. One of a network expects
+            fewer: it gets its share of the neighbourhood, and no cost model chooses among random
+            programs. Eight programs and their features take as long as half a trial, which so
+            few trials cannot gain by.
     """
 
     model: DecisionModelPolicy = field(default_factory=BoostedTrees)
@@ -107,11 +109,12 @@ class Draft:
     spread: int = 8
     random_share: float = 0.1
     random_pool: int = 8
-    pool_trials: int = 64
+    full_trials: int = 64
 
     def __post_init__(self) -> None:
         require_method(self, "model", "fit", example="BoostedTrees()")
-        require_method(self, "neighbourhood", "worth", example="Neighbourhood()")
+        for needed in ("points", "scaled"):
+            require_method(self, "neighbourhood", needed, example="Neighbourhood()")
         require_method(self, "sharing", "shares", example="SharpeningShares()")
         require_method(self, "prior", "faded", example="Prior()")
         for name, kind in (
@@ -127,7 +130,7 @@ class Draft:
             value = getattr(self, name)
             if not isinstance(value, kind | None):
                 raise ValueError(f"bad {name} {value!r}: expected {kind.__name__}() or None")
-        for name in ("first_trials", "opening_trials", "spread", "random_pool", "pool_trials"):
+        for name in ("first_trials", "opening_trials", "spread", "random_pool", "full_trials"):
             require_at_least(self, name, 1, example=getattr(type(self), name))
         if not self.growth > 0.0:
             raise ValueError(f"bad growth {self.growth}: expected a share above 0, e.g. 0.25")
@@ -162,9 +165,12 @@ class _Draft:
     @cached_property
     def _spaces(self) -> list[DecisionSpace]:
         """Made by the first round, on the clock: it takes some programs to see the choices."""
-        maker = ProgramMaker(self._setup.context)
         sketches = enumerate(self._setup.sketches)
-        return [DecisionSpace(index, sketch, maker) for index, sketch in sketches]
+        return [DecisionSpace(index, sketch, self._maker) for index, sketch in sketches]
+
+    @cached_property
+    def _maker(self) -> ProgramMaker:
+        return ProgramMaker(self._setup.context)
 
     @cached_property
     def _encoding(self) -> Encoding:
@@ -179,7 +185,7 @@ class _Draft:
 
     @cached_property
     def _replays(self) -> Replays:
-        return Replays(self._spaces, ProgramMaker(self._setup.context))
+        return Replays(self._spaces, self._maker)
 
     def propose(self, trials: int) -> Sequence[Candidate] | NothingMore | None:
         policy, done = self._policy, self._known.trials
@@ -309,6 +315,11 @@ class _Draft:
         """What the task will have: of a network, an equal share of the budget."""
         return self._setup.budget_trials / self._setup.tasks
 
+    @property
+    def _worth(self) -> float:
+        """How much of the search the task is worth, at most 1."""
+        return min(1.0, self._trials_to_expect / self._policy.full_trials)
+
     def _shares(self) -> NDArray[np.float64]:
         """How trials are shared out, by what is known of each sketch."""
         policy, known, sketches = self._policy, self._known, len(self._spaces)
@@ -390,7 +401,7 @@ class _Draft:
             promised = model.predict(rows)
             return promised if discount is None else promised * discount(rows)
 
-        neighbourhood = self._policy.neighbourhood.worth(self._trials_to_expect)
+        neighbourhood = self._policy.neighbourhood.scaled(self._worth)
         ranked = neighbourhood.points(
             self._spaces, self._known.fastest, score, self._replays.taken.__contains__, self._rng
         )
@@ -414,8 +425,7 @@ class _Draft:
         cost model sees programs, which differ less than decisions do.
         """
         equal = np.full(len(self._spaces), 1.0 / len(self._spaces))
-        few = self._trials_to_expect < self._policy.pool_trials
-        if few or self._cost_model is None or is_blind(self._cost_model):
+        if self._worth < 1.0 or self._cost_model is None or is_blind(self._cost_model):
             return self._replays.programs(self._spread_out(wanted, equal), wanted)
         count = wanted * self._policy.random_pool
         drafted = self._replays.programs(self._spread_out(count, equal), count)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from tvm import IRModule
+    from tvm.s_tir import Schedule
     from tvm.s_tir.schedule import Instruction
 
 _STRUCTURE: Final = "meta_schedule.tiling_structure"
@@ -130,12 +130,14 @@ class Footprints:
 
 
 def footprints_of(
-    mod: IRModule, instructions: Sequence[Instruction], parts: Mapping[Instruction, tuple[int, int]]
+    schedule: Schedule,
+    instructions: Sequence[Instruction],
+    parts: Mapping[Instruction, tuple[int, int]],
 ) -> list[Footprints]:
     """Footprints of the blocks of a sketch that it tiles on several levels.
 
     Args:
-        mod: The program before it is scheduled.
+        schedule: Of the program, with nothing scheduled yet.
         instructions: The sketch's.
         parts: Of each instruction that samples tiles, the place of its knob and how many tiles
             there are.
@@ -144,8 +146,6 @@ def footprints_of(
         One for each block of the program that is tiled as it is, not after it was transformed, as
         `rfactor` does.
     """
-    from tvm.s_tir import Schedule
-
     names: dict[Any, str] = {}
     structures: dict[Any, str] = {}
     loops: dict[Any, tuple[Any, int]] = {}
@@ -161,7 +161,6 @@ def footprints_of(
         elif one in parts and one.inputs[0] in loops:
             block, at = loops[one.inputs[0]]
             places.setdefault(block, {})[at] = parts[one]
-    schedule = Schedule(mod)
     return [
         Footprints(schedule.get(schedule.get_sblock(names[block])), of_block, structures[block])
         for block, of_block in places.items()

@@ -41,8 +41,6 @@ class Neighbourhood:
         climbers: Predicted points whose neighbours are drawn, each time.
         offspring: Neighbours of each.
         near_share: Share of steps to a near choice; the rest draw a decision anew.
-        trials: Trials of a task that is worth all of these points. A task of a network has few,
-            each of a share of its seconds, and gets a share of the points; see `worth`.
     """
 
     random: int = 400
@@ -53,22 +51,19 @@ class Neighbourhood:
     climbers: int = 80
     offspring: int = 5
     near_share: float = 0.85
-    trials: int = 64
 
     def __post_init__(self) -> None:
         for name in ("random", "parents", "children", "climbs", "climbers", "offspring"):
             require_at_least(self, name, 0, example=getattr(type(self), name))
         require_at_least(self, "most_steps", 1, example=3)
-        require_at_least(self, "trials", 1, example=64)
         require_share(self, "near_share", example=0.85)
 
-    def worth(self, trials: float) -> Neighbourhood:
-        """What a task is worth: for one of fewer than `trials`, fewer points of each origin.
+    def scaled(self, share: float) -> Neighbourhood:
+        """The same with fewer points: random ones, children and climbers.
 
         Args:
-            trials: Trials that the task may expect.
+            share: How many of them, from 0 to 1; at least one of each origin stays.
         """
-        share = min(1.0, trials / self.trials)
         return replace(
             self,
             random=math.ceil(share * self.random),

@@ -91,7 +91,7 @@ class Replays:
 
     def _replayed(self, point: Point) -> ScheduledProgram | None:
         index, vector = point
-        return self._maker.replay(self._spaces[index].trace(vector), 1)
+        return self._spaces[index].program(vector, self._maker)
 
     def _settle(self, point: Point, program: ScheduledProgram | None) -> Point | None:
         """Take a program's point and fingerprint; None if it is no new program."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -18,11 +19,13 @@ from pytest_ansorbench.strategies.draft.knobs import (
     is_sampling,
     knob_of,
 )
+from pytest_ansorbench.strategies.draft.placement import placement_of
 from pytest_ansorbench.strategies.draft.vector_units import Nest
 from pytest_ansorbench.strategies.program_maker import ProgramMaker, ScheduledProgram
 
 if TYPE_CHECKING:
     from tvm.s_tir import Schedule, Trace
+    from tvm.s_tir.schedule import Instruction
 
 Vector = tuple[int, ...]
 """A choice for each knob."""
@@ -63,11 +66,14 @@ class DecisionSpace:
         self._sampling = [one for one in self._instructions if is_sampling(one)]
         kinds = {str(one.kind.name) for one in self._sampling}
         probed: list[list[Any]] = []
-        if "SampleComputeLocation" in kinds:
-            probed = [self._decisions(schedule) for schedule in self._probes(maker)]
+        self._placement = placement_of(self._instructions, maker)
+        if "SampleComputeLocation" in kinds and self._placement is None:
+            probed = [self._decisions(schedule.trace) for schedule in self._probes(maker)]
         knobs: list[Knob] = []
         for place, instruction in enumerate(self._sampling):
-            seen = [decisions[place] for decisions in probed]
+            seen: Sequence[int] = [decisions[place] for decisions in probed]
+            if self._placement is not None:
+                seen = self._placement.seen  # tiles do not look at it
             knob = knob_of(instruction, trace.get_decision(instruction), seen)
             assert knob is not None
             knobs.append(knob)
@@ -80,7 +86,7 @@ class DecisionSpace:
             for place, (instruction, knob) in enumerate(zip(self._sampling, knobs, strict=True))
             if isinstance(knob, TileKnob)
         }
-        self._footprints = footprints_of(maker.mod, self._instructions, parts)
+        self._footprints = footprints_of(maker.untouched(), self._instructions, parts)
         names = [f"{_kind(knob)}.{n}" for knob, n in _counted(knobs)]
         self.columns = (
             *(
@@ -169,11 +175,30 @@ class DecisionSpace:
         """The sketch with a vector's decisions, to be replayed."""
         from tvm.s_tir import Trace
 
-        decided = {
-            instruction: knob.decision(choice)
-            for instruction, knob, choice in zip(self._sampling, self.knobs, vector, strict=True)
-        }
-        return Trace(self._instructions, decided)
+        return Trace(self._instructions, self._decided(vector))
+
+    def program(self, vector: Vector, maker: ProgramMaker) -> ScheduledProgram | None:
+        """The program of a vector: what replaying its trace makes, and sooner.
+
+        Args:
+            vector: What to decide.
+            maker: Makes programs of the space's task.
+
+        Returns:
+            None if the decisions or a postprocessor do not apply.
+        """
+        decided, placement = self._decided(vector), self._placement
+        placed = None if placement is None else placement.schedule(decided, maker)
+        if placement is None or placed is None:
+            return maker.replay(self.trace(vector), 1)
+        program = maker.finished(placed)
+        if program is None:
+            return None
+        return replace(program, sampled=placement.sampled(placed.trace, decided))
+
+    def _decided(self, vector: Vector) -> dict[Instruction, Any]:
+        """Each sampling instruction with what a vector decides."""
+        return dict(zip(self._sampling, self.decisions_of(vector), strict=True))
 
     def settled(self, vector: Vector, program: ScheduledProgram) -> Vector:
         """The vector that a program came to: TVM moves locations that cannot be.
@@ -184,12 +209,12 @@ class DecisionSpace:
         """
         if not self._settles:
             return vector
-        found = self.vector_in(program.schedule)
+        found = self.vector_in(program.trace)
         return vector if found is None else found
 
-    def vector_in(self, schedule: Schedule) -> Vector | None:
-        """The vector of a schedule of this sketch; None if a decision of it is no choice here."""
-        return self.vector_of(self._decisions(schedule))
+    def vector_in(self, trace: Trace) -> Vector | None:
+        """The vector of a trace of this sketch; None if a decision of it is no choice here."""
+        return self.vector_of(self._decisions(trace))
 
     def decisions_of(self, vector: Vector) -> list[Any]:
         """A vector as TVM's decisions, for the journal: JSON values."""
@@ -220,9 +245,8 @@ class DecisionSpace:
         made = maker.map(lambda pair: maker.scheduled(*pair), zip(traces, seeds, strict=True))
         return [schedule for schedule in made if schedule is not None]
 
-    def _decisions(self, schedule: Schedule) -> list[Any]:
-        """A schedule's decisions, in the sketch's order."""
-        trace = schedule.trace
+    def _decisions(self, trace: Trace) -> list[Any]:
+        """A trace's decisions, in the sketch's order."""
         sampling = [one for one in trace.insts if is_sampling(one)]
         return [trace.get_decision(one) for one in sampling[: len(self._sampling)]]
 

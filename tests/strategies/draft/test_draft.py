@@ -244,7 +244,7 @@ def test_random_programs_are_of_all_sketches_and_picked_by_a_trained_cost_model(
     truth = [[known_throughput(one.schedule) for one in batch] for batch in (chosen, some)]
     assert min(truth[0]) > np.median(truth[1])
     unasked = Knowing()
-    assert len(of_second_batch(unasked, random_pool=5, pool_trials=1000)) == 16
+    assert len(of_second_batch(unasked, random_pool=5, full_trials=1000)) == 16
     assert not unasked.asked  # of a task of few trials
 
 

@@ -171,13 +171,13 @@ def test_measured_points_lead_to_others_near_them_and_taken_ones_stay_out():
     assert not taken & {point for _, point in rest}
 
 
-def test_a_task_of_few_trials_is_worth_its_share_of_the_points():
-    full = Neighbourhood(random=400, children=40, climbers=80, trials=64)
-    assert full.worth(64) == full.worth(256) == full
-    few = full.worth(16)
+def test_a_scaled_neighbourhood_has_fewer_points_of_each_origin():
+    full = Neighbourhood(random=400, children=40, climbers=80)
+    assert full.scaled(1.0) == full
+    few = full.scaled(0.25)
     assert (few.random, few.children, few.climbers) == (100, 10, 20)
     assert (few.parents, few.climbs, few.offspring) == (24, 3, 5)
-    least = full.worth(0.5)
+    least = full.scaled(0.008)
     assert (least.random, least.children, least.climbers) == (4, 1, 1)
 
 

@@ -26,7 +26,7 @@ def test_random_vectors_make_programs_that_have_their_decisions(target, name):
         for vector in vectors:
             drawn += 1
             assert space.vector_of(space.decisions_of(vector)) == vector
-            program = maker.replay(space.trace(vector), 1)
+            program = space.program(vector, maker)
             if program is None:
                 continue
             made += 1
@@ -42,7 +42,7 @@ def test_every_random_program_of_a_sketch_is_a_point_of_its_space(target, name):
     spaces, maker, setup = spaces_of(target, OPERATORS[name])
     for space, sketch in zip(spaces, setup.sketches, strict=True):
         for program in maker.sample(undecided([sketch]) * 8, range(101, 109)):
-            vector = space.vector_in(program.schedule)
+            vector = space.vector_in(program.trace)
             assert vector is not None
             again = maker.replay(space.trace(vector), 1)
             assert again is not None and again.fingerprint == program.fingerprint
