@@ -10,7 +10,7 @@ again. Then all results in the folder are merged and judged over the suite. Arms
 package and those of `draft_ablations.py`. With --reference, the reference's runs of earlier results
 stand in for new ones, where there are some. Without --case, the first shape of each family of
 operators but capsule; with 256 trials and 3 repeats that takes some hours on 2 cores. `--only
-report` runs nothing. Networks:
+report` runs nothing, and reports on the seeds that --seed and --repeats name. Networks:
 `--case mobilenetv2-n1-s224 --trials 16/task --round 8 --into docs/results/draft-networks`.
 """
 
@@ -87,7 +87,8 @@ def main() -> None:
         for seed in range(given.seed, given.seed + given.repeats):
             for case in given.case.split(","):
                 run(case, seed, given)
-    print(report(given.into))
+    seeds = range(given.seed, given.seed + given.repeats) if given.only else None
+    print(report(given.into, seeds))
 
 
 def run(case: str, seed: int, given: argparse.Namespace) -> None:
@@ -129,17 +130,19 @@ def _paths() -> list[str]:
     return [str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])]
 
 
-def suite(folder: Path) -> Result:
-    """All results of a folder as one, with the limits of this experiment."""
-    found = {path.name: read_result(path) for path in sorted(folder.glob("*.json"))}
+def suite(folder: Path, seeds: Sequence[int] | None = None) -> Result:
+    """All results of a folder, or those of some seeds, as one, with this experiment's limits."""
+    names = ["*.json"] if seeds is None else [f"*-{seed}.json" for seed in seeds]
+    paths = sorted(path for name in names for path in folder.glob(name))
+    found = {path.name: read_result(path) for path in paths}
     merged = merge_results(_of_one_commit(found))
     limits = {"max_suite_search_ratio": 0.2, "min_suite_throughput_ratio": 1.0}
     return replace(merged, settings={**merged.settings, **limits})
 
 
-def report(folder: Path) -> str:
-    """All results of a folder as one suite, held to the limits of this experiment."""
-    merged = suite(folder)
+def report(folder: Path, seeds: Sequence[int] | None = None) -> str:
+    """The results of `suite`, held to the limits of this experiment."""
+    merged = suite(folder, seeds)
     judged = judge_result(merged)
     shown = result_report(
         judged.cases, judged.criteria, Layout(COLUMNS), suites=judged.suites, explained="fully"

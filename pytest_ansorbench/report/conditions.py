@@ -14,6 +14,7 @@ from pytest_ansorbench.report.cells import (
     Counted,
     Percentage,
     PlainRatio,
+    Significant,
     Text,
 )
 from pytest_ansorbench.report.sections import Lines, Sentence, listed
@@ -87,7 +88,7 @@ def _recorded(result: CaseResult) -> Sentence:
         "; their first rounds, run again, took ",
         PlainRatio(pace.ratio),
         " times as long; ratios in seconds count that, with intervals wider by ",
-        Percentage(math.expm1(pace.error)),
+        Percentage(math.expm1(pace.error), Significant(2)),
     )
 
 
