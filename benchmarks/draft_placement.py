@@ -26,7 +26,7 @@ from pytest_ansorbench.strategies import ProgramMaker, Registry
 from pytest_ansorbench.strategies.draft.space import DecisionSpace
 
 NETWORKS: Final = "resnet18-n1-s224,mobilenetv2-n1-s224,resnet50-n1-s224"
-HEADS: Final = ("case", "sketches", "programs", "replay (ms)", "by rule (ms)", "ratio")
+HEADS: Final = ("case", "sketches", "programs", "replay ms", "by rule ms", "ratio")
 
 
 def main() -> None:
@@ -70,7 +70,7 @@ def rows_of(case: str, programs: int) -> list[tuple[str, str, int, float, float,
                 both = between - start, end - between
                 spent_s["all"].append(both)
                 if program.sampled is not None:
-                    spent_s["placed by rule"].append(both)
+                    spent_s["placed"].append(both)
     found = []
     for kind, pairs in spent_s.items():
         replay_ms, rule_ms = 1e3 * np.mean(pairs, axis=0)

@@ -29,7 +29,7 @@ from pytest_ansorbench.training.arrays import BadSamples, load_arrays
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from tvm.s_tir import Schedule
+    from tvm.s_tir import Trace
     from tvm.s_tir.meta_schedule import TuneContext
     from tvm.target import Target
 
@@ -156,7 +156,7 @@ def _programs(
         rows = extract(extractor, context, [each.measure_candidate for each in candidates])
         features.append(pool(rows))
         for candidate in candidates:
-            reader.read(candidate.schedule)
+            reader.read(candidate.trace)
         latencies_s += [
             trial.latency_s if trial.latency_s is not None else math.inf for trial in one.trials
         ]
@@ -184,10 +184,10 @@ class _DecisionReader:
         self.kinds: list[str] = []
         self._rows: list[NDArray[np.float32]] = []
 
-    def read(self, schedule: Schedule) -> None:
+    def read(self, trace: Trace) -> None:
         """Note one program's; a mutation may put a tile or a block where sampling does not."""
-        sketch = self._index.of(schedule.trace)
-        vector = self._spaces[sketch].vector_in(schedule.trace) if sketch >= 0 else None
+        sketch = self._index.of(trace)
+        vector = self._spaces[sketch].vector_in(trace) if sketch >= 0 else None
         if vector is None:
             self.kinds.append("")
             self._rows.append(np.zeros(0, dtype=np.float32))

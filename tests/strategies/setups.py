@@ -12,24 +12,19 @@ from pytest_ansorbench.strategies import (
     XGBoostModel,
 )
 from pytest_ansorbench.strategies.draft.space import DecisionSpace
-from pytest_ansorbench.workloads import BatchMatmul
+from pytest_ansorbench.workloads import OPERATORS, BatchMatmul
 
 MATMUL = BatchMatmul(batch=1, m=16, n=16, k=16)
+FAMILIES = {type(case).__name__: case for case in reversed(OPERATORS)}
+"""The first shape of each family of operators."""
 
 
 def make_setup(target, *, case=MATMUL, cost_model=None, seed=0, trials=64) -> Setup:
     """The setup of a task, as a search makes it."""
-    from tvm.s_tir.meta_schedule import TuneContext
     from tvm.s_tir.meta_schedule.database import MemoryDatabase
 
     [task] = case.tasks()
-    context = TuneContext(
-        task.mod,
-        target=target,
-        space_generator=Strategy("any", proposer=Idle()).space(),
-        task_name=task.name,
-        rand_state=1 + seed,
-    )
+    context = context_of(target, task, seed)
     return Setup(
         context=context,
         sketches=context.generate_design_space(),
@@ -38,6 +33,19 @@ def make_setup(target, *, case=MATMUL, cost_model=None, seed=0, trials=64) -> Se
         budget_trials=trials,
         round_trials=trials,
         rng=np.random.default_rng(seed),
+    )
+
+
+def context_of(target, task, seed=0):
+    """The `TuneContext` of a task."""
+    from tvm.s_tir.meta_schedule import TuneContext
+
+    return TuneContext(
+        task.mod,
+        target=target,
+        space_generator=Strategy("any", proposer=Idle()).space(),
+        task_name=task.name,
+        rand_state=1 + seed,
     )
 
 

@@ -9,13 +9,11 @@ from tvm_ffi import structural_hash
 from pytest_ansorbench import workloads
 from pytest_ansorbench.search.candidates import pack, unpack
 from pytest_ansorbench.search.sketches import SketchIndex
-from pytest_ansorbench.strategies import ProgramMaker, Strategy
+from pytest_ansorbench.strategies import ProgramMaker
 from pytest_ansorbench.strategies.draft.placement import Loop, Placement, possible
 from pytest_ansorbench.strategies.draft.space import DecisionSpace
-from tests.strategies.setups import Idle, spaces_of
+from tests.strategies.setups import FAMILIES, context_of, spaces_of
 
-OPERATORS = {type(case).__name__: case for case in reversed(workloads.OPERATORS)}
-"""The first shape of each family."""
 S0, R, S1 = Loop(0, 0, False), Loop(1, 0, True), Loop(0, 1, False)
 
 
@@ -53,9 +51,9 @@ def checked(spaces, maker, vectors_each) -> tuple[int, int]:
     return same, placed
 
 
-@pytest.mark.parametrize("name", OPERATORS)
+@pytest.mark.parametrize("name", FAMILIES)
 def test_programs_and_their_traces_are_those_of_tvm(target, name):
-    spaces, maker, _ = spaces_of(target, OPERATORS[name])
+    spaces, maker, _ = spaces_of(target, FAMILIES[name])
     same, placed = checked(spaces, maker, vectors_each=12)
     assert same >= 6 * len(spaces)
     if name in ("Conv1d", "Conv2d", "Conv3d", "DepthwiseConv2d", "TransposedConv2d"):
@@ -63,12 +61,9 @@ def test_programs_and_their_traces_are_those_of_tvm(target, name):
 
 
 def test_padded_layers_of_a_network_are_placed(target):
-    from tvm.s_tir.meta_schedule import TuneContext
-
-    space = Strategy("any", proposer=Idle()).space()
     tasks = [one for one in workloads.get("resnet18-n1-s224").tasks() if "conv2d" in one.name][:3]
     for task in tasks:
-        context = TuneContext(task.mod, target=target, space_generator=space, task_name=task.name)
+        context = context_of(target, task)
         maker = ProgramMaker(context)
         sketches = enumerate(context.generate_design_space())
         same, placed = checked([DecisionSpace(*one, maker) for one in sketches], maker, 4)
@@ -77,7 +72,7 @@ def test_padded_layers_of_a_network_are_placed(target):
 
 def test_choices_are_those_that_programs_of_tvm_come_to(target):
     """Found by rule they are the same as found by schedules of the whole sketch."""
-    spaces, maker, _ = spaces_of(target, OPERATORS["Conv2d"])
+    spaces, maker, _ = spaces_of(target, FAMILIES["Conv2d"])
     for space in spaces:
         assert isinstance(space._placement, Placement)
         probed = [space.vector_in(schedule.trace) for schedule in space._probes(maker)]
@@ -89,7 +84,7 @@ def test_choices_are_those_that_programs_of_tvm_come_to(target):
 
 @pytest.mark.parametrize("decision", [-2, -1, 0, 1_000])
 def test_inlining_is_left_to_tvm_and_all_else_is_placed(target, decision):
-    [space, *_], maker, _ = spaces_of(target, OPERATORS["Conv2d"])
+    [space, *_], maker, _ = spaces_of(target, FAMILIES["Conv2d"])
     decided = {
         one: decision if one.kind.name == "SampleComputeLocation" else value
         for one, value in space._decided((0,) * len(space.knobs)).items()
@@ -100,7 +95,7 @@ def test_inlining_is_left_to_tvm_and_all_else_is_placed(target, decision):
 
 def test_where_the_rules_do_not_hold_tvm_is_asked(target):
     """Planted: a loop that is not there, as if another version nested them otherwise."""
-    [space, *_], maker, _ = spaces_of(target, OPERATORS["Conv2d"])
+    [space, *_], maker, _ = spaces_of(target, FAMILIES["Conv2d"])
     known, instructions = space._placement, space._instructions
     space._placement = Placement(instructions, known._at, known._loops[1:], known.seen)
     vector = tuple(space.draw(1, np.random.default_rng(0))[0].tolist())
@@ -111,7 +106,7 @@ def test_where_the_rules_do_not_hold_tvm_is_asked(target):
 
 def test_what_is_recorded_of_a_placed_program_makes_it_again(target):
     """Journals keep the sketch's trace, and a stock database the schedule's."""
-    [space, *_], maker, setup = spaces_of(target, OPERATORS["Conv2d"])
+    [space, *_], maker, setup = spaces_of(target, FAMILIES["Conv2d"])
     rng = np.random.default_rng(1)
     programs = [space.program(tuple(vector), maker) for vector in space.draw(8, rng).tolist()]
     placed = [one for one in programs if one is not None and one.sampled is not None]

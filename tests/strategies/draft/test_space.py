@@ -9,15 +9,12 @@ from pytest_ansorbench import workloads
 from pytest_ansorbench.strategies import StrategyError, undecided
 from pytest_ansorbench.strategies.draft.encoding import Encoding
 from pytest_ansorbench.strategies.draft.knobs import knob_of
-from tests.strategies.setups import MATMUL, spaces_of
-
-OPERATORS = {type(case).__name__: case for case in reversed(workloads.OPERATORS)}
-"""The first shape of each family."""
+from tests.strategies.setups import FAMILIES, MATMUL, spaces_of
 
 
-@pytest.mark.parametrize("name", OPERATORS)
+@pytest.mark.parametrize("name", FAMILIES)
 def test_random_vectors_make_programs_that_have_their_decisions(target, name):
-    spaces, maker, _ = spaces_of(target, OPERATORS[name])
+    spaces, maker, _ = spaces_of(target, FAMILIES[name])
     rng = np.random.default_rng(0)
     made = drawn = 0
     for space in spaces:
@@ -36,10 +33,10 @@ def test_random_vectors_make_programs_that_have_their_decisions(target, name):
     assert made >= 0.75 * drawn
 
 
-@pytest.mark.parametrize("name", OPERATORS)
+@pytest.mark.parametrize("name", FAMILIES)
 def test_every_random_program_of_a_sketch_is_a_point_of_its_space(target, name):
     """Locations, too, which are found with a few schedules."""
-    spaces, maker, setup = spaces_of(target, OPERATORS[name])
+    spaces, maker, setup = spaces_of(target, FAMILIES[name])
     for space, sketch in zip(spaces, setup.sketches, strict=True):
         for program in maker.sample(undecided([sketch]) * 8, range(101, 109)):
             vector = space.vector_in(program.trace)
