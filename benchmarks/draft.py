@@ -28,6 +28,7 @@ from statistics import geometric_mean
 from typing import Final
 
 import numpy as np
+from commits import of_one_commit
 from tabulate import tabulate
 
 from pytest_ansorbench.records import Result
@@ -55,11 +56,6 @@ OF_EACH_FAMILY: Final = {
     type(case): case.id for case in reversed(OPERATORS) if case not in CAPSULE_CONV2D
 }
 """The first shape of each family of operators but capsule."""
-MEASURED: Final = (
-    *("bench", "measure", "search", "strategies", "workloads"),
-    *("models/draft.npz", "models/draft.ubj", "models/rules.ubj"),
-)
-"""What in the package decides what a search does and what it is measured by."""
 AFTER: Final = (1, 8, 16, 32, 64, 128, 256)
 """Trials after which searches are compared."""
 
@@ -134,7 +130,7 @@ def suite(folder: Path, seeds: Sequence[int] | None = None) -> Result:
     names = ["*.json"] if seeds is None else [f"*-{seed}.json" for seed in seeds]
     paths = sorted(path for name in names for path in folder.glob(name))
     found = {path.name: read_result(path) for path in paths}
-    merged = merge_results(_of_one_commit(found))
+    merged = merge_results(of_one_commit(found))
     limits = {"max_suite_search_ratio": 0.2, "min_suite_throughput_ratio": 1.0}
     return replace(merged, settings={**merged.settings, **limits})
 
@@ -220,33 +216,6 @@ def _costs(merged: Result) -> str:
         for name, phases in spent.items()
     ]
     return tabulate(rows, ["ms a trial", *next(iter(spent.values()))], disable_numparse=True)
-
-
-def _of_one_commit(found: Mapping[str, Result]) -> Mapping[str, Result]:
-    """Results as of the first one's commit, if what was measured was the same in all.
-
-    Hours of measurement see commits of tests and docs, and of reports and statistics, which are
-    made anew of all results.
-    """
-    commits = {name: result.commit for name, result in found.items()}
-    first = next(iter(commits.values()))
-    trees = {hashes_at(str(commit.get("id", "")), MEASURED) for commit in commits.values()}
-    if len(trees) > 1 or "" in trees:
-        return found
-    return {name: replace(result, commit=first) for name, result in found.items()}
-
-
-def hashes_at(commit: str, parts: Sequence[str]) -> str:
-    """Git's hashes of parts of the package at a commit; empty if it or one of them is unknown."""
-    named = [f"{commit}:pytest_ansorbench/{part}" for part in parts]
-    answer = subprocess.run(
-        ["git", "rev-parse", "--quiet", *named],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return answer.stdout if answer.returncode == 0 else ""
 
 
 if __name__ == "__main__":

@@ -13,7 +13,8 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-from draft import RESULTS, ROOT, hashes_at, progress, suite
+from commits import hashes_at
+from draft import RESULTS, ROOT, progress, suite
 from tabulate import tabulate
 
 from pytest_ansorbench.stats.judge_result import judge_result

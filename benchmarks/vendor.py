@@ -5,7 +5,7 @@
 
 Tunes each case with one run, `--ansor-reference-kernels torch,untuned` and `--ansor-roofline`, and
 writes its result to the folder; a result that is there is not run again. Then one table of all of
-them. Five minutes a case.
+them. Two to five minutes a case.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Final
+
+from commits import of_one_commit
 
 from pytest_ansorbench.report import Layout, Terminal, result_report
 from pytest_ansorbench.stats.judge_result import judge_result
@@ -65,7 +67,7 @@ def tune(case_id: str, path: Path, given: argparse.Namespace) -> None:
 def table(folder: Path) -> str:
     """All results of a folder, with what each machine can do."""
     found = {path.name: read_result(path) for path in sorted(folder.glob("*.json"))}
-    judged = judge_result(merge_results(found))
+    judged = judge_result(merge_results(of_one_commit(found)))
     shown = result_report(judged.cases, judged.criteria, Layout(COLUMNS), detailed=False)
     return Terminal().render(shown)
 

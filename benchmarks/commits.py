@@ -1,0 +1,44 @@
+"""Results of several commits as one experiment, if what they measured is the same in all."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from pytest_ansorbench.records import Result
+
+MEASURED: Final = (
+    *("bench", "measure", "search", "strategies", "workloads"),
+    *("models/draft.npz", "models/draft.ubj", "models/rules.ubj"),
+)
+"""What in the package decides what a search does and what it is measured by."""
+
+
+def of_one_commit(found: Mapping[str, Result]) -> Mapping[str, Result]:
+    """Results as of the first one's commit, if what was measured was the same in all.
+
+    Hours of measurement see commits of tests and docs, and of reports and statistics, which are
+    made anew of all results.
+    """
+    commits = {name: result.commit for name, result in found.items()}
+    first = next(iter(commits.values()))
+    trees = {hashes_at(str(commit.get("id", "")), MEASURED) for commit in commits.values()}
+    if len(trees) > 1 or "" in trees:
+        return found
+    return {name: replace(result, commit=first) for name, result in found.items()}
+
+
+def hashes_at(commit: str, parts: Sequence[str]) -> str:
+    """Git's hashes of parts of the package at a commit; empty if it or one of them is unknown."""
+    named = [f"{commit}:pytest_ansorbench/{part}" for part in parts]
+    answer = subprocess.run(
+        ["git", "rev-parse", "--quiet", *named],
+        cwd=Path(__file__).parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return answer.stdout if answer.returncode == 0 else ""
