@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from pytest_ansorbench.records import Result
+from pytest_ansorbench.storage import read_result
+from pytest_ansorbench.storage.merge import merge_results
 
 MEASURED: Final = (
     *("bench", "measure", "search", "strategies", "workloads"),
@@ -17,7 +19,16 @@ MEASURED: Final = (
 """What in the package decides what a search does and what it is measured by."""
 
 
-def of_one_commit(found: Mapping[str, Result]) -> Mapping[str, Result]:
+def merged(paths: Iterable[Path]) -> Result:
+    """Results of files as one.
+
+    Raises:
+        StorageError: What was measured differs, or they clash otherwise.
+    """
+    return merge_results(_of_one_commit({path.name: read_result(path) for path in sorted(paths)}))
+
+
+def _of_one_commit(found: Mapping[str, Result]) -> Mapping[str, Result]:
     """Results as of the first one's commit, if what was measured was the same in all.
 
     Hours of measurement see commits of tests and docs, and of reports and statistics, which are

@@ -28,15 +28,13 @@ from statistics import geometric_mean
 from typing import Final
 
 import numpy as np
-from commits import of_one_commit
+from commits import merged
 from tabulate import tabulate
 
 from pytest_ansorbench.records import Result
 from pytest_ansorbench.report import Layout, Terminal, result_report
 from pytest_ansorbench.stats.judge_result import judge_result
 from pytest_ansorbench.stats.trajectory import Trajectory
-from pytest_ansorbench.storage import read_result
-from pytest_ansorbench.storage.merge import merge_results
 from pytest_ansorbench.workloads import CAPSULE_CONV2D, OPERATORS
 
 HERE: Final = Path(__file__).parent
@@ -128,21 +126,19 @@ def _paths() -> list[str]:
 def suite(folder: Path, seeds: Sequence[int] | None = None) -> Result:
     """All results of a folder, or those of some seeds, as one, with this experiment's limits."""
     names = ["*.json"] if seeds is None else [f"*-{seed}.json" for seed in seeds]
-    paths = sorted(path for name in names for path in folder.glob(name))
-    found = {path.name: read_result(path) for path in paths}
-    merged = merge_results(of_one_commit(found))
+    found = merged(path for name in names for path in folder.glob(name))
     limits = {"max_suite_search_ratio": 0.2, "min_suite_throughput_ratio": 1.0}
-    return replace(merged, settings={**merged.settings, **limits})
+    return replace(found, settings={**found.settings, **limits})
 
 
 def report(folder: Path, seeds: Sequence[int] | None = None) -> str:
     """The results of `suite`, held to the limits of this experiment."""
-    merged = suite(folder, seeds)
-    judged = judge_result(merged)
+    found = suite(folder, seeds)
+    judged = judge_result(found)
     shown = result_report(
         judged.cases, judged.criteria, Layout(COLUMNS), suites=judged.suites, explained="fully"
     )
-    return f"{Terminal().render(shown)}\n{_way(merged)}\n\n{_costs(merged)}"
+    return f"{Terminal().render(shown)}\n{_way(found)}\n\n{_costs(found)}"
 
 
 @dataclass(frozen=True)
@@ -160,10 +156,10 @@ class Progress:
     took_s: float
 
 
-def progress(merged: Result) -> Mapping[str, Mapping[int, Progress]]:
+def progress(result: Result) -> Mapping[str, Mapping[int, Progress]]:
     """By arm and number of trials, how far searches are."""
     ways: dict[str, dict[int, list[tuple[float, float]]]] = defaultdict(lambda: defaultdict(list))
-    for case in merged.cases:
+    for case in result.cases:
         known = [Trajectory.of(run) for run in case.runs]
         fastest_s = {
             seed: min(one.best_s for one in known if one.run.seed == seed)
@@ -185,9 +181,9 @@ def progress(merged: Result) -> Mapping[str, Mapping[int, Progress]]:
     }
 
 
-def _way(merged: Result) -> str:
+def _way(result: Result) -> str:
     """How far the searches are after some trials, and how long these took."""
-    found = progress(merged)
+    found = progress(result)
     counts = sorted({count for after in found.values() for count in after})
     rows = [[arm, *(_cell(after.get(count)) for count in counts)] for arm, after in found.items()]
     return tabulate(rows, ["after trials", *map(str, counts)], disable_numparse=True)
@@ -197,11 +193,11 @@ def _cell(reached: Progress | None) -> str:
     return "" if reached is None else f"{reached.share:.2f} ({reached.took_s:.3g} s)"
 
 
-def _costs(merged: Result) -> str:
+def _costs(result: Result) -> str:
     """What a trial takes, in milliseconds: seconds of all runs over their trials."""
     spent: dict[str, Counter[str]] = defaultdict(Counter)
     trials: Counter[str] = Counter()
-    for run in (run for case in merged.cases for run in case.runs):
+    for run in (run for case in result.cases for run in case.runs):
         trials[run.strategy] += len(run.trials)
         phases = {
             "propose": sum(one.propose_s + one.learn_s for one in run.rounds),

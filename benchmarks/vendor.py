@@ -16,12 +16,10 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from commits import of_one_commit
+from commits import merged
 
 from pytest_ansorbench.report import Layout, Terminal, result_report
 from pytest_ansorbench.stats.judge_result import judge_result
-from pytest_ansorbench.storage import read_result
-from pytest_ansorbench.storage.merge import merge_results
 
 HERE: Final = Path(__file__).parent
 CASES: Final = (
@@ -32,7 +30,15 @@ CASES: Final = (
     "conv1d-n1-l256-ci64-co128-k3-s2-p1",
     "conv1d-n1-l64-ci256-co256-k5-s1-p2",
 )
-COLUMNS: Final = ("case", "trials", "search_time", "throughput", "of_peak", "over_torch")
+COLUMNS: Final = (
+    "case",
+    "trials",
+    "search_time",
+    "throughput",
+    "of_peak",
+    "over_torch",
+    "over_untuned",
+)
 
 
 def main() -> None:
@@ -66,8 +72,7 @@ def tune(case_id: str, path: Path, given: argparse.Namespace) -> None:
 
 def table(folder: Path) -> str:
     """All results of a folder, with what each machine can do."""
-    found = {path.name: read_result(path) for path in sorted(folder.glob("*.json"))}
-    judged = judge_result(merge_results(of_one_commit(found)))
+    judged = judge_result(merged(folder.glob("*.json")))
     shown = result_report(judged.cases, judged.criteria, Layout(COLUMNS), detailed=False)
     return Terminal().render(shown)
 
