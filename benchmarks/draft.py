@@ -67,7 +67,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="of the first repeat (default: 0)")
     parser.add_argument("--trials", default="256", help="of a run, or e.g. 16/task of a network")
     parser.add_argument("--round", type=int, default=32)
-    parser.add_argument("--caches", choices=("warm", "network"), help="how trials find them")
+    parser.add_argument(
+        "--caches", choices=("warm", "network"), default="warm", help="how trials find them"
+    )
     parser.add_argument("--into", type=Path, default=RESULTS / "draft")
     parser.add_argument(
         "--reference", type=Path, help="folder of results whose runs of the reference are used"
@@ -95,12 +97,11 @@ def run(case: str, seed: int, given: argparse.Namespace) -> None:
         *("-p", "draft_ablations", "-p", "no:cacheprovider", "-q"),
         *("--ansor-case", case, "--ansor-strategy", given.arms),
         *("--ansor-trials", given.trials, "--ansor-round", str(given.round)),
+        *("--ansor-caches", given.caches),
         *("--ansor-repeats", "1", "--ansor-seed", str(seed)),
         *("--ansor-max-search-ratio", "none", "--ansor-min-throughput-ratio", "0.97"),
         *("--ansor-storage", _named(storage), "--ansor-json", _named(output), *resume),
     ]
-    if given.caches is not None:  # a reference without it is refused to a run with it
-        command += ["--ansor-caches", given.caches]
     if given.reference is not None and (given.reference / output.name).exists():
         command += ["--ansor-reference", _named(given.reference / output.name)]
     code = subprocess.run(

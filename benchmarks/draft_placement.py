@@ -69,7 +69,7 @@ def rows_of(case: str, programs: int) -> list[tuple[str, str, int, float, float,
                 assert replayed.fingerprint == program.fingerprint
                 both = between - start, end - between
                 spent_s["all"].append(both)
-                if program.sampled is not None:
+                if not program.trace.same_as(program.schedule.trace):
                     spent_s["placed"].append(both)
     found = []
     for kind, pairs in spent_s.items():

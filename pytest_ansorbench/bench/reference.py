@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.packed import PackedError
 from pytest_ansorbench.records import CaseResult, Result, Round, Run, Trial
 from pytest_ansorbench.search import ResumeError
@@ -44,15 +45,12 @@ class SavedReference:
         """
         self._result = result
 
-    def misfit(
-        self, machine: Mapping[str, Any], settings: Mapping[str, Any], decisive: Iterable[str]
-    ) -> str:
+    def misfit(self, machine: Mapping[str, Any], settings: EngineSettings) -> str:
         """Why none of its runs can stand in for one of this session; empty if some may.
 
         Args:
             machine: This session's machine.
-            settings: This session's settings, as a result records them.
-            decisive: Those of them that decide what a search measures, and how long that takes.
+            settings: How this session builds and runs.
         """
         ours = machine.get("packages")
         for one in self._result.machines.values():
@@ -60,9 +58,11 @@ class SavedReference:
                 return f"it was measured on another machine ({difference})"
             if one.get("packages") != ours:
                 return f"it was measured with {one.get('packages')}, and now there is {ours}"
-        for name in decisive:
-            then, now = self._result.settings.get(name), settings.get(name)
-            if name in self._result.settings and then != now:
+        recorded = self._result.settings
+        conditions = _conditions(recorded)
+        for name, now in settings.conditions().items():
+            if name in recorded and conditions[name] != now:
+                then = conditions[name]
                 return f"it was measured with {name} {then!r}, and now there is {now!r}"
         return ""
 
@@ -93,6 +93,13 @@ class SavedReference:
             if usable and run.machine == fingerprint(machine):
                 found[run.seed] = StandIn(run, self._result.created)
         return found, "" if found else f"it has no runs of {name} that keep their schedules"
+
+
+def _conditions(recorded: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What recorded settings mean: left out or given, a default is the same."""
+    names = {one.name for one in fields(EngineSettings)}
+    given = {name: value for name, value in recorded.items() if name in names}
+    return EngineSettings(**given).conditions()
 
 
 def _other_case(saved: CaseResult, entry: CaseEntry) -> str:

@@ -295,12 +295,10 @@ class _Live:
             raise pytest.UsageError(f"bad {flag}: {error}; start anew without {flag}") from None
         if self._reference is not None:
             machine = self._session.executor.machine
-            settings = self._settings
-            decisive = settings.engine.conditions()
-            if misfit := self._reference.misfit(machine, settings.to_json(), decisive):
+            if misfit := self._reference.misfit(machine, self._settings.engine):
                 flag = flag_of("reference")
                 raise pytest.UsageError(
-                    f"bad {flag} {settings.reference!r}: {misfit}; leave {flag} out to run "
+                    f"bad {flag} {self._settings.reference!r}: {misfit}; leave {flag} out to run "
                     "the reference anew"
                 )
 

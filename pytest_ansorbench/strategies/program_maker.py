@@ -35,21 +35,16 @@ class ScheduledProgram:
     Attributes:
         schedule: How it was made, postprocessing included; `schedule.mod` is the module.
         fingerprint: Structural hash of the module; equal programs have equal fingerprints.
-        sampled: See `Candidate.sampled`.
+        trace: How it came from its sketch; see `Candidate.trace`.
     """
 
     schedule: Schedule
     fingerprint: int
-    sampled: Trace | None = None
-
-    @property
-    def trace(self) -> Trace:
-        """How it came from its sketch; see `Candidate.trace`."""
-        return self.schedule.trace if self.sampled is None else self.sampled
+    trace: Trace
 
     def candidate(self, payload: Any = None) -> Candidate:
         """The program as a candidate; see `Candidate.from_schedule`."""
-        return Candidate.from_schedule(self.schedule, payload, self.sampled)
+        return Candidate.from_schedule(self.schedule, payload, self.trace)
 
 
 class ProgramMaker:
@@ -128,7 +123,7 @@ class ProgramMaker:
                 return None
         except Exception:  # as the engine, which takes any error for "does not apply"
             return None
-        return ScheduledProgram(schedule, structural_hash(schedule.mod))
+        return ScheduledProgram(schedule, structural_hash(schedule.mod), schedule.trace)
 
     def scheduled(self, trace: Trace, seed: int) -> Schedule | None:
         """Apply one trace without postprocessing; this alone uses no threads.

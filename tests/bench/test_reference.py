@@ -8,6 +8,7 @@ import pytest
 
 from pytest_ansorbench.bench import FixedRepeats, SavedReference
 from pytest_ansorbench.bench.reference import RecordedSearch, StandIn
+from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.storage import StorageError, read_journal, read_result, write_result
 from pytest_ansorbench.storage.entries import RecordedEntry, RoundEntry
@@ -138,18 +139,26 @@ def test_a_run_is_recorded_once(make_session, saved, any_pace):
 
 
 @pytest.mark.parametrize(
-    ("machine", "settings", "message"),
+    ("then", "machine", "now", "message"),
     [
-        ({"cpu": "abacus"}, {}, "another machine (cpu: made up is now abacus"),
-        ({"packages": {"apache-tvm": "9"}}, {}, "and now there is {'apache-tvm': '9'}"),
-        ({}, {"check": "all"}, "with check 'winners', and now there is 'all'"),
-        ({}, {}, ""),
+        ({}, {"cpu": "abacus"}, {}, "another machine (cpu: made up is now abacus"),
+        ({}, {"packages": {"apache-tvm": "9"}}, {}, "and now there is {'apache-tvm': '9'}"),
+        ({"check": "winners"}, {}, {"check": "all"}, "check 'winners', and now there is 'all'"),
+        ({"caches": None}, {}, {"caches": "network"}, "caches 'warm', and now there is 'network'"),
+        ({"cores": [0, 1]}, {}, {}, "cores [0, 1], and now there is None"),
+        ({}, {}, {"check": "all"}, ""),  # of a version that had no such setting
+        ({"check": "winners", "trials": 16}, {}, {}, ""),
+        # A default means the same whether it was given or not.
+        ({"caches": None, "flush_cache_mb": 0}, {}, {"caches": "warm"}, ""),
+        ({"caches": "warm"}, {}, {}, ""),
+        ({"caches": None, "flush_cache_mb": 64}, {}, {"caches": "cold"}, ""),
+        ({"cores": [0, 1]}, {}, {"cores": (0, 1)}, ""),
     ],
 )
-def test_what_no_run_of_it_fits_is_said(make_session, saved, target, machine, settings, message):
-    then = dataclasses.replace(saved, settings={"check": "winners"})
-    now = {**FastEngine(target).machine, **machine}
-    reason = SavedReference(then).misfit(now, {"check": "winners", **settings}, ["check"])
+def test_what_no_run_of_it_fits_is_said(saved, target, then, machine, now, message):
+    earlier = SavedReference(dataclasses.replace(saved, settings=then))
+    here = {**FastEngine(target).machine, **machine}
+    reason = earlier.misfit(here, EngineSettings(**now))
     assert message in reason and bool(reason) == bool(message)
 
 

@@ -1,13 +1,14 @@
 """Draft: a search in the space of a sketch's decisions, which makes few programs.
 
 A round goes one way: `space` says what can be decided, `neighbourhood` gathers vectors of
-decisions, `encoding` and `footprints` make features of them, `model` predicts their throughput
-and `compiling` what it costs to try them, `niches` keeps them apart, `sharing` divides the trials
-among sketches, `verification` chooses among the programs that were made of the best; `draft` is
-the search that does all this. `survey` comes before the first round, if the cost model is trained
-by then; `stopping` may end it all; `evidence` is what is known of a task, `siblings` what other
-tasks of a network have measured, `experience` what was measured before, `prior` how much these two
-count; `expectation` is what a scheduler is told.
+decisions, `encoding` and `footprints` make features of them, `model` predicts their throughput and
+`compiling` what it costs to try them, `niches` keeps them apart, `sharing` divides the trials among
+sketches, `verification` chooses among the programs that were made of the best; `draft` is the
+search that does all this. Of the space, `knobs` are the decisions, and `locations` and `placement`
+know where blocks can be computed. `survey` comes before the first round, if the cost model is
+trained by then; `stopping` may end it all; `evidence` is what is known of a task, `siblings` what
+other tasks of a network have measured, `experience` what was measured before, `prior` how much
+these two count; `expectation` is what a scheduler is told.
 """
 
 from pytest_ansorbench.strategies.draft.compiling import CompileTime

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tvm.s_tir.schedule import Instruction
 
 _STRUCTURE: Final = "meta_schedule.tiling_structure"
-_REDUCTION: Final = 2
+_COMM_REDUCE: Final = 2
 """TVM's `IterVar.CommReduce`."""
 
 Extents = Mapping[Any, NDArray[np.float64]]
@@ -74,7 +74,7 @@ class Footprints:
         """
         self._variables = [one.var for one in block.iter_vars]
         self._whole = [float(int(one.dom.extent)) for one in block.iter_vars]
-        self._reduces = [int(one.iter_type) == _REDUCTION for one in block.iter_vars]
+        self._reduces = [is_reduction(one) for one in block.iter_vars]
         self._places = places
         self._depths = depths_of(structure)
         # A buffer that is read in several places counts once.
@@ -166,6 +166,11 @@ def footprints_of(
         for block, of_block in places.items()
         if block in names and block in structures
     ]
+
+
+def is_reduction(variable: Any) -> bool:
+    """Whether a variable of a block, TVM's `IterVar`, is one of a reduction."""
+    return int(variable.iter_type) == _COMM_REDUCE
 
 
 def _bytes(region: Any, extents: Extents) -> NDArray[np.float64]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,15 @@ from pytest_ansorbench.strategies.draft.factors import Tiles, factorizations, mo
 from pytest_ansorbench.strategies.errors import StrategyError
 
 if TYPE_CHECKING:
+    from tvm.s_tir import Trace
     from tvm.s_tir.schedule import Instruction
+
+SAMPLES_LOCATION: Final = "SampleComputeLocation"
+"""The kind of instruction that decides where a block is computed."""
+ROOT: Final = -1
+"""The location of a block that is computed at no loop."""
+INLINED: Final = -2
+"""The location of a block that is computed where it is read."""
 
 
 class Knob(Protocol):
@@ -148,7 +156,7 @@ class ValueKnob:
 
 
 class LocationKnob:
-    """The loop at which a block is computed (`SampleComputeLocation`): -1 is the root, -2 inlining.
+    """The loop at which a block is computed (`SAMPLES_LOCATION`), `ROOT` or `INLINED`.
 
     Which loops can be chosen depends on the other decisions. TVM takes the nearest one further
     out for a loop that cannot be, so any choice works, and a program says what it came to.
@@ -162,7 +170,7 @@ class LocationKnob:
         Args:
             seen: Locations that random programs of the sketch have.
         """
-        self._loops = sorted({-1, *seen, *range(max([-1, *seen]) + 2)})
+        self._loops = sorted({ROOT, *seen, *range(max([ROOT, *seen]) + 2)})
 
     @property
     def size(self) -> int:
@@ -212,7 +220,7 @@ def knob_of(instruction: Instruction, decision: Any, seen: Sequence[int]) -> Kno
         return TileKnob(extent, int(attributes[0]), int(attributes[1]))
     if kind == "SampleCategorical":
         return ValueKnob([float(value) for value in attributes[0]])
-    if kind == "SampleComputeLocation":
+    if kind == SAMPLES_LOCATION:
         return LocationKnob(seen)
     if is_sampling(instruction):
         raise StrategyError(
@@ -225,3 +233,8 @@ def knob_of(instruction: Instruction, decision: Any, seen: Sequence[int]) -> Kno
 def is_sampling(instruction: Instruction) -> bool:
     """Whether an instruction decides something at random."""
     return str(instruction.kind.name).startswith("Sample")
+
+
+def decisions_in(trace: Trace) -> list[Any]:
+    """What a trace decides, in the order of its instructions."""
+    return [trace.get_decision(one) for one in trace.insts if is_sampling(one)]

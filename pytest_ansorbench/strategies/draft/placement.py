@@ -13,17 +13,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_ansorbench.strategies.draft.knobs import is_sampling
+from pytest_ansorbench.strategies.draft.footprints import is_reduction
+from pytest_ansorbench.strategies.draft.knobs import (
+    INLINED,
+    ROOT,
+    SAMPLES_LOCATION,
+    decisions_in,
+    is_sampling,
+)
 from pytest_ansorbench.strategies.program_maker import ProgramMaker
 
 if TYPE_CHECKING:
     from tvm.s_tir import Schedule, Trace
     from tvm.s_tir.schedule import Instruction
 
-_REDUCTION: Final = 2
-"""TVM's `IterVar.CommReduce`."""
-_ROOT: Final = -1
-_INLINED: Final = -2
 _PROBES: Final = 3
 """Random tilings that tell how far in a block can be computed."""
 
@@ -70,8 +73,8 @@ class Placement:
     """The one block of a sketch whose location is open.
 
     Attributes:
-        seen: Locations that it has in random programs, as far in as can be, and inlining if that
-            is possible.
+        seen: Of the instruction that samples its location, those that it has in random programs,
+            as far in as can be, and inlining if that is possible.
     """
 
     def __init__(
@@ -87,14 +90,14 @@ class Placement:
             instructions: The sketch's.
             at: Which of them samples the location; the next one computes the block there.
             loops: Those around the block that reads it, from the outside in.
-            seen: See above.
+            seen: Locations of the block in random programs.
         """
         from tvm.s_tir.schedule import Instruction, InstructionKind, LoopRV, SBlockRV
 
-        self.seen = seen
         self._at = at
         self._loops = loops
         self._sample, self._compute_at = instructions[at : at + 2]
+        self.seen = {self._sample: seen}
         self._block = self._sample.inputs[0]
         self._nest = [LoopRV() for _ in loops]
         reader = SBlockRV()
@@ -122,10 +125,10 @@ class Placement:
         """
         from tvm.s_tir import Trace
 
-        if decisions[self._sample] < _ROOT:
+        if decisions[self._sample] < ROOT:
             return None
         location = self._location(decisions)
-        computed = [] if location == _ROOT else [self._computed(self._block, self._nest[location])]
+        computed = [] if location == ROOT else [self._computed(self._block, self._nest[location])]
         return maker.scheduled(Trace([*self._before, *computed, *self._after], decisions), 1)
 
     def sampled(self, trace: Trace, decisions: Mapping[Instruction, Any]) -> Trace:
@@ -144,9 +147,9 @@ class Placement:
         instructions = [*trace.insts]
         before, (consumers, loops, *after) = instructions[: self._at], instructions[self._at :]
         [block] = consumers.inputs
-        loop = LoopRV() if location == _ROOT else loops.outputs[location]
+        loop = LoopRV() if location == ROOT else loops.outputs[location]
         sample = Instruction(self._sample.kind, [block], self._sample.attrs, [loop])
-        if location == _ROOT:
+        if location == ROOT:
             after = [self._computed(block, loop), *after]
         return Trace([*before, sample, *after], {**trace.decisions, sample: location})
 
@@ -154,7 +157,7 @@ class Placement:
         """Where TVM computes the block: at the nearest place further out, if not as decided."""
         wanted = decisions[self._sample]
         choices = possible(self._loops, [*decisions.values()])
-        return max((one for one in choices if one <= wanted), default=_ROOT)
+        return max((one for one in choices if one <= wanted), default=ROOT)
 
     def _computed(self, block: Any, loop: Any) -> Instruction:
         from tvm.s_tir.schedule import Instruction
@@ -176,7 +179,7 @@ def placement_of(instructions: Sequence[Instruction], maker: ProgramMaker) -> Pl
     """
     from tvm.s_tir import Trace
 
-    found = [at for at, one in enumerate(instructions) if one.kind.name == "SampleComputeLocation"]
+    found = [at for at, one in enumerate(instructions) if one.kind.name == SAMPLES_LOCATION]
     if len(found) != 1 or not _computed_next(instructions, found[0]):
         return None
     [at] = found
@@ -189,9 +192,9 @@ def placement_of(instructions: Sequence[Instruction], maker: ProgramMaker) -> Pl
     loops = _loops_around_reader(instructions[:at], instructions[at].inputs[0], made[0])
     if loops is None:
         return None
-    seen = [max([_ROOT, *possible(loops, _decisions(schedule.trace))]) for schedule in made]
+    seen = [max([ROOT, *possible(loops, decisions_in(schedule.trace))]) for schedule in made]
     if _can_be_inlined(instructions[:at], instructions[at].inputs[0], made[0]):
-        seen.append(_INLINED)
+        seen.append(INLINED)
     return Placement(instructions, at, loops, seen)
 
 
@@ -200,10 +203,6 @@ def _computed_next(instructions: Sequence[Instruction], at: int) -> bool:
     sample, *after = instructions[at : at + 2]
     asked = [*sample.inputs, *sample.outputs]
     return bool(after) and after[0].kind.name == "ComputeAt" and [*after[0].inputs] == asked
-
-
-def _decisions(trace: Trace) -> list[Any]:
-    return [trace.get_decision(one) for one in trace.insts if is_sampling(one)]
 
 
 def _made(instructions: Sequence[Instruction], schedule: Schedule) -> dict[Any, Any]:
@@ -263,7 +262,7 @@ def _tiles(
         elif kind == "GetLoops":
             variables = schedule.get(made[one.inputs[0]]).iter_vars
             if len(variables) == len(one.outputs):
-                kinds = [int(variable.iter_type) == _REDUCTION for variable in variables]
+                kinds = [is_reduction(variable) for variable in variables]
                 reduces |= dict(zip(one.outputs, kinds, strict=True))
         elif kind == "Split" and one.inputs[0] in reduces:
             found += [

@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,11 @@ from pytest_ansorbench.strategies.draft.knobs import (
     Knob,
     LocationKnob,
     TileKnob,
+    decisions_in,
     is_sampling,
     knob_of,
 )
+from pytest_ansorbench.strategies.draft.locations import probed_locations
 from pytest_ansorbench.strategies.draft.placement import placement_of
 from pytest_ansorbench.strategies.draft.vector_units import Nest
 from pytest_ansorbench.strategies.program_maker import ProgramMaker, ScheduledProgram
@@ -31,12 +33,6 @@ Vector = tuple[int, ...]
 """A choice for each knob."""
 Vectors = NDArray[np.int32]
 """Several, shape (vectors, knobs)."""
-
-_PROBES: Final = 4
-"""Random schedules that tell where blocks can be computed."""
-_INNERMOST: Final = 1_000
-"""A location further in than any: TVM takes the nearest one further out that can be."""
-_INLINED: Final = -2
 
 
 class DecisionSpace:
@@ -64,17 +60,15 @@ class DecisionSpace:
         trace = sketch.trace.simplified(True)
         self._instructions = list(trace.insts)
         self._sampling = [one for one in self._instructions if is_sampling(one)]
-        kinds = {str(one.kind.name) for one in self._sampling}
-        probed: list[list[Any]] = []
         self._placement = placement_of(self._instructions, maker)
-        if "SampleComputeLocation" in kinds and self._placement is None:
-            probed = [self._decisions(schedule.trace) for schedule in self._probes(maker)]
+        if self._placement is None:
+            seen = probed_locations(self._instructions, maker)
+        else:
+            seen = self._placement.seen
         knobs: list[Knob] = []
-        for place, instruction in enumerate(self._sampling):
-            seen: Sequence[int] = [decisions[place] for decisions in probed]
-            if self._placement is not None:
-                seen = self._placement.seen  # tiles do not look at it
-            knob = knob_of(instruction, trace.get_decision(instruction), seen)
+        for instruction in self._sampling:
+            decision = trace.get_decision(instruction)
+            knob = knob_of(instruction, decision, seen.get(instruction, ()))
             assert knob is not None
             knobs.append(knob)
         self.knobs = tuple(knobs)
@@ -194,7 +188,7 @@ class DecisionSpace:
         program = maker.finished(placed)
         if program is None:
             return None
-        return replace(program, sampled=placement.sampled(placed.trace, decided))
+        return replace(program, trace=placement.sampled(placed.trace, decided))
 
     def _decided(self, vector: Vector) -> dict[Instruction, Any]:
         """Each sampling instruction with what a vector decides."""
@@ -214,7 +208,7 @@ class DecisionSpace:
 
     def vector_in(self, trace: Trace) -> Vector | None:
         """The vector of a trace of this sketch; None if a decision of it is no choice here."""
-        return self.vector_of(self._decisions(trace))
+        return self.vector_of(decisions_in(trace)[: len(self.knobs)])  # postprocessing may sample
 
     def decisions_of(self, vector: Vector) -> list[Any]:
         """A vector as TVM's decisions, for the journal: JSON values."""
@@ -229,26 +223,6 @@ class DecisionSpace:
         ]
         vector = tuple(choice for choice in found if choice is not None)
         return vector if len(vector) == len(found) else None
-
-    def _probes(self, maker: ProgramMaker) -> list[Schedule]:
-        """Schedules with blocks as far in as they can be, and inlined where that is possible.
-
-        Tiles are random, since a block is not put below a loop of one step. Seeds are fixed: a
-        resumed run has to find the same choices.
-        """
-        from tvm.s_tir import Trace
-
-        locations = [one for one in self._sampling if one.kind.name == "SampleComputeLocation"]
-        asked = [_INNERMOST] * (_PROBES - 1) + [_INLINED]
-        traces = [Trace(self._instructions, dict.fromkeys(locations, loop)) for loop in asked]
-        seeds = range(1, _PROBES + 1)
-        made = maker.map(lambda pair: maker.scheduled(*pair), zip(traces, seeds, strict=True))
-        return [schedule for schedule in made if schedule is not None]
-
-    def _decisions(self, trace: Trace) -> list[Any]:
-        """A trace's decisions, in the sketch's order."""
-        sampling = [one for one in trace.insts if is_sampling(one)]
-        return [trace.get_decision(one) for one in sampling[: len(self._sampling)]]
 
 
 def _counted(knobs: Sequence[Knob]) -> list[tuple[Knob, int]]:

@@ -10,6 +10,7 @@ from pytest_ansorbench import workloads
 from pytest_ansorbench.search.candidates import pack, unpack
 from pytest_ansorbench.search.sketches import SketchIndex
 from pytest_ansorbench.strategies import ProgramMaker
+from pytest_ansorbench.strategies.draft.locations import probed_locations
 from pytest_ansorbench.strategies.draft.placement import Loop, Placement, possible
 from pytest_ansorbench.strategies.draft.space import DecisionSpace
 from tests.strategies.setups import FAMILIES, context_of, spaces_of
@@ -34,6 +35,11 @@ def test_what_is_possible_depends_on_steps_and_reductions(loops, decisions, expe
     assert possible(loops, decisions) == expected
 
 
+def was_placed(program) -> bool:
+    """Whether a rule said where padding is computed: then the schedule's own trace is another."""
+    return not program.trace.same_as(program.schedule.trace)
+
+
 def checked(spaces, maker, vectors_each) -> tuple[int, int]:
     """How many vectors make programs, all with TVM's trace; and how many without asking TVM."""
     rng = np.random.default_rng(0)
@@ -47,7 +53,7 @@ def checked(spaces, maker, vectors_each) -> tuple[int, int]:
             same += 1
             assert ours.fingerprint == theirs.fingerprint
             assert ours.trace.as_json() == theirs.trace.as_json()
-            placed += ours.sampled is not None
+            placed += was_placed(ours)
     return same, placed
 
 
@@ -75,11 +81,9 @@ def test_choices_are_those_that_programs_of_tvm_come_to(target):
     spaces, maker, _ = spaces_of(target, FAMILIES["Conv2d"])
     for space in spaces:
         assert isinstance(space._placement, Placement)
-        probed = [space.vector_in(schedule.trace) for schedule in space._probes(maker)]
-        assert None not in probed
-        [at] = [n for n, one in enumerate(space.knobs) if one.columns == ("loop",)]
-        loops = {space.knobs[at].decision(vector[at]) for vector in probed}
-        assert loops == {*space._placement.seen}
+        [(asked, found)] = probed_locations(space._instructions, maker).items()
+        [(sample, seen)] = space._placement.seen.items()
+        assert asked == sample and {*found} == {*seen}
 
 
 @pytest.mark.parametrize("decision", [-2, -1, 0, 1_000])
@@ -97,11 +101,12 @@ def test_where_the_rules_do_not_hold_tvm_is_asked(target):
     """Planted: a loop that is not there, as if another version nested them otherwise."""
     [space, *_], maker, _ = spaces_of(target, FAMILIES["Conv2d"])
     known, instructions = space._placement, space._instructions
-    space._placement = Placement(instructions, known._at, known._loops[1:], known.seen)
+    [seen] = known.seen.values()
+    space._placement = Placement(instructions, known._at, known._loops[1:], seen)
     vector = tuple(space.draw(1, np.random.default_rng(0))[0].tolist())
     ours, theirs = space.program(vector, maker), maker.replay(space.trace(vector), 1)
     assert ours is not None and theirs is not None
-    assert ours.sampled is None and ours.fingerprint == theirs.fingerprint
+    assert not was_placed(ours) and ours.fingerprint == theirs.fingerprint
 
 
 def test_what_is_recorded_of_a_placed_program_makes_it_again(target):
@@ -109,7 +114,7 @@ def test_what_is_recorded_of_a_placed_program_makes_it_again(target):
     [space, *_], maker, setup = spaces_of(target, FAMILIES["Conv2d"])
     rng = np.random.default_rng(1)
     programs = [space.program(tuple(vector), maker) for vector in space.draw(8, rng).tolist()]
-    placed = [one for one in programs if one is not None and one.sampled is not None]
+    placed = [one for one in programs if one is not None and was_placed(one)]
     assert placed
     index = SketchIndex(setup.sketches)
     for program in placed:
