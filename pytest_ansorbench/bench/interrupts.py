@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import threading
+import traceback
 from collections.abc import Callable, Iterator
 from types import FrameType
 
@@ -21,6 +22,11 @@ def remembered_interrupts() -> Iterator[Reminder]:
     (https://docs.python.org/3/library/signal.html#note-on-signal-handlers-and-exceptions), and the
     session would go on. A client of a cluster, which makes objects by the hundred while it waits,
     is often there.
+
+    It is also raised where an instruction has no line, as at the end of some loops
+    (https://github.com/python/cpython/issues/107901). pytest fails over that while it reports the
+    interrupt, and a session that was interrupted passes for one that was not. So such an interrupt
+    leaves the block as a new one, whose traceback begins here.
 
     Elsewhere than in the main thread, and where Ctrl-C is ignored or handled otherwise, nothing is
     remembered.
@@ -47,5 +53,9 @@ def remembered_interrupts() -> Iterator[Reminder]:
     signal.signal(signal.SIGINT, remember)
     try:
         yield remind
+    except KeyboardInterrupt as interrupt:
+        if any(line is None for _, line in traceback.walk_tb(interrupt.__traceback__)):
+            raise KeyboardInterrupt from None
+        raise
     finally:
         signal.signal(signal.SIGINT, usual)

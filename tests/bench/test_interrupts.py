@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+import traceback
 
 import pytest
 
@@ -47,3 +48,20 @@ def test_another_thread_remembers_nothing():
     thread.start()
     thread.join()
     assert asked == [signal.default_int_handler]
+
+
+def test_it_leaves_with_a_traceback_that_pytest_can_report():
+    def interrupted():
+        signal.raise_signal(signal.SIGINT)
+
+    interrupted.__code__ = interrupted.__code__.replace(co_linetable=b"")
+    with pytest.raises(KeyboardInterrupt) as caught, remembered_interrupts():
+        interrupted()
+    assert caught.getrepr(funcargs=True).reprcrash.message == "KeyboardInterrupt"
+
+
+def test_it_says_where_it_came_if_it_can():
+    with pytest.raises(KeyboardInterrupt) as caught, remembered_interrupts():
+        signal.raise_signal(signal.SIGINT)
+    [*_, (innermost, _)] = traceback.walk_tb(caught.tb)
+    assert innermost.f_code.co_name == "remember"
