@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.packed import PackedError
 from pytest_ansorbench.records import CaseResult, Result, Round, Run, Trial
 from pytest_ansorbench.search import ResumeError
@@ -37,20 +36,22 @@ class StandIn:
 class SavedReference:
     """An earlier result, asked for runs of the reference."""
 
-    def __init__(self, result: Result) -> None:
+    def __init__(self, result: Result, conditions: Mapping[str, Any]) -> None:
         """Take a result.
 
         Args:
             result: With runs that keep their schedules.
+            conditions: How its programs were built and run, as far as it says.
         """
         self._result = result
+        self._conditions = conditions
 
-    def misfit(self, machine: Mapping[str, Any], settings: EngineSettings) -> str:
+    def misfit(self, machine: Mapping[str, Any], conditions: Mapping[str, Any]) -> str:
         """Why none of its runs can stand in for one of this session; empty if some may.
 
         Args:
             machine: This session's machine.
-            settings: How this session builds and runs.
+            conditions: How this session builds and runs programs.
         """
         ours = machine.get("packages")
         for one in self._result.machines.values():
@@ -58,11 +59,9 @@ class SavedReference:
                 return f"it was measured on another machine ({difference})"
             if one.get("packages") != ours:
                 return f"it was measured with {one.get('packages')}, and now there is {ours}"
-        recorded = self._result.settings
-        conditions = _conditions(recorded)
-        for name, now in settings.conditions().items():
-            if name in recorded and conditions[name] != now:
-                then = conditions[name]
+        for name, then in self._conditions.items():
+            now = conditions[name]
+            if then != now:
                 return f"it was measured with {name} {then!r}, and now there is {now!r}"
         return ""
 
@@ -93,13 +92,6 @@ class SavedReference:
             if usable and run.machine == fingerprint(machine):
                 found[run.seed] = StandIn(run, self._result.created)
         return found, "" if found else f"it has no runs of {name} that keep their schedules"
-
-
-def _conditions(recorded: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What recorded settings mean: left out or given, a default is the same."""
-    names = {one.name for one in fields(EngineSettings)}
-    given = {name: value for name, value in recorded.items() if name in names}
-    return EngineSettings(**given).conditions()
 
 
 def _other_case(saved: CaseResult, entry: CaseEntry) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Final, Literal
 
 CheckScope = Literal["winners", "all"]
@@ -83,3 +84,17 @@ class EngineSettings:
             "flush_cache_mb": self.flush_mb,
             "cores": None if self.cores is None else list(self.cores),
         }
+
+    @classmethod
+    def conditions_of(cls, recorded: Mapping[str, Any]) -> dict[str, Any]:
+        """What recorded settings say of these: left out or given, a default is the same.
+
+        Args:
+            recorded: By name, as a result has them; others may be among them.
+
+        Returns:
+            As `conditions`, of those settings that the result's version had.
+        """
+        given = {one.name: recorded[one.name] for one in fields(cls) if one.name in recorded}
+        conditions = cls(**given).conditions()
+        return {name: conditions[name] for name in given}

@@ -34,6 +34,7 @@ from pytest_ansorbench.hosted import HostedStrategy, UnhostableCaseError
 from pytest_ansorbench.measure.engine import Engine, EngineError, UntunedError
 from pytest_ansorbench.measure.local.toolchains import joint_engine
 from pytest_ansorbench.measure.remote.engine import remote_engine
+from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.options import Settings, flag_of
 from pytest_ansorbench.plugin.arms import Arms
 from pytest_ansorbench.plugin.refusals import in_options
@@ -295,7 +296,7 @@ class _Live:
             raise pytest.UsageError(f"bad {flag}: {error}; start anew without {flag}") from None
         if self._reference is not None:
             machine = self._session.executor.machine
-            if misfit := self._reference.misfit(machine, self._settings.engine):
+            if misfit := self._reference.misfit(machine, self._settings.engine.conditions()):
                 flag = flag_of("reference")
                 raise pytest.UsageError(
                     f"bad {flag} {self._settings.reference!r}: {misfit}; leave {flag} out to run "
@@ -562,9 +563,10 @@ def _reference(storage: Path, settings: Settings) -> SavedReference | None:
     if settings.reference is None:
         return None
     try:
-        return SavedReference(read_result(find_saved(storage, settings.reference)))
+        result = read_result(find_saved(storage, settings.reference))
     except StorageError as error:
         raise StorageError(f"bad {flag_of('reference')}: {error}") from None
+    return SavedReference(result, EngineSettings.conditions_of(result.settings))
 
 
 def _past(storage: Path, wanted: str) -> Past:

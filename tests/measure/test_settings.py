@@ -36,3 +36,25 @@ def test_only_cold_caches_are_emptied(caches):
 def test_settings_that_measure_alike_are_alike():
     asked = [EngineSettings(flush_cache_mb=64), EngineSettings(caches="cold")]
     assert asked[0].conditions() == asked[1].conditions()
+
+
+@pytest.mark.parametrize(
+    ("recorded", "conditions"),
+    [
+        ({}, {}),
+        ({"check": "all", "trials": 16}, {"check": "all"}),
+        ({"caches": None}, {"caches": "warm"}),
+        ({"caches": None, "flush_cache_mb": 0}, {"caches": "warm", "flush_cache_mb": 0}),
+        ({"caches": None, "flush_cache_mb": 64}, {"caches": "cold", "flush_cache_mb": 64}),
+        ({"caches": "cold", "flush_cache_mb": 0}, {"caches": "cold", "flush_cache_mb": 64}),
+        ({"flush_cache_mb": 32}, {"flush_cache_mb": 32}),
+        ({"cores": [0, 1]}, {"cores": [0, 1]}),
+    ],
+)
+def test_recorded_settings_mean_what_they_meant(recorded, conditions):
+    assert EngineSettings.conditions_of(recorded) == conditions
+
+
+def test_what_is_recorded_comes_back():
+    conditions = EngineSettings(check="all", caches="network", cores=(0, 1)).conditions()
+    assert EngineSettings.conditions_of(conditions) == conditions
