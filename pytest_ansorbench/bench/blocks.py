@@ -122,6 +122,8 @@ class Ended:
 class Lost:
     """Who carried a block out is gone; it is begun again, and what it has written is void.
 
+    A block that has written its `FinalEntry` is over, and is not lost any more.
+
     Attributes:
         seed: Seed of the block.
         reason: Who, and why.

@@ -21,7 +21,7 @@ from pytest_ansorbench.measure.engine import EngineError, UntunedError
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.stats.noise import slice_ms_for
 from pytest_ansorbench.storage import fingerprint, from_line, machine_difference
-from pytest_ansorbench.storage.entries import NoiseEntry
+from pytest_ansorbench.storage.entries import FinalEntry, NoiseEntry
 
 MOST_LOSSES: Final = 3
 """So often a block is begun again; then something is wrong with it, and not with workers."""
@@ -48,6 +48,7 @@ class _Submitted:
         attempt: The attempt that is under way; empty before it begins.
         address: Who is at it; empty before it begins.
         worker: What that one is called.
+        over: Whether its last entry is here, so that it is over whether or not that is said.
         losses: How often it was lost.
     """
 
@@ -59,6 +60,7 @@ class _Submitted:
     attempt: str = ""
     address: str = ""
     worker: str = ""
+    over: bool = False
     losses: int = 0
 
 
@@ -280,7 +282,7 @@ class ClusterExecutor:
         seed, kind = submitted.block.seed, message["kind"]
         if kind == "begun":
             # The scheduler may find another worker itself, faster than it is noticed here.
-            if submitted.attempt and submitted.block.past is not None:
+            if submitted.attempt and (submitted.over or submitted.block.past is not None):
                 self._begin_again(submitted, f"worker {submitted.worker} is gone")
                 return
             if submitted.attempt:
@@ -297,9 +299,9 @@ class ClusterExecutor:
         elif kind == "ended":
             self._end(submitted, **json.loads(message["text"]))
         else:
-            self._write(seed, message)
+            self._write(submitted, message)
 
-    def _write(self, seed: int, message: Mapping[str, str]) -> None:
+    def _write(self, submitted: _Submitted, message: Mapping[str, str]) -> None:
         try:
             entry = from_line(message["text"])
         except ValueError as error:
@@ -310,7 +312,8 @@ class ClusterExecutor:
             slice_ms = slice_ms_for(entry.trace)
             if slice_ms is not None:
                 self._slices_ms[fingerprint(entry.machine)] = slice_ms
-        self._happened.append(Wrote(seed, entry))  # type: ignore[arg-type]
+        submitted.over |= isinstance(entry, FinalEntry)
+        self._happened.append(Wrote(submitted.block.seed, entry))  # type: ignore[arg-type]
 
     def _end(self, submitted: _Submitted, outcome: Outcome, reason: str) -> None:
         """A block is over, one way or another.
@@ -320,8 +323,7 @@ class ClusterExecutor:
             EngineError: The block cannot be carried out.
         """
         if outcome == "done":
-            del self._submitted[submitted.block.seed]
-            self._happened.append(Ended(submitted.block.seed))
+            self._conclude(submitted)
         elif outcome == "unfit":
             self.pool.refuse(submitted.address, reason)
             self._tell()
@@ -351,8 +353,17 @@ class ClusterExecutor:
             elif not submitted.address and not submitted.workers <= fit:
                 self._resend(submitted)
 
+    def _conclude(self, submitted: _Submitted) -> None:
+        """A block is over, and all of it is here."""
+        del self._submitted[submitted.block.seed]
+        self._happened.append(Ended(submitted.block.seed))
+
     def _begin_again(self, submitted: _Submitted, reason: str) -> None:
-        """Give a block to somebody else."""
+        """Give a block to somebody else, unless it is over."""
+        if submitted.over:
+            submitted.future.cancel()
+            self._conclude(submitted)
+            return
         self._lose(submitted, reason)
         self._resend(submitted)
 

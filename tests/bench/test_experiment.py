@@ -75,7 +75,7 @@ class Scripted:
 
     def receive(self):
         seed = sorted(self._left)[self._choices() % len(self._left)]
-        if self._losses():
+        if self._left[seed] and self._losses():
             self._left[seed] = list(self._lines[seed])
             return Lost(seed, "it was lost")
         if not self._left[seed]:

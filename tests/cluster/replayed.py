@@ -77,14 +77,18 @@ class ReplayedWork:
 
     def entries(self, watcher):
         for place, line in enumerate(self.lines):
-            for fault in self.faults:
-                if (fault.seed, fault.after) == (self.seed, place):
-                    fault.happen()
+            self._go_wrong(place)
             if self.begun is not None:
                 Path(f"{self.begun}-{self.seed}-{place}").touch()
             time.sleep(self.pause_s)
             watcher.note(f"entry {place}")
             yield from_line(line)
+        self._go_wrong(len(self.lines))
+
+    def _go_wrong(self, place):
+        for fault in self.faults:
+            if (fault.seed, fault.after) == (self.seed, place):
+                fault.happen()
 
 
 @dataclass(frozen=True)

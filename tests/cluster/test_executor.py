@@ -85,6 +85,21 @@ def test_a_worker_that_dies_has_its_block_begun_again_elsewhere(three_workers, r
     assert any("doubling with seed 1 is begun again: worker" in note for note in notes)
 
 
+def test_a_worker_that_dies_once_its_block_is_over_loses_nothing(three_workers, recorded, tmp_path):
+    """All of the block is here, but not the message that it is over."""
+    died = tmp_path / "died"
+    fault = Fault("dies", after=len(recorded[1][1]), seed=1, marker=str(died))
+    with session_with(three_workers, recorded, tmp_path, pause_s=0.1, faults=(fault,)) as (
+        session,
+        _,
+    ):
+        result = carried_out(session)
+    assert died.exists()
+    assert result == recorded[0]
+    assert not of_kind(session, AbandonedEntry)
+    assert sorted(entry.seed for entry in of_kind(session, RepeatEntry)) == list(range(REPEATS))
+
+
 def test_a_block_that_kills_every_worker_is_given_up(tmp_path, recorded):
     names = [f"w{number}" for number in range(5)]
     with (
