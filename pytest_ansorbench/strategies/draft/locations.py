@@ -39,14 +39,12 @@ def probed_locations(
     from tvm.s_tir import Trace
 
     sampling = [one for one in instructions if is_sampling(one)]
-    places = [at for at, one in enumerate(sampling) if one.kind.name == SAMPLES_LOCATION]
+    places = {one: at for at, one in enumerate(sampling) if one.kind.name == SAMPLES_LOCATION}
     if not places:
         return {}
     asked = [_INNERMOST] * (_PROBES - 1) + [INLINED]
-    traces = [
-        Trace(instructions, dict.fromkeys([sampling[at] for at in places], loop)) for loop in asked
-    ]
+    traces = [Trace(instructions, dict.fromkeys(places, loop)) for loop in asked]
     seeds = range(1, _PROBES + 1)
     made = maker.map(lambda pair: maker.scheduled(*pair), zip(traces, seeds, strict=True))
     decided = [decisions_in(schedule.trace) for schedule in made if schedule is not None]
-    return {sampling[at]: [decisions[at] for decisions in decided] for at in places}
+    return {one: [decisions[at] for decisions in decided] for one, at in places.items()}
