@@ -34,9 +34,9 @@ def _of_one_commit(found: Mapping[str, Result]) -> Mapping[str, Result]:
     Hours of measurement see commits of tests and docs, and of reports and statistics, which are
     made anew of all results.
     """
-    commits = {name: result.commit for name, result in found.items()}
-    first = next(iter(commits.values()))
-    trees = {hashes_at(str(commit.get("id", "")), MEASURED) for commit in commits.values()}
+    first = next(iter(found.values())).commit
+    commits = {str(result.commit.get("id", "")) for result in found.values()}
+    trees = {hashes_at(commit, MEASURED) for commit in commits}
     if len(trees) > 1 or "" in trees:
         return found
     return {name: replace(result, commit=first) for name, result in found.items()}

@@ -17,6 +17,7 @@ report` runs nothing, and reports on the seeds that --seed and --repeats name. N
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import subprocess
 import sys
@@ -168,9 +169,9 @@ def progress(result: Result) -> Mapping[str, Mapping[int, Progress]]:
         }
         for one in known:
             for count in (n for n in AFTER if n <= len(one.run.trials)):
-                improvements = int(np.count_nonzero(one.trials[:-1] <= count))
-                if improvements:
-                    share = fastest_s[one.run.seed] / float(one.latency_s[improvements - 1])
+                best_s = best_after_s(one, count)
+                if best_s < math.inf:
+                    share = fastest_s[one.run.seed] / best_s
                     took_s = one.run.trials[count - 1].search_s
                     ways[one.run.strategy][count].append((share, took_s))
     return {
@@ -180,6 +181,12 @@ def progress(result: Result) -> Mapping[str, Mapping[int, Progress]]:
         }
         for arm, after in ways.items()
     }
+
+
+def best_after_s(known: Trajectory, trials: int) -> float:
+    """Latency of the best of a run's first trials; infinity if none is valid."""
+    improvements = int(np.count_nonzero(known.trials[:-1] <= trials))
+    return float(known.latency_s[improvements - 1]) if improvements else math.inf
 
 
 def _way(result: Result) -> str:

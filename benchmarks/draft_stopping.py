@@ -4,7 +4,7 @@
 
 A stopping rule changes nothing of a search before it ends it, so the runs of one that went on to
 the end of its budget tell what the rule is worth. For each strategy and rule the table shows how
-many runs it ends, which share of the trials and seconds of all runs is left, and the throughput of
+many runs it stops, which share of the trials and seconds of all runs is left, and the throughput of
 the fastest program until then over that of the whole run: geometric mean, and worst run. Programs
 count as fast as when they were measured again, side by side, at the end of the repeat. Operators
 only: a network's tasks stop one by one. Runs nothing.
@@ -13,17 +13,19 @@ only: a network's tasks stop one by one. Runs nothing.
 from __future__ import annotations
 
 import argparse
-import math
 import statistics
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
+from draft import best_after_s
 from tabulate import tabulate
 
 from pytest_ansorbench.records import Run
+from pytest_ansorbench.stats.trajectory import Trajectory
 from pytest_ansorbench.storage import read_result
 from pytest_ansorbench.strategies import Plateau
 
@@ -37,8 +39,8 @@ class Cut:
     Attributes:
         trials: Trials until then.
         all_trials: Trials of the whole run.
-        spent_s: Seconds of the rounds until then.
-        all_s: Seconds of all rounds.
+        spent_s: Search time until the last of them was done.
+        all_s: Search time until the last one of the run was done.
         throughput: That of the fastest program until then, over the whole run's.
     """
 
@@ -64,30 +66,24 @@ def main() -> None:
         for strategy, of_one in runs.items()
         for rule in RULES
     ]
-    heads = ("strategy", "looks back on", "ended", "trials", "seconds", "throughput", "worst run")
-    print(f"runs that end when so many trials have gained less than {RULES[0].gain:.0%}")
+    heads = ("strategy", "N", "stopped", "trials", "seconds", "throughput", "worst run")
+    print(f"stopped once the last N trials of a run gained less than {Plateau().gain:.0%}")
     print(tabulate(rows, heads, floatfmt=".3f"))
 
 
 def cut(run: Run, rule: Plateau) -> Cut:
     """Where a rule ends a run: before a round, as the strategy asks it."""
-    of_round = Counter(trial.round for trial in run.trials)
-    gflops = [run.flops / trial.latency_s / 1e9 if trial.latency_s else 0.0 for trial in run.trials]
-    spent_s = [one.search_s for one in run.rounds]
-    done = rounds = 0
-    for one in run.rounds:
-        if done and rule.reached(gflops[:done]):
-            break
-        rounds += 1
-        done += of_round[one.index]
-    latencies_s = {
-        one.trial: one.latency_s
-        for one in run.leads or ()
-        if one.trial is not None and one.latency_s is not None
-    }
-    fastest_s = min(latencies_s.values())
-    until_s = min((s for trial, s in latencies_s.items() if trial < done), default=math.inf)
-    return Cut(done, len(run.trials), sum(spent_s[:rounds]), sum(spent_s), fastest_s / until_s)
+    trials, known = run.trials, Trajectory.of(run)
+    gflops = [run.flops / one.latency_s / 1e9 if one.latency_s else 0.0 for one in trials]
+    begins = (after.index for before, after in pairwise(trials) if before.round < after.round)
+    end = next((done for done in begins if rule.reached(gflops[:done])), len(trials))
+    return Cut(
+        trials=end,
+        all_trials=len(trials),
+        spent_s=trials[end - 1].search_s,
+        all_s=trials[-1].search_s,
+        throughput=known.best_s / best_after_s(known, end),
+    )
 
 
 def summary(cuts: Sequence[Cut]) -> tuple[str, float, float, float, float]:
