@@ -18,7 +18,7 @@ from pytest_ansorbench.stats.evidence import Evidence, limit_evidence, suite_evi
 from pytest_ansorbench.stats.figures import FIGURES
 from pytest_ansorbench.stats.gate import Judge
 from pytest_ansorbench.stats.looks import Looks
-from pytest_ansorbench.stats.race import Race
+from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.settle import settled_gate
 from pytest_ansorbench.stats.suite_test import SuiteTest
 
@@ -33,8 +33,8 @@ def sessions(pools: Sequence[Pool], count: int, rng: np.random.Generator) -> dic
     """A single case, its runs from each pool in turn."""
 
     def run(true_s: float) -> Callable[[float], Gate]:
-        races = (drawn(pool, LOOKS.most, rng, true_s=true_s) for pool in _turns(pools, count))
-        return lambda limit: case_gate(next(races), limit)
+        pairings = (drawn(pool, LOOKS.most, rng, true_s=true_s) for pool in _turns(pools, count))
+        return lambda limit: case_gate(next(pairings), limit)
 
     return _told("one case", count, run)
 
@@ -52,12 +52,12 @@ def suites(pools: Sequence[Pool], count: int, rng: np.random.Generator) -> dict[
     return _told("six cases", max(1, count // 2), run)
 
 
-def case_gate(race: Race, limit: float) -> Gate:
+def case_gate(paired: PairedRuns, limit: float) -> Gate:
     """The gate on S of a case, after as many repeats as it needs."""
     figure = FIGURES["search_ratio"]
 
     def evidence_at(look: int, confidence: float) -> Evidence:
-        seen = race.first(look)
+        seen = paired.first(look)
         assert figure.limit is not None
         estimate = figure.limit.estimate(seen, confidence)
         return limit_evidence(figure, seen, estimate, confidence)
@@ -65,16 +65,18 @@ def case_gate(race: Race, limit: float) -> Gate:
     return settled_gate(figure, limit, JUDGE, evidence_at, repeats=LOOKS.most)
 
 
-def suite_gate(races: Sequence[Race], limit: float) -> Gate:
+def suite_gate(pairings: Sequence[PairedRuns], limit: float) -> Gate:
     """The gate on S of a suite."""
     figure = FIGURES["search_ratio"]
 
     def evidence_at(look: int, confidence: float) -> Evidence:
-        seen = [race.first(look) for race in races]
+        seen = [paired.first(look) for paired in pairings]
         test = SuiteTest.of(figure, seen)
         return suite_evidence(test, seen, test.estimate(confidence), confidence)
 
-    return settled_gate(figure, limit, OF_SUITE, evidence_at, repeats=LOOKS.most, cases=len(races))
+    return settled_gate(
+        figure, limit, OF_SUITE, evidence_at, repeats=LOOKS.most, cases=len(pairings)
+    )
 
 
 def _told(

@@ -18,7 +18,7 @@ import numpy as np
 from pytest_ansorbench.records import Remeasurement, Run
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.goal import Goal
-from pytest_ansorbench.stats.race import Race
+from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.trajectory import Trajectory
 from pytest_ansorbench.storage import read_result
 
@@ -46,7 +46,7 @@ def drawn(
     loss: float = 0.0,
     stall: float = 1.0,
     goal: Goal = CRITERIA.goal,
-) -> Race:
+) -> PairedRuns:
     """Two arms of independent runs; the challenger's clock, kernels and ends are altered."""
     picks = rng.integers(len(pool), size=(2, repeats))
     # A recorded run may be drawn for both arms. Real runs never tie, so these must not either.
@@ -55,14 +55,14 @@ def drawn(
         altered(stalled(pool[i], stall), true_s * untied[0, k], 1.0 - (1.0 - loss) * untied[1, k])
         for k, i in enumerate(picks[1])
     ]
-    return race_of([pool[i] for i in picks[0]], challenger, goal)
+    return pair_runs([pool[i] for i in picks[0]], challenger, goal)
 
 
-def remeasured(pool: Pool, repeats: int, rng: np.random.Generator, *, loss: float) -> Race:
+def remeasured(pool: Pool, repeats: int, rng: np.random.Generator, *, loss: float) -> PairedRuns:
     """Two arms with the same kernels, measured twice with the noise of the recorded measurement."""
     runs = [pool[i] for i in rng.integers(len(pool), size=repeats)]
     again = [replace(run, final_s=run.final_s * noise_of(run.run, rng)) for run in runs]
-    return race_of(runs, [altered(run, 1.0, loss) for run in again])
+    return pair_runs(runs, [altered(run, 1.0, loss) for run in again])
 
 
 def altered(run: Trajectory, true_s: float, loss: float) -> Trajectory:
@@ -112,11 +112,11 @@ def _samples(run: Run, rng: np.random.Generator) -> list[float]:
     return samples
 
 
-def race_of(
+def pair_runs(
     reference: Sequence[Trajectory], challenger: Sequence[Trajectory], goal: Goal = CRITERIA.goal
-) -> Race:
+) -> PairedRuns:
     """Two arms as they are."""
-    return Race(reference, challenger, goal, CRITERIA.tolerance)
+    return PairedRuns(reference, challenger, goal, CRITERIA.tolerance)
 
 
 def faster_half(samples: Sequence[float]) -> float:

@@ -26,7 +26,7 @@ from tabulate import tabulate
 from pytest_ansorbench.records.kernels import KernelsVerdict, RebuiltKernel, RebuiltKernels
 from pytest_ansorbench.report import Terminal, kernels_report
 from pytest_ansorbench.stats.criteria import Criteria
-from pytest_ansorbench.stats.rebuilt import KernelLimits, judge_rebuilt
+from pytest_ansorbench.stats.rebuilt_ratios import KernelLimits, judge_rebuilt
 from pytest_ansorbench.storage import read_rebuilt
 
 HERE: Final = Path(__file__).parent

@@ -17,7 +17,7 @@ import numpy as np
 from curves import figure
 
 from pytest_ansorbench.stats.climb import Climb
-from pytest_ansorbench.stats.compare import case_race
+from pytest_ansorbench.stats.compare import pair_case_runs
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.trajectory import Trajectory
 from pytest_ansorbench.storage import read_result
@@ -34,16 +34,16 @@ def main() -> None:
     given = parser.parse_args()
     case = read_result(given.result).cases[0]
     strategy = given.strategy or case.strategies[1]
-    race = case_race(case, strategy, Criteria())
-    climb = Climb.of(race, "search_s")
-    n, flops = climb.repeats, race.flops
+    paired = pair_case_runs(case, strategy, Criteria())
+    climb = Climb.of(paired, "search_s")
+    n, flops = climb.repeats, paired.flops
     [start], [stop] = climb.ladder
     rungs = climb.levels[start:stop] * flops / 1e9
     log_s = climb.log_ratio
     with figure(given.svg, 1, 2, figsize=(10, 4.2), sharey=True) as (fig, (ways, votes)):
         for rung in rungs:
             ways.axhline(rung, color="0.85", linewidth=0.6, zorder=0)
-        arms = ((case.strategies[0], race.reference), (strategy, race.challenger))
+        arms = ((case.strategies[0], paired.reference), (strategy, paired.challenger))
         for color, (name, runs) in zip(COLORS, arms, strict=True):
             for index, run in enumerate(runs):
                 label = name if index == 0 else None

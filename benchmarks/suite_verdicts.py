@@ -16,10 +16,10 @@ from drawn_runs import CRITERIA, Pool, drawn, remeasured
 from pytest_ansorbench.stats.evidence import suite_evidence
 from pytest_ansorbench.stats.figures import FIGURES
 from pytest_ansorbench.stats.gate import Judge
-from pytest_ansorbench.stats.race import Race
+from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.suite_test import SuiteTest
 
-Suite = Sequence[Race]
+Suite = Sequence[PairedRuns]
 Pools = Sequence[Pool]
 Outcomes = dict[str, float]
 OUTCOMES = ("holds", "undecided", "broken")
@@ -126,16 +126,16 @@ SUITE_PARTS: dict[str, Callable[[Pools, int, np.random.Generator], dict[str, Out
 }
 
 
-def suite_outcome(key: str, limit: float, races: Suite) -> str:
-    """What a suite's gate on a figure says of its races."""
-    test = SuiteTest.of(FIGURES[key], races)
+def suite_outcome(key: str, limit: float, pairings: Suite) -> str:
+    """What a suite's gate on a figure says of its pairings."""
+    test = SuiteTest.of(FIGURES[key], pairings)
     estimate = test.estimate(CRITERIA.confidence)
-    evidence = suite_evidence(test, races, estimate, CRITERIA.confidence)
+    evidence = suite_evidence(test, pairings, estimate, CRITERIA.confidence)
     return JUDGE.gate(FIGURES[key], evidence, limit).outcome
 
 
 def _shares(key: str, limit: float, suites) -> Outcomes:  # type: ignore[no-untyped-def]
-    counts = Counter(suite_outcome(key, limit, races) for races in suites)
+    counts = Counter(suite_outcome(key, limit, pairings) for pairings in suites)
     return {name: counts[name] / counts.total() for name in OUTCOMES}
 
 

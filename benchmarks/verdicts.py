@@ -21,7 +21,7 @@ from pathlib import Path
 
 import auto_verdicts
 import numpy as np
-from drawn_runs import drawn, noise_of, pool_of, race_of, remeasured
+from drawn_runs import drawn, noise_of, pair_runs, pool_of, remeasured
 from suite_verdicts import SUITE_PARTS
 
 from pytest_ansorbench.records import Estimate
@@ -30,8 +30,8 @@ from pytest_ansorbench.stats.evidence import limit_evidence
 from pytest_ansorbench.stats.figures import FIGURES
 from pytest_ansorbench.stats.gate import Judge
 from pytest_ansorbench.stats.goal import MEDIAN, Goal
+from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.power import POWER, detectable_effect, search_spread, throughput_spread
-from pytest_ansorbench.stats.race import Race
 from pytest_ansorbench.stats.search_ratio import search_ratio
 from pytest_ansorbench.stats.stall import too_rare
 from pytest_ansorbench.stats.throughput_ratio import throughput_ratio
@@ -120,12 +120,12 @@ def simulate(pool: Sequence[Trajectory], comparisons: int) -> dict[str, object]:
 
 def spread(pool: Sequence[Trajectory]) -> dict[str, float | None]:
     """Measured spread of a pair of runs, and of what measuring alone contributes to it."""
-    race = race_of(pool, pool[1:] + pool[:1])
+    paired = pair_runs(pool, pool[1:] + pool[:1])
     rng = np.random.default_rng(0)
     noise = [math.log(noise_of(run.run, rng)) for _ in range(100) for run in pool]
     found = {
-        "log S": search_spread(race, "search_s"),
-        "log throughput ratio": throughput_spread(race),
+        "log S": search_spread(paired, "search_s"),
+        "log throughput ratio": throughput_spread(paired),
         "log throughput ratio of the same kernel": statistics.stdev(noise),
     }
     print("  standard deviation of a single pair of runs:")
@@ -160,9 +160,11 @@ def kept_promises(
     judged = outcome_at("search_ratio", 0.9)
     for goal in GOALS:
         for repeats, asked in ((5, "50%"), (10, "80%")):
-            races = (drawn(pool, repeats, rng, true_s=0.5, goal=goal) for _ in range(comparisons))
+            pairings = (
+                drawn(pool, repeats, rng, true_s=0.5, goal=goal) for _ in range(comparisons)
+            )
             name = f"{goal}, {repeats} repeats"
-            found[name] = _share(map(judged, races), "holds")
+            found[name] = _share(map(judged, pairings), "holds")
             print(
                 f"  true S 0.5, limit 0.9, goal {name}: holds in {found[name]:.1%} "
                 f"(asked for: {asked} at least)"
@@ -177,12 +179,14 @@ def stalls(
     found = {}
     searched, kernels = outcome_at("search_ratio", 0.9), outcome_at("throughput_ratio", 0.98)
     for repeats in (4, 5, 7, 10):
-        races = [drawn(pool, repeats, rng, true_s=0.5, stall=STALL) for _ in range(comparisons)]
-        of_s = [searched(race) == "holds" for race in races]
+        pairings = [drawn(pool, repeats, rng, true_s=0.5, stall=STALL) for _ in range(comparisons)]
+        of_s = [searched(paired) == "holds" for paired in pairings]
         of_both = [
-            held and kernels(race) == "holds" for held, race in zip(of_s, races, strict=True)
+            held and kernels(paired) == "holds" for held, paired in zip(of_s, pairings, strict=True)
         ]
-        of_way = [search_ratio(race, "search_s", CRITERIA.confidence).high <= 0.9 for race in races]
+        of_way = [
+            search_ratio(paired, "search_s", CRITERIA.confidence).high <= 0.9 for paired in pairings
+        ]
         found[f"{repeats} repeats"] = {
             "way alone": statistics.fmean(of_way),
             "search_ratio": statistics.fmean(of_s),
@@ -225,12 +229,16 @@ def coverage(
     found = {}
     for goal, asked in ((GOALS[0], REPEATS), (MEDIAN, (5, 10))):
         for repeats in asked:
-            races = (drawn(pool, repeats, rng, true_s=0.75, goal=goal) for _ in range(comparisons))
-            estimates = [search_ratio(race, "search_s", 0.95) for race in races]
+            pairings = (
+                drawn(pool, repeats, rng, true_s=0.75, goal=goal) for _ in range(comparisons)
+            )
+            estimates = [search_ratio(paired, "search_s", 0.95) for paired in pairings]
             found[f"S, goal {goal}, {repeats} repeats"] = _covered(estimates, 0.75)
     for repeats in (4, 5, 7, 10):
-        races = (drawn(pool, repeats, rng, loss=0.1) for _ in range(comparisons))
-        estimates = [throughput_ratio(race.reference, race.challenger, 0.95) for race in races]
+        pairings = (drawn(pool, repeats, rng, loss=0.1) for _ in range(comparisons))
+        estimates = [
+            throughput_ratio(paired.reference, paired.challenger, 0.95) for paired in pairings
+        ]
         found[f"throughput ratio, {repeats} repeats"] = _covered(estimates, 0.9)
     for name, one in found.items():
         print(
@@ -260,13 +268,13 @@ def power(
     for true_s in TRUE_S:
         table[str(true_s)] = {}
         for repeats in REPEATS:
-            races = [
+            pairings = [
                 drawn(pool, repeats, rng, true_s=true_s, goal=goal) for _ in range(comparisons)
             ]
-            counts = Counter(map(judged, races))
+            counts = Counter(map(judged, pairings))
             shares = {outcome: counts[outcome] / comparisons for outcome in OUTCOMES}
             table[str(true_s)][str(repeats)] = shares
-            found = (search_spread(race, "search_s") for race in races)
+            found = (search_spread(paired, "search_s") for paired in pairings)
             spreads[repeats] += [value for value in found if value]
         cells = (table[str(true_s)][str(repeats)] for repeats in REPEATS)
         print(
@@ -292,15 +300,15 @@ def power(
     return {**table, "smallest detectable S as advised": {"0.8": shown}}
 
 
-def outcome_at(key: str, limit: float) -> Callable[[Race], str]:
-    """What a gate on a figure says of a race."""
+def outcome_at(key: str, limit: float) -> Callable[[PairedRuns], str]:
+    """What a gate on a figure says of a paired."""
     figure = FIGURES[key]
 
-    def outcome(race: Race) -> str:
+    def outcome(paired: PairedRuns) -> str:
         assert figure.limit is not None
-        estimate = figure.limit.estimate(race, CRITERIA.confidence)
+        estimate = figure.limit.estimate(paired, CRITERIA.confidence)
         return JUDGE.gate(
-            figure, limit_evidence(figure, race, estimate, CRITERIA.confidence), limit
+            figure, limit_evidence(figure, paired, estimate, CRITERIA.confidence), limit
         ).outcome
 
     return outcome

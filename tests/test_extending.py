@@ -77,42 +77,42 @@ FIGURE = """
             ),
 """
 FIGURE_FUNCTIONS = """
-def _seconds_ratios(race: Race, drawn: Draws) -> Floats:
+def _seconds_ratios(paired: PairedRuns, drawn: Draws) -> Floats:
     from pytest_ansorbench.stats.running_time_ratio import mean_search_times
 
-    return mean_search_times(race.challenger, drawn) / mean_search_times(race.reference, drawn)
+    return mean_search_times(paired.challenger, drawn) / mean_search_times(paired.reference, drawn)
 
 
 def _seconds_limit() -> LimitTest:
     from math import log
 
-    def estimate(race: Race, confidence: float) -> Estimate:
+    def estimate(paired: PairedRuns, confidence: float) -> Estimate:
         import numpy as np
 
         from pytest_ansorbench.records import Estimate
         from pytest_ansorbench.stats.bootstrap import draw, percentile_interval
 
-        n = len(race.reference)
-        value = float(_seconds_ratios(race, np.arange(n)[np.newaxis, :])[0])
-        low, high = percentile_interval(_seconds_ratios(race, draw(n)), n, confidence)
+        n = len(paired.reference)
+        value = float(_seconds_ratios(paired, np.arange(n)[np.newaxis, :])[0])
+        low, high = percentile_interval(_seconds_ratios(paired, draw(n)), n, confidence)
         return Estimate(value, min(low, value), max(high, value))
 
-    def chance(race: Race, limit: float, level: float) -> float:
-        from pytest_ansorbench.stats.relabel import permutation_chance
+    def chance(paired: PairedRuns, limit: float, level: float) -> float:
+        from pytest_ansorbench.stats.permutation_tests import permutation_chance
 
-        n = len(race.reference)
-        logs = [log(run.search_s[-1]) for run in race.reference]
-        logs += [log(run.search_s[-1] / limit) for run in race.challenger]
+        n = len(paired.reference)
+        logs = [log(run.search_s[-1]) for run in paired.reference]
+        logs += [log(run.search_s[-1] / limit) for run in paired.challenger]
 
-        def badness(deals):
+        def badness(relabellings):
             import numpy as np
 
-            dealt = np.array(logs)[deals]
-            return dealt[:, n:].mean(axis=1) - dealt[:, :n].mean(axis=1)
+            relabelled = np.array(logs)[relabellings]
+            return relabelled[:, n:].mean(axis=1) - relabelled[:, :n].mean(axis=1)
 
         return permutation_chance(badness, n, n, level)
 
-    return LimitTest("max-search-seconds-ratio", estimate, chance, lambda race: None)
+    return LimitTest("max-search-seconds-ratio", estimate, chance, lambda paired: None)
 
 
 FIGURES: Final"""

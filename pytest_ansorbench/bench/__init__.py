@@ -13,7 +13,6 @@ from pytest_ansorbench.bench.blocks import (
 )
 from pytest_ansorbench.bench.experiment import Experiment
 from pytest_ansorbench.bench.history import CaseHistory, CaseJournal, case_histories
-from pytest_ansorbench.bench.overview import ArmOverview, CaseOverview, Overview, Watch
 from pytest_ansorbench.bench.plan import Plan
 from pytest_ansorbench.bench.progress import Progress, Silent, Standing
 from pytest_ansorbench.bench.reference import SavedReference
@@ -23,6 +22,7 @@ from pytest_ansorbench.bench.run_plan import RunPlan
 from pytest_ansorbench.bench.session import Session, UnsupportedCaseError
 from pytest_ansorbench.bench.shards import PlannedCase, recorded_repeat_s, share_out
 from pytest_ansorbench.bench.site import LocalExecutor, Site
+from pytest_ansorbench.bench.watching import ArmOverview, CaseOverview, Overview, Watch
 from pytest_ansorbench.bench.yardsticks import YardstickPlan
 
 __all__ = [

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pytest_ansorbench.measure.toolchain import Toolchain
     from pytest_ansorbench.records import NoiseTrace, Result
     from pytest_ansorbench.records.kernels import RebuiltKernels
-    from pytest_ansorbench.stats.rebuilt import KernelLimits
+    from pytest_ansorbench.stats.rebuilt_ratios import KernelLimits
     from pytest_ansorbench.winners import Winner
 
 _STEADY_S = 2.0
@@ -97,7 +97,7 @@ def _kernels(given: argparse.Namespace) -> int:
     from pytest_ansorbench.measure.toolchain import toolchains
     from pytest_ansorbench.report import kernels_report
     from pytest_ansorbench.stats.criteria import Criteria
-    from pytest_ansorbench.stats.rebuilt import judge_rebuilt
+    from pytest_ansorbench.stats.rebuilt_ratios import judge_rebuilt
     from pytest_ansorbench.storage import StorageError, write_rebuilt
 
     check_formats(given)
@@ -134,7 +134,7 @@ def _kernels(given: argparse.Namespace) -> int:
 
 
 def _limits(given: argparse.Namespace) -> KernelLimits:
-    from pytest_ansorbench.stats.rebuilt import KernelLimits
+    from pytest_ansorbench.stats.rebuilt_ratios import KernelLimits
 
     try:
         return KernelLimits(given.min_throughput_ratio, given.min_suite_throughput_ratio)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pytest_ansorbench.records import CaseResult
     from pytest_ansorbench.report.sections import Bars, Chart, Forest
     from pytest_ansorbench.stats.criteria import Criteria
-    from pytest_ansorbench.stats.judge_result import Judged
+    from pytest_ansorbench.stats.judge_result import JudgedResult
 
 _OF_ALL: Final = {
     "search-ratio": "S of every case and of all of them, with intervals",
@@ -122,7 +122,7 @@ def _plot(given: argparse.Namespace) -> int:
     return HOLDS
 
 
-def _chart(given: argparse.Namespace, judged: Judged) -> Chart | Forest | Bars:
+def _chart(given: argparse.Namespace, judged: JudgedResult) -> Chart | Forest | Bars:
     """The figure that was asked for.
 
     Raises:
@@ -150,7 +150,7 @@ def _is_of(cases: str, case: CaseResult) -> bool:
     return case.case.startswith(cases)
 
 
-def _against(challenger: str | None, judged: Judged) -> Judged:
+def _against(challenger: str | None, judged: JudgedResult) -> JudgedResult:
     """The same, with the verdicts over one challenger only; None for all of them.
 
     Raises:
@@ -174,7 +174,7 @@ def _against(challenger: str | None, judged: Judged) -> Judged:
     return replace(judged, cases=tuple(cases), suites=suites)
 
 
-def _ratios(figure: str, judged: Judged) -> Forest:
+def _ratios(figure: str, judged: JudgedResult) -> Forest:
     from pytest_ansorbench.report.pictures import ablation, forests
 
     plots = (*forests(judged.cases, judged.suites), *ablation(judged.suites))

@@ -21,7 +21,7 @@ from pytest_ansorbench.cli.stored import add_storage, read_stored, refusal
 if TYPE_CHECKING:
     from pytest_ansorbench.records import Result
     from pytest_ansorbench.report import Layout
-    from pytest_ansorbench.stats.judge_result import Judged
+    from pytest_ansorbench.stats.judge_result import JudgedResult
 
 
 def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
@@ -193,7 +193,7 @@ def _layout(given: argparse.Namespace) -> Layout:
         raise Refusal(str(error)) from None
 
 
-def _exit_code(judged: Judged) -> int:
+def _exit_code(judged: JudgedResult) -> int:
     of_cases = (verdict.outcome for case in judged.cases for verdict in case.verdicts)
     return exit_code([*of_cases, *(suite.outcome for suite in judged.suites)])
 
@@ -331,7 +331,7 @@ def _with_suite_limits(result: Result, given: argparse.Namespace) -> Result:
     return replace(result, settings={**result.settings, **recorded})
 
 
-def _judged_again(result: Result, source: str | Path) -> Judged:
+def _judged_again(result: Result, source: str | Path) -> JudgedResult:
     """The cases, with verdicts from their runs: those in the file are not believed."""
     from pytest_ansorbench.stats.compare import PairingError
     from pytest_ansorbench.stats.judge_result import judge_result

@@ -19,7 +19,7 @@ from pytest_ansorbench.cluster.settings import RESOURCE
 from pytest_ansorbench.codec import from_json
 from pytest_ansorbench.measure.engine import EngineError, UntunedError
 from pytest_ansorbench.search import ResumeError
-from pytest_ansorbench.stats.noise import slice_ms_for
+from pytest_ansorbench.stats.noise_model import slice_ms_for
 from pytest_ansorbench.storage import fingerprint, from_line, machine_difference
 from pytest_ansorbench.storage.entries import FinalEntry, NoiseEntry
 

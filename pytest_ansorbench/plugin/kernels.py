@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pytest_ansorbench.measure.local.toolchains import LocalToolchains
     from pytest_ansorbench.records import CaseResult, NoiseTrace
     from pytest_ansorbench.records.kernels import KernelsVerdict
-    from pytest_ansorbench.stats.rebuilt import KernelLimits
+    from pytest_ansorbench.stats.rebuilt_ratios import KernelLimits
     from pytest_ansorbench.winners import Winner
     from pytest_ansorbench.workloads import Case
 
@@ -182,7 +182,7 @@ class KernelBench:
         self, kernels: Sequence[RebuiltKernel], limits: KernelLimits | None = None
     ) -> tuple[KernelsVerdict, ...]:
         """Judge some kernels; without limits of a test, by those of the session."""
-        from pytest_ansorbench.stats.rebuilt import KernelLimits, judge_rebuilt
+        from pytest_ansorbench.stats.rebuilt_ratios import KernelLimits, judge_rebuilt
 
         if limits is None:
             limits = KernelLimits(self.settings.limits.get("throughput_ratio"), self._suite_limit)
@@ -229,7 +229,7 @@ class KernelBench:
 
     def _limits(self, item: pytest.Item) -> KernelLimits:
         """The gate of a test."""
-        from pytest_ansorbench.stats.rebuilt import KernelLimits
+        from pytest_ansorbench.stats.rebuilt_ratios import KernelLimits
 
         settings = usage(resolve, self.config, keywords_of(item))
         return KernelLimits(settings.limits.get("throughput_ratio"))

@@ -15,7 +15,7 @@ from pytest_ansorbench.report.cells import (
     Text,
 )
 from pytest_ansorbench.report.sections import Lines, Sentence
-from pytest_ansorbench.stats.compare import case_race
+from pytest_ansorbench.stats.compare import pair_case_runs
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.truncation import truncate_reference
 
@@ -84,7 +84,7 @@ def _against_itself(comparison: Comparison, confidence: float) -> Sentence:
 
 def _cut_off(result: CaseResult, strategy: str, criteria: Criteria) -> Sentence:
     reference = result.strategies[0]
-    cut = truncate_reference(case_race(result, strategy, criteria))
+    cut = truncate_reference(pair_case_runs(result, strategy, criteria))
     if cut is None:
         return (
             Text(strategy),

@@ -42,7 +42,7 @@ from pytest_ansorbench.report.sections import (
     Table,
 )
 from pytest_ansorbench.stats.mean_log import MeanLog
-from pytest_ansorbench.stats.rebuilt import has_changed, machine_change
+from pytest_ansorbench.stats.rebuilt_ratios import has_changed, machine_change
 
 _COLUMNS: Final = (
     Column("kernel", "kernel", kind="words"),
@@ -62,7 +62,7 @@ def kernels_report(rebuilt: RebuiltKernels, verdicts: Sequence[KernelsVerdict]) 
 
     Args:
         rebuilt: The kernels.
-        verdicts: As `stats.rebuilt.judge_rebuilt` gave them.
+        verdicts: As `stats.rebuilt_ratios.judge_rebuilt` gave them.
 
     Returns:
         A table with a group for each kernel and a row for each toolchain, all kernels together at

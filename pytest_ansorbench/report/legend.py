@@ -16,7 +16,7 @@ from pytest_ansorbench.report.cells import (
 from pytest_ansorbench.report.sections import Lines, Sentence
 from pytest_ansorbench.stats.bootstrap import RESAMPLES
 from pytest_ansorbench.stats.criteria import Criteria
-from pytest_ansorbench.stats.deals import fewest_repeats
+from pytest_ansorbench.stats.relabellings import fewest_repeats
 
 
 def legend(columns: Sequence[str], *, criteria: Criteria, repeats: int, cases: int) -> Lines:

@@ -18,7 +18,7 @@ from pytest_ansorbench.report.cells import (
     Text,
 )
 from pytest_ansorbench.report.sections import Lines, Sentence
-from pytest_ansorbench.stats.noise import NoiseFigures, noise_figures, noisiest
+from pytest_ansorbench.stats.noise_model import NoiseFigures, noise_figures, noisiest
 
 MATTERS: Final = 0.03
 """A scatter from which on a reader is told without asking."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from pytest_ansorbench.bench.overview import ArmOverview, CaseOverview, Overview
+from pytest_ansorbench.bench.watching import ArmOverview, CaseOverview, Overview
 from pytest_ansorbench.cluster.overview import WorkerOverview
 from pytest_ansorbench.records import worst
 from pytest_ansorbench.report.cells import (

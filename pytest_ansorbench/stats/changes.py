@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from pytest_ansorbench.records import CaseResult, Estimate, Gate
-from pytest_ansorbench.stats.compare import case_race
+from pytest_ansorbench.stats.compare import pair_case_runs
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.evidence import change_evidence, observed
 from pytest_ansorbench.stats.figures import FIGURES, Figure
 from pytest_ansorbench.stats.gate import Judge
 from pytest_ansorbench.stats.limits import Allowance
+from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.quotient import UNDEFINED
-from pytest_ansorbench.stats.race import Race
 from pytest_ansorbench.stats.settle import settled_gate
 from pytest_ansorbench.stats.suite import own_arms
 
@@ -149,7 +149,7 @@ def incomparable(before: CaseResult, after: CaseResult) -> str:
 
 def arms_in_both(
     before: CaseResult, after: CaseResult, figure: Figure, criteria: Criteria
-) -> Iterator[tuple[str, Race, Race]]:
+) -> Iterator[tuple[str, PairedRuns, PairedRuns]]:
     """Arms that both results have of a case, each against the reference of its own result.
 
     Args:
@@ -159,7 +159,7 @@ def arms_in_both(
         criteria: How targets are chosen.
 
     Yields:
-        The arm, its race then, and now.
+        The arm, its paired then, and now.
     """
     for strategy in own_arms(after):
         if strategy not in own_arms(before):
@@ -169,15 +169,19 @@ def arms_in_both(
             is_reference or before.strategies[0] != after.strategies[0]
         ):
             continue
-        yield strategy, case_race(before, strategy, criteria), case_race(after, strategy, criteria)
+        yield (
+            strategy,
+            pair_case_runs(before, strategy, criteria),
+            pair_case_runs(after, strategy, criteria),
+        )
 
 
 def _change(
     case: str,
     strategy: str,
     figure: Figure,
-    then: Race,
-    now: Race,
+    then: PairedRuns,
+    now: PairedRuns,
     allowance: Allowance | None,
     judge: Judge,
 ) -> Change:

@@ -10,7 +10,8 @@ the median of the ratios of all pairs, the estimate of Hodges and Lehmann.
 Gehan 1965, https://doi.org/10.1093/biomet/52.1-2.203; Jin, Lin, Wei and Ying 2003,
 https://doi.org/10.1093/biomet/90.2.341
 
-The ladder is the reference's, so a deal of labels that makes other runs the reference has another
+The ladder is the reference's, so a relabelling of labels that makes other runs the reference has
+another
 ladder. Levels, of which every ladder is a stretch, are derived from all runs together, which no
 label can change.
 """
@@ -25,8 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_ansorbench.stats.bootstrap import Draws
-from pytest_ansorbench.stats.deals import Deals
-from pytest_ansorbench.stats.race import Race
+from pytest_ansorbench.stats.paired_runs import PairedRuns
+from pytest_ansorbench.stats.relabellings import Relabellings
 from pytest_ansorbench.stats.trajectory import Floats, Spending
 
 _SLACK: Final = 1e-9
@@ -63,18 +64,18 @@ class Climb:
     tolerance: float
 
     @classmethod
-    def of(cls, race: Race, spending: Spending) -> Climb:
-        """Read the runs of a race whose goal is `way`.
+    def of(cls, paired: PairedRuns, spending: Spending) -> Climb:
+        """Read the runs of a paired whose goal is `way`.
 
         Args:
-            race: The runs.
+            paired: The runs.
             spending: Cost to count: search time or trials.
         """
-        runs = [*race.reference, *race.challenger]
+        runs = [*paired.reference, *paired.challenger]
         first = np.array([1.0 / run.first_s for run in runs])
         best = np.array([1.0 / run.best_s for run in runs])
-        low, tolerance = race.goal.value, race.tolerance
-        levels = _levels(first, best, low, tolerance, race.goal.targets)
+        low, tolerance = paired.goal.value, paired.tolerance
+        levels = _levels(first, best, low, tolerance, paired.goal.targets)
         spent = [run.spent((1.0 + _SLACK) / levels, spending) for run in runs]
         costs = np.stack([cost for cost, _ in spent])
         return cls(
@@ -93,18 +94,19 @@ class Climb:
         return len(self.best) // 2
 
     @property
-    def seen(self) -> Deals:
-        """The labels as they are, a deal by itself, shape (1, 2n)."""
+    def seen(self) -> Relabellings:
+        """The labels as they are, a relabelling by itself, shape (1, 2n)."""
         return np.arange(2 * self.repeats)[np.newaxis, :]
 
     def ladders(self, reference: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """The ladder if some runs are the reference's.
 
         Args:
-            reference: The runs, shape (deals, n).
+            reference: The runs, shape (relabellings, n).
 
         Returns:
-            Index of its first level, and of the first beyond its last, each of shape (deals,).
+            Index of its first level, and of the first beyond its last, each of shape
+            (relabellings,).
         """
         low, high = _ends(self.first[reference], self.best[reference], self.low, self.tolerance)
         start = np.searchsorted(self.levels, low * (1.0 - _SLACK), side="left")
@@ -115,7 +117,7 @@ class Climb:
 
     @property
     def ladder(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """The reference's, as `ladders` gives it for a single deal."""
+        """The reference's, as `ladders` gives it for a single relabelling."""
         return self.ladders(self.seen[:, : self.repeats])
 
     @property
@@ -145,23 +147,23 @@ class Climb:
     def lateness(
         self,
         scores: Floats,
-        deals: Deals,
+        relabellings: Relabellings,
         ladders: tuple[NDArray[np.intp], NDArray[np.intp]],
     ) -> Floats:
-        """Votes a rung that the second group of each deal is later, less those that it is earlier.
+        """Votes a rung that each relabelling's second group is later, less those for earlier.
 
         Votes within a group cancel out, so that a group's scores add up to those against the other.
 
         Args:
             scores: From `scores`.
-            deals: Shape (deals, 2n).
-            ladders: From `ladders`, for the first group of each deal.
+            relabellings: Shape (relabellings, 2n).
+            ladders: From `ladders`, for the first group of each relabelling.
 
         Returns:
-            Shape (deals,).
+            Shape (relabellings,).
         """
         start, stop = (ends[:, np.newaxis] for ends in ladders)
-        second = deals[:, self.repeats :]
+        second = relabellings[:, self.repeats :]
         votes: Floats = (scores[second, stop] - scores[second, start]).sum(axis=1)
         mean: Floats = votes / (ladders[1] - ladders[0])
         return mean

@@ -9,7 +9,7 @@ from pytest_ansorbench.records import CaseResult, Comparison, Run
 from pytest_ansorbench.stats.arms import summarize_arm
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.paired_ratio import NeighbourRatios
-from pytest_ansorbench.stats.race import Race
+from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.recorded import Pace, widened
 from pytest_ansorbench.stats.running_time_ratio import running_time_ratio, search_ratio_paper
 from pytest_ansorbench.stats.search_ratio import search_ratio
@@ -21,7 +21,9 @@ class PairingError(ValueError):
     """The runs of two arms do not pair up, so comparing them would mean nothing."""
 
 
-def race_of(reference: Sequence[Run], challenger: Sequence[Run], criteria: Criteria) -> Race:
+def pair_runs(
+    reference: Sequence[Run], challenger: Sequence[Run], criteria: Criteria
+) -> PairedRuns:
     """Pair the runs of two arms by seed; their order does not matter.
 
     Args:
@@ -49,7 +51,7 @@ def race_of(reference: Sequence[Run], challenger: Sequence[Run], criteria: Crite
         for run in reference
     ]
     challengers = [Trajectory.of(run, progress) for run in challenger]
-    return Race(
+    return PairedRuns(
         references,
         list(map(_side_by_side, references, challengers)),
         criteria.goal,
@@ -58,16 +60,16 @@ def race_of(reference: Sequence[Run], challenger: Sequence[Run], criteria: Crite
     )
 
 
-def case_race(case: CaseResult, challenger: str, criteria: Criteria) -> Race:
-    """`race_of` for an arm of a case against its reference.
+def pair_case_runs(case: CaseResult, challenger: str, criteria: Criteria) -> PairedRuns:
+    """`pair_runs` for an arm of a case against its reference.
 
     Raises:
         PairingError: The runs do not pair up.
     """
-    return race_of(case.runs_of(case.strategies[0]), case.runs_of(challenger), criteria)
+    return pair_runs(case.runs_of(case.strategies[0]), case.runs_of(challenger), criteria)
 
 
-def compare(race: Race, confidence: float) -> Comparison:
+def compare(paired: PairedRuns, confidence: float) -> Comparison:
     """Compare two arms on one case.
 
     The forms of the search-time ratio are
@@ -78,26 +80,26 @@ def compare(race: Race, confidence: float) -> Comparison:
         S_paper      the same, each seed's target being its reference run's own best
 
     Args:
-        race: The pairs of runs.
+        paired: The pairs of runs.
         confidence: Confidence of the intervals, in (0, 1).
 
     Returns:
         The comparison.
     """
-    target_s = race.target_s
-    to_target = widened(running_time_ratio(race, "search_s", confidence), race.seconds_error)
+    target_s = paired.target_s
+    to_target = widened(running_time_ratio(paired, "search_s", confidence), paired.seconds_error)
     return Comparison(
-        case=race.reference[0].run.case,
-        target_gflops=race.flops / target_s / 1e9 if target_s else math.inf,
-        reference=summarize_arm(race.reference, target_s),
-        challenger=summarize_arm(race.challenger, target_s),
+        case=paired.reference[0].run.case,
+        target_gflops=paired.flops / target_s / 1e9 if target_s else math.inf,
+        reference=summarize_arm(paired.reference, target_s),
+        challenger=summarize_arm(paired.challenger, target_s),
         search_ratio=(
-            search_ratio(race, "search_s", confidence) if race.goal.kind == "way" else to_target
+            search_ratio(paired, "search_s", confidence) if paired.goal.kind == "way" else to_target
         ),
-        search_ratio_paper=widened(search_ratio_paper(race, confidence), race.seconds_error),
-        search_ratio_trials=search_ratio(race, "trials", confidence),
+        search_ratio_paper=widened(search_ratio_paper(paired, confidence), paired.seconds_error),
+        search_ratio_trials=search_ratio(paired, "trials", confidence),
         running_time_ratio=to_target,
-        throughput_ratio=throughput_ratio(race.reference, race.challenger, confidence),
+        throughput_ratio=throughput_ratio(paired.reference, paired.challenger, confidence),
     )
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from pytest_ansorbench.records import CaseResult, Estimate
-from pytest_ansorbench.stats.compare import case_race
+from pytest_ansorbench.stats.compare import pair_case_runs
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.ert import expected_running_time
 from pytest_ansorbench.stats.goal import Goal
-from pytest_ansorbench.stats.race import Race
+from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.running_time_ratio import running_time_ratio
 
 SHARES: Final = (0.25, 0.5, 0.75, 0.9, 1.0)
@@ -54,12 +54,12 @@ def case_ways(case: CaseResult, criteria: Criteria) -> Ways:
     """
     challengers = (verdict.comparison.challenger.strategy for verdict in case.verdicts)
     return {
-        name: milestones(case_race(case, name, criteria), criteria.confidence)
+        name: milestones(pair_case_runs(case, name, criteria), criteria.confidence)
         for name in challengers
     }
 
 
-def milestones(race: Race, confidence: float) -> tuple[Milestone, ...]:
+def milestones(paired: PairedRuns, confidence: float) -> tuple[Milestone, ...]:
     """Run-time distributions of both arms, read off at `SHARES` of the reference's gain.
 
     A search that is ahead early and behind late, or the other way round, shows here; S is the
@@ -67,24 +67,24 @@ def milestones(race: Race, confidence: float) -> tuple[Milestone, ...]:
     https://numbbo.github.io/coco-doc/perf-assessment/
 
     Args:
-        race: The pairs of runs.
+        paired: The pairs of runs.
         confidence: Confidence of the ratios' intervals.
 
     Returns:
         One milestone per share.
     """
-    return tuple(_milestone(race, share, confidence) for share in SHARES)
+    return tuple(_milestone(paired, share, confidence) for share in SHARES)
 
 
-def _milestone(race: Race, share: float, confidence: float) -> Milestone:
-    there = replace(race, goal=Goal("gain", share))
+def _milestone(paired: PairedRuns, share: float, confidence: float) -> Milestone:
+    there = replace(paired, goal=Goal("gain", share))
     target_s = there.target_s
     reference, challenger = (
-        [run.hit(target_s) for run in arm] for arm in (race.reference, race.challenger)
+        [run.hit(target_s) for run in arm] for arm in (paired.reference, paired.challenger)
     )
     return Milestone(
         share=share,
-        target_gflops=race.flops / target_s / 1e9,
+        target_gflops=paired.flops / target_s / 1e9,
         reference_reached=sum(hit.reached for hit in reference),
         challenger_reached=sum(hit.reached for hit in challenger),
         reference_s=expected_running_time(

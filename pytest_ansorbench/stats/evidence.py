@@ -16,12 +16,12 @@ import numpy as np
 
 from pytest_ansorbench.records import Estimate
 from pytest_ansorbench.stats.bootstrap import draw, percentile_interval
-from pytest_ansorbench.stats.deals import Deals, fewest_repeats, smallest_chance
 from pytest_ansorbench.stats.figures import Figure
+from pytest_ansorbench.stats.paired_runs import PairedRuns
+from pytest_ansorbench.stats.permutation_tests import permutation_chance, sharpened
 from pytest_ansorbench.stats.power import FEWEST_REPEATS
 from pytest_ansorbench.stats.quotient import UNDEFINED, quotient, quotients
-from pytest_ansorbench.stats.race import Race
-from pytest_ansorbench.stats.relabel import permutation_chance, sharpened
+from pytest_ansorbench.stats.relabellings import Relabellings, fewest_repeats, smallest_chance
 from pytest_ansorbench.stats.stall import EarlyOnly, too_rare
 from pytest_ansorbench.stats.suite_test import (
     SUITE_STALL,
@@ -81,26 +81,28 @@ class Evidence:
         return sharpened(counted, self.smallest, self.repeats, level, excess, error)
 
 
-def limit_evidence(figure: Figure, race: Race, estimate: Estimate, confidence: float) -> Evidence:
+def limit_evidence(
+    figure: Figure, paired: PairedRuns, estimate: Estimate, confidence: float
+) -> Evidence:
     """Evidence on a figure that has a limit.
 
     Args:
         figure: The figure.
-        race: The runs.
+        paired: The runs.
         estimate: The figure, as its entry's `estimate` gives it.
         confidence: Confidence of its interval.
     """
-    test, repeats = figure.limit, len(race.reference)
-    guarded = figure.by_goal and race.goal.kind == "way"
+    test, repeats = figure.limit, len(paired.reference)
+    guarded = figure.by_goal and paired.goal.kind == "way"
     assert test is not None, figure.key
     return Evidence(
         estimate,
         repeats,
-        counted=lambda limit, level: test.chance(race, limit, level),
+        counted=lambda limit, level: test.chance(paired, limit, level),
         smallest=test.tests * smallest_chance(repeats, repeats),
-        spread=cache(lambda: test.spread(race)),
+        spread=cache(lambda: test.spread(paired)),
         fewest_repeats=_fewest(estimate, confidence),
-        early=lambda limit: test.early(race, limit),
+        early=lambda limit: test.early(paired, limit),
         passes=lambda repeats: 1.0 - (too_rare(repeats) if guarded else 0.0),
     )
 
@@ -113,20 +115,20 @@ def _fewest(estimate: Estimate, confidence: float) -> int:
 
 
 def suite_evidence(
-    test: SuiteTest, races: Sequence[Race], estimate: Estimate, confidence: float
+    test: SuiteTest, pairings: Sequence[PairedRuns], estimate: Estimate, confidence: float
 ) -> Evidence:
     """Evidence of several cases on a figure that has a limit.
 
     Args:
         test: The figure over these cases.
-        races: One a case.
+        pairings: One a case.
         estimate: The figure, as `test` gives it.
         confidence: Confidence of its interval.
     """
     by_goal = test.figure.by_goal
 
     def early(limit: float) -> EarlyOnly | None:
-        chance = chance_of_suite_stall(races) if by_goal else 1.0
+        chance = chance_of_suite_stall(pairings) if by_goal else 1.0
         return EarlyOnly(chance, None) if chance <= SUITE_STALL else None
 
     return Evidence(
@@ -142,7 +144,9 @@ def suite_evidence(
     )
 
 
-def change_evidence(figure: Figure, before: Race, after: Race, confidence: float) -> Evidence:
+def change_evidence(
+    figure: Figure, before: PairedRuns, after: PairedRuns, confidence: float
+) -> Evidence:
     """Evidence on the change of a figure between two results, after over before.
 
     The two results are independent samples, so each side's seeds are drawn by themselves.
@@ -170,9 +174,9 @@ def change_evidence(figure: Figure, before: Race, after: Race, confidence: float
     )
 
 
-def observed(figure: Figure, race: Race) -> float:
+def observed(figure: Figure, paired: PairedRuns) -> float:
     """The figure of the runs as they were, not resampled."""
-    return float(figure.values(race, np.arange(len(race.reference))[np.newaxis, :])[0])
+    return float(figure.values(paired, np.arange(len(paired.reference))[np.newaxis, :])[0])
 
 
 def _estimate(value: float, ratios: Floats, repeats: int, confidence: float) -> Estimate:
@@ -196,7 +200,9 @@ def _spread(ratios: Floats, repeats: int) -> float | None:
     return float(known.std()) * math.sqrt(repeats / (repeats - 1)) * math.sqrt(repeats)
 
 
-def _change_chance(figure: Figure, before: Race, after: Race, limit: float, level: float) -> float:
+def _change_chance(
+    figure: Figure, before: PairedRuns, after: PairedRuns, limit: float, level: float
+) -> float:
     """Chance to see a change this bad, if the true one were the limit."""
     factor = limit if figure.sense == "smaller" else 1.0 / limit
     improved = [figure.improved(run, factor) for run in after.challenger]
@@ -207,10 +213,15 @@ def _change_chance(figure: Figure, before: Race, after: Race, limit: float, leve
     )
     first = len(before.reference)
 
-    def worsening(deals: Deals) -> Floats:
+    def worsening(relabellings: Relabellings) -> Floats:
         if figure.lateness is not None:
-            return figure.lateness(both, deals[:, first:]) - figure.lateness(both, deals[:, :first])
-        then, now = figure.values(both, deals[:, :first]), figure.values(both, deals[:, first:])
+            return figure.lateness(both, relabellings[:, first:]) - figure.lateness(
+                both, relabellings[:, :first]
+            )
+        then, now = (
+            figure.values(both, relabellings[:, :first]),
+            figure.values(both, relabellings[:, first:]),
+        )
         return quotients(now, then) if figure.sense == "smaller" else quotients(then, now)
 
     return permutation_chance(worsening, first, len(after.reference), level)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pytest_ansorbench.records import Estimate
     from pytest_ansorbench.stats.bootstrap import Draws
     from pytest_ansorbench.stats.goal import Goal
-    from pytest_ansorbench.stats.race import Race
+    from pytest_ansorbench.stats.paired_runs import PairedRuns
     from pytest_ansorbench.stats.stall import EarlyOnly
     from pytest_ansorbench.stats.strata import Stratum
     from pytest_ansorbench.stats.trajectory import Floats, Spending, Trajectory
@@ -42,11 +42,11 @@ class LimitTest:
     """
 
     word: str
-    estimate: Callable[[Race, float], Estimate]
-    chance: Callable[[Race, float, float], float]
-    spread: Callable[[Race], float | None]
+    estimate: Callable[[PairedRuns, float], Estimate]
+    chance: Callable[[PairedRuns, float, float], float]
+    spread: Callable[[PairedRuns], float | None]
     tests: int = 1
-    early: Callable[[Race, float], EarlyOnly | None] = lambda race, limit: None
+    early: Callable[[PairedRuns, float], EarlyOnly | None] = lambda paired, limit: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +60,14 @@ class Figure:
         subject: `challenger` for a ratio between arms, from which the machine's speed cancels;
             `arm` for a figure of its own.
         per_machine: Whether it can be compared on one machine only.
-        values: The figure in each draw of a race's seeds, shape (draws,).
+        values: The figure in each draw of a paired's seeds, shape (draws,).
         improved: A run whose figure is better by a factor, all else the same: smaller figures
             are divided by it, larger ones multiplied.
         lateness: How bad it is in each draw, for the test of a change, where that is finer than
             the figure; shape (draws,).
         limit: How it is held against a limit; None if only its change can be gated.
-        strata: What a race tells as a case of a suite, a stratum for each test of the figure; none
+        strata: What a paired tells as a case of a suite, a stratum for each test of the figure;
+        none
             where there is nothing to compare. None if cases cannot be added up by it.
         by_goal: Whether it is counted to the goal's targets; cases add up over a ladder of them,
             not to a single one.
@@ -78,11 +79,11 @@ class Figure:
     sense: Sense
     subject: Literal["challenger", "arm"]
     per_machine: bool
-    values: Callable[[Race, Draws], Floats]
+    values: Callable[[PairedRuns, Draws], Floats]
     improved: Callable[[Trajectory, float], Trajectory]
-    lateness: Callable[[Race, Draws], Floats] | None = None
+    lateness: Callable[[PairedRuns, Draws], Floats] | None = None
     limit: LimitTest | None = None
-    strata: Callable[[Race], tuple[Stratum, ...]] | None = None
+    strata: Callable[[PairedRuns], tuple[Stratum, ...]] | None = None
     by_goal: bool = False
     in_seconds: bool = False
 
@@ -116,67 +117,67 @@ def gates_per_case(keys: Iterable[str], strategies: int) -> int:
     )
 
 
-def _search_ratios(spending: Spending) -> Callable[[Race, Draws], Floats]:
-    def values(race: Race, drawn: Draws) -> Floats:
+def _search_ratios(spending: Spending) -> Callable[[PairedRuns, Draws], Floats]:
+    def values(paired: PairedRuns, drawn: Draws) -> Floats:
         from pytest_ansorbench.stats.search_ratio import search_ratios
 
-        return search_ratios(race, drawn, spending)
+        return search_ratios(paired, drawn, spending)
 
     return values
 
 
-def _lateness(spending: Spending) -> Callable[[Race, Draws], Floats]:
-    def values(race: Race, drawn: Draws) -> Floats:
+def _lateness(spending: Spending) -> Callable[[PairedRuns, Draws], Floats]:
+    def values(paired: PairedRuns, drawn: Draws) -> Floats:
         from pytest_ansorbench.stats.search_ratio import search_lateness
 
-        return search_lateness(race, drawn, spending)
+        return search_lateness(paired, drawn, spending)
 
     return values
 
 
-def _search_strata(spending: Spending) -> Callable[[Race], tuple[Stratum, ...]]:
-    def strata(race: Race) -> tuple[Stratum, ...]:
+def _search_strata(spending: Spending) -> Callable[[PairedRuns], tuple[Stratum, ...]]:
+    def strata(paired: PairedRuns) -> tuple[Stratum, ...]:
         from pytest_ansorbench.stats.stratum import SearchStratum
 
-        found = SearchStratum.of(race, spending)
+        found = SearchStratum.of(paired, spending)
         return () if found is None else (found,)
 
     return strata
 
 
-def _kernel_strata(race: Race) -> tuple[Stratum, ...]:
-    from pytest_ansorbench.stats.relabel import log_latencies
+def _kernel_strata(paired: PairedRuns) -> tuple[Stratum, ...]:
+    from pytest_ansorbench.stats.permutation_tests import log_latencies
     from pytest_ansorbench.stats.stratum import KernelStratum, PairedKernelStratum
 
-    logs = log_latencies(race.reference, race.challenger)
+    logs = log_latencies(paired.reference, paired.challenger)
     return () if logs is None else (KernelStratum.of(logs), PairedKernelStratum.of(logs))
 
 
-def _to_target(spending: Spending) -> Callable[[Race, Draws], Floats]:
-    def values(race: Race, drawn: Draws) -> Floats:
+def _to_target(spending: Spending) -> Callable[[PairedRuns, Draws], Floats]:
+    def values(paired: PairedRuns, drawn: Draws) -> Floats:
         from pytest_ansorbench.stats.running_time_ratio import expected_times
 
-        return expected_times(race.challenger, drawn, race.targets_s(drawn), spending)
+        return expected_times(paired.challenger, drawn, paired.targets_s(drawn), spending)
 
     return values
 
 
-def _search_times(race: Race, drawn: Draws) -> Floats:
+def _search_times(paired: PairedRuns, drawn: Draws) -> Floats:
     from pytest_ansorbench.stats.running_time_ratio import mean_search_times
 
-    return mean_search_times(race.challenger, drawn)
+    return mean_search_times(paired.challenger, drawn)
 
 
-def _throughput_ratios(race: Race, drawn: Draws) -> Floats:
+def _throughput_ratios(paired: PairedRuns, drawn: Draws) -> Floats:
     from pytest_ansorbench.stats.throughput_ratio import throughput_ratios
 
-    return throughput_ratios(race.reference, race.challenger, drawn)
+    return throughput_ratios(paired.reference, paired.challenger, drawn)
 
 
-def _throughputs(race: Race, drawn: Draws) -> Floats:
+def _throughputs(paired: PairedRuns, drawn: Draws) -> Floats:
     from pytest_ansorbench.stats.throughput_ratio import throughputs_gflops
 
-    return throughputs_gflops(race.challenger, drawn)
+    return throughputs_gflops(paired.challenger, drawn)
 
 
 def _less(spending: Spending) -> Callable[[Trajectory, float], Trajectory]:
@@ -188,44 +189,44 @@ def _faster(run: Trajectory, factor: float) -> Trajectory:
 
 
 def _search_limit(word: str, spending: Spending) -> LimitTest:
-    def estimate(race: Race, confidence: float) -> Estimate:
+    def estimate(paired: PairedRuns, confidence: float) -> Estimate:
         from pytest_ansorbench.stats.search_ratio import search_ratio
 
-        return search_ratio(race, spending, confidence)
+        return search_ratio(paired, spending, confidence)
 
-    def chance(race: Race, limit: float, level: float) -> float:
+    def chance(paired: PairedRuns, limit: float, level: float) -> float:
         from pytest_ansorbench.stats.search_ratio import search_ratio_chance
 
-        return search_ratio_chance(race, spending, limit, level)
+        return search_ratio_chance(paired, spending, limit, level)
 
-    def spread(race: Race) -> float | None:
+    def spread(paired: PairedRuns) -> float | None:
         from pytest_ansorbench.stats.power import search_spread
 
-        return search_spread(race, spending)
+        return search_spread(paired, spending)
 
-    def early(race: Race, limit: float) -> EarlyOnly | None:
+    def early(paired: PairedRuns, limit: float) -> EarlyOnly | None:
         from pytest_ansorbench.stats.stall import early_only
 
-        return early_only(race, spending, limit)
+        return early_only(paired, spending, limit)
 
     return LimitTest(word, estimate, chance, spread, early=early)
 
 
 def _throughput_limit(word: str) -> LimitTest:
-    def estimate(race: Race, confidence: float) -> Estimate:
+    def estimate(paired: PairedRuns, confidence: float) -> Estimate:
         from pytest_ansorbench.stats.throughput_ratio import throughput_ratio
 
-        return throughput_ratio(race.reference, race.challenger, confidence)
+        return throughput_ratio(paired.reference, paired.challenger, confidence)
 
-    def chance(race: Race, limit: float, level: float) -> float:
-        from pytest_ansorbench.stats.relabel import throughput_chance
+    def chance(paired: PairedRuns, limit: float, level: float) -> float:
+        from pytest_ansorbench.stats.permutation_tests import throughput_chance
 
-        return throughput_chance(race.reference, race.challenger, limit, level)
+        return throughput_chance(paired.reference, paired.challenger, limit, level)
 
-    def spread(race: Race) -> float | None:
+    def spread(paired: PairedRuns) -> float | None:
         from pytest_ansorbench.stats.power import throughput_spread
 
-        return throughput_spread(race)
+        return throughput_spread(paired)
 
     return LimitTest(word, estimate, chance, spread, tests=2)
 

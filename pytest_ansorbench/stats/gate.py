@@ -33,7 +33,7 @@ def families(of_cases: int, of_suites: int) -> tuple[int, int]:
     """How false alarms are shared out between the gates of cases and those of suites.
 
     If there are both, each kind has half of them. A suite has few gates and cases have many, and
-    five repeats of one case can be dealt out in 252 ways only; what a suite is given lets it be
+    five repeats of one case can be relabelled in 252 ways only; what a suite is given lets it be
     told from counting alone that it loses.
 
     Args:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pytest_ansorbench.records import Comparison, Gate, Run, Verdict
-from pytest_ansorbench.stats.compare import compare, race_of
+from pytest_ansorbench.stats.compare import compare, pair_runs
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.evidence import Evidence, limit_evidence
 from pytest_ansorbench.stats.figures import FIGURES, Figure
 from pytest_ansorbench.stats.gate import Judge
 from pytest_ansorbench.stats.limits import Limits
-from pytest_ansorbench.stats.race import Race
+from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.settle import settled_gate
 
 
@@ -45,20 +45,22 @@ def judge_arms(
     judge = Judge(criteria, family)
     verdicts = []
     for challenger in challengers if runs else ():
-        race = race_of(by_strategy[reference], by_strategy[challenger], criteria)
-        comparison = compare(race, judge.at(len(race.reference)).criteria.confidence)
-        gates = () if challenger == control else _gates(race, comparison, limits, judge)
+        paired = pair_runs(by_strategy[reference], by_strategy[challenger], criteria)
+        comparison = compare(paired, judge.at(len(paired.reference)).criteria.confidence)
+        gates = () if challenger == control else _gates(paired, comparison, limits, judge)
         verdicts.append(Verdict(comparison, gates))
     return tuple(verdicts)
 
 
-def _gates(race: Race, comparison: Comparison, limits: Limits, judge: Judge) -> tuple[Gate, ...]:
+def _gates(
+    paired: PairedRuns, comparison: Comparison, limits: Limits, judge: Judge
+) -> tuple[Gate, ...]:
     """One gate per limit that is set; one that had nothing to compare is broken."""
-    repeats = len(race.reference)
+    repeats = len(paired.reference)
 
     def gate(figure: Figure, limit: float) -> Gate:
         def evidence_at(look: int, confidence: float) -> Evidence:
-            seen = race.first(look)
+            seen = paired.first(look)
             # That of all repeats is known already, if the comparison has it.
             known = getattr(comparison, figure.key, None) if look == repeats else None
             assert figure.limit is not None, figure.key

@@ -16,7 +16,7 @@ from pytest_ansorbench.stats.suite import judge_suites, own_arms, suite_gates
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedResult:
     """A result, judged.
 
     Attributes:
@@ -30,7 +30,7 @@ class Judged:
     criteria: Criteria
 
 
-def judge_result(result: Result) -> Judged:
+def judge_result(result: Result) -> JudgedResult:
     """Judge recorded runs by today's statistics, against the limits they were held to then.
 
     Verdicts in a file are a convenience for other readers; the runs are the truth.
@@ -66,7 +66,7 @@ def judge_result(result: Result) -> Judged:
         for case in result.cases
     )
     suites = judge_suites(cases, criteria, limits, family=suite_family, lost=result.lost)
-    return Judged(cases, suites, criteria)
+    return JudgedResult(cases, suites, criteria)
 
 
 def recorded_limits(result: CaseResult) -> Limits:

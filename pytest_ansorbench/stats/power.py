@@ -18,8 +18,8 @@ from typing import Final
 
 import numpy as np
 
-from pytest_ansorbench.stats.over_the_way import ratio_over_the_way
-from pytest_ansorbench.stats.race import Race
+from pytest_ansorbench.stats.ladder import ladder_ratio
+from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.student import t_quantile
 from pytest_ansorbench.stats.throughput_ratio import seed_ratios
 from pytest_ansorbench.stats.trajectory import Floats, Spending
@@ -87,31 +87,31 @@ def repeats_needed(
     return None
 
 
-def search_spread(race: Race, spending: Spending) -> float | None:
+def search_spread(paired: PairedRuns, spending: Spending) -> float | None:
     """Spread of the log search ratio per pair of runs.
 
     Args:
-        race: The runs.
+        paired: The runs.
         spending: Cost to count: search time or trials.
 
     Returns:
         The spread; None below three pairs or if an arm never reached a target.
     """
-    if race.goal.kind == "way":
-        return _spread_over_the_way(race, spending)
-    return _running_time_spread(race, spending)
+    if paired.goal.kind == "way":
+        return _ladder_spread(paired, spending)
+    return _running_time_spread(paired, spending)
 
 
-def _spread_over_the_way(race: Race, spending: Spending) -> float | None:
+def _ladder_spread(paired: PairedRuns, spending: Spending) -> float | None:
     """From exact intervals, by the standard errors that a normal distribution's reach to.
 
     A jackknife would not do: as a median S does not change at all when some pairs are left out. Of
     an inner and an outer interval the wider one counts, as searches scatter with heavy tails.
     """
-    n = len(race.reference)
+    n = len(paired.reference)
     widths = []
     for confidence in (ONE_ERROR, _OUTER):
-        estimate = ratio_over_the_way(race, spending, confidence)
+        estimate = ladder_ratio(paired, spending, confidence)
         if estimate.bound == "value" and estimate.low > 0.0 and not math.isinf(estimate.high):
             errors = NormalDist().inv_cdf(0.5 + confidence / 2.0)
             widths.append(math.log(estimate.high / estimate.low) / 2.0 / errors)
@@ -120,7 +120,7 @@ def _spread_over_the_way(race: Race, spending: Spending) -> float | None:
     return max(widths) * math.sqrt(n)
 
 
-def _running_time_spread(race: Race, spending: Spending) -> float | None:
+def _running_time_spread(paired: PairedRuns, spending: Spending) -> float | None:
     """Of expected running times, by the infinitesimal jackknife.
 
         u_i = spent_i / mean(spent) - reached_i / mean(reached)    per arm and run
@@ -128,9 +128,9 @@ def _running_time_spread(race: Race, spending: Spending) -> float | None:
 
     Efron 1982, The Jackknife, the Bootstrap and Other Resampling Plans, chapter 6.
     """
-    target_s = np.array([race.target_s])
+    target_s = np.array([paired.target_s])
     influences = []
-    for arm in (race.challenger, race.reference):
+    for arm in (paired.challenger, paired.reference):
         spent, reached = (
             np.concatenate(parts)
             for parts in zip(*(run.spent(target_s, spending) for run in arm), strict=True)
@@ -141,16 +141,16 @@ def _running_time_spread(race: Race, spending: Spending) -> float | None:
     return _deviation(influences[0] - influences[1])
 
 
-def throughput_spread(race: Race) -> float | None:
+def throughput_spread(paired: PairedRuns) -> float | None:
     """Spread of the log throughput ratio per pair of runs.
 
     Args:
-        race: The runs.
+        paired: The runs.
 
     Returns:
         The spread; None below three pairs or if a winner could not be measured again.
     """
-    ratios = seed_ratios(race.reference, race.challenger)
+    ratios = seed_ratios(paired.reference, paired.challenger)
     if len(ratios) < FEWEST_REPEATS or not np.isfinite(ratios).all() or not ratios.all():
         return None
     return _deviation(np.log(ratios))

@@ -10,13 +10,13 @@ import numpy as np
 
 from pytest_ansorbench.records import Bound, Estimate
 from pytest_ansorbench.stats.bootstrap import Draws, draw, percentile_interval
+from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.quotient import UNDEFINED, quotient, quotients
-from pytest_ansorbench.stats.race import Race
 from pytest_ansorbench.stats.targets import own_targets_s
 from pytest_ansorbench.stats.trajectory import Floats, Spending, Trajectory
 
 
-def running_time_ratio(race: Race, spending: Spending, confidence: float) -> Estimate:
+def running_time_ratio(paired: PairedRuns, spending: Spending, confidence: float) -> Estimate:
     """Expected running time to the goal's one target, challenger over reference.
 
     If the challenger never got there, its true expected time is at least about all it spent,
@@ -27,45 +27,45 @@ def running_time_ratio(race: Race, spending: Spending, confidence: float) -> Est
     interval around a target taken for granted would know too much.
 
     Args:
-        race: The runs.
+        paired: The runs.
         spending: Cost to count: search time or trials.
         confidence: Confidence of the interval, in (0, 1).
 
     Returns:
         The estimate; undefined if neither arm ever reached the target.
     """
-    target_s = race.target_s
+    target_s = paired.target_s
 
     def resampled(drawn: Draws) -> tuple[_Drawn, _Drawn]:
-        targets_s = race.targets_s(drawn)
+        targets_s = paired.targets_s(drawn)
         return (
-            _drawn(race.reference, drawn, targets_s, spending),
-            _drawn(race.challenger, drawn, targets_s, spending),
+            _drawn(paired.reference, drawn, targets_s, spending),
+            _drawn(paired.challenger, drawn, targets_s, spending),
         )
 
     return _ratio(
-        _arm(race.reference, [target_s] * len(race.reference), spending),
-        _arm(race.challenger, [target_s] * len(race.challenger), spending),
+        _arm(paired.reference, [target_s] * len(paired.reference), spending),
+        _arm(paired.challenger, [target_s] * len(paired.challenger), spending),
         resampled,
         confidence,
     )
 
 
-def search_ratio_paper(race: Race, confidence: float) -> Estimate:
+def search_ratio_paper(paired: PairedRuns, confidence: float) -> Estimate:
     """S_paper: expected search time, each seed's target being its reference run's own best.
 
     Bounds and interval are those of `running_time_ratio`.
 
     Args:
-        race: The runs.
+        paired: The runs.
         confidence: Confidence of the interval, in (0, 1).
 
     Returns:
         The estimate; undefined if no run ever reached its target.
     """
-    own_s = own_targets_s(race.reference, race.tolerance)
-    reference = _arm(race.reference, own_s, "search_s")
-    challenger = _arm(race.challenger, own_s, "search_s")
+    own_s = own_targets_s(paired.reference, paired.tolerance)
+    reference = _arm(paired.reference, own_s, "search_s")
+    challenger = _arm(paired.challenger, own_s, "search_s")
     return _ratio(
         reference, challenger, lambda drawn: (reference.at(drawn), challenger.at(drawn)), confidence
     )
@@ -118,21 +118,21 @@ def expected_times(
     return _drawn(runs, drawn, targets_s, spending).expected
 
 
-def running_time_ratios(race: Race, drawn: Draws, spending: Spending) -> Floats:
+def running_time_ratios(paired: PairedRuns, drawn: Draws, spending: Spending) -> Floats:
     """The ratio of expected running times in each draw of the seeds.
 
     Args:
-        race: The runs.
+        paired: The runs.
         drawn: Indices of seeds, shape (draws, n).
         spending: Cost to count: search time or trials.
 
     Returns:
         Shape (draws,); NaN where neither arm got there.
     """
-    targets_s = race.targets_s(drawn)
+    targets_s = paired.targets_s(drawn)
     return quotients(
-        expected_times(race.challenger, drawn, targets_s, spending),
-        expected_times(race.reference, drawn, targets_s, spending),
+        expected_times(paired.challenger, drawn, targets_s, spending),
+        expected_times(paired.reference, drawn, targets_s, spending),
     )
 
 

@@ -8,51 +8,51 @@ import numpy as np
 
 from pytest_ansorbench.records import Estimate
 from pytest_ansorbench.stats.bootstrap import Draws
-from pytest_ansorbench.stats.over_the_way import (
-    chance_over_the_way,
-    lateness_over_the_way,
-    ratio_over_the_way,
-    ratios_over_the_way,
+from pytest_ansorbench.stats.ladder import (
+    ladder_chance,
+    ladder_lateness,
+    ladder_ratio,
+    ladder_ratios,
 )
-from pytest_ansorbench.stats.race import Race
+from pytest_ansorbench.stats.paired_runs import PairedRuns
+from pytest_ansorbench.stats.permutation_tests import running_time_chance
 from pytest_ansorbench.stats.recorded import widened
-from pytest_ansorbench.stats.relabel import running_time_chance
 from pytest_ansorbench.stats.running_time_ratio import running_time_ratio, running_time_ratios
 from pytest_ansorbench.stats.trajectory import Floats, Spending
 
 
-def search_ratio(race: Race, spending: Spending, confidence: float) -> Estimate:
+def search_ratio(paired: PairedRuns, spending: Spending, confidence: float) -> Estimate:
     """The cost of the search, challenger over reference.
 
     Args:
-        race: The runs; its goal says whether over a ladder of targets or to one.
+        paired: The runs; its goal says whether over a ladder of targets or to one.
         spending: Cost to count: search time for S, trials for S_trials.
         confidence: Confidence of the interval, in (0, 1).
     """
-    by_goal = ratio_over_the_way if race.goal.kind == "way" else running_time_ratio
-    return widened(by_goal(race, spending, confidence), _error(race, spending))
+    by_goal = ladder_ratio if paired.goal.kind == "way" else running_time_ratio
+    return widened(by_goal(paired, spending, confidence), _error(paired, spending))
 
 
-def search_ratios(race: Race, drawn: Draws, spending: Spending) -> Floats:
+def search_ratios(paired: PairedRuns, drawn: Draws, spending: Spending) -> Floats:
     """`search_ratio` in each draw of the seeds.
 
     Args:
-        race: The runs.
+        paired: The runs.
         drawn: Indices of seeds, shape (draws, n).
         spending: Cost to count.
 
     Returns:
         Shape (draws,); NaN where neither arm reached a target.
     """
-    by_goal = ratios_over_the_way if race.goal.kind == "way" else running_time_ratios
-    return by_goal(race, drawn, spending)
+    by_goal = ladder_ratios if paired.goal.kind == "way" else running_time_ratios
+    return by_goal(paired, drawn, spending)
 
 
-def search_lateness(race: Race, drawn: Draws, spending: Spending) -> Floats:
+def search_lateness(paired: PairedRuns, drawn: Draws, spending: Spending) -> Floats:
     """How late the challenger is in each draw of the seeds, for tests of a change.
 
     Args:
-        race: The runs.
+        paired: The runs.
         drawn: Indices of seeds, shape (draws, n).
         spending: Cost to count.
 
@@ -60,26 +60,28 @@ def search_lateness(race: Race, drawn: Draws, spending: Spending) -> Floats:
         Shape (draws,): votes over the way, or the logarithm of the ratio to one target; NaN where
         neither arm reached it.
     """
-    if race.goal.kind == "way":
-        return lateness_over_the_way(race, drawn, spending)
+    if paired.goal.kind == "way":
+        return ladder_lateness(paired, drawn, spending)
     with np.errstate(divide="ignore"):
-        logs: Floats = np.log(running_time_ratios(race, drawn, spending))
+        logs: Floats = np.log(running_time_ratios(paired, drawn, spending))
     return logs
 
 
-def search_ratio_chance(race: Race, spending: Spending, limit: float, level: float) -> float:
+def search_ratio_chance(
+    paired: PairedRuns, spending: Spending, limit: float, level: float
+) -> float:
     """Chance of a search ratio at least as large as seen, if the true one were the limit.
 
     Args:
-        race: The runs.
+        paired: The runs.
         spending: Cost to count.
         limit: The ratio that the challenger is supposed to have.
         level: How small a chance matters.
     """
-    by_goal = chance_over_the_way if race.goal.kind == "way" else running_time_chance
-    return by_goal(race, spending, limit * math.exp(_error(race, spending)), level)
+    by_goal = ladder_chance if paired.goal.kind == "way" else running_time_chance
+    return by_goal(paired, spending, limit * math.exp(_error(paired, spending)), level)
 
 
-def _error(race: Race, spending: Spending) -> float:
+def _error(paired: PairedRuns, spending: Spending) -> float:
     """What runs of another day add to the error of a ratio; trials are the same any day."""
-    return race.seconds_error if spending == "search_s" else 0.0
+    return paired.seconds_error if spending == "search_s" else 0.0

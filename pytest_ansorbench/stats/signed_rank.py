@@ -13,8 +13,8 @@ from typing import Final
 
 import numpy as np
 
-from pytest_ansorbench.stats.deals import Signs, share
 from pytest_ansorbench.stats.ranks import mid_ranks
+from pytest_ansorbench.stats.relabellings import Signs, share
 from pytest_ansorbench.stats.trajectory import Floats
 
 _TIE: Final = 1e-9

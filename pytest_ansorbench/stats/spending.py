@@ -7,7 +7,7 @@ may be wrong in a share t of the rate that was asked for: an error that is spent
 depends on those before, with which it shares its runs. As sums of independent runs their statistics
 move like a Brownian motion, whose way between the limits of successive looks is integrated
 numerically (Armitage, McPherson and Rowe 1969, https://doi.org/10.2307/2343787). A look that has
-too few deals of labels to show its level spends nothing, and leaves its share to the next.
+too few relabellings of labels to show its level spends nothing, and leaves its share to the next.
 
 The tests themselves stay exact at each look; `benchmarks/verdicts.py` simulates the rates over all.
 """
@@ -21,8 +21,8 @@ from typing import Final
 
 import numpy as np
 
-from pytest_ansorbench.stats.deals import smallest_chance
 from pytest_ansorbench.stats.looks import Looks
+from pytest_ansorbench.stats.relabellings import smallest_chance
 from pytest_ansorbench.stats.trajectory import Floats
 
 _GRID: Final = 801
@@ -37,7 +37,8 @@ def level_at(looks: Looks, repeats: int, total: float, cases: int) -> float:
         looks: All looks.
         repeats: Seeds at this one; before the first look, the level that they would have had.
         total: Level of all looks together, in (0, 1).
-        cases: How many cases' deals are combined; 0 for a test that goes on where counting ends.
+        cases: How many cases' relabellings are combined; 0 for a test that goes on where counting
+        ends.
 
     Returns:
         The level; half of what counting can show, if nothing can be concluded at this look.

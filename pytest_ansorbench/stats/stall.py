@@ -4,7 +4,7 @@ Over most of a ladder a search that stalls is as fast as one that does not. What
 end: its runs get less far than the reference's, and find nothing more in the later part of their
 trials. Either alone scatters from seed to seed as much as a stall takes away, so both are asked at
 once, by ranks: all runs are ranked by the throughput that they got to, and by the share of their
-trials after which they improved no more, which counts half. Labels are dealt out to see how often
+trials after which they improved no more, which counts half. Labels are relabelled to see how often
 chance puts an arm as far behind. `docs/methodology.md` has the rates for a planted stall.
 """
 
@@ -17,9 +17,9 @@ from typing import Final
 import numpy as np
 
 from pytest_ansorbench.stats.climb import Climb
-from pytest_ansorbench.stats.deals import share, some_deals
-from pytest_ansorbench.stats.race import Race
+from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.ranks import mid_ranks
+from pytest_ansorbench.stats.relabellings import share, some_relabellings
 from pytest_ansorbench.stats.trajectory import Floats, Spending
 
 _RARE: Final = (0.3, 1.4)
@@ -37,31 +37,31 @@ def too_rare(repeats: int) -> float:
     return min(most, shared / repeats)
 
 
-def chance_of_stall(race: Race) -> float:
+def chance_of_stall(paired: PairedRuns) -> float:
     """Chance to end at least as far behind, and as early, if both arms were the same.
 
     Args:
-        race: The runs.
+        paired: The runs.
 
     Returns:
         The probability, above 0.
     """
-    rank, n = standing(race), len(race.reference)
-    deals, complete = some_deals(n, n, too_rare(n))
-    behind = rank[deals[:, n:]].sum(axis=1) <= rank[n:].sum() + _TIE
-    return share(int(behind.sum()), len(deals), complete)
+    rank, n = rank_sums(paired), len(paired.reference)
+    relabellings, complete = some_relabellings(n, n, too_rare(n))
+    behind = rank[relabellings[:, n:]].sum(axis=1) <= rank[n:].sum() + _TIE
+    return share(int(behind.sum()), len(relabellings), complete)
 
 
-def standing(race: Race) -> Floats:
+def rank_sums(paired: PairedRuns) -> Floats:
     """How far each run got, and how late it still improved: ranks among the runs of both arms.
 
     Args:
-        race: The runs.
+        paired: The runs.
 
     Returns:
         The reference's runs first, shape (2 * seeds,); larger is better.
     """
-    runs = [*race.reference, *race.challenger]
+    runs = [*paired.reference, *paired.challenger]
     far = _standardized(np.array([1.0 / run.best_s for run in runs]))
     late = _standardized(np.array([run.last_improvement for run in runs]))
     ranks: Floats = far + _SHARE * late
@@ -82,30 +82,30 @@ class EarlyOnly:
     turn: float | None
 
 
-def early_only(race: Race, spending: Spending, limit: float) -> EarlyOnly | None:
+def early_only(paired: PairedRuns, spending: Spending, limit: float) -> EarlyOnly | None:
     """Whether a challenger that is ahead on the way stalls.
 
     Args:
-        race: The runs.
+        paired: The runs.
         spending: Cost to count.
         limit: The ratio of costs that it is ahead of.
 
     Returns:
         What shows it; None if nothing does, or if the goal is a single target.
     """
-    if race.goal.kind != "way":
+    if paired.goal.kind != "way":
         return None
-    chance = chance_of_stall(race)
-    if chance > too_rare(len(race.reference)):
+    chance = chance_of_stall(paired)
+    if chance > too_rare(len(paired.reference)):
         return None
-    return EarlyOnly(chance, turning_point(race, spending, limit))
+    return EarlyOnly(chance, turning_point(paired, spending, limit))
 
 
-def turning_point(race: Race, spending: Spending, limit: float) -> float | None:
+def turning_point(paired: PairedRuns, spending: Spending, limit: float) -> float | None:
     """From which share of the reference's gain on the challenger is not ahead of a limit any more.
 
     Args:
-        race: The runs; its goal is a ladder.
+        paired: The runs; its goal is a ladder.
         spending: Cost to count.
         limit: The ratio of costs.
 
@@ -113,7 +113,7 @@ def turning_point(race: Race, spending: Spending, limit: float) -> float | None:
         The share at the lowest rung from which on no rung has more votes that the challenger is
         earlier than the limit says than votes that it is later; None if the last rung has.
     """
-    shares, votes = Climb.of(race, spending).rungs(math.log(limit))
+    shares, votes = Climb.of(paired, spending).rungs(math.log(limit))
     ahead = np.flatnonzero(votes < 0.0)
     turn = int(ahead[-1]) + 1 if len(ahead) else 0
     return float(shares[turn]) if turn < len(shares) else None

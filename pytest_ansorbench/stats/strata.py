@@ -1,9 +1,11 @@
-"""One test over several cases: labels are dealt out within each, and what they show is added up.
+"""One test over several cases: labels are relabelled within each, and what they show is added up.
 
 A promise such as "the new search takes 0.75 of the time" is about a suite of cases, and a suite
 has more information than any case of it. Each case is a *stratum*: it says how bad the challenger
-looks if the true ratio of costs were a given one, as labels are and in each deal of its own. These
-figures, each over its standard deviation over the deals of its stratum, are added up, and deals of
+looks if the true ratio of costs were a given one, as labels are and in each relabelling of its
+own. These
+figures, each over its standard deviation over the relabellings of its stratum, are added up, and
+relabellings of
 the strata are combined at random. The test is exact, as that of a single case is: at the true
 ratio the runs of a case could as well have been either arm's.
 Stratified rank tests: van Elteren 1960; Good 2005, Permutation, Parametric, and Bootstrap Tests of
@@ -20,12 +22,12 @@ from typing import Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_ansorbench.stats.deals import share
+from pytest_ansorbench.stats.relabellings import share
 from pytest_ansorbench.stats.trajectory import Floats
 
 _SEED: Final = 20_230_817
 _ALL: Final = 20_000
-"""Up to this number of combinations of deals, all of them are tried."""
+"""Up to this number of combinations of relabellings, all of them are tried."""
 _MOST: Final = 400_000
 _FEW: Final = 10_000
 """Combinations that an interval is found by, if there are as many."""
@@ -44,12 +46,12 @@ class Stratum(Protocol):
 
     @property
     def complete(self) -> bool:
-        """Whether its deals are all there are."""
+        """Whether its relabellings are all there are."""
         ...
 
     @property
-    def deals(self) -> int:
-        """How many deals it has."""
+    def relabellings(self) -> int:
+        """How many relabellings it has."""
         ...
 
     @property
@@ -64,7 +66,7 @@ class Stratum(Protocol):
             log_ratio: Logarithm of the ratio.
 
         Returns:
-            As labelled, then in each of the deals, shape (1 + deals,).
+            As labelled, then in each of the relabellings, shape (1 + relabellings,).
         """
         ...
 
@@ -82,7 +84,7 @@ class Strata:
     @property
     def smallest_chance(self) -> float:
         """The smallest probability that counting can show."""
-        return math.exp(-sum(math.log(stratum.deals) for stratum in self.strata))
+        return math.exp(-sum(math.log(stratum.relabellings) for stratum in self.strata))
 
     def log_ratio(self) -> float:
         """The one ratio of costs at which the challenger looks neither bad nor good.
@@ -168,10 +170,10 @@ class Strata:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Combined:
-    """Combinations of the deals of several strata.
+    """Combinations of the relabellings of several strata.
 
     Attributes:
-        picks: Index of the deal of each stratum, shape (strata, combinations).
+        picks: Index of the relabelling of each stratum, shape (strata, combinations).
         complete: Whether these are all there are.
     """
 
@@ -187,7 +189,7 @@ class _Combined:
             level: How small a probability matters.
             fewest: How many there are at least.
         """
-        sizes = [stratum.deals for stratum in strata]
+        sizes = [stratum.relabellings for stratum in strata]
         if all(stratum.complete for stratum in strata) and math.prod(sizes) <= _ALL:
             return cls(np.indices(sizes, dtype=np.int16).reshape(len(sizes), -1), True)
         wanted = min(_MOST, max(fewest, math.ceil(20.0 / level)))
@@ -201,7 +203,7 @@ class _Combined:
         return int(self.picks.shape[1])
 
     def deals_of(self, stratum: int) -> NDArray[np.int16]:
-        """Index of one stratum's deal in each combination, shape (combinations,)."""
+        """Index of one stratum's relabelling in each combination, shape (combinations,)."""
         found: NDArray[np.int16] = self.picks[stratum]
         return found
 

@@ -10,30 +10,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_ansorbench.stats.climb import Climb
-from pytest_ansorbench.stats.deals import Deals, Signs, exchanges, some_deals
-from pytest_ansorbench.stats.race import Race
+from pytest_ansorbench.stats.paired_runs import PairedRuns
+from pytest_ansorbench.stats.relabellings import Relabellings, Signs, exchanges, some_relabellings
 from pytest_ansorbench.stats.signed_rank import signed_ranks
-from pytest_ansorbench.stats.stall import standing
+from pytest_ansorbench.stats.stall import rank_sums
 from pytest_ansorbench.stats.trajectory import Floats, Spending
 
 _OWN: Final = (0.025, 1_000)
-"""What a stratum's own deals can tell, and their number: combinations are made of them."""
+"""What a stratum's own relabellings can tell, and their number: combinations are made of them."""
 
 
-def dealt(first: int, second: int) -> tuple[Deals, bool]:
-    """Labels of a stratum's runs: as they are, then dealt out.
+def labels_of(first: int, second: int) -> tuple[Relabellings, bool]:
+    """Labels of a stratum's runs: as they are, then relabelled.
 
     Args:
         first: Runs of the one arm.
         second: Runs of the other.
 
     Returns:
-        Indices of runs, those called the first arm's in front, shape (1 + deals, runs); and
-        whether these deals are all there are.
+        Indices of runs, those called the first arm's in front, shape (1 + relabellings, runs); and
+        whether these relabellings are all there are.
     """
-    deals, complete = some_deals(first, second, *_OWN)
+    relabellings, complete = some_relabellings(first, second, *_OWN)
     as_they_are = np.arange(first + second)[np.newaxis, :]
-    return np.concatenate([as_they_are, deals]), complete
+    return np.concatenate([as_they_are, relabellings]), complete
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,28 +42,28 @@ class SearchStratum:
 
     Attributes:
         climb: The runs.
-        labels: As they are, then in each deal.
+        labels: As they are, then in each relabelling.
         ladders: The ladder of each of these.
-        complete: Whether these deals are all there are.
+        complete: Whether these relabellings are all there are.
     """
 
     climb: Climb
-    labels: Deals
+    labels: Relabellings
     ladders: tuple[NDArray[np.intp], NDArray[np.intp]]
     complete: bool
 
     @classmethod
-    def of(cls, race: Race, spending: Spending) -> SearchStratum | None:
+    def of(cls, paired: PairedRuns, spending: Spending) -> SearchStratum | None:
         """None if no run of either arm reached any target of the reference's ladder."""
-        climb = Climb.of(race, spending)
+        climb = Climb.of(paired, spending)
         if math.isnan(climb.log_ratio):
             return None
-        labels, complete = dealt(climb.repeats, climb.repeats)
+        labels, complete = labels_of(climb.repeats, climb.repeats)
         return cls(climb, labels, climb.ladders(labels[:, : climb.repeats]), complete)
 
     @property
-    def deals(self) -> int:
-        """How many deals it has."""
+    def relabellings(self) -> int:
+        """How many relabellings it has."""
         return len(self.labels) - 1
 
     @property
@@ -78,13 +78,13 @@ class SearchStratum:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KernelStratum:
-    """Mean log latency of the challenger's kernels over the reference's, labels dealt out.
+    """Mean log latency of the challenger's kernels over the reference's, labels relabelled.
 
     Attributes:
-        slower: Of the labels as they are, then of the deals, at equal costs.
+        slower: Of the labels as they are, then of the relabellings, at equal costs.
         own: The challenger's share in the group that is called slower, less that in the other.
         gaps: Log ratios of latency between all runs of the arms.
-        complete: Whether the deals are all there are.
+        complete: Whether the relabellings are all there are.
     """
 
     slower: Floats
@@ -96,7 +96,7 @@ class KernelStratum:
     def of(cls, logs: Floats) -> KernelStratum:
         """From log latencies, shape (2 * seeds,), the reference's first."""
         n = len(logs) // 2
-        labels, complete = dealt(n, n)
+        labels, complete = labels_of(n, n)
         first, second = labels[:, :n], labels[:, n:]
         return cls(
             slower=logs[second].mean(axis=1) - logs[first].mean(axis=1),
@@ -106,8 +106,8 @@ class KernelStratum:
         )
 
     @property
-    def deals(self) -> int:
-        """How many deals it has."""
+    def relabellings(self) -> int:
+        """How many relabellings it has."""
         return len(self.slower) - 1
 
     def badness(self, log_ratio: float) -> Floats:
@@ -139,7 +139,7 @@ class PairedKernelStratum:
         return cls(logs[n:] - logs[:n], np.concatenate([as_they_are, signs]), complete)
 
     @property
-    def deals(self) -> int:
+    def relabellings(self) -> int:
         """How many exchanges it has."""
         return len(self.signs) - 1
 
@@ -154,23 +154,23 @@ class EndStratum:
     """How far behind the challenger ends, whatever its costs; see `stall`.
 
     Attributes:
-        behind: Of the labels as they are, then of the deals.
-        complete: Whether these deals are all there are.
+        behind: Of the labels as they are, then of the relabellings.
+        complete: Whether these relabellings are all there are.
     """
 
     behind: Floats
     complete: bool
 
     @classmethod
-    def of(cls, race: Race) -> EndStratum:
-        """Read the ends of a race's runs."""
-        n = len(race.reference)
-        labels, complete = dealt(n, n)
-        return cls(-standing(race)[labels[:, n:]].sum(axis=1), complete)
+    def of(cls, paired: PairedRuns) -> EndStratum:
+        """Read the ends of a paired's runs."""
+        n = len(paired.reference)
+        labels, complete = labels_of(n, n)
+        return cls(-rank_sums(paired)[labels[:, n:]].sum(axis=1), complete)
 
     @property
-    def deals(self) -> int:
-        """How many deals it has."""
+    def relabellings(self) -> int:
+        """How many relabellings it has."""
         return len(self.behind) - 1
 
     @property

@@ -8,13 +8,13 @@ from dataclasses import replace
 from typing import Final
 
 from pytest_ansorbench.records import CaseResult, Estimate, Gate, SuiteFigure, SuiteVerdict
-from pytest_ansorbench.stats.compare import case_race
+from pytest_ansorbench.stats.compare import pair_case_runs
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.evidence import Evidence, suite_evidence
 from pytest_ansorbench.stats.figures import FIGURES, Figure
 from pytest_ansorbench.stats.gate import Judge
 from pytest_ansorbench.stats.limits import Limits
-from pytest_ansorbench.stats.race import Race
+from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.settle import settled_gate
 from pytest_ansorbench.stats.suite_test import SuiteTest
 from pytest_ansorbench.stats.summary import geometric_mean, is_plain
@@ -92,8 +92,8 @@ def judge_suites(
         if len(of_pair) + len(lost) < 2 and not limits:
             continue
         control = all(case.control == challenger for case in of_pair)
-        races = {
-            index: case_race(case, challenger, criteria)
+        pairings = {
+            index: pair_case_runs(case, challenger, criteria)
             for index, case in enumerate(of_pair)
             if _compared(case, challenger)
         }
@@ -102,7 +102,7 @@ def judge_suites(
                 _judge_suite(
                     (reference, challenger, group),
                     [of_pair[index] for index in chosen],
-                    [races[index] for index in chosen if index in races],
+                    [pairings[index] for index in chosen if index in pairings],
                     judge,
                     Limits() if control or group else limits,
                     () if group else lost,
@@ -157,7 +157,7 @@ def _groups(cases: Sequence[CaseResult]) -> Iterator[tuple[str, list[int]]]:
 def _judge_suite(
     names: tuple[str, str, str],
     cases: Sequence[CaseResult],
-    races: Sequence[Race],
+    pairings: Sequence[PairedRuns],
     judge: Judge,
     limits: Limits,
     lost: Sequence[str],
@@ -169,16 +169,16 @@ def _judge_suite(
     figures, gates = [], []
     for key in RATIOS:
         figure = FIGURES.get(key)
-        if figure is None or not races or not figure.adds_up(judge.criteria.goal):
+        if figure is None or not pairings or not figure.adds_up(judge.criteria.goal):
             figures.append(_mean(key, challenger, cases, missing))
             continue
-        test = SuiteTest.of(figure, races)
+        test = SuiteTest.of(figure, pairings)
         there = judge.at(test.repeats, test.cases)
         estimate = test.estimate(there.criteria.confidence)
         absent = (*(compared[index] for index in test.lost), *missing)
         figures.append(SuiteFigure(key, estimate, absent))
         if key in limits:
-            gate = _gate(figure, limits[key], judge, races, test, estimate)
+            gate = _gate(figure, limits[key], judge, pairings, test, estimate)
             gates.append(not_silently(gate, absent))
     return SuiteVerdict(
         reference=reference,
@@ -194,7 +194,7 @@ def _gate(
     figure: Figure,
     limit: float,
     judge: Judge,
-    races: Sequence[Race],
+    pairings: Sequence[PairedRuns],
     test: SuiteTest,
     estimate: Estimate,
 ) -> Gate:
@@ -202,8 +202,8 @@ def _gate(
 
     def evidence_at(look: int, confidence: float) -> Evidence:
         if judge.criteria.looks is None:
-            return suite_evidence(test, races, estimate, confidence)
-        seen = [race.first(look) for race in races]
+            return suite_evidence(test, pairings, estimate, confidence)
+        seen = [paired.first(look) for paired in pairings]
         early = SuiteTest.of(figure, seen)
         return suite_evidence(early, seen, early.estimate(confidence), confidence)
 

@@ -13,16 +13,16 @@ import numpy as np
 from pytest_ansorbench.records import CaseResult, Estimate, Gate
 from pytest_ansorbench.stats.changes import CaseChanges, Change, arms_in_both
 from pytest_ansorbench.stats.criteria import Criteria
-from pytest_ansorbench.stats.deals import Deals
 from pytest_ansorbench.stats.evidence import Evidence, observed
 from pytest_ansorbench.stats.figures import FIGURES, Figure
 from pytest_ansorbench.stats.gate import Judge
 from pytest_ansorbench.stats.limits import Allowance
+from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.quotient import quotient
-from pytest_ansorbench.stats.race import Race
+from pytest_ansorbench.stats.relabellings import Relabellings
 from pytest_ansorbench.stats.settle import settled_gate
 from pytest_ansorbench.stats.strata import Strata
-from pytest_ansorbench.stats.stratum import dealt
+from pytest_ansorbench.stats.stratum import labels_of
 from pytest_ansorbench.stats.suite import ALL_CASES, not_silently
 from pytest_ansorbench.stats.suite_test import SuiteTest
 from pytest_ansorbench.stats.trajectory import Floats
@@ -31,38 +31,38 @@ _SHOWN: Final = ("search_ratio", "throughput_ratio")
 _FAR: Final = 2.0
 """Changes by more than this beyond the one seen are not told apart, as logarithm: seven times."""
 
-Pair = tuple[Race, Race]
+Pair = tuple[PairedRuns, PairedRuns]
 """An arm of a case against its reference, then and now."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChangeStratum:
-    """How much worse a figure of one case got, its repeats dealt out to before and now.
+    """How much worse a figure of one case got, its repeats relabelled to before and now.
 
     Attributes:
         figure: The figure.
         pair: The case then and now.
-        labels: Repeats as they are, those of before first, then in each deal.
-        complete: Whether these deals are all there are.
+        labels: Repeats as they are, those of before first, then in each relabelling.
+        complete: Whether these relabellings are all there are.
     """
 
     figure: Figure
     pair: Pair
-    labels: Deals
+    labels: Relabellings
     complete: bool
 
     @classmethod
     def of(cls, figure: Figure, pair: Pair) -> ChangeStratum | None:
         """None if one of the results has no such figure."""
         then, now = pair
-        seen = [observed(figure, race) for race in pair]
+        seen = [observed(figure, paired) for paired in pair]
         if not all(0.0 < value < math.inf for value in seen):
             return None
-        return cls(figure, pair, *dealt(len(then.reference), len(now.reference)))
+        return cls(figure, pair, *labels_of(len(then.reference), len(now.reference)))
 
     @property
-    def deals(self) -> int:
-        """How many deals it has."""
+    def relabellings(self) -> int:
+        """How many relabellings it has."""
         return len(self.labels) - 1
 
     @property
@@ -185,7 +185,7 @@ def _test(figure: Figure, pairs: Sequence[Pair]) -> SuiteTest:
     )
 
 
-def _figure(figure: Figure, races: Sequence[Race]) -> float | None:
+def _figure(figure: Figure, pairings: Sequence[PairedRuns]) -> float | None:
     """The figure of one of the results over all cases; None if there is none."""
-    estimate: Estimate = SuiteTest.of(figure, races).estimate(0.5)
+    estimate: Estimate = SuiteTest.of(figure, pairings).estimate(0.5)
     return None if estimate.bound == "undefined" else estimate.value

@@ -11,9 +11,9 @@ import numpy as np
 
 from pytest_ansorbench.records import Estimate
 from pytest_ansorbench.stats.figures import Figure
+from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.power import ONE_ERROR
 from pytest_ansorbench.stats.quotient import UNDEFINED
-from pytest_ansorbench.stats.race import Race
 from pytest_ansorbench.stats.recorded import widened
 from pytest_ansorbench.stats.strata import Strata
 from pytest_ansorbench.stats.stratum import EndStratum
@@ -31,7 +31,7 @@ class SuiteTest:
         tests: Tests of the same ratio; the first says where it is. The smallest probability of
             all counts, times their number.
         repeats: Seeds of the case that has fewest.
-        lost: Indices of the races that have nothing to compare.
+        lost: Indices of the pairings that have nothing to compare.
         error: Half the width that runs of another day add to the interval of its logarithm, as
             much as to that of the case where it is largest; 0 unless it is in seconds.
     """
@@ -43,23 +43,25 @@ class SuiteTest:
     error: float = 0.0
 
     @classmethod
-    def of(cls, figure: Figure, races: Sequence[Race]) -> SuiteTest:
-        """Put the races of a suite together.
+    def of(cls, figure: Figure, pairings: Sequence[PairedRuns]) -> SuiteTest:
+        """Put the pairings of a suite together.
 
         Args:
             figure: A figure that cases can be added up by.
-            races: One a case, at least one.
+            pairings: One a case, at least one.
         """
         assert figure.strata is not None, figure.key
-        strata = [figure.strata(race) for race in races]
+        strata = [figure.strata(paired) for paired in pairings]
         lost = tuple(index for index, kinds in enumerate(strata) if not kinds)
         found = [kinds for kinds in strata if kinds]
         return cls(
             figure,
             tuple(Strata(kind) for kind in zip(*found, strict=True)),
-            min(len(race.reference) for race in races),
+            min(len(paired.reference) for paired in pairings),
             lost,
-            max((race.seconds_error for race in races), default=0.0) if figure.in_seconds else 0.0,
+            max((paired.seconds_error for paired in pairings), default=0.0)
+            if figure.in_seconds
+            else 0.0,
         )
 
     def estimate(self, confidence: float) -> Estimate:
@@ -139,10 +141,10 @@ class SuiteTest:
         ]
 
 
-def chance_of_suite_stall(races: Sequence[Race]) -> float:
+def chance_of_suite_stall(pairings: Sequence[PairedRuns]) -> float:
     """Chance to end at least as far behind over all cases, if both arms were the same.
 
     Args:
-        races: One a case.
+        pairings: One a case.
     """
-    return Strata(tuple(EndStratum.of(race) for race in races)).chance(0.0, SUITE_STALL)
+    return Strata(tuple(EndStratum.of(paired) for paired in pairings)).chance(0.0, SUITE_STALL)

@@ -9,8 +9,13 @@ import numpy as np
 
 from pytest_ansorbench.records import Estimate
 from pytest_ansorbench.stats.bootstrap import Draws, draw, percentile_interval
-from pytest_ansorbench.stats.deals import Deals, exchanges, some_deals, swaps_tell
 from pytest_ansorbench.stats.quotient import UNDEFINED, quotients
+from pytest_ansorbench.stats.relabellings import (
+    Relabellings,
+    exchanges,
+    some_relabellings,
+    swaps_tell,
+)
 from pytest_ansorbench.stats.signed_rank import shift_interval
 from pytest_ansorbench.stats.trajectory import Floats, Trajectory
 
@@ -57,34 +62,40 @@ def _exact_interval(
 ) -> tuple[float, float]:
     """All ratios that the tests of `relabel.throughput_chance` do not reject.
 
-    For each deal there is one ratio at which it looks as the labels do, so the ends are order
+    For each relabelling there is one ratio at which it looks as the labels do, so the ends are
+    order
     statistics of these ratios. Garthwaite 1996, https://doi.org/10.2307/2532852. Those of exchanged
     arms are by signed ranks.
     """
     n, tail = len(reference), (1.0 - confidence) / 2.0
     logs = np.log([run.final_s for run in (*reference, *challenger)])
     if not swaps_tell(n, tail):
-        low, high = _ends(logs, *some_deals(n, n, tail), tail)
+        low, high = _ends(logs, *some_relabellings(n, n, tail), tail)
     else:
-        by_deals = _ends(logs, *some_deals(n, n, tail / 2.0), tail / 2.0)
+        by_deals = _ends(logs, *some_relabellings(n, n, tail / 2.0), tail / 2.0)
         faster = shift_interval(logs[:n] - logs[n:], *exchanges(n, tail / 2.0), tail / 2.0)
         low, high = max(by_deals[0], faster[0]), min(by_deals[1], faster[1])
     return math.exp(low), math.exp(high)
 
 
-def _ends(logs: Floats, deals: Deals, complete: bool, tail: float) -> tuple[float, float]:
-    """Ends of the interval of the log throughput ratio by one kind of deals."""
+def _ends(
+    logs: Floats, relabellings: Relabellings, complete: bool, tail: float
+) -> tuple[float, float]:
+    """Ends of the interval of the log throughput ratio by one kind of relabellings."""
     n = len(logs) // 2
-    slower = logs[deals[:, n:]].mean(axis=1) - logs[deals[:, :n]].mean(axis=1)
+    slower = logs[relabellings[:, n:]].mean(axis=1) - logs[relabellings[:, :n]].mean(axis=1)
     seen = logs[n:].mean() - logs[:n].mean()
     # The challenger's share in the second group, less that in the first.
-    kept = ((deals[:, n:] >= n).mean(axis=1) - (deals[:, :n] >= n).mean(axis=1)).clip(-1.0, 1.0)
+    kept = ((relabellings[:, n:] >= n).mean(axis=1) - (relabellings[:, :n] >= n).mean(axis=1)).clip(
+        -1.0, 1.0
+    )
     differs = kept < 1.0
     alike = np.sort(-(seen - slower[differs]) / (1.0 - kept[differs]))
-    # Deals that give back the same groups look as bad at any ratio, and so does what was seen.
-    same = len(deals) - len(alike) + (not complete)
-    total = len(deals) + (not complete)
-    # An end is where the share of deals that look as bad gets above the tail.
+    # Relabellings that give back the same groups look as bad at any ratio, and so does what was
+    # seen.
+    same = len(relabellings) - len(alike) + (not complete)
+    total = len(relabellings) + (not complete)
+    # An end is where the share of relabellings that look as bad gets above the tail.
     beyond = math.floor(tail * total * (1.0 + 1e-12)) - same
     if beyond < 0:
         return -math.inf, math.inf

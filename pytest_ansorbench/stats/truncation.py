@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pytest_ansorbench.stats.ert import expected_running_time
-from pytest_ansorbench.stats.race import Race
+from pytest_ansorbench.stats.paired_runs import PairedRuns
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,25 +25,25 @@ class Truncation:
     kept: float
 
 
-def truncate_reference(race: Race) -> Truncation | None:
+def truncate_reference(paired: PairedRuns) -> Truncation | None:
     """Cut the reference's runs off at the challenger's expected time to the target.
 
     A faster search is worth something only if stopping the slow one early is not as good.
     Throughput is that seen during the search, for no other kernel was measured again.
 
     Args:
-        race: The pairs of runs.
+        paired: The pairs of runs.
 
     Returns:
         The reference as cut off; None if the challenger never reached the target.
     """
-    target_s = race.target_s
-    hits = [run.hit(target_s) for run in race.challenger]
+    target_s = paired.target_s
+    hits = [run.hit(target_s) for run in paired.challenger]
     cut_s = expected_running_time([hit.search_s for hit in hits], [hit.reached for hit in hits])
     if math.isinf(cut_s):
         return None
     kept = []
-    for run in race.reference:
+    for run in paired.reference:
         done = int(np.searchsorted(run.search_s[:-1], cut_s, side="right"))
         kept.append(run.best_s / float(run.latency_s[done - 1]) if done else 0.0)
     return Truncation(

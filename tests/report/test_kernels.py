@@ -7,7 +7,7 @@ import dataclasses
 from pytest_ansorbench.records.kernels import RECORDED
 from pytest_ansorbench.report import Terminal, kernels_report
 from pytest_ansorbench.stats.criteria import Criteria
-from pytest_ansorbench.stats.rebuilt import KernelLimits, judge_rebuilt
+from pytest_ansorbench.stats.rebuilt_ratios import KernelLimits, judge_rebuilt
 from tests.synthetic_kernels import failed, kernel, rebuilt
 
 

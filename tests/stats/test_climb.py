@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pytest_ansorbench.stats.climb import Climb
 from pytest_ansorbench.stats.goal import Goal
-from pytest_ansorbench.stats.race import Race
+from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.trajectory import Trajectory
 from tests.synthetic import make_run
 
@@ -22,7 +22,7 @@ WAY = Goal("way", 0.1, 8)
 Made = tuple[Sequence[float | None], float]
 
 
-def race(reference: Sequence[Made], challenger: Sequence[Made], goal: Goal = WAY) -> Race:
+def paired(reference: Sequence[Made], challenger: Sequence[Made], goal: Goal = WAY) -> PairedRuns:
     arms = [
         [
             Trajectory.of(make_run(strategy=name, seed=s, latencies=latencies, seconds_per_trial=t))
@@ -30,11 +30,11 @@ def race(reference: Sequence[Made], challenger: Sequence[Made], goal: Goal = WAY
         ]
         for name, arm in (("default", reference), ("fast", challenger))
     ]
-    return Race(arms[0], arms[1], goal, 0.0)
+    return PairedRuns(arms[0], arms[1], goal, 0.0)
 
 
 def climb(reference: Sequence[Made], challenger: Sequence[Made], goal: Goal = WAY) -> Climb:
-    return Climb.of(race(reference, challenger, goal), "search_s")
+    return Climb.of(paired(reference, challenger, goal), "search_s")
 
 
 def log_ratio(climb: Climb) -> float:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pytest_ansorbench.records import Comparison, Estimate, Run
 from pytest_ansorbench.stats.arms import summarize_arm
-from pytest_ansorbench.stats.compare import PairingError, compare, race_of
+from pytest_ansorbench.stats.compare import PairingError, compare, pair_runs
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.trajectory import Trajectory
@@ -33,7 +33,7 @@ BOOTSTRAP = settings(deadline=None, max_examples=60)
 
 def against(reference: list[Run], challenger: list[Run], tolerance: float = 0.0) -> Comparison:
     criteria = Criteria(tolerance=tolerance, confidence=0.9)
-    return compare(race_of(reference, challenger, criteria), criteria.confidence)
+    return compare(pair_runs(reference, challenger, criteria), criteria.confidence)
 
 
 @st.composite
@@ -340,9 +340,9 @@ def test_the_goal_is_a_setting() -> None:
     challenger = always(8.0, 1.0, strategy="fast")
     half = Criteria(goal=Goal.parse("40%"), tolerance=0.0)
     # 40% of the way from 1/8 to 1 is 0.475 a second, between the second and the third trial.
-    assert compare(race_of(reference, challenger, half), 0.9).search_ratio.value == 2 / 3
+    assert compare(pair_runs(reference, challenger, half), 0.9).search_ratio.value == 2 / 3
     absolute = Criteria(goal=Goal.parse("0.2"), tolerance=0.0)
-    assert compare(race_of(reference, challenger, absolute), 0.9).search_ratio.value == 2 / 2
+    assert compare(pair_runs(reference, challenger, absolute), 0.9).search_ratio.value == 2 / 2
     assert against(reference, challenger).running_time_ratio.value == 2 / 4
     # The ladder begins at a tenth of the way: two of its 32 rungs are below 1/4.
     assert 2 / 4 < against(reference, challenger).search_ratio.value < 1.0

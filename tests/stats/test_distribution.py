@@ -8,21 +8,21 @@ import pytest
 
 from pytest_ansorbench.stats.distribution import milestones
 from pytest_ansorbench.stats.goal import MEDIAN
-from pytest_ansorbench.stats.race import Race
+from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.trajectory import Trajectory
 from tests.synthetic import make_run
 
 
-def race(reference: list[float], challenger: list[float]) -> Race:
+def paired(reference: list[float], challenger: list[float]) -> PairedRuns:
     arms = [
         [Trajectory.of(make_run(strategy=name, seed=s, latencies=latencies)) for s in range(4)]
         for name, latencies in (("default", reference), ("fast", challenger))
     ]
-    return Race(arms[0], arms[1], MEDIAN, 0.0)
+    return PairedRuns(arms[0], arms[1], MEDIAN, 0.0)
 
 
 def test_targets_climb_to_that_of_s() -> None:
-    pair = race([4.0, 2.0, 1.0], [4.0, 1.0])
+    pair = paired([4.0, 2.0, 1.0], [4.0, 1.0])
     found = milestones(pair, 0.9)
     assert [milestone.share for milestone in found] == [0.25, 0.5, 0.75, 0.9, 1.0]
     assert [milestone.target_gflops for milestone in found] == pytest.approx(
@@ -32,7 +32,7 @@ def test_targets_climb_to_that_of_s() -> None:
 
 
 def test_early_and_late_may_differ() -> None:
-    found = milestones(race([4.0, 4.0, 2.0, 1.0], [4.0, 1.4]), 0.9)
+    found = milestones(paired([4.0, 4.0, 2.0, 1.0], [4.0, 1.4]), 0.9)
     early, late = found[1], found[-1]
     assert early.ratio.value == 2 / 4
     assert (early.challenger_s, early.challenger_reached) == (2.0, 4)
@@ -42,7 +42,7 @@ def test_early_and_late_may_differ() -> None:
 
 
 def test_a_higher_share_never_takes_less_time() -> None:
-    found = milestones(race([8.0, 4.0, 3.0, 2.0, 1.0], [6.0, 3.0, 1.0]), 0.9)
+    found = milestones(paired([8.0, 4.0, 3.0, 2.0, 1.0], [6.0, 3.0, 1.0]), 0.9)
     assert [milestone.reference_s for milestone in found] == sorted(
         milestone.reference_s for milestone in found
     )

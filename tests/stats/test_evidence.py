@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import pytest
 
 from pytest_ansorbench.records import Estimate
-from pytest_ansorbench.stats.deals import smallest_chance
 from pytest_ansorbench.stats.evidence import Evidence, change_evidence, limit_evidence, observed
 from pytest_ansorbench.stats.figures import FIGURES
 from pytest_ansorbench.stats.goal import Goal
-from pytest_ansorbench.stats.race import Race
+from pytest_ansorbench.stats.paired_runs import PairedRuns
+from pytest_ansorbench.stats.relabellings import smallest_chance
 from pytest_ansorbench.stats.trajectory import Trajectory
 from tests.synthetic import make_run
 
@@ -34,10 +34,10 @@ def arm(strategy: str, seconds: float, final: float, jitter: Sequence[float]) ->
     ]
 
 
-def race(seconds: float = 1.0, final: float = 1.0, repeats: int = 5) -> Race:
+def paired(seconds: float = 1.0, final: float = 1.0, repeats: int = 5) -> PairedRuns:
     """A challenger that takes `seconds` a trial, with kernels slower by `final`."""
     jitter = JITTER[:repeats]
-    return Race(
+    return PairedRuns(
         arm("default", 1.0, 1.0, jitter), arm("fast", seconds, final, jitter[::-1]), Goal(), 0.01
     )
 
@@ -70,10 +70,12 @@ def test_an_endless_figure_is_no_accident_between_arms_but_may_be_between_result
 
 def test_a_figure_with_a_limit_is_asked_of_its_own_runs() -> None:
     estimate = Estimate(2.0, 1.5, 2.5)
-    found = limit_evidence(S, race(seconds=2.0), estimate, 0.95)
+    found = limit_evidence(S, paired(seconds=2.0), estimate, 0.95)
     assert (found.estimate, found.repeats) == (estimate, 5)
     assert found.smallest == smallest_chance(5, 5)
-    assert limit_evidence(THROUGHPUT, race(), estimate, 0.95).smallest == 2 * smallest_chance(5, 5)
+    assert limit_evidence(THROUGHPUT, paired(), estimate, 0.95).smallest == 2 * smallest_chance(
+        5, 5
+    )
     assert found.counted(1.0, 0.01) == 1 / 252
     assert found.counted(4.0, 0.01) > 0.5
 
@@ -81,7 +83,7 @@ def test_a_figure_with_a_limit_is_asked_of_its_own_runs() -> None:
 @pytest.mark.parametrize("key", ["search_ratio", "search_time", "time_to_target"])
 def test_a_change_is_asked_of_both_results(key: str) -> None:
     figure = FIGURES[key]
-    before, after = race(), race(seconds=2.0)
+    before, after = paired(), paired(seconds=2.0)
     found = change_evidence(figure, before, after, 0.95)
     assert found.estimate.value == pytest.approx(2.0)
     assert observed(figure, after) == pytest.approx(2.0 * observed(figure, before))
@@ -92,7 +94,7 @@ def test_a_change_is_asked_of_both_results(key: str) -> None:
 
 
 def test_a_change_stands_on_the_repeats_of_the_smaller_result() -> None:
-    found = change_evidence(THROUGHPUT, race(repeats=3), race(final=2.0), 0.95)
+    found = change_evidence(THROUGHPUT, paired(repeats=3), paired(final=2.0), 0.95)
     assert found.estimate.value == pytest.approx(0.5, rel=0.3)
     assert (found.repeats, found.smallest) == (3, smallest_chance(3, 5))
-    assert change_evidence(S, race(repeats=2), race(), 0.95).spread() is None
+    assert change_evidence(S, paired(repeats=2), paired(), 0.95).spread() is None

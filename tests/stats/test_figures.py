@@ -11,14 +11,14 @@ import pytest
 from pytest_ansorbench.stats.evidence import observed
 from pytest_ansorbench.stats.figures import FIGURES, gates_per_case
 from pytest_ansorbench.stats.goal import Goal
-from pytest_ansorbench.stats.race import Race
+from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.trajectory import Trajectory
 from tests.synthetic import make_run
 
 LIMITED = [key for key, figure in FIGURES.items() if figure.limit is not None]
 
 
-def race(factor: float = 1.0) -> Race:
+def paired(factor: float = 1.0) -> PairedRuns:
     """Five pairs of runs; the challenger takes a little more or less of everything."""
     jitter = [0.9, 1.1, 1.0, 1.2, 0.8]
     arms = [
@@ -35,12 +35,12 @@ def race(factor: float = 1.0) -> Race:
             ("fast", jitter[::-1], factor),
         )
     ]
-    return Race(arms[0], arms[1], Goal(), 0.01)
+    return PairedRuns(arms[0], arms[1], Goal(), 0.01)
 
 
 @pytest.mark.parametrize("key", FIGURES)
 def test_an_improved_run_has_the_figure_better_by_the_factor(key: str) -> None:
-    figure, before = FIGURES[key], race()
+    figure, before = FIGURES[key], paired()
     better = dataclasses.replace(
         before, challenger=[figure.improved(run, 2.0) for run in before.challenger]
     )
@@ -51,14 +51,14 @@ def test_an_improved_run_has_the_figure_better_by_the_factor(key: str) -> None:
 @pytest.mark.parametrize("key", FIGURES)
 def test_values_are_the_figure_in_each_draw(key: str) -> None:
     drawn = np.array([[0, 1, 2, 3, 4], [0, 0, 0, 0, 0], [4, 3, 2, 1, 0]])
-    values = FIGURES[key].values(race(), drawn)
+    values = FIGURES[key].values(paired(), drawn)
     assert values.shape == (3,)
     assert values[2] == pytest.approx(values[0])
 
 
 @pytest.mark.parametrize("key", LIMITED)
 def test_a_limit_holds_the_figure_that_a_change_compares(key: str) -> None:
-    figure, runs = FIGURES[key], race(1.1)
+    figure, runs = FIGURES[key], paired(1.1)
     assert figure.limit is not None
     estimate = figure.limit.estimate(runs, 0.95)
     assert estimate.value == pytest.approx(observed(figure, runs))
@@ -70,7 +70,7 @@ def test_a_limit_holds_the_figure_that_a_change_compares(key: str) -> None:
 
 @pytest.mark.parametrize("key", LIMITED)
 def test_the_chance_falls_as_the_limit_gets_stricter(key: str) -> None:
-    figure, runs = FIGURES[key], race(1.1)
+    figure, runs = FIGURES[key], paired(1.1)
     assert figure.limit is not None
     strict, loose = (0.1, 10.0) if figure.sense == "smaller" else (10.0, 0.1)
     assert figure.limit.chance(runs, strict, 0.01) < 0.05

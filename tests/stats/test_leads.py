@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_ansorbench.records import Remeasurement, Run, TaskRecord
-from pytest_ansorbench.stats.compare import compare, race_of
+from pytest_ansorbench.stats.compare import compare, pair_runs
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.leads import lead_latencies_s
 from pytest_ansorbench.stats.trajectory import Trajectory
@@ -104,9 +104,9 @@ def test_arms_are_compared_by_confirmed_progress_only_if_both_have_it() -> None:
     both = [[confirmed(run, {0: 4.0, 1: 2.0}) for run in reference]]
     both.append([confirmed(run, {0: 4.0}) for run in fast])
     criteria = Criteria(tolerance=0.0)
-    assert compare(race_of(*both, criteria), 0.95).challenger.reached == 0
-    assert compare(race_of(*both, BELIEVED), 0.95).challenger.reached == 3
-    assert compare(race_of(reference, both[1], criteria), 0.95).challenger.reached == 3
+    assert compare(pair_runs(*both, criteria), 0.95).challenger.reached == 0
+    assert compare(pair_runs(*both, BELIEVED), 0.95).challenger.reached == 3
+    assert compare(pair_runs(reference, both[1], criteria), 0.95).challenger.reached == 3
 
 
 def test_throughput_ratios_rest_on_neighbours() -> None:
@@ -120,7 +120,7 @@ def test_throughput_ratios_rest_on_neighbours() -> None:
         dataclasses.replace(make_run(strategy="fast", seed=s), final=sliced(3, quick, sets=2))
         for s in range(3)
     ]
-    comparison = compare(race_of(reference, challenger, Criteria()), 0.95)
+    comparison = compare(pair_runs(reference, challenger, Criteria()), 0.95)
     assert comparison.throughput_ratio.value == pytest.approx(2.0)
     ratio = comparison.challenger.throughput_gflops / comparison.reference.throughput_gflops
     assert ratio == pytest.approx(2.0)
@@ -129,6 +129,6 @@ def test_throughput_ratios_rest_on_neighbours() -> None:
 def test_optimism_is_what_the_search_did_not_see() -> None:
     runs = [make_run(seed=s, latencies=[4.0, 2.0], final=3.0) for s in range(2)]
     others = [make_run(strategy="fast", seed=s, latencies=[4.0], final=None) for s in range(2)]
-    comparison = compare(race_of(runs, others, Criteria()), 0.95)
+    comparison = compare(pair_runs(runs, others, Criteria()), 0.95)
     assert comparison.reference.optimism == pytest.approx(1.5)
     assert comparison.challenger.optimism is None

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_ansorbench.stats.goal import Goal
+from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.power import (
     MOST_REPEATS,
     detectable_effect,
@@ -17,7 +18,6 @@ from pytest_ansorbench.stats.power import (
     search_spread,
     throughput_spread,
 )
-from pytest_ansorbench.stats.race import Race
 from pytest_ansorbench.stats.trajectory import Trajectory
 from tests.synthetic import make_run
 
@@ -37,7 +37,7 @@ def test_the_number_is_the_first_that_does(effect: float, spread: float, level: 
         assert needed == 3 or detectable_effect(spread, needed - 1, level) > effect
 
 
-def pairs(seconds: list[tuple[float, float]], finals: list[tuple[float, float]]) -> Race:
+def pairs(seconds: list[tuple[float, float]], finals: list[tuple[float, float]]) -> PairedRuns:
     arms = [
         [
             Trajectory.of(
@@ -53,15 +53,15 @@ def pairs(seconds: list[tuple[float, float]], finals: list[tuple[float, float]])
         ]
         for side, name in enumerate(("default", "fast"))
     ]
-    return Race(arms[0], arms[1], Goal(), 0.0)
+    return PairedRuns(arms[0], arms[1], Goal(), 0.0)
 
 
 def test_spreads_are_those_of_log_ratios() -> None:
     rng = np.random.default_rng(0)
     times = [tuple(pair) for pair in rng.lognormal(0, 0.1, (200, 2))]
-    race = pairs(times, times)
-    assert search_spread(race, "search_s") == pytest.approx(0.1 * math.sqrt(2), rel=0.15)
-    assert throughput_spread(race) == pytest.approx(0.1 * math.sqrt(2), rel=0.15)
+    paired = pairs(times, times)
+    assert search_spread(paired, "search_s") == pytest.approx(0.1 * math.sqrt(2), rel=0.15)
+    assert throughput_spread(paired) == pytest.approx(0.1 * math.sqrt(2), rel=0.15)
 
 
 def test_nothing_is_said_where_too_little_is_known() -> None:
@@ -72,11 +72,11 @@ def test_nothing_is_said_where_too_little_is_known() -> None:
     assert throughput_spread(alike) == 0.0
     assert search_spread(alike, "search_s") == pytest.approx(0.0, abs=0.01)
     never = [Trajectory.of(make_run(strategy="fast", seed=s, latencies=[9.0])) for s in range(4)]
-    assert search_spread(Race(alike.reference, never, Goal(), 0.0), "search_s") is None
-    assert throughput_spread(Race(alike.reference, never, Goal(), 0.0)) is None
+    assert search_spread(PairedRuns(alike.reference, never, Goal(), 0.0), "search_s") is None
+    assert throughput_spread(PairedRuns(alike.reference, never, Goal(), 0.0)) is None
 
 
 def test_the_spread_in_trials_does_not_see_the_clock() -> None:
-    race = pairs([(1, 2), (2, 1), (4, 3), (1, 5)], [(1, 2)] * 4)
-    assert search_spread(race, "search_s") > 0.0
-    assert search_spread(race, "trials") == pytest.approx(0.0, abs=0.01)
+    paired = pairs([(1, 2), (2, 1), (4, 3), (1, 5)], [(1, 2)] * 4)
+    assert search_spread(paired, "search_s") > 0.0
+    assert search_spread(paired, "trials") == pytest.approx(0.0, abs=0.01)

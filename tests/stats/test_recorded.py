@@ -8,7 +8,7 @@ import math
 import pytest
 
 from pytest_ansorbench.records import Estimate, Recording
-from pytest_ansorbench.stats.compare import compare, race_of
+from pytest_ansorbench.stats.compare import compare, pair_runs
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.judge_case import judge_arms
 from pytest_ansorbench.stats.limits import Limits
@@ -66,8 +66,8 @@ def test_seconds_are_todays_and_trials_as_they_are():
     seeds = range(5)
     today = [make_run(seed=seed, final=1.0) for seed in seeds]
     then = [recorded(1.2, seed) for seed in seeds]
-    one = compare(race_of(today, fast(seeds), Criteria()), 0.95)
-    other = compare(race_of(then, fast(seeds), Criteria()), 0.95)
+    one = compare(pair_runs(today, fast(seeds), Criteria()), 0.95)
+    other = compare(pair_runs(then, fast(seeds), Criteria()), 0.95)
     assert other.search_ratio.value == pytest.approx(one.search_ratio.value / 1.2)
     assert other.search_ratio_trials == one.search_ratio_trials
     assert other.throughput_ratio == one.throughput_ratio
@@ -77,8 +77,8 @@ def test_intervals_in_seconds_are_wider_and_those_in_trials_are_not():
     seeds = range(5)
     sure = [recorded(1.0, seed) for seed in seeds]
     unsure = [recorded(ratio, seed) for seed, ratio in enumerate((1.2, 1 / 1.2, 1.0, 1.1, 1 / 1.1))]
-    one = compare(race_of(sure, fast(seeds), Criteria()), 0.95)
-    other = compare(race_of(unsure, fast(seeds), Criteria()), 0.95)
+    one = compare(pair_runs(sure, fast(seeds), Criteria()), 0.95)
+    other = compare(pair_runs(unsure, fast(seeds), Criteria()), 0.95)
     error = Pace.of(unsure).error
     for key in ("search_ratio", "search_ratio_paper", "running_time_ratio"):
         narrow, wide = getattr(one, key), getattr(other, key)

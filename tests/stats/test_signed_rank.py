@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ansorbench.stats.deals import exchanges
+from pytest_ansorbench.stats.relabellings import exchanges
 from pytest_ansorbench.stats.signed_rank import chance_of_ranks, shift_interval, signed_ranks
 
 DIFFERENCES = st.lists(

@@ -7,8 +7,8 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from pytest_ansorbench.stats.deals import smallest_chance
 from pytest_ansorbench.stats.looks import Looks
+from pytest_ansorbench.stats.relabellings import smallest_chance
 from pytest_ansorbench.stats.spending import level_at
 
 
@@ -36,7 +36,7 @@ def test_more_looks_have_lower_levels_than_one_and_higher_than_equal_shares() ->
 
 
 def test_a_look_that_can_show_nothing_spends_nothing() -> None:
-    """Three repeats of one case can be dealt out in 20 ways: none is as rare as 2.5%."""
+    """Three repeats of one case can be relabelled in 20 ways: none is as rare as 2.5%."""
     counted, free = (levels(Looks(3, 12), 0.025, cases) for cases in (1, 0))
     assert counted[0] < smallest_chance(3, 3)
     assert counted[1] < smallest_chance(4, 4)

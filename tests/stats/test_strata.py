@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from pytest_ansorbench.stats.figures import FIGURES
-from pytest_ansorbench.stats.over_the_way import chance_over_the_way, ratio_over_the_way
-from pytest_ansorbench.stats.relabel import log_latencies
+from pytest_ansorbench.stats.ladder import ladder_chance, ladder_ratio
+from pytest_ansorbench.stats.permutation_tests import log_latencies
 from pytest_ansorbench.stats.strata import Strata
 from pytest_ansorbench.stats.stratum import KernelStratum, SearchStratum
 from pytest_ansorbench.stats.throughput_ratio import throughput_ratio
-from tests.stats.test_over_the_way import races
+from tests.stats.test_ladder import pairings
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Shifted:
     complete: bool = True
 
     @property
-    def deals(self) -> int:
+    def relabellings(self) -> int:
         return 2 ** len(self.values)
 
     @property
@@ -59,8 +59,8 @@ def test_where_strata_balance_lies_between_them() -> None:
 
 
 def test_more_cases_have_a_narrower_interval() -> None:
-    [race] = races(5, 2.0)
-    stratum = SearchStratum.of(race, "search_s")
+    [paired] = pairings(5, 2.0)
+    stratum = SearchStratum.of(paired, "search_s")
     assert stratum is not None
     widths = []
     for cases in (1, 4):
@@ -70,45 +70,45 @@ def test_more_cases_have_a_narrower_interval() -> None:
     assert widths[1] < widths[0]
 
 
-@pytest.mark.parametrize("repeats", [4, 5, 6])  # with more, each draws deals of its own
+@pytest.mark.parametrize("repeats", [4, 5, 6])  # with more, each draws relabellings of its own
 def test_a_suite_of_one_case_is_that_case(repeats: int) -> None:
-    [race] = races(repeats, 2.0)
-    stratum = SearchStratum.of(race, "search_s")
+    [paired] = pairings(repeats, 2.0)
+    stratum = SearchStratum.of(paired, "search_s")
     assert stratum is not None
-    strata, alone = Strata((stratum,)), ratio_over_the_way(race, "search_s", 0.95)
+    strata, alone = Strata((stratum,)), ladder_ratio(paired, "search_s", 0.95)
     at = strata.log_ratio()
     assert math.exp(at) == pytest.approx(alone.value, rel=2e-3)
     low, high = np.exp(strata.interval(at, 0.025))
     assert (low, high) == pytest.approx((alone.low, alone.high), rel=2e-3)
     assert strata.chance(math.log(1.2), 0.01) == pytest.approx(
-        chance_over_the_way(race, "search_s", 1.2, 0.01)
+        ladder_chance(paired, "search_s", 1.2, 0.01)
     )
 
 
 def test_kernels_of_one_case_have_the_interval_of_that_case() -> None:
     rng = np.random.default_rng(1)
-    [race] = races(5, 1.0)
-    for run in (*race.reference, *race.challenger):
+    [paired] = pairings(5, 1.0)
+    for run in (*paired.reference, *paired.challenger):
         object.__setattr__(run, "final_s", float(rng.lognormal(0.0, 0.2)))
-    logs = log_latencies(race.reference, race.challenger)
+    logs = log_latencies(paired.reference, paired.challenger)
     assert logs is not None
     strata = Strata((KernelStratum.of(logs),))
     at = strata.log_ratio()
-    alone = throughput_ratio(race.reference, race.challenger, 0.95)
+    alone = throughput_ratio(paired.reference, paired.challenger, 0.95)
     assert math.exp(-at) == pytest.approx(alone.value, rel=2e-3)
     low, high = np.exp([-end for end in reversed(strata.interval(at, 0.025))])
     assert (low, high) == pytest.approx((alone.low, alone.high), rel=2e-3)
 
 
 def test_too_few_deals_have_no_ends() -> None:
-    [race] = races(2, 2.0)
-    stratum = SearchStratum.of(race, "search_s")
+    [paired] = pairings(2, 2.0)
+    stratum = SearchStratum.of(paired, "search_s")
     assert stratum is not None
     strata = Strata((stratum,))
     assert strata.interval(strata.log_ratio(), 0.025) == (-math.inf, math.inf)
 
 
 def test_kernels_that_are_missing_on_both_sides_are_no_stratum() -> None:
-    [race] = races(3, 1.0)
+    [paired] = pairings(3, 1.0)
     kernels = FIGURES["throughput_ratio"].strata
-    assert kernels is not None and kernels(race) == ()
+    assert kernels is not None and kernels(paired) == ()

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from pytest_ansorbench.stats.relabel import throughput_chance
+from pytest_ansorbench.stats.permutation_tests import throughput_chance
 from pytest_ansorbench.stats.throughput_ratio import throughput_ratio
 from pytest_ansorbench.stats.trajectory import Trajectory
 from tests.synthetic import make_run

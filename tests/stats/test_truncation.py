@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_ansorbench.stats.goal import MEDIAN
-from pytest_ansorbench.stats.race import Race
+from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.trajectory import Trajectory
 from pytest_ansorbench.stats.truncation import Truncation, truncate_reference
 from tests.synthetic import make_run
@@ -19,7 +19,7 @@ def cut(challenger: list[float | None], seconds: float = 1.0) -> Truncation | No
         )
         for s in range(2)
     ]
-    return truncate_reference(Race(reference, fast, MEDIAN, 0.0))
+    return truncate_reference(PairedRuns(reference, fast, MEDIAN, 0.0))
 
 
 def test_the_reference_is_cut_where_the_challenger_arrives() -> None:

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from pytest_ansorbench.stats.goal import Goal
-from pytest_ansorbench.stats.over_the_way import (
-    chance_over_the_way,
-    ratio_over_the_way,
-    ratios_over_the_way,
+from pytest_ansorbench.stats.ladder import (
+    ladder_chance,
+    ladder_ratio,
+    ladder_ratios,
 )
-from pytest_ansorbench.stats.race import Race
+from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.trajectory import Trajectory
 from tests.synthetic import make_run
 
@@ -26,10 +26,10 @@ def climbing(rng: np.random.Generator, seconds: float = 1.0, steps: int = 12) ->
     return Trajectory.of(run)
 
 
-def races(repeats: int, seconds: float, count: int = 1) -> Sequence[Race]:
+def pairings(repeats: int, seconds: float, count: int = 1) -> Sequence[PairedRuns]:
     rng = np.random.default_rng(0)
     return [
-        Race(
+        PairedRuns(
             [climbing(rng) for _ in range(repeats)],
             [climbing(rng, seconds) for _ in range(repeats)],
             Goal(),
@@ -40,31 +40,31 @@ def races(repeats: int, seconds: float, count: int = 1) -> Sequence[Race]:
 
 
 def test_the_interval_holds_the_ratios_that_the_test_does_not_reject() -> None:
-    [race] = races(5, 2.0)
-    found = ratio_over_the_way(race, "search_s", 0.95)
+    [paired] = pairings(5, 2.0)
+    found = ladder_ratio(paired, "search_s", 0.95)
     assert found.bound == "value"
     assert 0.0 < found.low < found.value < found.high < math.inf
-    assert chance_over_the_way(race, "search_s", found.low * 0.9999, 0.025) <= 0.025
-    assert chance_over_the_way(race, "search_s", found.low * 1.0001, 0.025) > 0.025
+    assert ladder_chance(paired, "search_s", found.low * 0.9999, 0.025) <= 0.025
+    assert ladder_chance(paired, "search_s", found.low * 1.0001, 0.025) > 0.025
 
 
 def test_a_higher_confidence_has_a_wider_interval() -> None:
-    [race] = races(7, 1.5)
-    narrow, wide = (ratio_over_the_way(race, "search_s", level) for level in (0.8, 0.99))
+    [paired] = pairings(7, 1.5)
+    narrow, wide = (ladder_ratio(paired, "search_s", level) for level in (0.8, 0.99))
     assert wide.low < narrow.low < narrow.high < wide.high
 
 
 @pytest.mark.parametrize("repeats", [1, 2, 3])
 def test_too_few_deals_for_a_confidence_have_no_interval(repeats: int) -> None:
-    [race] = races(repeats, 10.0)
-    found = ratio_over_the_way(race, "search_s", 0.95)
+    [paired] = pairings(repeats, 10.0)
+    found = ladder_ratio(paired, "search_s", 0.95)
     assert (found.low, found.high) == (0.0, math.inf)
     assert found.value > 1.0
 
 
 @pytest.mark.parametrize("repeats", [4, 9])
 def test_intervals_cover_the_truth(repeats: int) -> None:
-    found = [ratio_over_the_way(race, "search_s", 0.9) for race in races(repeats, 2.0, 120)]
+    found = [ladder_ratio(paired, "search_s", 0.9) for paired in pairings(repeats, 2.0, 120)]
     covered = np.mean([one.low <= 2.0 <= one.high for one in found])
     assert 0.84 <= covered <= 0.98
     assert np.median([one.value for one in found]) == pytest.approx(2.0, rel=0.1)
@@ -72,47 +72,47 @@ def test_intervals_cover_the_truth(repeats: int) -> None:
 
 def test_under_the_null_small_chances_are_as_rare_as_they_say() -> None:
     found = np.array(
-        [chance_over_the_way(race, "search_s", 2.0, 0.05) for race in races(4, 2.0, 300)]
+        [ladder_chance(paired, "search_s", 2.0, 0.05) for paired in pairings(4, 2.0, 300)]
     )
     assert 0.02 <= np.mean(found <= 0.05) <= 0.08
     assert 0.4 <= np.mean(found <= 0.5) <= 0.6
 
 
 def test_a_challenger_that_never_arrives_has_a_lower_bound() -> None:
-    [race] = races(5, 1.0)
+    [paired] = pairings(5, 1.0)
     never = [
         Trajectory.of(make_run(strategy="fast", seed=s, latencies=[9.0] * 24)) for s in range(5)
     ]
-    race = Race(race.reference, never, Goal(), 0.01)
-    found = ratio_over_the_way(race, "search_s", 0.95)
+    paired = PairedRuns(paired.reference, never, Goal(), 0.01)
+    found = ladder_ratio(paired, "search_s", 0.95)
     assert (found.bound, found.high) == ("at-least", math.inf)
     assert 1.0 < found.low <= found.value
-    assert chance_over_the_way(race, "search_s", 1.0, 0.01) == 1 / 252
+    assert ladder_chance(paired, "search_s", 1.0, 0.01) == 1 / 252
 
 
 def test_a_reference_that_never_arrives_gives_an_upper_bound() -> None:
-    [race] = races(5, 1.0)
+    [paired] = pairings(5, 1.0)
     nothing = [Trajectory.of(make_run(seed=s, latencies=[None] * 24)) for s in range(5)]
-    found = ratio_over_the_way(Race(nothing, race.challenger, Goal(), 0.01), "search_s", 0.95)
+    found = ladder_ratio(PairedRuns(nothing, paired.challenger, Goal(), 0.01), "search_s", 0.95)
     assert (found.bound, found.low) == ("at-most", 0.0)
-    both = ratio_over_the_way(Race(nothing, nothing, Goal(), 0.01), "search_s", 0.95)
+    both = ladder_ratio(PairedRuns(nothing, nothing, Goal(), 0.01), "search_s", 0.95)
     assert both.bound == "undefined"
 
 
 def test_a_ratio_of_trials_does_not_see_the_clock() -> None:
-    [slow], [fast] = races(5, 8.0), races(5, 1.0)
-    assert ratio_over_the_way(slow, "trials", 0.95) == ratio_over_the_way(fast, "trials", 0.95)
+    [slow], [fast] = pairings(5, 8.0), pairings(5, 1.0)
+    assert ladder_ratio(slow, "trials", 0.95) == ladder_ratio(fast, "trials", 0.95)
 
 
 def test_the_ratio_of_all_seeds_once_is_the_estimate() -> None:
-    [race] = races(6, 2.0)
+    [paired] = pairings(6, 2.0)
     drawn = np.arange(6)[np.newaxis]
-    [ratio] = ratios_over_the_way(race, drawn, "search_s")
-    assert ratio == pytest.approx(ratio_over_the_way(race, "search_s", 0.95).value)
+    [ratio] = ladder_ratios(paired, drawn, "search_s")
+    assert ratio == pytest.approx(ladder_ratio(paired, "search_s", 0.95).value)
 
 
 def test_more_seeds_than_can_be_dealt_out_exhaustively() -> None:
-    [race] = races(12, 4.0)
-    found = ratio_over_the_way(race, "search_s", 0.95)
+    [paired] = pairings(12, 4.0)
+    found = ladder_ratio(paired, "search_s", 0.95)
     assert 1.5 < found.low < found.high < 8.0
-    assert chance_over_the_way(race, "search_s", 1.0, 1e-4) < 1e-4
+    assert ladder_chance(paired, "search_s", 1.0, 1e-4) < 1e-4

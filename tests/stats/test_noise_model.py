@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ansorbench.stats.noise import SLICES_MS, noise_figures, noisiest, slice_ms_for
+from pytest_ansorbench.stats.noise_model import SLICES_MS, noise_figures, noisiest, slice_ms_for
 from tests.synthetic import make_trace
 
 SEEDS = st.integers(0, 2**16)

@@ -10,7 +10,7 @@ import pytest
 from pytest_ansorbench.records import NoiseTrace
 from pytest_ansorbench.records.kernels import RECORDED
 from pytest_ansorbench.stats.criteria import Criteria
-from pytest_ansorbench.stats.rebuilt import KernelLimits, judge_rebuilt, machine_change
+from pytest_ansorbench.stats.rebuilt_ratios import KernelLimits, judge_rebuilt, machine_change
 from tests.synthetic_kernels import failed, kernel, rebuilt
 
 LIMITS = KernelLimits(0.97, 0.97)

@@ -1,7 +1,8 @@
-"""The labels of runs, dealt out anew: all the ways in which two arms could have got theirs.
+"""The labels of runs, put on anew: all the ways in which two arms could have got theirs.
 
 If an arm is exactly as good as it is supposed to be, its runs could as well have been the other
-arm's. A statistic of the runs as they were labelled is then one draw from that of all deals, which
+arm's. A statistic of the runs as they were labelled is then one draw from that of all
+relabellings, which
 makes a test exact for any number of runs and any distribution. Fisher 1935; Ernst 2004, Permutation
 Methods, https://doi.org/10.1214/088342304000000396
 """
@@ -17,8 +18,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-Deals = NDArray[np.intp]
-"""Runs in the order dealt: the first group's, then the second's; shape (deals, runs)."""
+Relabellings = NDArray[np.intp]
+"""Runs in the order relabelled: the first group's, then the second's; shape (relabellings,
+runs)."""
 
 Signs = NDArray[np.int8]
 """1 where the arms of a seed stay, -1 where they are exchanged; shape (ways, seeds)."""
@@ -29,20 +31,20 @@ _EXHAUSTIVE: Final = 20_000
 _CHUNK: Final = 20_000
 _MOST: Final = 1_000_000
 _FEW: Final = 4_000
-"""Deals that an interval is found by, if there are as many: its ends take some 20 tests."""
+"""Relabellings that an interval is found by, if there are as many: its ends take some 20 tests."""
 
 
 def smallest_chance(first: int, second: int) -> float:
-    """The smallest probability that groups of these sizes can show: one deal of all."""
+    """The smallest probability that groups of these sizes can show: one relabelling of all."""
     return 1.0 / math.comb(first + second, first)
 
 
 def fewest_repeats(tail: float, cases: int = 1) -> int:
-    """How many runs an arm needs for a deal to be as rare as the tail of an interval.
+    """How many runs an arm needs for a relabelling to be as rare as the tail of an interval.
 
     Args:
         tail: Probability beyond one end, in (0, 1).
-        cases: How many cases there are, each with its own deals.
+        cases: How many cases there are, each with its own relabellings.
     """
     return next(n for n in itertools.count(1) if smallest_chance(n, n) ** cases <= tail)
 
@@ -52,8 +54,8 @@ def swaps_tell(pairs: int, level: float) -> bool:
     return 2.0**-pairs <= level / 2.0
 
 
-def dealt(first: int, second: int, level: float) -> Iterator[Deals]:
-    """All ways to deal runs out to two groups, or so many that a level can be told.
+def relabelled(first: int, second: int, level: float) -> Iterator[Relabellings]:
+    """All ways to relabelling runs out to two groups, or so many that a level can be told.
 
     Args:
         first: Runs of the first group.
@@ -61,7 +63,7 @@ def dealt(first: int, second: int, level: float) -> Iterator[Deals]:
         level: How small a probability matters.
 
     Yields:
-        Deals, in portions.
+        Relabellings, in portions.
     """
     if math.comb(first + second, first) <= _EXHAUSTIVE:
         yield _all(first, second)
@@ -72,8 +74,10 @@ def dealt(first: int, second: int, level: float) -> Iterator[Deals]:
 
 
 @lru_cache(maxsize=16)
-def some_deals(first: int, second: int, tail: float, most: int = _FEW) -> tuple[Deals, bool]:
-    """Deals of two groups of runs, few enough to look at them again and again.
+def some_relabellings(
+    first: int, second: int, tail: float, most: int = _FEW
+) -> tuple[Relabellings, bool]:
+    """Relabellings of two groups of runs, few enough to look at them again and again.
 
     Args:
         first: Runs of the first group.
@@ -82,15 +86,15 @@ def some_deals(first: int, second: int, tail: float, most: int = _FEW) -> tuple[
         most: How many are enough in any case, if there are as many and the tail asks for no more.
 
     Returns:
-        The deals, and whether they are all there are.
+        The relabellings, and whether they are all there are.
     """
     size = max(most, math.ceil(20.0 / tail))
     if math.comb(first + second, first) <= size:
-        deals = _all(first, second)
+        relabellings = _all(first, second)
     else:
-        deals = _drawn(first + second, size, np.random.default_rng(_SEED))
-    deals.flags.writeable = False  # handed out again and again
-    return deals, math.comb(first + second, first) == len(deals)
+        relabellings = _drawn(first + second, size, np.random.default_rng(_SEED))
+    relabellings.flags.writeable = False  # handed out again and again
+    return relabellings, math.comb(first + second, first) == len(relabellings)
 
 
 @lru_cache(maxsize=16)
@@ -115,18 +119,18 @@ def exchanges(pairs: int, level: float, most: int = _EXHAUSTIVE) -> tuple[Signs,
     return signs, len(signs) == 2**pairs
 
 
-def share(as_bad: int, deals: int, complete: bool) -> float:
-    """Probability by counting; what was seen is itself a deal if they are drawn at random.
+def share(as_bad: int, relabellings: int, complete: bool) -> float:
+    """Probability by counting; what was seen is itself a relabelling if they are drawn at random.
 
     Args:
-        as_bad: How many deals look at least as bad as what was seen.
-        deals: How many were looked at.
+        as_bad: How many relabellings look at least as bad as what was seen.
+        relabellings: How many were looked at.
         complete: Whether these are all there are.
     """
-    return as_bad / deals if complete else (1 + as_bad) / (1 + deals)
+    return as_bad / relabellings if complete else (1 + as_bad) / (1 + relabellings)
 
 
-def _all(first: int, second: int) -> Deals:
+def _all(first: int, second: int) -> Relabellings:
     runs = first + second
     chosen = np.array(list(itertools.combinations(range(runs), first)), dtype=np.intp)
     mine = np.zeros((len(chosen), runs), dtype=bool)
@@ -134,7 +138,7 @@ def _all(first: int, second: int) -> Deals:
     return np.argsort(~mine, axis=1, kind="stable")
 
 
-def _drawn(runs: int, size: int, generator: np.random.Generator) -> Deals:
+def _drawn(runs: int, size: int, generator: np.random.Generator) -> Relabellings:
     return generator.permuted(np.broadcast_to(np.arange(runs), (size, runs)), axis=1)
 
 

@@ -14,7 +14,7 @@ from pytest_ansorbench.stats.trajectory import Floats, Trajectory
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Race:
+class PairedRuns:
     """The runs of two arms on a case, and how targets are chosen.
 
     Attributes:
@@ -32,8 +32,8 @@ class Race:
     tolerance: float
     seconds_error: float = 0.0
 
-    def first(self, repeats: int) -> Race:
-        """The race of the first seeds alone."""
+    def first(self, repeats: int) -> PairedRuns:
+        """The paired of the first seeds alone."""
         return replace(
             self, reference=self.reference[:repeats], challenger=self.challenger[:repeats]
         )

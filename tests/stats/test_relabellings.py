@@ -8,30 +8,32 @@ import math
 import numpy as np
 import pytest
 
-from pytest_ansorbench.stats.deals import (
-    dealt,
+from pytest_ansorbench.stats.relabellings import (
     exchanges,
     fewest_repeats,
+    relabelled,
     share,
     smallest_chance,
-    some_deals,
+    some_relabellings,
     swaps_tell,
 )
 
 
 @pytest.mark.parametrize(("first", "second"), [(1, 1), (2, 3), (4, 4)])
 def test_all_ways_are_dealt_once_and_each_run_is_in_every_deal(first: int, second: int) -> None:
-    deals = np.concatenate(list(dealt(first, second, 0.01)))
-    assert len(deals) == math.comb(first + second, first)
-    assert (np.sort(deals, axis=1) == np.arange(first + second)).all()
-    assert len({frozenset(deal[:first]) for deal in deals}) == len(deals)
+    relabellings = np.concatenate(list(relabelled(first, second, 0.01)))
+    assert len(relabellings) == math.comb(first + second, first)
+    assert (np.sort(relabellings, axis=1) == np.arange(first + second)).all()
+    assert len({frozenset(relabelling[:first]) for relabelling in relabellings}) == len(
+        relabellings
+    )
 
 
 def test_many_runs_are_dealt_at_random_and_the_same_way_each_time() -> None:
-    once, again = (np.concatenate(list(dealt(12, 12, 0.01))) for _ in range(2))
+    once, again = (np.concatenate(list(relabelled(12, 12, 0.01))) for _ in range(2))
     assert len(once) == 20_000
     assert np.array_equal(once, again)
-    assert sum(map(len, dealt(12, 12, 1e-4))) == 200_000
+    assert sum(map(len, relabelled(12, 12, 1e-4))) == 200_000
 
 
 def test_the_arms_of_seeds_are_exchanged_in_all_ways_or_many() -> None:
@@ -44,19 +46,19 @@ def test_the_arms_of_seeds_are_exchanged_in_all_ways_or_many() -> None:
 
 
 def test_few_deals_are_complete_and_handed_out_again() -> None:
-    deals, complete = some_deals(5, 5, 0.025)
-    assert (len(deals), complete) == (252, True)
-    assert some_deals(5, 5, 0.025)[0] is deals
-    drawn, complete = some_deals(10, 10, 0.025)
+    relabellings, complete = some_relabellings(5, 5, 0.025)
+    assert (len(relabellings), complete) == (252, True)
+    assert some_relabellings(5, 5, 0.025)[0] is relabellings
+    drawn, complete = some_relabellings(10, 10, 0.025)
     assert (len(drawn), complete) == (4000, False)
-    assert len(some_deals(10, 10, 0.001)[0]) == 20_000
+    assert len(some_relabellings(10, 10, 0.001)[0]) == 20_000
 
 
 def test_as_few_repeats_as_a_tail_takes() -> None:
-    assert fewest_repeats(0.05) == 3  # 20 deals
-    assert fewest_repeats(0.025) == 4  # 70 deals
+    assert fewest_repeats(0.05) == 3  # 20 relabellings
+    assert fewest_repeats(0.025) == 4  # 70 relabellings
     assert fewest_repeats(0.005) == 5
-    assert fewest_repeats(0.025, cases=3) == 2  # 6 deals a case, 216 in all
+    assert fewest_repeats(0.025, cases=3) == 2  # 6 relabellings a case, 216 in all
     assert fewest_repeats(0.025, cases=6) == 1  # 64 in all
     assert smallest_chance(4, 4) == 1 / 70
 

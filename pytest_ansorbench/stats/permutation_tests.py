@@ -3,21 +3,21 @@
 A bootstrap interval over five seeds leaves out more than it says, and a gate that fails on it
 would cry wolf. If the challenger were exactly as good as its limit, then its runs, with their
 figures scaled by the limit, could as well have been the reference's. So the runs of both arms
-are dealt out anew, in every possible way or in very many, and the test counts how often that
+are put on anew, in every possible way or in very many, and the test counts how often that
 looks at least as bad. The count is exact for any number of seeds and any distribution.
 Fisher 1935; Ernst 2004, Permutation Methods, https://doi.org/10.1214/088342304000000396
 
-Runs are dealt out across seeds: five pairs can be swapped in 32 ways only, and 3% would be the
-smallest probability. Common causes within a seed make the arms more alike than the dealt-out
+Runs are relabelled across seeds: five pairs can be swapped in 32 ways only, and 3% would be the
+smallest probability. Common causes within a seed make the arms more alike than the relabelled-out
 ones, so that the test then alarms less often than stated, never more. Where seeds differ much and
 the arms of a seed little, as final kernels may, exchanging the arms of seeds sees what dealing out
 does not: for throughput both are counted, exchanges by signed ranks (`signed_rank`), and the
 smaller share is doubled for having had two chances. Where pairs are so few that exchanging them
 shows nothing of the kind, dealing out has the only chance.
 
-Five seeds an arm can be dealt out in 252 ways, so no figure can look less likely than 0.4%, which
-would never do in a session of many gates. Where counting ends, with the worst deal of all, normal
-theory goes on: `sharpened` asks Student's t for the rest.
+Five seeds an arm can be relabelled in 252 ways, so no figure can look less likely than 0.4%, which
+would never do in a session of many gates. Where counting ends, with the worst relabelling of all,
+normal theory goes on: `sharpened` asks Student's t for the rest.
 """
 
 from __future__ import annotations
@@ -29,9 +29,15 @@ from typing import Final
 
 import numpy as np
 
-from pytest_ansorbench.stats.deals import Deals, dealt, exchanges, share, swaps_tell
+from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.quotient import quotients
-from pytest_ansorbench.stats.race import Race
+from pytest_ansorbench.stats.relabellings import (
+    Relabellings,
+    exchanges,
+    relabelled,
+    share,
+    swaps_tell,
+)
 from pytest_ansorbench.stats.running_time_ratio import expected_times
 from pytest_ansorbench.stats.signed_rank import chance_of_ranks
 from pytest_ansorbench.stats.student import upper_tail
@@ -41,31 +47,33 @@ _LOST: Final = 1e6
 """Factor by which a kernel that could not be measured is slower than any that could."""
 
 
-def running_time_chance(race: Race, spending: Spending, limit: float, level: float) -> float:
+def running_time_chance(
+    paired: PairedRuns, spending: Spending, limit: float, level: float
+) -> float:
     """Chance of a running time ratio at least as large as seen, if the true one were the limit.
 
-    The statistic is the ratio itself, with the target derived anew from the runs that are dealt to
-    the reference.
+    The statistic is the ratio itself, with the target derived anew from the runs that are
+    relabelled to the reference.
 
     Args:
-        race: The runs.
+        paired: The runs.
         spending: Cost to count: search time or trials.
         limit: The ratio that the challenger is supposed to have.
-        level: How small a chance matters; decides how many deals are tried.
+        level: How small a chance matters; decides how many relabellings are tried.
 
     Returns:
         The probability, above 0.
     """
-    scaled = [run.with_less(spending, limit) for run in race.challenger]
-    runs = [*race.reference, *scaled]
-    pooled = replace(race, reference=runs, challenger=runs)
-    n = len(race.reference)
+    scaled = [run.with_less(spending, limit) for run in paired.challenger]
+    runs = [*paired.reference, *scaled]
+    pooled = replace(paired, reference=runs, challenger=runs)
+    n = len(paired.reference)
 
-    def ratios(deals: Deals) -> Floats:
-        targets_s = pooled.targets_s(deals[:, :n])
+    def ratios(relabellings: Relabellings) -> Floats:
+        targets_s = pooled.targets_s(relabellings[:, :n])
         return quotients(
-            expected_times(runs, deals[:, n:], targets_s, spending),
-            expected_times(runs, deals[:, :n], targets_s, spending),
+            expected_times(runs, relabellings[:, n:], targets_s, spending),
+            expected_times(runs, relabellings[:, :n], targets_s, spending),
         )
 
     return permutation_chance(ratios, n, n, level)
@@ -83,7 +91,7 @@ def throughput_chance(
         reference: One run per seed.
         challenger: As many runs.
         limit: The throughput ratio that the challenger is supposed to have.
-        level: How small a chance matters; decides how many deals are tried.
+        level: How small a chance matters; decides how many relabellings are tried.
 
     Returns:
         The probability, above 0: by dealing out alone, or, where swapping pairs can show the
@@ -95,8 +103,10 @@ def throughput_chance(
         return 1.0
     logs[n:] += math.log(limit)
 
-    def slowdowns(deals: Deals) -> Floats:
-        means: Floats = logs[deals[:, n:]].mean(axis=1) - logs[deals[:, :n]].mean(axis=1)
+    def slowdowns(relabellings: Relabellings) -> Floats:
+        means: Floats = logs[relabellings[:, n:]].mean(axis=1) - logs[relabellings[:, :n]].mean(
+            axis=1
+        )
         return means
 
     by_deals = permutation_chance(slowdowns, n, n, level)
@@ -131,7 +141,7 @@ def log_latencies(
 def sharpened(
     counted: float, smallest: float, fewest: int, level: float, excess: float, error: float | None
 ) -> float:
-    """A probability below what counting can show, for figures that look worse than any deal.
+    """A probability below what counting can show, for figures that look worse than any relabelling.
 
     Args:
         counted: The probability by counting.
@@ -156,36 +166,37 @@ def sharpened(
 
 
 def permutation_chance(
-    badness: Callable[[Deals], Floats], first: int, second: int, level: float
+    badness: Callable[[Relabellings], Floats], first: int, second: int, level: float
 ) -> float:
-    """Share of the deals that are at least as bad as the one that was seen.
+    """Share of the relabellings that are at least as bad as the one that was seen.
 
     Args:
-        badness: How bad each deal looks, shape (deals,); NaN if it cannot be compared.
+        badness: How bad each relabelling looks, shape (relabellings,); NaN if it cannot be
+        compared.
         first: How many runs the first group has: runs 0 to first - 1.
         second: How many the second has.
-        level: How small a chance matters; decides how many deals are tried.
+        level: How small a chance matters; decides how many relabellings are tried.
 
     Returns:
-        The share, above 0: what was seen is itself a deal.
+        The share, above 0: what was seen is itself a relabelling.
     """
-    deals = dealt(first, second, level)
-    return _count(badness, first, second, deals, math.comb(first + second, first))
+    relabellings = relabelled(first, second, level)
+    return _count(badness, first, second, relabellings, math.comb(first + second, first))
 
 
 def _count(
-    badness: Callable[[Deals], Floats],
+    badness: Callable[[Relabellings], Floats],
     first: int,
     second: int,
-    deals: Iterator[Deals],
+    relabellings: Iterator[Relabellings],
     ways: int,
 ) -> float:
     seen = badness(np.arange(first + second)[np.newaxis, :])[0]
     # Sums in another order differ in their last digits, and ties must count.
     threshold = seen - 1e-9 * abs(seen) if np.isfinite(seen) else seen
     worse = total = 0
-    for some in deals:
-        # Deals that cannot be compared (NaN) count against an alarm.
+    for some in relabellings:
+        # Relabellings that cannot be compared (NaN) count against an alarm.
         worse += int(np.sum(~(badness(some) < threshold)))
         total += len(some)
     return share(worse, total, total == ways)

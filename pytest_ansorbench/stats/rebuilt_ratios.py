@@ -33,7 +33,7 @@ from pytest_ansorbench.stats.evidence import Evidence
 from pytest_ansorbench.stats.figures import FIGURES
 from pytest_ansorbench.stats.gate import Judge, families
 from pytest_ansorbench.stats.mean_log import MeanLog
-from pytest_ansorbench.stats.noise import NoiseFigures, noise_figures
+from pytest_ansorbench.stats.noise_model import NoiseFigures, noise_figures
 from pytest_ansorbench.stats.paired_ratio import NeighbourRatios
 from pytest_ansorbench.stats.quotient import UNDEFINED
 from pytest_ansorbench.stats.suite import not_silently

@@ -2,9 +2,9 @@
 
 `climb` has the estimator. Its interval holds all ratios that an exact test does not reject: if the
 true ratio is s, the challenger's runs with their costs divided by s could as well have been the
-reference's, so the labels are dealt out anew and the votes counted. The test is the one that gates
-ask, so interval and verdict cannot disagree, and where there are too few deals for a confidence,
-the interval has no end.
+reference's, so the labels are put on anew and the votes counted. The test is the one that gates
+ask, so interval and verdict cannot disagree, and where there are too few relabellings for a
+confidence, the interval has no end.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import numpy as np
 from pytest_ansorbench.records import Estimate
 from pytest_ansorbench.stats.bootstrap import Draws
 from pytest_ansorbench.stats.climb import Climb
-from pytest_ansorbench.stats.deals import Deals, share, some_deals
+from pytest_ansorbench.stats.paired_runs import PairedRuns
+from pytest_ansorbench.stats.permutation_tests import permutation_chance
 from pytest_ansorbench.stats.quotient import UNDEFINED
-from pytest_ansorbench.stats.race import Race
-from pytest_ansorbench.stats.relabel import permutation_chance
+from pytest_ansorbench.stats.relabellings import Relabellings, share, some_relabellings
 from pytest_ansorbench.stats.trajectory import Floats, Spending
 
 _TIE: Final = 1e-9
@@ -31,21 +31,21 @@ _BEYOND: Final = 1.0
 """How far beyond all votes the outermost ratios lie that are tested, as logarithm."""
 
 
-def ratio_over_the_way(race: Race, spending: Spending, confidence: float) -> Estimate:
+def ladder_ratio(paired: PairedRuns, spending: Spending, confidence: float) -> Estimate:
     """The factor at which votes balance, with the interval of the exact test.
 
     If no run of the challenger ever reached a rung, the ratio is at least about the median of the
     pairs' ratios with all that the challenger spent; if none of the reference's did, at most.
 
     Args:
-        race: The runs.
+        paired: The runs.
         spending: Cost to count: search time or trials.
         confidence: Confidence of the interval, in (0, 1).
 
     Returns:
         The estimate; undefined if neither arm ever reached a rung.
     """
-    climb = Climb.of(race, spending)
+    climb = Climb.of(paired, spending)
     log_ratio = climb.log_ratio
     if math.isnan(log_ratio):
         return UNDEFINED
@@ -60,11 +60,11 @@ def ratio_over_the_way(race: Race, spending: Spending, confidence: float) -> Est
     return Estimate(value, min(low, value), max(high, value))
 
 
-def ratios_over_the_way(race: Race, drawn: Draws, spending: Spending) -> Floats:
+def ladder_ratios(paired: PairedRuns, drawn: Draws, spending: Spending) -> Floats:
     """The factor at which votes balance in each draw of the seeds.
 
     Args:
-        race: The runs.
+        paired: The runs.
         drawn: Indices of seeds, shape (draws, n).
         spending: Cost to count: search time or trials.
 
@@ -72,47 +72,52 @@ def ratios_over_the_way(race: Race, drawn: Draws, spending: Spending) -> Floats:
         Shape (draws,); infinity where no run of the challenger ever reached a rung, 0 where none of
         the reference did, NaN where neither did.
     """
-    ratios: Floats = np.exp(Climb.of(race, spending).log_ratios(drawn))
+    ratios: Floats = np.exp(Climb.of(paired, spending).log_ratios(drawn))
     return ratios
 
 
-def lateness_over_the_way(race: Race, drawn: Draws, spending: Spending) -> Floats:
+def ladder_lateness(paired: PairedRuns, drawn: Draws, spending: Spending) -> Floats:
     """How late the challenger is in each draw of the seeds, at the ratio of all seeds.
 
-    As a statistic of deals it is finer than the ratio itself, which as a median is the same for
-    many of them.
+    As a statistic of relabellings it is finer than the ratio itself, which as a median is the same
+    for many of them.
 
     Args:
-        race: The runs.
+        paired: The runs.
         drawn: Indices of seeds, shape (draws, n).
         spending: Cost to count: search time or trials.
 
     Returns:
         Votes a pair and rung, from -1 to 1, shape (draws,).
     """
-    climb = Climb.of(race, spending)
+    climb = Climb.of(paired, spending)
     log_ratio = climb.log_ratio
     if not math.isfinite(log_ratio):
         log_ratio = float(np.median(climb.gaps()))
     return climb.mean_votes(drawn, log_ratio)
 
 
-def chance_over_the_way(race: Race, spending: Spending, limit: float, level: float) -> float:
+def ladder_chance(paired: PairedRuns, spending: Spending, limit: float, level: float) -> float:
     """Chance to be at least as late as seen, if the true ratio were the limit.
 
     Args:
-        race: The runs.
+        paired: The runs.
         spending: Cost to count: search time or trials.
         limit: The ratio that the challenger is supposed to have.
-        level: How small a chance matters; decides how many deals are tried.
+        level: How small a chance matters; decides how many relabellings are tried.
 
     Returns:
         The probability, above 0.
     """
-    climb = Climb.of(race, spending)
+    climb = Climb.of(paired, spending)
     n, scores = climb.repeats, climb.scores(math.log(limit))
     return permutation_chance(
-        lambda deals: climb.lateness(scores, deals, climb.ladders(deals[:, :n])), n, n, level
+        lambda relabellings: climb.lateness(
+            scores, relabellings, climb.ladders(relabellings[:, :n])
+        ),
+        n,
+        n,
+        level,
     )
 
 
@@ -122,7 +127,7 @@ def _interval(climb: Climb, inside: float, confidence: float) -> tuple[float, fl
     Votes change where a pair's gap is crossed and nowhere else, so that the ends are gaps.
     """
     tail = (1.0 - confidence) / 2.0
-    test = _Test(climb, *some_deals(climb.repeats, climb.repeats, tail))
+    test = _Test(climb, *some_relabellings(climb.repeats, climb.repeats, tail))
     gaps = climb.all_gaps()
     between = np.concatenate(
         [[gaps[0] - _BEYOND], (gaps[1:] + gaps[:-1]) / 2.0, [gaps[-1] + _BEYOND]]
@@ -142,7 +147,8 @@ def _interval(climb: Climb, inside: float, confidence: float) -> tuple[float, fl
             return kept
 
         kept = searched(first - step, last + step)
-        # Deals have ladders of their own, so that a ratio may be rejected and one beyond it not.
+        # Relabellings have ladders of their own, so that a ratio may be rejected and one beyond it
+        # not.
         edge = float(between[min(max(kept, 0), len(gaps))])
         for ahead in range(_LOOKS_AHEAD, 0, -1):
             place = int(np.searchsorted(gaps, edge + step * ahead * _STRIDE))
@@ -161,12 +167,12 @@ def _interval(climb: Climb, inside: float, confidence: float) -> tuple[float, fl
 
 
 class _Test:
-    """The test of one ratio after the other, over the same deals."""
+    """The test of one ratio after the other, over the same relabellings."""
 
-    def __init__(self, climb: Climb, deals: Deals, complete: bool) -> None:
+    def __init__(self, climb: Climb, relabellings: Relabellings, complete: bool) -> None:
         n = climb.repeats
-        self._climb, self._deals, self._complete = climb, deals, complete
-        self._ladders = climb.ladders(deals[:, :n])
+        self._climb, self._deals, self._complete = climb, relabellings, complete
+        self._ladders = climb.ladders(relabellings[:, :n])
         self._own_ladder = climb.ladder
 
     def chance(self, log_ratio: float, side: float) -> float:
