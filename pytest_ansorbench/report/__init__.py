@@ -15,24 +15,23 @@ from pytest_ansorbench.report.controls import control_lines
 from pytest_ansorbench.report.curves import curves
 from pytest_ansorbench.report.details import case_details
 from pytest_ansorbench.report.gates import change_sentence, gate_sentence
-from pytest_ansorbench.report.kernels import (
-    kernel_gate_sentence,
-    kernels_report,
-    suite_gate_sentence,
-)
 from pytest_ansorbench.report.layout import GROUPINGS, Grouping, Layout, parse_grouping
 from pytest_ansorbench.report.legend import legend
 from pytest_ansorbench.report.live_table import LiveTable
 from pytest_ansorbench.report.mutations import RuleTotals, rule_totals
-from pytest_ansorbench.report.noise import (
+from pytest_ansorbench.report.noise_notes import (
     noise_changes,
     noise_details,
     noise_lines,
     noise_warnings,
 )
-from pytest_ansorbench.report.overview import overview_report, workers_report
 from pytest_ansorbench.report.progress import LiveLine, RepeatLog
 from pytest_ansorbench.report.provenance import provenance
+from pytest_ansorbench.report.rebuilt_tables import (
+    kernel_gate_sentence,
+    kernels_report,
+    suite_gate_sentence,
+)
 from pytest_ansorbench.report.render import (
     RENDERERS,
     Markdown,
@@ -46,6 +45,7 @@ from pytest_ansorbench.report.sorting import DEFAULT_SORT, SORT_KEYS, parse_sort
 from pytest_ansorbench.report.suites import suite_sentence
 from pytest_ansorbench.report.table import case_table
 from pytest_ansorbench.report.time_units import TIME_UNITS, WantedUnit, parse_time_unit
+from pytest_ansorbench.report.watch_tables import overview_report, workers_report
 
 __all__ = [
     "COLUMNS",

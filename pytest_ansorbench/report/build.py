@@ -18,7 +18,7 @@ from pytest_ansorbench.report.curves import curves
 from pytest_ansorbench.report.details import case_details
 from pytest_ansorbench.report.layout import Layout
 from pytest_ansorbench.report.legend import legend, legend_in_brief
-from pytest_ansorbench.report.noise import (
+from pytest_ansorbench.report.noise_notes import (
     noise_changes,
     noise_details,
     noise_lines,

@@ -67,7 +67,7 @@ class Text(Value):
 
 
 @dataclass(frozen=True, slots=True)
-class Judged(Value):
+class GateMark(Value):
     """The outcome of a gate, or the worst outcome of several."""
 
     outcome: Outcome
@@ -318,7 +318,7 @@ class Decisions(Value):
 Cell = (
     Gap
     | Text
-    | Judged
+    | GateMark
     | Index
     | Count
     | Counted

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from pytest_ansorbench.report.cells import Cell, Figure, Gap, Judged, Ratio, Text
+from pytest_ansorbench.report.cells import Cell, Figure, Gap, GateMark, Ratio, Text
 from pytest_ansorbench.report.gates import change_sentence
 from pytest_ansorbench.report.sections import Column, Group, Lines, Sentence, Table
 from pytest_ansorbench.stats.changes import CaseChanges, Change
@@ -73,7 +73,7 @@ def _row(change: Change) -> tuple[Cell, ...]:
         _figure(change.metric, change.before),
         _figure(change.metric, change.after),
         Ratio(change.ratio),
-        Judged(change.gate.outcome) if change.gate is not None else Gap.IRRELEVANT,
+        GateMark(change.gate.outcome) if change.gate is not None else Gap.IRRELEVANT,
     )
 
 

@@ -20,7 +20,7 @@ from pytest_ansorbench.report.cells import (
     Cell,
     Count,
     Gap,
-    Judged,
+    GateMark,
     Part,
     Percentage,
     PlainRatio,
@@ -160,11 +160,11 @@ def _time_to_target(arm: ArmSummary) -> Cell:
 
 def _verdict(row: ArmRow) -> Cell:
     outcome = row.verdict.outcome if row.verdict is not None else None
-    return Gap.IRRELEVANT if outcome is None else Judged(outcome)
+    return Gap.IRRELEVANT if outcome is None else GateMark(outcome)
 
 
 def _suite_verdict(verdict: SuiteVerdict) -> Cell:
-    return Gap.IRRELEVANT if verdict.outcome is None else Judged(verdict.outcome)
+    return Gap.IRRELEVANT if verdict.outcome is None else GateMark(verdict.outcome)
 
 
 COLUMNS: Final[Mapping[str, CaseColumn]] = MappingProxyType(

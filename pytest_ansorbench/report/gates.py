@@ -6,7 +6,7 @@ from pytest_ansorbench.records import Advice, Gate
 from pytest_ansorbench.report.cells import (
     Count,
     Counted,
-    Judged,
+    GateMark,
     Limit,
     Percentage,
     PlainRatio,
@@ -46,14 +46,14 @@ def change_sentence(change: Change, any_machine: str) -> Sentence:
             ", or give ",
             any_machine,
             ": ",
-            Judged(change.gate.outcome),
+            GateMark(change.gate.outcome),
         )
     return _sentence(change.gate, (change.metric, " now over before"))
 
 
 def _sentence(gate: Gate, name: Sentence) -> Sentence:
     limit = Limit(gate.limit)
-    end: Sentence = (": ", Judged(gate.outcome))
+    end: Sentence = (": ", GateMark(gate.outcome))
     if gate.reason == "nothing-to-compare":
         return (*name, ": nothing could be compared with the limit ", limit, *end)
     clause: Sentence = (*name, " ", Statement(gate.estimate, gate.limit))

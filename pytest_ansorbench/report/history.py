@@ -10,8 +10,8 @@ from pytest_ansorbench.report.cells import (
     Cell,
     Count,
     Gap,
+    GateMark,
     Index,
-    Judged,
     Ratio,
     Seconds,
     SuiteRatio,
@@ -107,7 +107,7 @@ def _suites(stages: Sequence[Stage]) -> Table:
                     *_of(place, stage),
                     Text(suite.challenger),
                     *(SuiteRatio(one.estimate, total - len(one.lost), total) for one in ratios),
-                    Gap.IRRELEVANT if suite.outcome is None else Judged(suite.outcome),
+                    Gap.IRRELEVANT if suite.outcome is None else GateMark(suite.outcome),
                     changed,
                 )
             )

@@ -43,10 +43,10 @@ def repeats_lines(cases: Sequence[CaseResult], suites: Sequence[SuiteVerdict]) -
         Count(sum(seeds)),
         " in all",
     )
-    return Lines(((*spent, *_standing(gates)),))
+    return Lines(((*spent, *_gate_summary(gates)),))
 
 
-def _standing(gates: Sequence[Gate]) -> Sentence:
+def _gate_summary(gates: Sequence[Gate]) -> Sentence:
     """How many gates are settled, given up, and open."""
     if not gates:
         return ("; no gate to settle",)

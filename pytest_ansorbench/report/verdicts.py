@@ -17,7 +17,7 @@ from pytest_ansorbench.records import (
 from pytest_ansorbench.report.cells import (
     Count,
     Counted,
-    Judged,
+    GateMark,
     Limit,
     PlainRatio,
     Ratio,
@@ -71,7 +71,7 @@ def _suite(suite: SuiteVerdict) -> Sentence:
         ", throughput ratio ",
         SuiteRatio(throughput.estimate, total - len(throughput.lost), total),
         ")",
-        *_standing(suite.gates, suite.outcome),
+        *_gate_summary(suite.gates, suite.outcome),
         *_lost(ratio.lost),
     )
 
@@ -96,7 +96,7 @@ def _case(verdict: Verdict) -> Sentence:
         ", throughput ratio ",
         _ratio(comparison.throughput_ratio),
         ")",
-        *_standing(verdict.gates, verdict.outcome),
+        *_gate_summary(verdict.gates, verdict.outcome),
     )
 
 
@@ -129,7 +129,7 @@ def _who(challenger: str, reference: str, ratio: Estimate) -> Sentence:
     )
 
 
-def _standing(gates: Sequence[Gate], outcome: Outcome | None) -> Sentence:
+def _gate_summary(gates: Sequence[Gate], outcome: Outcome | None) -> Sentence:
     """How the gates stand: those that are worst off, or all of them if they hold."""
     if outcome is None:
         return ()
@@ -146,7 +146,7 @@ def _standing(gates: Sequence[Gate], outcome: Outcome | None) -> Sentence:
     more: Sentence = ()
     if len(needed) == len(worst) and max(needed) > 0:
         more = ("; about ", Counted(max(needed), "more repeat"), " would settle it")
-    return (": ", Judged(outcome), " (", *limits, ")", *more)
+    return (": ", GateMark(outcome), " (", *limits, ")", *more)
 
 
 def _holding(verdicts: Iterable[Verdict]) -> Iterator[Sentence]:

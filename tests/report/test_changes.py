@@ -7,7 +7,7 @@ import math
 
 from pytest_ansorbench.records import Estimate, Gate
 from pytest_ansorbench.report import changes_notes, changes_table
-from pytest_ansorbench.report.cells import Figure, Gap, Judged, Ratio, Text
+from pytest_ansorbench.report.cells import Figure, Gap, GateMark, Ratio, Text
 from pytest_ansorbench.stats.changes import CaseChanges, Change
 from tests.report.rendered import lines_of, rendered
 
@@ -59,6 +59,6 @@ def test_figures_are_cells_of_their_metric() -> None:
         Figure("search_ratio", 0.5),
         Figure("search_ratio", 0.75),
         Ratio(Estimate(1.5, 1.2, 1.9)),
-        Judged("broken"),
+        GateMark("broken"),
     )
     assert (last[3], last[4], last[6]) == (Gap.UNKNOWN, Gap.UNKNOWN, Gap.IRRELEVANT)

@@ -18,8 +18,8 @@ from pytest_ansorbench.report.cells import (
     Deviation,
     Figure,
     Gap,
+    GateMark,
     Index,
-    Judged,
     Latency,
     Limit,
     Memory,
@@ -57,7 +57,7 @@ def cell_fields(cell: Cell) -> Mapping[str, Any]:
             return {"": None}
         case Text(text):
             return {"": text}
-        case Judged(value) | Index(value) | Count(value):
+        case GateMark(value) | Index(value) | Count(value):
             return {"": value}
         case Counted(value, noun):
             return {"": value, "noun": noun}

@@ -18,8 +18,8 @@ from pytest_ansorbench.report.cells import (
     Deviation,
     Figure,
     Gap,
+    GateMark,
     Index,
-    Judged,
     Latency,
     Limit,
     Memory,
@@ -64,7 +64,7 @@ def cell_text(cell: Cell) -> str:
             return _GAPS[cell]
         case Text(text):
             return text
-        case Judged(outcome):
+        case GateMark(outcome):
             return outcome
         case Index(number) | Count(number):
             return str(number)

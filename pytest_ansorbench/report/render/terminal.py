@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Final
 
 from pytest_ansorbench.records import Outcome
-from pytest_ansorbench.report.cells import Cell, Judged
+from pytest_ansorbench.report.cells import Cell, GateMark
 from pytest_ansorbench.report.render.blocks import (
     INDENT,
     code_lines,
@@ -107,7 +107,7 @@ class Terminal:
 
     def _marked(self, text: str, cells: Iterable[str | Cell]) -> str:
         """Put outcomes where they were held, coloured."""
-        outcomes = (cell.outcome for cell in cells if isinstance(cell, Judged))
+        outcomes = (cell.outcome for cell in cells if isinstance(cell, GateMark))
         return re.sub(f"{_HELD}+", lambda _: self.mark(next(outcomes)), text)
 
     def _folded(self, text: str, depth: int) -> list[str]:
@@ -147,7 +147,7 @@ class Terminal:
 def _written(cell: Cell) -> str:
     """A cell as text, an outcome held."""
     text = printable(cell_text(cell))
-    return _HELD * len(text) if isinstance(cell, Judged) else text
+    return _HELD * len(text) if isinstance(cell, GateMark) else text
 
 
 def _width(text: str) -> int:

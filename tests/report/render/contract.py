@@ -25,8 +25,8 @@ from pytest_ansorbench.report.cells import (
     Deviation,
     Figure,
     Gap,
+    GateMark,
     Index,
-    Judged,
     Latency,
     Limit,
     Memory,
@@ -71,7 +71,7 @@ from pytest_ansorbench.report.sections import (
 EXAMPLES: dict[type, tuple[Cell, ...]] = {
     Gap: (Gap.UNKNOWN, Gap.IRRELEVANT),
     Text: (Text("conv2d"), Text("matmul")),
-    Judged: (Judged("holds"), Judged("broken"), Judged("undecided")),
+    GateMark: (GateMark("holds"), GateMark("broken"), GateMark("undecided")),
     Index: (Index(0), Index(12)),
     Count: (Count(0), Count(1024)),
     Counted: (Counted(1, "run"), Counted(5, "run"), Counted(5, "seed")),

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_ansorbench.records import Estimate
 from pytest_ansorbench.report import Report, Section, full_report
-from pytest_ansorbench.report.cells import Judged, Seconds, Text
+from pytest_ansorbench.report.cells import GateMark, Seconds, Text
 from pytest_ansorbench.report.render.html import Html
 from pytest_ansorbench.report.sections import (
     Axis,
@@ -64,7 +64,7 @@ def test_it_takes_nothing_from_elsewhere() -> None:
 
 
 def test_outcomes_have_a_word_and_a_class() -> None:
-    text = page(Lines((("it ", Judged("broken")),)))
+    text = page(Lines((("it ", GateMark("broken")),)))
     assert '<span class="outcome broken">broken</span>' in text
 
 

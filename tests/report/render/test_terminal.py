@@ -7,7 +7,7 @@ import re
 import pytest
 
 from pytest_ansorbench.report import Report, Section, Terminal
-from pytest_ansorbench.report.cells import Count, Gap, Judged, SuiteRatio, Text
+from pytest_ansorbench.report.cells import Count, Gap, GateMark, SuiteRatio, Text
 from pytest_ansorbench.report.sections import (
     Axis,
     Chart,
@@ -125,7 +125,7 @@ def marked(block: Lines | Table, width: int | None = None) -> str:
 
 def test_outcomes_are_coloured_and_columns_stay_as_wide() -> None:
     columns = (Column("v", "verdict", kind="words"), Column("n", "n"))
-    rows = tuple((Judged(outcome), Count(1)) for outcome in ("holds", "broken"))
+    rows = tuple((GateMark(outcome), Count(1)) for outcome in ("holds", "broken"))
     table = Table(columns, (Group(rows),))
     plain = rendered(table)
     for width in (None, 80):
@@ -135,10 +135,10 @@ def test_outcomes_are_coloured_and_columns_stay_as_wide() -> None:
 
 
 def test_outcomes_in_sentences_are_coloured_after_folding() -> None:
-    sentence = ("conv2d: ", Judged("broken"), " (", Text("holds"), "), ", Judged("holds"))
+    sentence = ("conv2d: ", GateMark("broken"), " (", Text("holds"), "), ", GateMark("holds"))
     assert marked(Lines((sentence,))) == "conv2d: <broken> (holds), <holds>"
     assert marked(Lines((sentence,)), 16) == "conv2d: <broken>\n  (holds), <holds>"
 
 
 def test_text_from_a_file_cannot_stand_for_an_outcome() -> None:
-    assert marked(Lines(((Text("\ue000\ue000"), Judged("holds")),))) == "??<holds>"
+    assert marked(Lines(((Text("\ue000\ue000"), GateMark("holds")),))) == "??<holds>"

@@ -8,7 +8,7 @@ from functools import cache
 from itertools import count, groupby
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_ansorbench.report.cells import Cell, Judged
+from pytest_ansorbench.report.cells import Cell, GateMark
 from pytest_ansorbench.report.render.blocks import column_title, sentence_text, written
 from pytest_ansorbench.report.render.charts import chart_blocks
 from pytest_ansorbench.report.render.fields import cell_fields
@@ -152,7 +152,7 @@ def _words(part: str | Cell) -> dict[str, str]:
     """A part of a sentence, with the class that its style goes by."""
     if isinstance(part, str):
         return {"text": part, "style": ""}
-    style = part.outcome if isinstance(part, Judged) else ""
+    style = part.outcome if isinstance(part, GateMark) else ""
     return {"text": printable(cell_text(part)), "style": style}
 
 

@@ -21,7 +21,7 @@ from pytest_ansorbench.report.cells import (
     Counted,
     Decisions,
     Gap,
-    Judged,
+    GateMark,
     Latency,
     Ratio,
     ReferenceRatio,
@@ -102,7 +102,7 @@ def suite_gate_sentence(verdict: KernelsVerdict, gate: Gate) -> Sentence:
 def _gate(toolchain: str, reference: str, gate: Gate) -> Sentence:
     names: Sentence = (Text(toolchain), " against ", Text(reference), ": ")
     if gate.reason == "other-machine":
-        return (*names, "the machine itself is not as fast as it was: ", Judged(gate.outcome))
+        return (*names, "the machine itself is not as fast as it was: ", GateMark(gate.outcome))
     return (*names, *gate_sentence(gate))
 
 
@@ -113,7 +113,7 @@ def _rows(
     yield (*_cells(kernel, reference, ReferenceRatio()), Gap.IRRELEVANT)
     for side, of_all in zip(others, verdicts, strict=True):
         verdict = of_all.kernels[index]
-        outcome = Gap.IRRELEVANT if verdict.gate is None else Judged(verdict.gate.outcome)
+        outcome = Gap.IRRELEVANT if verdict.gate is None else GateMark(verdict.gate.outcome)
         yield (*_cells(kernel, side, Ratio(verdict.ratio)), outcome)
 
 
@@ -143,7 +143,7 @@ def _suite_row(verdict: KernelsVerdict) -> tuple[Cell, ...]:
         SuiteRatio(verdict.ratio, compared, len(verdict.kernels)),
         Gap.EMPTY,
         Gap.EMPTY,
-        Gap.IRRELEVANT if verdict.outcome is None else Judged(verdict.outcome),
+        Gap.IRRELEVANT if verdict.outcome is None else GateMark(verdict.outcome),
     )
 
 

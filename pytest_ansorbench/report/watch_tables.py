@@ -13,7 +13,7 @@ from pytest_ansorbench.report.cells import (
     Cell,
     Counted,
     Gap,
-    Judged,
+    GateMark,
     Part,
     Seconds,
     Setting,
@@ -123,7 +123,7 @@ def _rows(case: CaseOverview) -> Iterator[tuple[Cell, ...]]:
         Text(case.label),
         Part(case.done, case.repeats),
         Part(settled, len(case.gates)) if case.gates else Gap.IRRELEVANT,
-        Gap.IRRELEVANT if outcome is None else Judged(outcome),
+        Gap.IRRELEVANT if outcome is None else GateMark(outcome),
     )
     left: Cell = Gap.UNKNOWN if math.isinf(case.left_s) else Seconds(case.left_s)
     for arm in case.arms:
