@@ -23,7 +23,7 @@ from typing import Final
 import numpy as np
 from tabulate import tabulate
 
-from pytest_ansorbench.records.kernels import KernelsVerdict, RebuiltKernel, RebuiltKernels
+from pytest_ansorbench.records.rebuilt_kernels import KernelsVerdict, RebuiltKernel, RebuiltKernels
 from pytest_ansorbench.report import Terminal, kernels_report
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.rebuilt_ratios import KernelLimits, judge_rebuilt

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pytest_ansorbench.records import Remeasurement
-from pytest_ansorbench.records.kernels import KernelSide, RebuiltKernel, RebuiltKernels
+from pytest_ansorbench.records.rebuilt_kernels import KernelSide, RebuiltKernel, RebuiltKernels
 
 SETS, TURNS = 6, 15
 

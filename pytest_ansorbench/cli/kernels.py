@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pytest_ansorbench.measure.local.toolchains import LocalToolchains
     from pytest_ansorbench.measure.toolchain import Toolchain
     from pytest_ansorbench.records import NoiseTrace, Result
-    from pytest_ansorbench.records.kernels import RebuiltKernels
+    from pytest_ansorbench.records.rebuilt_kernels import RebuiltKernels
     from pytest_ansorbench.stats.rebuilt_ratios import KernelLimits
     from pytest_ansorbench.winners import Winner
 
@@ -183,7 +183,7 @@ def _rebuilt(
     from pytest_ansorbench.measure.local.toolchains import local_toolchains
     from pytest_ansorbench.measure.rounds import Rounds
     from pytest_ansorbench.measure.settings import EngineSettings
-    from pytest_ansorbench.records.kernels import RebuiltKernels
+    from pytest_ansorbench.records.rebuilt_kernels import RebuiltKernels
     from pytest_ansorbench.workloads import CASES
 
     try:
@@ -208,7 +208,7 @@ def _rebuilt(
             created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
             toolchains={},
             kernels=(),
-            steady_then=steady_then(results, winners) if recorded else (),
+            noise_then=steady_then(results, winners) if recorded else (),
         )
         with compared:
             rebuilt = replace(rebuilt, toolchains=dict(compared.machines))
@@ -233,7 +233,7 @@ def _rebuilt(
     except (EngineError, ToolchainError) as error:
         raise Refusal(str(error)) from None
     in_order = tuple(kernels[place] for place in sorted(kernels))
-    return replace(rebuilt, kernels=in_order, steady_now=tuple(steady)), interrupted
+    return replace(rebuilt, kernels=in_order, noise_now=tuple(steady)), interrupted
 
 
 def _steady(compared: LocalToolchains, *, recorded: bool) -> list[NoiseTrace]:

@@ -13,7 +13,7 @@ from pytest_ansorbench.measure.side_by_side import SideBySide
 from pytest_ansorbench.measure.untuned import task_check
 from pytest_ansorbench.packed import PackedError
 from pytest_ansorbench.records import Remeasurement
-from pytest_ansorbench.records.kernels import RECORDED, KernelSide, RebuiltKernel
+from pytest_ansorbench.records.rebuilt_kernels import RECORDED, KernelSide, RebuiltKernel
 from pytest_ansorbench.winners import Winner
 from pytest_ansorbench.workloads.case import Case, Check, Task
 

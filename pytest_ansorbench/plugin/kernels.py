@@ -16,13 +16,13 @@ from pytest_ansorbench.plugin.keywords import keywords_of
 from pytest_ansorbench.plugin.refusals import in_options
 from pytest_ansorbench.plugin.selection import bench_items, case_id, select
 from pytest_ansorbench.plugin.usage import failure, usage
-from pytest_ansorbench.records.kernels import RebuiltKernel, RebuiltKernels
+from pytest_ansorbench.records.rebuilt_kernels import RebuiltKernel, RebuiltKernels
 from pytest_ansorbench.storage import StorageError, find_saved, read_result, write_rebuilt
 
 if TYPE_CHECKING:
     from pytest_ansorbench.measure.local.toolchains import LocalToolchains
     from pytest_ansorbench.records import CaseResult, NoiseTrace
-    from pytest_ansorbench.records.kernels import KernelsVerdict
+    from pytest_ansorbench.records.rebuilt_kernels import KernelsVerdict
     from pytest_ansorbench.stats.rebuilt_ratios import KernelLimits
     from pytest_ansorbench.winners import Winner
     from pytest_ansorbench.workloads import Case
@@ -113,12 +113,12 @@ class KernelBench:
                         "kernels are measured here"
                     )
                 then = steady_then([self._result], self._winners)
-                self._rebuilt = replace(self._rebuilt, steady_then=then)
+                self._rebuilt = replace(self._rebuilt, noise_then=then)
             self._toolchains.start()
             self._rebuilt = replace(
                 self._rebuilt,
                 toolchains=dict(self._toolchains.machines),
-                steady_now=self._steady(),
+                noise_now=self._steady(),
             )
         except (EngineError, ToolchainError) as error:
             raise pytest.UsageError(in_options(error)) from None

@@ -7,7 +7,7 @@ from statistics import median
 from typing import Final
 
 from pytest_ansorbench.records import Estimate, Gate
-from pytest_ansorbench.records.kernels import (
+from pytest_ansorbench.records.rebuilt_kernels import (
     RECORDED,
     KernelSide,
     KernelsVerdict,
@@ -177,7 +177,7 @@ def _machine(rebuilt: RebuiltKernels) -> Iterator[Lines]:
     """How fast the machine is, where that matters."""
     if rebuilt.kernels[0].sides[0].toolchain != RECORDED:
         return
-    if not rebuilt.steady_then or not rebuilt.steady_now:
+    if not rebuilt.noise_then or not rebuilt.noise_now:
         sentence: Sentence = (
             "the result does not say how fast the machine was; a slower machine looks like slower "
             "kernels",

@@ -20,7 +20,7 @@ from statistics import fmean, median
 from typing import Final
 
 from pytest_ansorbench.records import Estimate, Gate, Remeasurement
-from pytest_ansorbench.records.kernels import (
+from pytest_ansorbench.records.rebuilt_kernels import (
     RECORDED,
     KernelSide,
     KernelsVerdict,
@@ -110,8 +110,8 @@ def machine_change(rebuilt: RebuiltKernels) -> MeanLog:
         The logarithm of its throughput now over then; an exact 0 if nothing was recorded, or
         nothing is compared with records.
     """
-    then = [noise_figures(trace) for trace in rebuilt.steady_then]
-    now = [noise_figures(trace) for trace in rebuilt.steady_now]
+    then = [noise_figures(trace) for trace in rebuilt.noise_then]
+    now = [noise_figures(trace) for trace in rebuilt.noise_now]
     before = [figures for figures in then if figures is not None]
     after = [figures for figures in now if figures is not None]
     if not before or not after:

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from pytest_ansorbench.codec import CodecError, from_json, to_json
 from pytest_ansorbench.records import SCHEMA_VERSION, Result
-from pytest_ansorbench.records.kernels import RebuiltKernels
+from pytest_ansorbench.records.rebuilt_kernels import RebuiltKernels
 from pytest_ansorbench.storage.checks import check_result
 from pytest_ansorbench.storage.errors import MissingResultError, StorageError
 from pytest_ansorbench.storage.strict_json import parse_json

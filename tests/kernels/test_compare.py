@@ -16,7 +16,7 @@ from pytest_ansorbench.kernels import (
 from pytest_ansorbench.measure.outcomes import MeasuredInTurn, Rebuilt
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.records import MachineNoise, NoiseTrace
-from pytest_ansorbench.records.kernels import RECORDED
+from pytest_ansorbench.records.rebuilt_kernels import RECORDED
 from pytest_ansorbench.winners import winners_of
 from tests.fast_engine import FastEngine
 from tests.winners.conftest import MATMUL, MLP, tuned

@@ -8,7 +8,7 @@ import math
 import pytest
 
 from pytest_ansorbench.records import NoiseTrace
-from pytest_ansorbench.records.kernels import RECORDED
+from pytest_ansorbench.records.rebuilt_kernels import RECORDED
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.rebuilt_ratios import KernelLimits, judge_rebuilt, machine_change
 from tests.synthetic_kernels import failed, kernel, rebuilt
@@ -88,7 +88,7 @@ def steady(latency_s):
 
 def recorded(ratios, then_s, now_s, **more):
     kernels = rebuilt(ratios, names=(RECORDED, "today"), **more)
-    return dataclasses.replace(kernels, steady_then=(steady(then_s),), steady_now=(steady(now_s),))
+    return dataclasses.replace(kernels, noise_then=(steady(then_s),), noise_now=(steady(now_s),))
 
 
 def test_a_slower_machine_is_divided_out_of_recorded_latencies():

@@ -70,16 +70,16 @@ class RebuiltKernels:
         created: UTC time of the start, ISO 8601.
         toolchains: By name, what they are: settings, machine, target and packages.
         kernels: The kernels.
-        steady_then: How fast a fixed kernel was when the result was measured; none if latencies
+        noise_then: How fast a fixed kernel was when the result was measured; none if latencies
             were not compared with recorded ones, or that was not recorded.
-        steady_now: The same now.
+        noise_now: The same now.
     """
 
     created: str
     toolchains: Mapping[str, Any]
     kernels: tuple[RebuiltKernel, ...]
-    steady_then: tuple[NoiseTrace, ...] = ()
-    steady_now: tuple[NoiseTrace, ...] = ()
+    noise_then: tuple[NoiseTrace, ...] = ()
+    noise_now: tuple[NoiseTrace, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
