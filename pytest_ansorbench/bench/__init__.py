@@ -2,11 +2,10 @@
 
 from pytest_ansorbench.bench.arms import Arm
 from pytest_ansorbench.bench.blocks import (
-    Advance,
     Block,
+    BlockEvent,
     Ended,
     Executor,
-    Happening,
     Lost,
     Watcher,
     Wrote,
@@ -14,7 +13,7 @@ from pytest_ansorbench.bench.blocks import (
 from pytest_ansorbench.bench.experiment import Experiment
 from pytest_ansorbench.bench.history import CaseHistory, CaseJournal, case_histories
 from pytest_ansorbench.bench.plan import Plan
-from pytest_ansorbench.bench.progress import Progress, Silent, Standing
+from pytest_ansorbench.bench.progress import Progress, ProgressUpdate, RunProgress, Silent
 from pytest_ansorbench.bench.reference import SavedReference
 from pytest_ansorbench.bench.repeats import FixedRepeats, RepeatPolicy, RepeatsUntilSettled
 from pytest_ansorbench.bench.replay import MissingRunsError, Replay
@@ -22,40 +21,39 @@ from pytest_ansorbench.bench.run_plan import RunPlan
 from pytest_ansorbench.bench.session import Session, UnsupportedCaseError
 from pytest_ansorbench.bench.shards import PlannedCase, recorded_repeat_s, share_out
 from pytest_ansorbench.bench.site import LocalExecutor, Site
-from pytest_ansorbench.bench.watching import ArmOverview, CaseOverview, Overview, Watch
+from pytest_ansorbench.bench.watching import Watch, WatchedCase, WatchedSession
 from pytest_ansorbench.bench.yardsticks import YardstickPlan
 
 __all__ = [
-    "Advance",
     "Arm",
-    "ArmOverview",
     "Block",
+    "BlockEvent",
     "CaseHistory",
     "CaseJournal",
-    "CaseOverview",
     "Ended",
     "Executor",
     "Experiment",
     "FixedRepeats",
-    "Happening",
     "LocalExecutor",
     "Lost",
     "MissingRunsError",
-    "Overview",
     "Plan",
     "PlannedCase",
     "Progress",
+    "ProgressUpdate",
     "RepeatPolicy",
     "RepeatsUntilSettled",
     "Replay",
     "RunPlan",
+    "RunProgress",
     "SavedReference",
     "Session",
     "Silent",
     "Site",
-    "Standing",
     "UnsupportedCaseError",
     "Watch",
+    "WatchedCase",
+    "WatchedSession",
     "Watcher",
     "Wrote",
     "YardstickPlan",

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pytest_ansorbench.bench.arms import AnySearch, Arm
+from pytest_ansorbench.bench.arms import Arm
 from pytest_ansorbench.bench.history import BlockEntry, RepeatHistory
+from pytest_ansorbench.bench.progress import RunProgress
 from pytest_ansorbench.bench.reference import StandIn
 from pytest_ansorbench.bench.run_plan import RunPlan
 from pytest_ansorbench.records import Yardsticks
@@ -46,46 +47,10 @@ class Block:
     yardsticks: Mapping[str, Yardsticks] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Advance:
-    """How far a run has come.
-
-    Attributes:
-        strategy: Its arm.
-        trials: Its trials so far.
-        best_gflops: Its best throughput so far, in GFLOP/s; 0 while no trial is valid.
-        task: The task under way and its place, e.g. `7/23 fused_conv2d`; empty for an operator.
-        estimated_s: Latency of a network by its tasks' best so far; None for an operator, or while
-            a task has no valid trial.
-    """
-
-    strategy: str
-    trials: int
-    best_gflops: float
-    task: str
-    estimated_s: float | None
-
-    @classmethod
-    def of(cls, search: AnySearch) -> Advance:
-        """How far a search has come."""
-        several = len(search.tasks) > 1
-        task = ""
-        if several and search.current is not None:
-            place = next(at for at, one in enumerate(search.tasks, 1) if one is search.current)
-            task = f"{place}/{len(search.tasks)} {search.current.task.name}"
-        return cls(
-            strategy=search.strategy.name,
-            trials=len(search.trials),
-            best_gflops=search.best_gflops,
-            task=task,
-            estimated_s=search.estimated_s if several else None,
-        )
-
-
 class Watcher(Protocol):
     """Is told what goes on in blocks, outside of any clock."""
 
-    def advanced(self, seed: int, advance: Advance) -> None:
+    def advanced(self, seed: int, run: RunProgress) -> None:
         """A run of a block has come further."""
         ...
 
@@ -133,7 +98,7 @@ class Lost:
     reason: str
 
 
-Happening = Wrote | Ended | Lost
+BlockEvent = Wrote | Ended | Lost
 
 
 class Executor(Protocol):
@@ -169,7 +134,7 @@ class Executor(Protocol):
         """Have a block carried out as soon as there is a place for it."""
         ...
 
-    def receive(self) -> Happening:
+    def receive(self) -> BlockEvent:
         """Wait until something happens in one of the submitted blocks, or carry on with it.
 
         Raises:

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from pytest_ansorbench.bench.blocks import Advance, Block, Ended, Executor, Lost
+from pytest_ansorbench.bench.blocks import Block, Ended, Executor, Lost
 from pytest_ansorbench.bench.history import CaseHistory, CaseJournal, RepeatHistory
 from pytest_ansorbench.bench.interrupts import remembered_interrupts
 from pytest_ansorbench.bench.plan import Plan
-from pytest_ansorbench.bench.progress import Progress, Standing
+from pytest_ansorbench.bench.progress import Progress, ProgressUpdate, RunProgress
 from pytest_ansorbench.bench.reference import StandIn
 from pytest_ansorbench.records import CaseResult
 from pytest_ansorbench.stats.judge_case import judge_arms
@@ -81,10 +81,9 @@ class Experiment:
         self._executor = executor
         self._journal = journal
         self._progress = progress
-        self._budget_trials = plan.runs.budget.in_all(len(block.tasks))
         behind = sum(repeat.trials for repeat in journal.history.repeats.values())
         runs = plan.repeats.most * len(block.strategies) - len(stand_ins)
-        self._trials_to_do = self._budget_trials * runs - behind
+        self._trials_to_do = plan.runs.budget.in_all(len(block.tasks)) * runs - behind
         self._trials_of: dict[tuple[int, str], int] = {}
         self._trials_behind: dict[tuple[int, str], int] = {}
         self._started_s = time.monotonic()
@@ -114,19 +113,19 @@ class Experiment:
 
     def _receive(self) -> None:
         """Take note of one thing that has happened, and begin what follows from it."""
-        happening = self._executor.receive()
-        seed = happening.seed
-        if isinstance(happening, Ended):
+        event = self._executor.receive()
+        seed = event.seed
+        if isinstance(event, Ended):
             self._longest_s = max(self._longest_s, time.monotonic() - self._begun_s.pop(seed))
             if self._is_enough():
                 self._begun_s.clear()
                 return
-        elif isinstance(happening, Lost):
-            self._abandon(seed, happening.reason)
+        elif isinstance(event, Lost):
+            self._abandon(seed, event.reason)
             self._begun_s[seed] = time.monotonic()
             self._trials_of = {key: n for key, n in self._trials_of.items() if key[0] != seed}
         else:
-            self._journal.append(happening.entry)
+            self._journal.append(event.entry)
         self._fill()
 
     def _fill(self) -> None:
@@ -201,23 +200,17 @@ class Experiment:
         """See `Watcher.note`."""
         self._progress.note(what)
 
-    def advanced(self, seed: int, advance: Advance) -> None:
-        """See `Watcher.advanced`."""
-        key = seed, advance.strategy
-        self._trials_of[key] = advance.trials - self._trials_behind.get(key, 0)
+    def advanced(self, seed: int, run: RunProgress) -> None:
+        key = seed, run.strategy
+        self._trials_of[key] = run.trials - self._trials_behind.get(key, 0)
         complete = len(self._plan.repeats.seeds(self._journal.history))
         self._progress.update(
-            Standing(
+            ProgressUpdate(
                 case=self._block.case.id,
-                strategy=advance.strategy,
+                run=run,
                 repeat=complete + 1 + sorted(self._begun_s).index(seed),
                 repeats=self._plan.repeats.most,
                 settled=self._settled,
-                run_trials=advance.trials,
-                budget_trials=self._budget_trials,
-                best_gflops=advance.best_gflops,
-                task=advance.task,
-                estimated_s=advance.estimated_s,
                 trials_done=sum(self._trials_of.values()),
                 trials_total=self._trials_to_do,
                 elapsed_s=time.monotonic() - self._started_s,

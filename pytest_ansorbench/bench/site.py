@@ -7,9 +7,10 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ansorbench.bench.blocks import Advance, Block, Ended, Happening, Watcher, Wrote
+from pytest_ansorbench.bench.blocks import Block, BlockEvent, Ended, Watcher, Wrote
 from pytest_ansorbench.bench.history import BlockEntry
 from pytest_ansorbench.bench.prepared import PreparedCase, prepare
+from pytest_ansorbench.bench.progress import RunProgress
 from pytest_ansorbench.bench.repeat import run_repeat
 from pytest_ansorbench.bench.yardsticks import YardstickPlan
 from pytest_ansorbench.measure.engine import EngineError
@@ -133,7 +134,7 @@ class Site:
             rounds=past.rounds if past else None,
             rankings=past.rankings if past else {},
             stand_in=block.stand_in,
-            on_trial=lambda search: watcher.advanced(block.seed, Advance.of(search)),
+            on_trial=lambda search: watcher.advanced(block.seed, RunProgress.of(search)),
             on_finals=lambda: watcher.note(f"{block.case.id}  measuring what was found, in turn"),
         )
 
@@ -171,7 +172,7 @@ class LocalExecutor:
         assert self._block is None
         self._block = block.seed, self._site.carry_out(block, watcher)
 
-    def receive(self) -> Happening:
+    def receive(self) -> BlockEvent:
         """Carry on with the block until it has something to be written down."""
         assert self._block is not None
         seed, entries = self._block

@@ -1,4 +1,4 @@
-"""How a session stands, told by its journal alone: for those who watch from outside."""
+"""How far a session has come, told by its journal alone: for those who watch from outside."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from statistics import fmean
 from typing import Any
 
 from pytest_ansorbench.bench.history import CaseHistory, RepeatHistory, add_entry
+from pytest_ansorbench.bench.progress import RunProgress
 from pytest_ansorbench.records import Gate
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.judge_case import judge_arms
@@ -19,26 +20,7 @@ from pytest_ansorbench.storage.entries import EndEntry, RoundEntry, SessionEntry
 
 
 @dataclass(frozen=True)
-class ArmOverview:
-    """One arm of the newest repeat of a case.
-
-    Attributes:
-        strategy: Its name.
-        trials: Trials so far.
-        budget_trials: Trials of a run.
-        best_gflops: Best throughput so far; None for a network, or without a valid trial.
-        search_s: Seconds of search so far.
-    """
-
-    strategy: str
-    trials: int
-    budget_trials: int
-    best_gflops: float | None
-    search_s: float
-
-
-@dataclass(frozen=True)
-class CaseOverview:
+class WatchedCase:
     """A case that has begun.
 
     Attributes:
@@ -46,7 +28,7 @@ class CaseOverview:
         done: Repeats that are complete.
         repeats: Repeats there will be, at most.
         gates: Its gates, as the complete repeats leave them.
-        arms: The arms of the newest repeat.
+        runs: Those of the newest repeat.
         is_over: Whether no repeat is left: all are complete, or all gates are settled.
         left_s: Seconds of search that are left, at the pace so far; infinity if that is unknown.
     """
@@ -55,14 +37,14 @@ class CaseOverview:
     done: int
     repeats: int
     gates: tuple[Gate, ...]
-    arms: tuple[ArmOverview, ...]
+    runs: tuple[RunProgress, ...]
     is_over: bool
     left_s: float
 
 
 @dataclass(frozen=True)
-class Overview:
-    """A session.
+class WatchedSession:
+    """A session as its journal shows it.
 
     Attributes:
         created: UTC time of its start, ISO 8601.
@@ -74,7 +56,7 @@ class Overview:
     """
 
     created: str
-    cases: tuple[CaseOverview, ...]
+    cases: tuple[WatchedCase, ...]
     waiting: tuple[str, ...]
     machines: Mapping[str, Mapping[str, Any]]
     is_over: bool
@@ -99,8 +81,8 @@ class Watch:
     def __post_init__(self) -> None:
         self._tail = JournalTail(self.path)
 
-    def look(self) -> Overview:
-        """How the session stands now.
+    def look(self) -> WatchedSession:
+        """How far the session has come.
 
         Raises:
             StorageError: The journal cannot be read, or is damaged.
@@ -115,12 +97,12 @@ class Watch:
             self._is_over = isinstance(entry, EndEntry)
         if self._session is None:
             raise StorageError(f"bad journal {str(self._tail.path)!r}: it has not begun")
-        return _overview(self._session, self._histories, is_over=self._is_over)
+        return _session(self._session, self._histories, is_over=self._is_over)
 
 
-def _overview(
+def _session(
     session: SessionEntry, histories: Mapping[str, CaseHistory], *, is_over: bool
-) -> Overview:
+) -> WatchedSession:
     cases = tuple(_case(session, history) for history in histories.values())
     begun = [history.entry.case for history in histories.values()]
     waiting = tuple(case for case in session.cases if case not in begun)
@@ -131,10 +113,12 @@ def _overview(
     machines = {
         name: one for history in histories.values() for name, one in history.machines.items()
     }
-    return Overview(session.created, cases, waiting, machines, is_over, 0.0 if is_over else left_s)
+    return WatchedSession(
+        session.created, cases, waiting, machines, is_over, 0.0 if is_over else left_s
+    )
 
 
-def _case(session: SessionEntry, history: CaseHistory) -> CaseOverview:
+def _case(session: SessionEntry, history: CaseHistory) -> WatchedCase:
     entry = history.entry
     complete = [seed for seed in history.repeats if history.complete(seed)]
     newest = next(reversed(history.repeats.values()), None)
@@ -144,12 +128,12 @@ def _case(session: SessionEntry, history: CaseHistory) -> CaseOverview:
     settled = stops_early and not under_way and not any(gate.open for gate in gates)
     is_over = settled or len(complete) >= entry.repeats
     done_s = sum(map(_search_s, history.repeats.values()))
-    return CaseOverview(
+    return WatchedCase(
         label=entry.label,
         done=len(complete),
         repeats=entry.repeats,
         gates=gates,
-        arms=() if newest is None else tuple(_arms(history, newest)),
+        runs=() if newest is None else _runs(history, newest),
         is_over=is_over,
         left_s=0.0 if is_over else max(0.0, _whole_s(history) - done_s),
     )
@@ -172,7 +156,7 @@ def _gates(
     return tuple(gate for verdict in verdicts for gate in verdict.gates)
 
 
-def _arms(history: CaseHistory, repeat: RepeatHistory) -> list[ArmOverview]:
+def _runs(history: CaseHistory, repeat: RepeatHistory) -> tuple[RunProgress, ...]:
     entry = history.entry
     found = []
     for strategy in entry.strategies:
@@ -180,17 +164,18 @@ def _arms(history: CaseHistory, repeat: RepeatHistory) -> list[ArmOverview]:
         latencies_s = [
             trial.latency_s for one in rounds for trial in one.trials if trial.latency_s is not None
         ]
-        one_task = len(entry.tasks) == 1
+        # That of a network is not told by single trials.
+        is_known = bool(latencies_s) and len(entry.tasks) == 1
         found.append(
-            ArmOverview(
+            RunProgress(
                 strategy,
-                sum(len(one.trials) for one in rounds),
-                int(entry.conditions["trials"]),
-                entry.flops / min(latencies_s) / 1e9 if latencies_s and one_task else None,
-                _seconds(rounds),
+                trials=sum(len(one.trials) for one in rounds),
+                budget_trials=int(entry.conditions["trials"]),
+                best_gflops=entry.flops / min(latencies_s) / 1e9 if is_known else 0.0,
+                search_s=_seconds(rounds),
             )
         )
-    return found
+    return tuple(found)
 
 
 def _seconds(rounds: Sequence[RoundEntry]) -> float:

@@ -12,7 +12,8 @@ from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, Protocol
 
-from pytest_ansorbench.bench.blocks import Advance, Watcher
+from pytest_ansorbench.bench.blocks import Watcher
+from pytest_ansorbench.bench.progress import RunProgress
 from pytest_ansorbench.measure.engine import EngineError, UntunedError
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.storage import to_line
@@ -120,10 +121,10 @@ class _Sender:
         """Returns when the scheduler has it."""
         self._queue.put({**self._tags, "kind": kind, "text": text})
 
-    def advanced(self, seed: int, advance: Advance) -> None:
+    def advanced(self, seed: int, run: RunProgress) -> None:
         if time.monotonic() - self._advanced_s >= _ADVANCE_S:
             self._advanced_s = time.monotonic()
-            self.send("advance", json.dumps(asdict(advance)))
+            self.send("advance", json.dumps(asdict(run)))
 
     def note(self, what: str) -> None:
         self.send("note", what)

@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
 
-from pytest_ansorbench.bench.blocks import Advance, Block, Ended, Happening, Lost, Watcher, Wrote
+from pytest_ansorbench.bench.blocks import Block, BlockEvent, Ended, Lost, Watcher, Wrote
+from pytest_ansorbench.bench.progress import RunProgress
 from pytest_ansorbench.cluster.courier import Order, Outcome, Work, deliver
 from pytest_ansorbench.cluster.overview import block_key
 from pytest_ansorbench.cluster.pool import Pool
@@ -89,7 +90,7 @@ class ClusterExecutor:
     cluster: Any = None
     _submitted: dict[int, _Submitted] = field(default_factory=dict, init=False)
     _inbox: deque[Mapping[str, str]] = field(default_factory=deque, init=False)
-    _happened: deque[Happening] = field(default_factory=deque, init=False)
+    _happened: deque[BlockEvent] = field(default_factory=deque, init=False)
     _slices_ms: dict[str, float] = field(default_factory=dict, init=False)
     _refreshed_s: float = field(default=0.0, init=False)
     _told: set[str] = field(default_factory=set, init=False)
@@ -138,7 +139,7 @@ class ClusterExecutor:
         self._submitted[block.seed] = submitted
         self._send(submitted)
 
-    def receive(self) -> Happening:
+    def receive(self) -> BlockEvent:
         """See `Executor.receive`."""
         while not self._happened:
             if not self._asking(self._step):
@@ -294,8 +295,8 @@ class ClusterExecutor:
         elif kind == "note":
             submitted.watcher.note(message["text"])
         elif kind == "advance":
-            advance = from_json(Advance, json.loads(message["text"]))
-            submitted.watcher.advanced(seed, advance)
+            run = from_json(RunProgress, json.loads(message["text"]))
+            submitted.watcher.advanced(seed, run)
         elif kind == "ended":
             self._end(submitted, **json.loads(message["text"]))
         else:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TextIO, cast
 
-from pytest_ansorbench.bench.progress import Standing
+from pytest_ansorbench.bench.progress import ProgressUpdate, RunProgress
 from pytest_ansorbench.report.progress import best_so_far, time_left
 
 if TYPE_CHECKING:
@@ -40,7 +40,8 @@ class LiveTable:
         self._console.no_color = self._console.no_color or not coloured
         self._live: Any = None
         self._drawn_s = float("-inf")
-        self._arms: dict[str, Standing] = {}
+        self._repeat: tuple[str, int] | None = None
+        self._runs: dict[str, RunProgress] = {}
 
     def note(self, what: str) -> None:
         """Show what goes on; it may take long, so it is shown at once."""
@@ -49,21 +50,20 @@ class LiveTable:
         self._draw(Text(what, overflow="ellipsis", no_wrap=True))
         self._drawn_s = float("-inf")
 
-    def update(self, standing: Standing) -> None:
-        """Show where things stand, unless that was done a moment ago."""
-        known = next(iter(self._arms.values()), standing)
-        if (known.case, known.repeat) != (standing.case, standing.repeat):
-            self._arms = {}
-        self._arms[standing.strategy] = standing
+    def update(self, update: ProgressUpdate) -> None:
+        """Show how far things are, unless that was done a moment ago."""
+        if self._repeat != (update.case, update.repeat):
+            self._repeat, self._runs = (update.case, update.repeat), {}
+        self._runs[update.run.strategy] = update.run
         if time.monotonic() - self._drawn_s >= _REFRESH_S:
-            self._draw(self._table(standing))
+            self._draw(self._table(update))
             self._drawn_s = time.monotonic()
 
     def clear(self) -> None:
         """Wipe everything."""
         if self._live is not None:
             self._live.stop()
-        self._live, self._arms, self._drawn_s = None, {}, float("-inf")
+        self._live, self._repeat, self._drawn_s = None, None, float("-inf")
 
     def _draw(self, what: RenderableType) -> None:
         from rich.live import Live
@@ -80,7 +80,7 @@ class LiveTable:
             self._live.start()
         self._live.update(what, refresh=True)
 
-    def _table(self, now: Standing) -> RenderableType:
+    def _table(self, now: ProgressUpdate) -> RenderableType:
         from rich.console import Group
         from rich.progress_bar import ProgressBar
         from rich.table import Table
@@ -91,14 +91,13 @@ class LiveTable:
         if gates:
             heading += f"  {settled}/{gates} gates settled"
         arms = Table.grid(padding=(0, 2))
-        for name, standing in self._arms.items():
-            total = standing.budget_trials
+        for name, run in self._runs.items():
             arms.add_row(
                 Text(f"  {name}"),
-                ProgressBar(total, standing.run_trials, width=_BAR_WIDTH),
-                Text(f"trial {standing.run_trials}/{total}"),
-                Text(f"best {best_so_far(standing)}"),
-                Text(f"task {standing.task}" if standing.task else "", overflow="ellipsis"),
+                ProgressBar(run.budget_trials, run.trials, width=_BAR_WIDTH),
+                Text(f"trial {run.trials}/{run.budget_trials}"),
+                Text(f"best {best_so_far(run)}"),
+                Text(f"task {run.task}" if run.task else "", overflow="ellipsis"),
             )
         return Group(Text(f"{heading}  {time_left(now)}", overflow="ellipsis", no_wrap=True), arms)
 

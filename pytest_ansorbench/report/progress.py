@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from pytest_ansorbench.bench.progress import Standing
+from pytest_ansorbench.bench.progress import ProgressUpdate, RunProgress
 from pytest_ansorbench.report.cells import Decimals, Latency, Throughput
 from pytest_ansorbench.report.render.numbers import cell_text
 
@@ -32,10 +32,10 @@ class LiveLine:
         self._draw(what)
         self._drawn_s = float("-inf")
 
-    def update(self, standing: Standing) -> None:
-        """Show where things stand, unless that was done a moment ago."""
+    def update(self, update: ProgressUpdate) -> None:
+        """Show how far things are, unless that was done a moment ago."""
         if time.monotonic() - self._drawn_s >= _REFRESH_S:
-            self._draw(line(standing))
+            self._draw(line(update))
 
     def clear(self) -> None:
         """Wipe the line."""
@@ -59,17 +59,17 @@ class RepeatLog:
             write: Writes a line.
         """
         self._write = write
-        self._last: Standing | None = None
+        self._last: ProgressUpdate | None = None
 
     def note(self, what: str) -> None:
         """Leave out what goes on between trials."""
 
-    def update(self, standing: Standing) -> None:
+    def update(self, update: ProgressUpdate) -> None:
         """Write a line if this is the first trial of another repeat."""
         last = self._last
-        if last is not None and (last.case, last.repeat) != (standing.case, standing.repeat):
+        if last is not None and (last.case, last.repeat) != (update.case, update.repeat):
             self._write(repeat_line(last))
-        self._last = standing
+        self._last = update
 
     def clear(self) -> None:
         """Write the line of the last repeat of the case, as far as it got."""
@@ -78,45 +78,46 @@ class RepeatLog:
         self._last = None
 
 
-def repeat_line(standing: Standing) -> str:
-    """Where things stand at the end of a repeat: case, repeat, gates, time so far and left."""
-    settled, gates = standing.settled
+def repeat_line(update: ProgressUpdate) -> str:
+    """How far things are at the end of a repeat: case, repeat, gates, time so far and left."""
+    settled, gates = update.settled
     return (
-        f"{standing.case}  repeat {standing.repeat}/{standing.repeats}  "
+        f"{update.case}  repeat {update.repeat}/{update.repeats}  "
         + (f"{settled}/{gates} gates settled before  " if gates else "")
-        + f"trial {standing.trials_done}/{standing.trials_total}  "
-        f"{time_left(standing)}"
+        + f"trial {update.trials_done}/{update.trials_total}  "
+        f"{time_left(update)}"
     )
 
 
-def line(standing: Standing) -> str:
-    """Where things stand, in one line: case, strategy, trials, best so far, time left."""
-    settled, gates = standing.settled
-    repeat = f"repeat {standing.repeat}/{standing.repeats}"
+def line(update: ProgressUpdate) -> str:
+    """How far things are, in one line: case, strategy, trials, best so far, time left."""
+    run = update.run
+    settled, gates = update.settled
+    repeat = f"repeat {update.repeat}/{update.repeats}"
     if gates and settled < gates:
         repeat += f", {settled}/{gates} gates settled"
-    task = f"  task {standing.task}" if standing.task else ""
+    task = f"  task {run.task}" if run.task else ""
     return (
-        f"{standing.case}  {standing.strategy}  {repeat}  "
-        f"trial {standing.run_trials}/{standing.budget_trials}{task}  "
-        f"best {best_so_far(standing)}  {_duration(standing.remaining_s)} left"
+        f"{update.case}  {run.strategy}  {repeat}  "
+        f"trial {run.trials}/{run.budget_trials}{task}  "
+        f"best {best_so_far(run)}  {_duration(update.remaining_s)} left"
     )
 
 
-def best_so_far(standing: Standing) -> str:
-    """The best of the run under way, in words."""
-    if standing.estimated_s is not None:
-        return f"{cell_text(Latency(1e3 * standing.estimated_s, Decimals(2)))} ms by estimate"
-    if standing.task:
+def best_so_far(run: RunProgress) -> str:
+    """The best of a run, in words."""
+    if run.estimated_s is not None:
+        return f"{cell_text(Latency(1e3 * run.estimated_s, Decimals(2)))} ms by estimate"
+    if run.task:
         return "unknown, some task has no valid trial"
-    if not standing.best_gflops:
+    if not run.best_gflops:
         return "no valid trial"
-    return f"{cell_text(Throughput(standing.best_gflops, Decimals(1)))} GFLOP/s"
+    return f"{cell_text(Throughput(run.best_gflops, Decimals(1)))} GFLOP/s"
 
 
-def time_left(standing: Standing) -> str:
+def time_left(update: ProgressUpdate) -> str:
     """The time of the case so far, and that to its end."""
-    return f"{_duration(standing.elapsed_s)} so far, {_duration(standing.remaining_s)} left"
+    return f"{_duration(update.elapsed_s)} so far, {_duration(update.remaining_s)} left"
 
 
 def _duration(seconds: float) -> str:

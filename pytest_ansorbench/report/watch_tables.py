@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from pytest_ansorbench.bench.watching import ArmOverview, CaseOverview, Overview
+from pytest_ansorbench.bench.progress import RunProgress
+from pytest_ansorbench.bench.watching import WatchedCase, WatchedSession
 from pytest_ansorbench.cluster.overview import WorkerOverview
 from pytest_ansorbench.records import worst
 from pytest_ansorbench.report.cells import (
@@ -44,18 +45,18 @@ _COLUMNS: Final = (
 )
 
 
-def overview_report(overview: Overview) -> Report:
+def overview_report(session: WatchedSession) -> Report:
     """Report on a session that another process runs.
 
     Args:
-        overview: How it stands.
+        session: How far it has come.
 
     Returns:
         What is over and how long the rest may take; a table of the cases that have begun, with the
         arms of the newest repeat of each; those that wait; the machines.
     """
-    lines = (_summary(overview), *_waiting(overview), *_machines(overview))
-    groups = tuple(Group(tuple(_rows(case))) for case in overview.cases)
+    lines = (_summary(session), *_waiting(session), *_machines(session))
+    groups = tuple(Group(tuple(_rows(case))) for case in session.cases)
     table = (Table(_COLUMNS, groups),) if groups else ()
     return Report.of(Section("session", (Lines(lines), *table)))
 
@@ -92,31 +93,31 @@ def workers_report(workers: Sequence[WorkerOverview]) -> Report:
     return Report.of(Section("workers", (Lines((line,)), *table)))
 
 
-def _summary(overview: Overview) -> Sentence:
-    over = sum(case.is_over for case in overview.cases)
-    known = len(overview.cases) + len(overview.waiting)
-    begun: Sentence = ("begun ", Text(overview.created), ": ")
+def _summary(session: WatchedSession) -> Sentence:
+    over = sum(case.is_over for case in session.cases)
+    known = len(session.cases) + len(session.waiting)
+    begun: Sentence = ("begun ", Text(session.created), ": ")
     done: Sentence = (*begun, Part(over, known), " cases are over")
-    if overview.is_over:
+    if session.is_over:
         return (*done, "; the session has ended")
-    if math.isinf(overview.left_s):
+    if math.isinf(session.left_s):
         return (*done, "; how long the rest takes is not known yet")
-    return (*done, "; about ", Seconds(overview.left_s), " s of search are left")
+    return (*done, "; about ", Seconds(session.left_s), " s of search are left")
 
 
-def _waiting(overview: Overview) -> Iterator[Sentence]:
-    if overview.waiting:
-        names = listed(Text(case) for case in overview.waiting)
-        yield (Counted(len(overview.waiting), "case"), " to come: ", *names)
+def _waiting(session: WatchedSession) -> Iterator[Sentence]:
+    if session.waiting:
+        names = listed(Text(case) for case in session.waiting)
+        yield (Counted(len(session.waiting), "case"), " to come: ", *names)
 
 
-def _machines(overview: Overview) -> Iterator[Sentence]:
-    for fingerprint, machine in overview.machines.items():
+def _machines(session: WatchedSession) -> Iterator[Sentence]:
+    for fingerprint, machine in session.machines.items():
         cpu = Setting(machine.get("cpu"))
         yield ("measured on ", cpu, " (", Text(fingerprint), ")")
 
 
-def _rows(case: CaseOverview) -> Iterator[tuple[Cell, ...]]:
+def _rows(case: WatchedCase) -> Iterator[tuple[Cell, ...]]:
     settled = sum(not gate.open for gate in case.gates)
     outcome = worst(case.gates)
     about: tuple[Cell, ...] = (
@@ -126,16 +127,16 @@ def _rows(case: CaseOverview) -> Iterator[tuple[Cell, ...]]:
         Gap.IRRELEVANT if outcome is None else GateMark(outcome),
     )
     left: Cell = Gap.UNKNOWN if math.isinf(case.left_s) else Seconds(case.left_s)
-    for arm in case.arms:
-        yield (*about, *_arm(arm), left)
-    if not case.arms:
+    for run in case.runs:
+        yield (*about, *_run(run), left)
+    if not case.runs:
         yield (*about, *[Gap.UNKNOWN] * 4, left)
 
 
-def _arm(arm: ArmOverview) -> tuple[Cell, ...]:
+def _run(run: RunProgress) -> tuple[Cell, ...]:
     return (
-        Text(arm.strategy),
-        Part(arm.trials, arm.budget_trials),
-        Gap.UNKNOWN if arm.best_gflops is None else Throughput(arm.best_gflops),
-        Seconds(arm.search_s),
+        Text(run.strategy),
+        Part(run.trials, run.budget_trials),
+        Throughput(run.best_gflops) if run.best_gflops else Gap.UNKNOWN,
+        Seconds(run.search_s),
     )

@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pytest_ansorbench.bench import (
-    Advance,
     Ended,
     FixedRepeats,
     Lost,
     RepeatsUntilSettled,
+    RunProgress,
     Session,
     Wrote,
 )
@@ -71,7 +71,7 @@ class Scripted:
         self._left[block.seed] = list(self._lines[block.seed][done:])
         self.most = max(self.most, len(self._left))
         watcher.note("it begins")
-        watcher.advanced(block.seed, Advance("one", 1, 0.0, "", None))
+        watcher.advanced(block.seed, RunProgress("one", 1, 4, 0.0, 0.0))
 
     def receive(self):
         seed = sorted(self._left)[self._choices() % len(self._left)]

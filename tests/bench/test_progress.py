@@ -5,19 +5,14 @@ from __future__ import annotations
 import dataclasses
 import math
 
-from pytest_ansorbench.bench import Standing
+from pytest_ansorbench.bench import ProgressUpdate, RunProgress
 
-STANDING = Standing(
+UPDATE = ProgressUpdate(
     case="doubling",
-    strategy="etc",
+    run=RunProgress("etc", trials=7, budget_trials=16, best_gflops=12.34, search_s=9.0),
     repeat=2,
     repeats=3,
     settled=(0, 0),
-    run_trials=7,
-    budget_trials=16,
-    best_gflops=12.34,
-    task="",
-    estimated_s=None,
     trials_done=25,
     trials_total=100,
     elapsed_s=50.0,
@@ -25,9 +20,9 @@ STANDING = Standing(
 
 
 def test_the_pace_so_far_is_kept_up():
-    assert STANDING.remaining_s == 150.0
-    assert dataclasses.replace(STANDING, trials_done=100).remaining_s == 0.0
+    assert UPDATE.remaining_s == 150.0
+    assert dataclasses.replace(UPDATE, trials_done=100).remaining_s == 0.0
 
 
 def test_without_a_trial_there_is_no_pace():
-    assert dataclasses.replace(STANDING, trials_done=0).remaining_s == math.inf
+    assert dataclasses.replace(UPDATE, trials_done=0).remaining_s == math.inf

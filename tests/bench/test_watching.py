@@ -32,9 +32,9 @@ def test_what_is_over_what_runs_and_what_waits(session):
     assert not overview.is_over
     [case] = overview.cases
     assert (case.done, case.repeats, case.is_over, case.left_s) == (2, 2, True, 0.0)
-    assert [arm.strategy for arm in case.arms] == ["one", "two"]
-    assert [(arm.trials, arm.budget_trials) for arm in case.arms] == [(4, 4), (4, 4)]
-    assert all(arm.best_gflops > 0.0 for arm in case.arms)
+    assert [run.strategy for run in case.runs] == ["one", "two"]
+    assert [(run.trials, run.budget_trials) for run in case.runs] == [(4, 4), (4, 4)]
+    assert all(run.best_gflops > 0.0 for run in case.runs)
     assert [gate.metric for gate in case.gates] == ["search_ratio"]
 
 
@@ -55,7 +55,7 @@ def test_it_follows_line_by_line(session, tmp_path):
     for end in range(2, len(lines) + 1):
         path.write_bytes(b"".join(lines[:end]))
         [case] = watch.look().cases
-        trials.append(sum(arm.trials for arm in case.arms))
+        trials.append(sum(run.trials for run in case.runs))
         assert case.is_over == (end == len(lines))
         assert case.left_s >= 0.0
     assert trials[:8] == [0, 0, 2, 4, 6, 8, 8, 0]

@@ -9,9 +9,10 @@ import re
 import pytest
 
 from pytest_ansorbench.report import LiveTable
-from tests.bench.test_progress import STANDING
+from tests.bench.test_progress import UPDATE
 
-ETC = dataclasses.replace(STANDING, strategy="etc", run_trials=5, best_gflops=0.0)
+DEFAULT = dataclasses.replace(UPDATE.run, strategy="default")
+ETC = dataclasses.replace(UPDATE, run=dataclasses.replace(UPDATE.run, trials=5, best_gflops=0.0))
 
 
 @pytest.fixture
@@ -32,10 +33,9 @@ def plain(written: list[str]) -> list[str]:
 
 def test_each_arm_of_the_repeat_has_its_trials_and_its_best(written: list[str]) -> None:
     table = live_table(written)
-    standing = dataclasses.replace(STANDING, strategy="default", settled=(1, 3))
     table.update(dataclasses.replace(ETC, settled=(1, 3)))
     table._drawn_s = float("-inf")
-    table.update(standing)
+    table.update(dataclasses.replace(UPDATE, run=DEFAULT, settled=(1, 3)))
     heading, etc, default = plain(written)[-3:]
     assert heading == "doubling  repeat 2/3  1/3 gates settled  0:50 so far, 2:30 left"
     assert re.fullmatch(r" +etc +\S+ +trial 5/16 +best no valid trial", etc)
@@ -47,7 +47,7 @@ def test_another_repeat_begins_with_nothing(written: list[str]) -> None:
     table = live_table(written)
     table.update(ETC)
     table._drawn_s = float("-inf")
-    table.update(dataclasses.replace(STANDING, strategy="default", repeat=3))
+    table.update(dataclasses.replace(UPDATE, run=DEFAULT, repeat=3))
     assert "etc" not in plain(written)[-1]
     assert len(plain(written)) == 4
     table.clear()
@@ -57,7 +57,7 @@ def test_it_is_drawn_a_few_times_a_second_only(written: list[str]) -> None:
     table = live_table(written)
     table.update(ETC)
     before = len(written)
-    table.update(STANDING)
+    table.update(UPDATE)
     assert len(written) == before
     table.note("measuring what was found, in turn")
     assert plain(written)[-1] == "measuring what was found, in turn"
@@ -91,7 +91,8 @@ def test_colours_are_left_out_where_they_are_not_wanted(
 
 def test_a_network_names_its_task_and_markup_stays_text(written: list[str]) -> None:
     table = live_table(written)
-    table.update(dataclasses.replace(ETC, case="[red]a", task="2/23 [bold]conv", estimated_s=0.01))
+    run = dataclasses.replace(ETC.run, task="2/23 [bold]conv", estimated_s=0.01)
+    table.update(dataclasses.replace(ETC, case="[red]a", run=run))
     heading, arm = plain(written)
     assert heading.startswith("[red]a  repeat")
     assert arm.endswith("best 10.00 ms by estimate  task 2/23 [bold]conv")

@@ -8,47 +8,51 @@ import pytest
 
 from pytest_ansorbench.report import LiveLine, RepeatLog
 from pytest_ansorbench.report.progress import line
-from tests.bench.test_progress import STANDING
+from tests.bench.test_progress import UPDATE
+
+
+def with_run(**fields):
+    return dataclasses.replace(UPDATE, run=dataclasses.replace(UPDATE.run, **fields))
 
 
 def test_a_line_names_case_strategy_trials_best_and_time_left():
-    assert line(STANDING) == ("doubling  etc  repeat 2/3  trial 7/16  best 12.3 GFLOP/s  2:30 left")
+    assert line(UPDATE) == ("doubling  etc  repeat 2/3  trial 7/16  best 12.3 GFLOP/s  2:30 left")
 
 
 def test_gates_that_repeats_are_still_run_for_are_counted():
-    text = line(dataclasses.replace(STANDING, settled=(1, 3)))
+    text = line(dataclasses.replace(UPDATE, settled=(1, 3)))
     assert "repeat 2/3, 1/3 gates settled  trial" in text
-    assert "gates" not in line(dataclasses.replace(STANDING, settled=(3, 3)))
+    assert "gates" not in line(dataclasses.replace(UPDATE, settled=(3, 3)))
 
 
 @pytest.mark.parametrize(
     ("elapsed_s", "left"), [(1.0, "0:03 left"), (3000.0, "2:30:00 left"), (20.4, "1:01 left")]
 )
 def test_time_left_in_minutes_and_hours(elapsed_s, left):
-    assert line(dataclasses.replace(STANDING, elapsed_s=elapsed_s)).endswith(left)
+    assert line(dataclasses.replace(UPDATE, elapsed_s=elapsed_s)).endswith(left)
 
 
 def test_unknowns_are_named():
-    text = line(dataclasses.replace(STANDING, best_gflops=0.0, trials_done=0))
+    text = line(dataclasses.replace(with_run(best_gflops=0.0), trials_done=0))
     assert "best no valid trial" in text
     assert text.endswith("? left")
 
 
 def test_a_network_names_its_task_and_its_estimated_latency():
-    standing = dataclasses.replace(STANDING, task="2/23 fused_conv2d", estimated_s=0.0123)
-    assert "  task 2/23 fused_conv2d  best 12.30 ms by estimate  " in line(standing)
-    unknown = line(dataclasses.replace(standing, estimated_s=None))
+    known = line(with_run(task="2/23 fused_conv2d", estimated_s=0.0123))
+    assert "  task 2/23 fused_conv2d  best 12.30 ms by estimate  " in known
+    unknown = line(with_run(task="2/23 fused_conv2d"))
     assert "best unknown, some task has no valid trial" in unknown
 
 
 def test_the_line_is_rewritten_in_place_and_wiped():
     written: list[str] = []
     live = LiveLine(written.append)
-    live.update(STANDING)
-    live.update(STANDING)  # too soon after the first
-    assert written == ["\r" + line(STANDING)]
+    live.update(UPDATE)
+    live.update(UPDATE)  # too soon after the first
+    assert written == ["\r" + line(UPDATE)]
     live.clear()
-    assert written[1] == "\r" + " " * len(line(STANDING)) + "\r"
+    assert written[1] == "\r" + " " * len(line(UPDATE)) + "\r"
     live.clear()
     assert len(written) == 2
 
@@ -56,18 +60,18 @@ def test_the_line_is_rewritten_in_place_and_wiped():
 def test_what_takes_long_is_shown_at_once_and_gives_way_to_the_next_trial():
     written: list[str] = []
     live = LiveLine(written.append)
-    live.update(STANDING)
+    live.update(UPDATE)
     live.note("running 3/19 untuned")
-    live.update(STANDING)
-    width = len(line(STANDING))
-    assert written[1:] == ["\r" + "running 3/19 untuned".ljust(width), "\r" + line(STANDING)]
+    live.update(UPDATE)
+    width = len(line(UPDATE))
+    assert written[1:] == ["\r" + "running 3/19 untuned".ljust(width), "\r" + line(UPDATE)]
 
 
 def test_a_narrow_terminal_gets_a_shorter_line(monkeypatch):
     monkeypatch.setenv("COLUMNS", "20")
     written: list[str] = []
-    LiveLine(written.append).update(STANDING)
-    assert written == ["\r" + line(STANDING)[:19]]
+    LiveLine(written.append).update(UPDATE)
+    assert written == ["\r" + line(UPDATE)[:19]]
 
 
 def test_a_log_has_a_line_for_each_repeat_that_is_over():
@@ -75,9 +79,9 @@ def test_a_log_has_a_line_for_each_repeat_that_is_over():
     log = RepeatLog(written.append)
     log.note("compiling")
     for repeat, done in ((2, 5), (2, 16), (3, 17), (3, 30)):
-        log.update(dataclasses.replace(STANDING, repeat=repeat, trials_done=done, elapsed_s=done))
+        log.update(dataclasses.replace(UPDATE, repeat=repeat, trials_done=done, elapsed_s=done))
     [line] = written
-    total = STANDING.trials_total
+    total = UPDATE.trials_total
     assert line.startswith(f"doubling  repeat 2/3  trial 16/{total}  0:16 so far, ")
     log.clear()
     assert written[1].startswith(f"doubling  repeat 3/3  trial 30/{total}  0:30 so far, ")
@@ -88,7 +92,7 @@ def test_a_log_has_a_line_for_each_repeat_that_is_over():
 def test_a_log_counts_gates_and_sets_cases_apart():
     written: list[str] = []
     log = RepeatLog(written.append)
-    log.update(dataclasses.replace(STANDING, settled=(1, 3)))
-    log.update(dataclasses.replace(STANDING, case="other"))
+    log.update(dataclasses.replace(UPDATE, settled=(1, 3)))
+    log.update(dataclasses.replace(UPDATE, case="other"))
     assert "  1/3 gates settled before  " in written[0]
     assert written[0].startswith("doubling")

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import math
 
-from pytest_ansorbench.bench import ArmOverview, CaseOverview, Overview
+from pytest_ansorbench.bench import RunProgress, WatchedCase, WatchedSession
 from pytest_ansorbench.report import Terminal, overview_report
 
-ARM = ArmOverview("default", 64, 128, 12.5, 33.0)
-OVER = CaseOverview("matmul", 5, 5, (), (ARM,), is_over=True, left_s=0.0)
-UNDER_WAY = CaseOverview("conv2d", 0, 5, (), (ARM,), is_over=False, left_s=250.0)
+RUN = RunProgress("default", 64, 128, 12.5, 33.0)
+OVER = WatchedCase("matmul", 5, 5, (), (RUN,), is_over=True, left_s=0.0)
+UNDER_WAY = WatchedCase("conv2d", 0, 5, (), (RUN,), is_over=False, left_s=250.0)
 MACHINES = {"abc": {"cpu": "made up"}}
 
 
-def overview(*cases: CaseOverview, waiting: tuple[str, ...] = (), left_s: float = 0.0) -> Overview:
-    return Overview("2026-01-01T00:00:00+00:00", cases, waiting, MACHINES, False, left_s)
+def overview(
+    *cases: WatchedCase, waiting: tuple[str, ...] = (), left_s: float = 0.0
+) -> WatchedSession:
+    return WatchedSession("2026-01-01T00:00:00+00:00", cases, waiting, MACHINES, False, left_s)
 
 
-def text(given: Overview) -> str:
+def text(given: WatchedSession) -> str:
     return Terminal().render(overview_report(given))
 
 
@@ -35,12 +37,12 @@ def test_each_arm_has_a_row() -> None:
 
 
 def test_what_is_not_known_is_not_made_up() -> None:
-    begun = CaseOverview("conv2d", 0, 5, (), (), is_over=False, left_s=math.inf)
+    begun = WatchedCase("conv2d", 0, 5, (), (), is_over=False, left_s=math.inf)
     shown = text(overview(begun, left_s=math.inf))
     assert "how long the rest takes is not known yet" in shown
     assert "inf" not in shown
 
 
 def test_the_end_is_told() -> None:
-    over = Overview("2026", (OVER,), (), MACHINES, is_over=True, left_s=0.0)
+    over = WatchedSession("2026", (OVER,), (), MACHINES, is_over=True, left_s=0.0)
     assert "1/1 cases are over; the session has ended" in text(over)
