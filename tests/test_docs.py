@@ -8,7 +8,7 @@ import shlex
 import pytest
 
 from pytest_ansorbench.cli import main, make_parser
-from pytest_ansorbench.options import OPTIONS
+from pytest_ansorbench.options.declarations import OPTIONS
 from pytest_ansorbench.report import COLUMNS, DEFAULT_COLUMNS
 from pytest_ansorbench.stats.figures import FIGURES
 from pytest_ansorbench.storage import read_result

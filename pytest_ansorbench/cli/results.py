@@ -199,7 +199,7 @@ def _exit_code(judged: JudgedResult) -> int:
 
 
 def _report(given: argparse.Namespace) -> int:
-    from pytest_ansorbench.options import command_line
+    from pytest_ansorbench.options.settings import command_line
     from pytest_ansorbench.report import full_report, provenance
     from pytest_ansorbench.winners import scripts_of
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Final
 
 from pytest_ansorbench.options.declarations import OPTIONS, Option
-from pytest_ansorbench.options.help import default_text
 
 _HEADINGS: Final = ("option", "ini file", "marker", "default", "what it does")
 
@@ -26,7 +25,7 @@ def _row(option: Option) -> tuple[str, ...]:
         f"`{_escaped(_usage(option))}`",
         f"`{option.ini}`",
         "•" if option.per_test else "",
-        _escaped(default_text(option)) or ("off" if option.metavar is None else "none"),
+        _escaped(option.default) or ("off" if option.metavar is None else "none"),
         _escaped(option.help),
     )
 
@@ -40,7 +39,6 @@ def _usage(option: Option) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text of a cell, which a bar would split."""
     return text.replace("|", "\\|")
 
 

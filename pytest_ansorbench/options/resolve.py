@@ -13,7 +13,6 @@ import pytest
 from pytest_ansorbench.budget import BudgetError
 from pytest_ansorbench.measure.settings import CachesError
 from pytest_ansorbench.options.declarations import OPTIONS, Option, flag_of, option_of
-from pytest_ansorbench.options.help import help_text
 from pytest_ansorbench.options.settings import Settings
 
 _BY_KEYWORD: Final = {option.keyword: option for option in OPTIONS if option.per_test}
@@ -23,43 +22,8 @@ class SettingError(ValueError):
     """A value that an option does not take; the message names it and shows a good one."""
 
 
-def add_options(parser: pytest.Parser) -> None:
-    """Declare all options to pytest, on the command line and in the ini file."""
-    group = parser.getgroup("ansorbench", "benchmarking of tensor-program auto-tuners")
-    group.addoption(
-        "--ansor-bench",
-        action="store_true",
-        default=False,
-        help="run tuning cases; without it they are skipped",
-    )
-    for option in OPTIONS:
-        words = help_text(option)
-        # argparse reads a doubled percent sign as a single one, ini files' help does not.
-        doubled = words.replace("%", "%%")
-        group.addoption(option.flag, dest=option.ini, help=doubled, **_argparse(option))
-        parser.addini(option.ini, f"ini twin of {option.flag}: {words}", default=None)
-
-
-def _argparse(option: Option) -> dict[str, Any]:
-    """How the command line takes an option's value."""
-    if option.metavar is None:
-        return {"action": "store_true", "default": None}
-    if option.bare is not None:
-        return {"nargs": "?", "const": option.bare, "metavar": option.metavar}
-    if option.repeatable:
-        return {"action": "append", "metavar": option.metavar}
-    return {"metavar": option.metavar}
-
-
 def resolve(config: pytest.Config, marker: Mapping[str, Any] | None = None) -> Settings:
     """Settings of the session, or of one test if its marker's keywords are given.
-
-    Args:
-        config: pytest's configuration, with the options of `add_options`.
-        marker: Keywords of the test's `ansor_bench` marker.
-
-    Returns:
-        The settings.
 
     Raises:
         SettingError: A value is not accepted, a marker keyword is unknown, or the budget is

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pytest_ansorbench.budget import Budget, Trials
 from pytest_ansorbench.cluster.settings import ClusterSettings
@@ -14,7 +15,7 @@ from pytest_ansorbench.measure.rounds import Rounds
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.measure.toolchain import Toolchain
-from pytest_ansorbench.options.declarations import OPTIONS
+from pytest_ansorbench.options.declarations import OPTIONS, Option
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.limits import Allowance, Limits
 from pytest_ansorbench.stats.looks import Looks
@@ -29,34 +30,17 @@ Scheduler = Literal["gradient", "round-robin", "predicted-gain"]
 
 @dataclass(frozen=True)
 class ExperimentSettings:
-    """How often, in which order and with which seeds strategies are run.
-
-    Attributes:
-        scheduler: How rounds are shared out among the tasks of a network.
-        repeats: Runs of each strategy, each with a seed of its own; or as many as gates need.
-        time_limit_s: When the last repeat should be over, from the start on; None for no limit.
-        seed: Seed of the first repeat; the others count up from it.
-        order: Whether arms take turns by rounds or by whole runs.
-        final_precision: Half the width of the intervals at which final measurements are precise
-            enough, as a share.
-        final_turns: Slices of each winner in one set of processes.
-        final_sets: Sets of fresh processes of a final measurement.
-        final_samples: Samples of 100 ms of each winner, instead of slices; None for slices.
-        noise_check_s: Seconds of a look at how steady the machine is, at a session's start and
-            end; 0 for none.
-        roofline: Whether kernels are held against what the machine can do at most.
-        reference_kernels: Other implementations that they are held against.
-    """
+    """How often, in which order and with which seeds strategies are run."""
 
     scheduler: Scheduler = "gradient"
     repeats: int | Looks = 5
     time_limit_s: float | None = None
-    seed: int = 0
+    seed: int = 0  # of the first repeat; the others count up from it
     order: Order = "interleaved"
     final_precision: float = SideBySide.precision
     final_turns: Span = SideBySide.turns
     final_sets: Span = SideBySide.sets
-    final_samples: int | None = None
+    final_samples: int | None = None  # None for slices
     noise_check_s: float = 2.0
     roofline: bool = False
     reference_kernels: tuple[Implementation, ...] = ()
@@ -73,25 +57,16 @@ class ExperimentSettings:
 
 @dataclass(frozen=True)
 class TableSettings:
-    """How the table looks.
-
-    Attributes:
-        columns: Keys of its columns; None for the usual ones.
-        sort: Key that its cases are sorted by; None for the order of execution.
-        group_by: Which of its rows stand together; None for those of a case.
-        time_unit: What its times are told in.
-        benchmark: Whether pytest-benchmark shows its own of the same runs.
-    """
+    """How the table looks; None for what is usual."""
 
     columns: tuple[str, ...] | None = None
     sort: str | None = None
     group_by: Grouping | None = None
     time_unit: WantedUnit = "auto"
-    benchmark: bool = False
+    benchmark: bool = False  # whether pytest-benchmark shows its own of the same runs
 
     @property
     def layout(self) -> Layout:
-        """The same, with what is usual where nothing was asked for."""
         from pytest_ansorbench.report import Layout
 
         usual = Layout()
@@ -102,18 +77,7 @@ class TableSettings:
 
 @dataclass(frozen=True)
 class FileSettings:
-    """Where results are written.
-
-    Attributes:
-        json: File to write the result to; None for none.
-        report: Formats and files of reports at the end of the session.
-        github: Whether a step of GitHub Actions gets a summary.
-        save: Name to store the result under; None for not at all.
-        autosave: Whether to store the result under commit and time.
-        storage: Folder for stored results and journals.
-        learn: Folder that measured programs are added to, for the user's own model; None for
-            none.
-    """
+    """Where results are written; None for not at all."""
 
     json: Path | None = None
     report: tuple[Output, ...] = ()
@@ -126,16 +90,10 @@ class FileSettings:
 
 @dataclass(frozen=True)
 class BaselineSettings:
-    """The earlier result to compare with, and what may get worse.
-
-    Attributes:
-        compare: Name, number or path of the result; None for none.
-        compare_fail: By how much figures may get worse, as they were given.
-        any_machine: Whether seconds are compared with those of other machines too.
-    """
+    """The earlier result to compare with, and what may get worse."""
 
     compare: str | None = None
-    compare_fail: tuple[Allowance, ...] = ()
+    compare_fail: tuple[Allowance, ...] = ()  # as they were given
     any_machine: bool = False
 
     @property
@@ -145,7 +103,6 @@ class BaselineSettings:
 
     @property
     def suite_allowances(self) -> tuple[Allowance, ...]:
-        """Those of all cases together."""
         return self._in_force(of_suite=True)
 
     def _in_force(self, *, of_suite: bool) -> tuple[Allowance, ...]:
@@ -155,55 +112,20 @@ class BaselineSettings:
 
 @dataclass(frozen=True)
 class KernelSettings:
-    """Kernels of a result that are made again in place of searches.
-
-    Attributes:
-        result: Name, number or path of the result; None for searches.
-        against: Interpreter whose toolchain is the reference; None for recorded latencies, or with
-            variants for today's toolchain.
-        variants: Other ways to compile than today's.
-        rounds: Sets of processes that each kernel is measured in.
-    """
+    """Kernels of a result that are made again in place of searches; None for searches."""
 
     result: str | None = None
-    against: str | None = None
+    against: str | None = None  # the interpreter whose toolchain is the reference
     variants: tuple[Toolchain, ...] = ()
     rounds: Rounds = field(default_factory=Rounds)
 
 
 @dataclass(frozen=True)
 class Settings:
-    """All that decides how cases are run, compared and reported.
+    """All that decides how cases are run, compared and reported; see the options of the fields."""
 
-    Attributes:
-        strategies: Names of the arms; the first is the reference.
-        cases: Ids of the cases to run; empty for all that were collected.
-        shard: Which part of the session to run; None for all of it.
-        shard_by: Name, number or path of a result whose seconds balance the parts; None for trials.
-        budget: Trials of a run and of a round.
-        experiment: How often, in which order and with which seeds strategies are run.
-        target: TVM target as JSON or kind, None for this machine's CPU.
-        engine: How candidates are built and run.
-        remote: Where they are run, if not here.
-        cluster: Whose workers carry repeats out, if not this process.
-        criteria: How runs are compared and judged.
-        limits: Limits of figures.
-        suite_limits: Limits of figures over all cases.
-        control: Whether the reference is run a second time, as a control.
-        strict: Whether an undecided gate fails its test.
-        table: How the table looks.
-        files: Where results are written.
-        baseline: The earlier result to compare with.
-        resume: Journal to go on from; None for a new one.
-        replay: Result files to take the runs from; empty for live searches.
-        kernels: Kernels to make again in place of searches.
-        reference: Name, number or path of an earlier result whose runs of the reference are used
-            again; None for new runs.
-        toolchains: Other interpreters that arms such as `default@old` are searched by.
-    """
-
-    strategies: tuple[str, ...] = ("default", "optimized")
-    cases: tuple[str, ...] = ()
+    strategies: tuple[str, ...] = ("default", "optimized")  # the reference first
+    cases: tuple[str, ...] = ()  # all, if none is named
     shard: Shard | None = None
     shard_by: str | None = None
     budget: Budget = field(default_factory=Budget)
@@ -228,16 +150,11 @@ class Settings:
 
     @property
     def has_suite_gates(self) -> bool:
-        """Whether the session has a gate on all cases together."""
         return bool(self.suite_limits or self.baseline.suite_allowances)
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Settings:
-        """The defaults, except for some fields.
-
-        Args:
-            values: By path of the field, e.g. `engine.build_timeout_s`.
-        """
+        """The defaults, except for some fields, by their paths, e.g. `engine.build_timeout_s`."""
         settings = cls()
         for path, value in values.items():
             settings = _with(settings, path, value)
@@ -275,3 +192,37 @@ def _json_value(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_json_value(item) for item in value]
     return value if isinstance(value, str | int | float | None) else str(value)
+
+
+_OF_THE_SESSION: Final = ("files.", "baseline.", "table.", "kernels.", "resume", "replay")
+"""Fields that say where results go and how they look, or that another session began."""
+
+
+def command_line(settings: Mapping[str, Any]) -> str:
+    """The command, for a POSIX shell, that runs a recorded session again.
+
+    Keys that no option has are left out, as those of older versions; so are defaults.
+    """
+    words = ["pytest", "--ansor-bench"]
+    defaults = Settings().to_json()
+    for option in OPTIONS:
+        if option.field.startswith(_OF_THE_SESSION) or option.recorded not in settings:
+            continue
+        value = settings[option.recorded]
+        if value != defaults[option.recorded]:
+            words += _words(option, value)
+    return shlex.join(words)
+
+
+def _words(option: Option, value: Any) -> Iterator[str]:
+    if option.metavar is None:
+        if value:
+            yield option.flag
+        return
+    values = value if option.repeatable and isinstance(value, list) else [value]
+    for one in values:
+        yield option.flag
+        if isinstance(one, list):
+            yield ",".join(map(str, one))
+        else:
+            yield "none" if one is None else str(one)

@@ -1,7 +1,8 @@
 """From what a user wrote to a value, or to a sentence on what was expected instead.
 
 Each parser takes text from the command line or the ini file, or a Python value from a marker,
-and raises ValueError with the words that follow `bad --ansor-x 'v': `.
+and raises ValueError with the words that follow `bad --ansor-x 'v': `. Records are imported when
+one is made: a session without a bench makes none.
 """
 
 from __future__ import annotations
@@ -12,19 +13,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from pytest_ansorbench.budget import Trials
-from pytest_ansorbench.cluster.settings import ClusterAddress
-from pytest_ansorbench.measure.remote.address import DeviceAddress
-from pytest_ansorbench.measure.rounds import Rounds
-from pytest_ansorbench.measure.side_by_side import Span
-from pytest_ansorbench.measure.toolchain import Toolchain, check_names
-from pytest_ansorbench.records import IMPLEMENTATIONS, Implementation, Shard
-from pytest_ansorbench.stats.goal import Goal
-from pytest_ansorbench.stats.limits import Allowance
-from pytest_ansorbench.stats.looks import EXPECTED_REPEATS, Looks
-
 if TYPE_CHECKING:
+    from pytest_ansorbench.budget import Trials
+    from pytest_ansorbench.cluster.settings import ClusterAddress
+    from pytest_ansorbench.measure.remote.address import DeviceAddress
+    from pytest_ansorbench.measure.rounds import Rounds
+    from pytest_ansorbench.measure.side_by_side import Span
+    from pytest_ansorbench.measure.toolchain import Toolchain
+    from pytest_ansorbench.records import Implementation, Shard
     from pytest_ansorbench.report import Grouping, Output, WantedUnit
+    from pytest_ansorbench.stats.goal import Goal
+    from pytest_ansorbench.stats.limits import Allowance
+    from pytest_ansorbench.stats.looks import Looks
 
 
 def words(value: object) -> tuple[str, ...]:
@@ -53,59 +53,42 @@ def whole_number(least: int, example: int) -> Callable[[object], int]:
     return parse
 
 
-def trials(value: object) -> Trials:
-    """A number of trials, in all or for each task."""
-    if isinstance(value, bool) or not isinstance(value, int | str):
-        raise ValueError("expected a whole number of at least 1, e.g. 128, or e.g. 16/task")
-    return Trials.parse(str(value))
+def number(
+    accepts: Callable[[float], bool], wanted: str, example: str
+) -> Callable[[object], float]:
+    """A parser of finite numbers that `accepts` accepts; `wanted` says which these are."""
+
+    def parse(value: object) -> float:
+        try:
+            parsed = float(value) if isinstance(value, int | float | str) else math.nan
+        except ValueError:
+            parsed = math.nan
+        if isinstance(value, bool) or not math.isfinite(parsed) or not accepts(parsed):
+            raise ValueError(f"expected {wanted}, e.g. {example}")
+        return parsed
+
+    return parse
 
 
-def repeats(value: object) -> int | Looks:
-    """A number of repeats, or as many as gates need."""
-    if isinstance(value, str) and not value.strip().isdecimal():
-        return Looks.parse(value)
+not_negative = number(lambda x: x >= 0, "a number from 0 up", "2")
+positive = number(lambda x: x > 0, "a number above 0", "30")
+share = number(lambda x: 0 <= x < 1, "a share from 0 up to 1", "0.01")
+level = number(lambda x: 0 < x < 1, "a level between 0 and 1", "0.95")
+_ratio = number(lambda x: 1e-6 <= x <= 1e6, "a ratio from 1e-6 to 1e6, or none", "0.75")
+
+
+def limit(value: object) -> float | None:
+    """A limit, or none whatever a marker says."""
+    return None if value == "none" else _ratio(value)
+
+
+def precision(value: object) -> float:
+    """A share below 1, as a number or in percent."""
+    text = "" if isinstance(value, bool) else str(value).strip()
     try:
-        return whole_number(1, 5)(value)
+        return share(float(text[:-1]) / 100 if text.endswith("%") else text)
     except ValueError:
-        raise ValueError(EXPECTED_REPEATS) from None
-
-
-def shard(value: object) -> Shard:
-    """One of several parts of a session."""
-    return Shard.parse(value if isinstance(value, str) else "")
-
-
-def tracker(value: object) -> DeviceAddress:
-    """The address of a tracker and the key of devices."""
-    return DeviceAddress.parse_tracker(str(value))
-
-
-def server(value: object) -> DeviceAddress:
-    """The address of a device's server."""
-    return DeviceAddress.parse_server(str(value))
-
-
-def cluster(value: object) -> ClusterAddress:
-    """The address of a scheduler, or a number of workers here."""
-    return ClusterAddress.parse(str(value))
-
-
-def span(value: object) -> Span:
-    """A least and a most number, or one for both."""
-    if isinstance(value, bool) or not isinstance(value, int | str):
-        value = ""
-    return Span.parse(str(value))
-
-
-def cores(value: object) -> tuple[int, ...]:
-    """Numbers of different cores, separated by commas."""
-    try:
-        numbers = tuple(int(word) for word in words(value))
-    except ValueError:
-        numbers = ()
-    if not numbers or min(numbers) < 0 or len(set(numbers)) != len(numbers):
-        raise ValueError("expected numbers of different cores, separated by commas, e.g. 0,1")
-    return numbers
+        raise ValueError("expected a share from 0 up to 1, e.g. 0.5% or 0.005") from None
 
 
 _UNITS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0}
@@ -122,21 +105,15 @@ def duration(value: object) -> float:
         raise ValueError("expected a duration above 0, e.g. 45m, 2h or 900 for seconds") from None
 
 
-def number(
-    accepts: Callable[[float], bool], wanted: str, example: str
-) -> Callable[[object], float]:
-    """A parser of finite numbers that `accepts` accepts; `wanted` says which these are."""
-
-    def parse(value: object) -> float:
-        try:
-            parsed = float(value) if isinstance(value, int | float | str) else math.nan
-        except ValueError:
-            parsed = math.nan
-        if isinstance(value, bool) or not math.isfinite(parsed) or not accepts(parsed):
-            raise ValueError(f"expected {wanted}, e.g. {example}")
-        return parsed
-
-    return parse
+def cores(value: object) -> tuple[int, ...]:
+    """Numbers of different cores, separated by commas."""
+    try:
+        numbers = tuple(int(word) for word in words(value))
+    except ValueError:
+        numbers = ()
+    if not numbers or min(numbers) < 0 or len(set(numbers)) != len(numbers):
+        raise ValueError("expected numbers of different cores, separated by commas, e.g. 0,1")
+    return numbers
 
 
 def choice(*choices: str) -> Callable[[object], str]:
@@ -174,7 +151,6 @@ def text(example: str) -> Callable[[object], str]:
 
 
 def path(value: object) -> Path:
-    """A path."""
     if not isinstance(value, str | Path) or not str(value).strip():
         raise ValueError("expected a path, e.g. result.json")
     return Path(value)
@@ -185,21 +161,75 @@ def paths(value: object) -> tuple[Path, ...]:
     return tuple(map(path, value if isinstance(value, list | tuple) else [value]))
 
 
+def trials(value: object) -> Trials:
+    from pytest_ansorbench.budget import Trials
+
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise ValueError("expected a whole number of at least 1, e.g. 128, or e.g. 16/task")
+    return Trials.parse(str(value))
+
+
+def repeats(value: object) -> int | Looks:
+    """A number of repeats, or as many as gates need."""
+    from pytest_ansorbench.stats.looks import EXPECTED_REPEATS, Looks
+
+    if isinstance(value, str) and not value.strip().isdecimal():
+        return Looks.parse(value)
+    try:
+        return whole_number(1, 5)(value)
+    except ValueError:
+        raise ValueError(EXPECTED_REPEATS) from None
+
+
+def shard(value: object) -> Shard:
+    from pytest_ansorbench.records import Shard
+
+    return Shard.parse(value if isinstance(value, str) else "")
+
+
+def tracker(value: object) -> DeviceAddress:
+    from pytest_ansorbench.measure.remote.address import DeviceAddress
+
+    return DeviceAddress.parse_tracker(str(value))
+
+
+def server(value: object) -> DeviceAddress:
+    from pytest_ansorbench.measure.remote.address import DeviceAddress
+
+    return DeviceAddress.parse_server(str(value))
+
+
+def cluster(value: object) -> ClusterAddress:
+    from pytest_ansorbench.cluster.settings import ClusterAddress
+
+    return ClusterAddress.parse(str(value))
+
+
+def span(value: object) -> Span:
+    """A least and a most number, or one for both."""
+    from pytest_ansorbench.measure.side_by_side import Span
+
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        value = ""
+    return Span.parse(str(value))
+
+
 def goal(value: object) -> Goal:
-    """The goal of S."""
+    from pytest_ansorbench.stats.goal import Goal
+
     return Goal.parse(str(value))
 
 
 def allowances(value: object) -> tuple[Allowance, ...]:
     """By how much figures may get worse: a list, or separated by commas or spaces."""
+    from pytest_ansorbench.stats.limits import Allowance
+
     texts = value if isinstance(value, list | tuple) else [value]
     parts = [part for text in texts for part in re.split(r"[,\s]+", str(text).strip())]
     return tuple(Allowance.parse(part) for part in parts)
 
 
 def columns(value: object) -> tuple[str, ...]:
-    """Columns of the table."""
-    # The report package brings tabulate with it, which a session without a bench does not need.
     from pytest_ansorbench.report import parse_columns
 
     return parse_columns(str(value))
@@ -214,26 +244,18 @@ def outputs(value: object) -> tuple[Output, ...]:
 
 
 def sort(value: object) -> str:
-    """A sort key of the table."""
     from pytest_ansorbench.report import parse_sort
 
     return parse_sort(str(value))
 
 
 def grouping(value: object) -> Grouping:
-    """What rows of the table are grouped by."""
     from pytest_ansorbench.report import parse_grouping
 
     return parse_grouping(str(value))
 
 
-not_negative = number(lambda x: x >= 0, "a number from 0 up", "2")
-positive = number(lambda x: x > 0, "a number above 0", "30")
-_ratio = number(lambda x: 1e-6 <= x <= 1e6, "a ratio from 1e-6 to 1e6, or none", "0.75")
-
-
 def time_unit(value: object) -> WantedUnit:
-    """A unit of time."""
     from pytest_ansorbench.report import parse_time_unit
 
     return parse_time_unit(str(value))
@@ -241,50 +263,47 @@ def time_unit(value: object) -> WantedUnit:
 
 def implementations(value: object) -> tuple[Implementation, ...]:
     """Other implementations of operators, separated by commas."""
+    from pytest_ansorbench.records import IMPLEMENTATIONS
+
     given = words(value)
     if not {*given} <= {*IMPLEMENTATIONS}:
         raise ValueError(f"expected some of {', '.join(IMPLEMENTATIONS)}, e.g. torch,untuned")
     return tuple(name for name in IMPLEMENTATIONS if name in given)
 
 
-def limit(value: object) -> float | None:
-    """A limit, or none whatever a marker says."""
-    return None if value == "none" else _ratio(value)
-
-
-share = number(lambda x: 0 <= x < 1, "a share from 0 up to 1", "0.01")
-level = number(lambda x: 0 < x < 1, "a level between 0 and 1", "0.95")
-
-
-def precision(value: object) -> float:
-    """A share below 1, as a number or in percent."""
-    text = "" if isinstance(value, bool) else str(value).strip()
-    try:
-        return share(float(text[:-1]) / 100 if text.endswith("%") else text)
-    except ValueError:
-        raise ValueError("expected a share from 0 up to 1, e.g. 0.5% or 0.005") from None
-
-
 def rounds(value: object) -> Rounds:
     """A number of sets of processes, or as many as it takes."""
+    from pytest_ansorbench.measure.rounds import Rounds
+
     return Rounds.parse(str(value))
 
 
 def interpreters(value: object) -> tuple[Toolchain, ...]:
     """Toolchains of other interpreters, with names of their own."""
-    texts = [value] if isinstance(value, str) else value
-    if not isinstance(texts, list | tuple):
-        raise ValueError("expected NAME=PATH, e.g. old=.venv-old/bin/python")
-    parsed = tuple(Toolchain.parse_interpreter(str(text)) for text in texts)
-    check_names(parsed)
-    return parsed
+    from pytest_ansorbench.measure.toolchain import Toolchain
+
+    return _toolchains(
+        Toolchain.parse_interpreter, value, "NAME=PATH, e.g. old=.venv-old/bin/python"
+    )
 
 
 def variants(value: object) -> tuple[Toolchain, ...]:
     """Other ways to compile, with names of their own."""
+    from pytest_ansorbench.measure.toolchain import Toolchain
+
+    return _toolchains(
+        Toolchain.parse_variant, value, "NAME:KEY=VALUE,..., e.g. avx2:mcpu=x86-64-v3"
+    )
+
+
+def _toolchains(
+    parse: Callable[[str], Toolchain], value: object, wanted: str
+) -> tuple[Toolchain, ...]:
+    from pytest_ansorbench.measure.toolchain import check_names
+
     texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, list | tuple):
-        raise ValueError("expected NAME:KEY=VALUE,..., e.g. avx2:mcpu=x86-64-v3")
-    parsed = tuple(Toolchain.parse_variant(str(text)) for text in texts)
+        raise ValueError(f"expected {wanted}")
+    parsed = tuple(parse(str(text)) for text in texts)
     check_names(parsed)
     return parsed

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from pytest_ansorbench import hookspecs
-from pytest_ansorbench.options import LIMIT_OPTIONS, add_options
+from pytest_ansorbench.options.declarations import LIMIT_OPTIONS, add_options
 from pytest_ansorbench.plugin.fixture import AnsorBench, UndecidedWarning
 from pytest_ansorbench.plugin.selection import MARKER, bench_items
 

@@ -11,7 +11,8 @@ import pytest
 from pytest_ansorbench.bench import Arm
 from pytest_ansorbench.hosted import HostedStrategy, HostProcess
 from pytest_ansorbench.measure.toolchain import Toolchain
-from pytest_ansorbench.options import Settings, flag_of
+from pytest_ansorbench.options.declarations import flag_of
+from pytest_ansorbench.options.settings import Settings
 from pytest_ansorbench.plugin.offered import register_offered
 from pytest_ansorbench.strategies import BUILTIN, Registry, StrategyError
 

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ansorbench.bench import Progress, Silent
-from pytest_ansorbench.options import Settings, command_line, flag_of, is_given, resolve
+from pytest_ansorbench.options.declarations import flag_of
+from pytest_ansorbench.options.resolve import is_given, resolve
+from pytest_ansorbench.options.settings import Settings, command_line
 from pytest_ansorbench.plugin import workers
 from pytest_ansorbench.plugin.baseline import ANY_MACHINE, Baseline
 from pytest_ansorbench.plugin.blame import failures, usage_errors

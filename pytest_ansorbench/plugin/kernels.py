@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from pytest_ansorbench.options import Settings, flag_of, resolve
+from pytest_ansorbench.options.declarations import flag_of
+from pytest_ansorbench.options.resolve import resolve
+from pytest_ansorbench.options.settings import Settings
 from pytest_ansorbench.plugin.fixture import UndecidedWarning, the_case
 from pytest_ansorbench.plugin.keywords import keywords_of
 from pytest_ansorbench.plugin.refusals import in_options

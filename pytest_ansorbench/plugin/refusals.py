@@ -10,7 +10,8 @@ from typing import Final
 from pytest_ansorbench.bench import MissingRunsError
 from pytest_ansorbench.budget import BudgetError
 from pytest_ansorbench.environment import MisfitError
-from pytest_ansorbench.options import budget_refusal, flag_of
+from pytest_ansorbench.options.declarations import flag_of
+from pytest_ansorbench.options.resolve import budget_refusal
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.storage import MissingResultError, UnwritableError
 

@@ -10,7 +10,8 @@ from statistics import fmean
 import pytest
 
 from pytest_ansorbench.bench import PlannedCase, recorded_repeat_s, share_out
-from pytest_ansorbench.options import Settings, flag_of
+from pytest_ansorbench.options.declarations import flag_of
+from pytest_ansorbench.options.settings import Settings
 from pytest_ansorbench.plugin.selection import case_id, case_of
 from pytest_ansorbench.records import Shard, Shards
 from pytest_ansorbench.storage import StorageError, find_saved, read_result

@@ -35,7 +35,8 @@ from pytest_ansorbench.measure.engine import Engine, EngineError, UntunedError
 from pytest_ansorbench.measure.local.toolchains import joint_engine
 from pytest_ansorbench.measure.remote.engine import remote_engine
 from pytest_ansorbench.measure.settings import EngineSettings
-from pytest_ansorbench.options import Settings, flag_of
+from pytest_ansorbench.options.declarations import flag_of
+from pytest_ansorbench.options.settings import Settings
 from pytest_ansorbench.plugin.arms import Arms
 from pytest_ansorbench.plugin.refusals import in_options
 from pytest_ansorbench.plugin.usage import failure, usage

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pytest_ansorbench.stats.suite import judge_suites, suite_gates
 
 if TYPE_CHECKING:
-    from pytest_ansorbench.options import Settings
+    from pytest_ansorbench.options.settings import Settings
     from pytest_ansorbench.plugin.baseline import Baseline
     from pytest_ansorbench.plugin.sources import Source
     from pytest_ansorbench.plugin.workers import Handed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from pytest_ansorbench.options import Settings, command_line
+from pytest_ansorbench.options.settings import Settings, command_line
 
 
 def words(**values: object) -> list[str]:

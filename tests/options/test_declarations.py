@@ -7,10 +7,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from pytest_ansorbench.options import LIMIT_OPTIONS, OPTIONS, Settings, flag_of
-from pytest_ansorbench.options.declarations import limit_options
-from pytest_ansorbench.options.help import default_text, help_text
-from pytest_ansorbench.options.settings import value_at
+from pytest_ansorbench.measure.settings import DEFAULT_CACHES, FLUSH_CACHE_MB
+from pytest_ansorbench.options.declarations import (
+    LIMIT_OPTIONS,
+    OPTIONS,
+    flag_of,
+    limit_options,
+    option_of,
+)
+from pytest_ansorbench.options.settings import Settings, value_at
 from pytest_ansorbench.stats.figures import FIGURES
 from pytest_ansorbench.stats.limits import Limits
 
@@ -44,23 +49,23 @@ def test_every_field_has_one_option_and_every_option_its_field():
         assert len({getattr(option, names) for option in OPTIONS}) == len(OPTIONS), names
 
 
-@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.word)
-def test_a_default_is_told_as_it_can_be_typed(option):
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.keyword)
+def test_a_default_is_told_as_users_type_it_and_is_that_of_the_record(option):
     default = value_at(Settings(), option.field)
-    if option.default == "{}":
-        assert option.parse(default_text(option)) == default
-        assert help_text(option).endswith(f" (default: {default_text(option)})")
-    elif option.default.startswith("{}"):
-        assert option.parse(default_text(option).partition(",")[0]) == default
-    else:
-        assert default in (None, False, ())
-        assert default_text(option) == option.default
+    if default not in (None, False, ()):
+        told = option.default if isinstance(default, tuple) else option.default.partition(",")[0]
+        assert option.parse(told) == default
+        assert option.help_text.endswith(f" (default: {option.default})")
 
 
-@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.word)
+def test_defaults_that_depend_on_others_are_those_of_the_engine():
+    assert option_of("engine.caches").default.startswith(f"{DEFAULT_CACHES}, or ")
+    assert f", or {FLUSH_CACHE_MB} " in option_of("engine.flush_cache_mb").default
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.keyword)
 def test_no_default_is_typed_into_a_help_text(option):
     assert "default" not in option.help
-    assert not option.default.strip("{}, ").isdecimal()
 
 
 def test_flags_are_found_by_field():
@@ -80,7 +85,7 @@ def test_a_figure_with_a_limit_has_its_option():
         "max_search_ratio_trials",
     )
     assert option.per_test
-    assert help_text(option) == (
+    assert option.help_text == (
         "gate: fail if the search ratio S_trials is above this; none takes a marker's gate away "
         "(default: no gate)"
     )

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pytest_ansorbench.options import OPTIONS
+from pytest_ansorbench.options.declarations import OPTIONS
 from pytest_ansorbench.options.reference import reference_table
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "options.md"

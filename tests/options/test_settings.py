@@ -11,8 +11,7 @@ from pytest_ansorbench.budget import Budget, Trials
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.measure.toolchain import Toolchain
-from pytest_ansorbench.options import Settings
-from pytest_ansorbench.options.settings import value_at
+from pytest_ansorbench.options.settings import Settings, value_at
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.limits import Allowance, Limits

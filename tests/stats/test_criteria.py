@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_ansorbench.options import Settings
+from pytest_ansorbench.options.settings import Settings
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.goal import Goal
 
