@@ -16,10 +16,9 @@ from drawn_runs import CRITERIA, Pool, drawn
 from pytest_ansorbench.records import Gate
 from pytest_ansorbench.stats.evidence import Evidence, limit_evidence, suite_evidence
 from pytest_ansorbench.stats.figures import FIGURES
-from pytest_ansorbench.stats.gate import Judge
+from pytest_ansorbench.stats.gate import Judge, settled_gate
 from pytest_ansorbench.stats.looks import Looks
 from pytest_ansorbench.stats.paired_runs import PairedRuns
-from pytest_ansorbench.stats.settle import settled_gate
 from pytest_ansorbench.stats.suite_test import SuiteTest
 
 LOOKS = Looks()

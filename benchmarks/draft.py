@@ -34,7 +34,7 @@ from tabulate import tabulate
 
 from pytest_ansorbench.records import Result
 from pytest_ansorbench.report import Layout, Terminal, result_report
-from pytest_ansorbench.stats.judge_result import judge_result
+from pytest_ansorbench.stats.judging import judge_result
 from pytest_ansorbench.stats.trajectory import Trajectory
 from pytest_ansorbench.workloads import CAPSULE_CONV2D, OPERATORS
 

@@ -17,7 +17,7 @@ from commits import hashes_at
 from draft import RESULTS, ROOT, progress, suite
 from tabulate import tabulate
 
-from pytest_ansorbench.stats.judge_result import judge_result
+from pytest_ansorbench.stats.judging import judge_result
 
 CARD: Final = ROOT / "pytest_ansorbench" / "models" / "draft.card.json"
 FOLDERS: Final = ("draft", "draft-steady", "draft-eights")

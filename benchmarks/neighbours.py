@@ -21,7 +21,7 @@ from typing import Any
 from tabulate import tabulate
 
 from pytest_ansorbench import workloads
-from pytest_ansorbench.bench.leads import EFFORT
+from pytest_ansorbench.bench.finals import EFFORT
 from pytest_ansorbench.bench.prepared import prepare
 from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.measure.intrinsics import register_intrinsics

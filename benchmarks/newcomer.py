@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from pytest_ansorbench.records import Result
-from pytest_ansorbench.stats.judge_result import judge_result
+from pytest_ansorbench.stats.judging import judge_result
 from pytest_ansorbench.stats.looks import Looks
 from pytest_ansorbench.storage import read_result
 

@@ -27,7 +27,7 @@ from pytest_ansorbench.report import (
 from pytest_ansorbench.report.cells import Cell, Count, Decimals, Ratio, Score, Text
 from pytest_ansorbench.report.sections import Column, Group, Lines, Table
 from pytest_ansorbench.stats.distribution import case_ways
-from pytest_ansorbench.stats.judge_result import judge_result
+from pytest_ansorbench.stats.judging import judge_result
 from pytest_ansorbench.storage import read_result
 
 if TYPE_CHECKING:

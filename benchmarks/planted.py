@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Final
 
 from pytest_ansorbench.report import Layout, Terminal, result_report
-from pytest_ansorbench.stats.judge_result import judge_result
+from pytest_ansorbench.stats.judging import judge_result
 from pytest_ansorbench.storage import read_result
 
 HERE: Final = Path(__file__).parent

@@ -22,7 +22,7 @@ from typing import Final
 from tabulate import tabulate
 
 from pytest_ansorbench.records import Estimate, Gate, Result
-from pytest_ansorbench.stats.judge_result import judge_result
+from pytest_ansorbench.stats.judging import judge_result
 from pytest_ansorbench.stats.recorded import Pace
 from pytest_ansorbench.storage import read_result
 

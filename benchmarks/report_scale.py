@@ -32,7 +32,7 @@ from pytest_ansorbench.records import (
     Trial,
 )
 from pytest_ansorbench.stats.criteria import Criteria
-from pytest_ansorbench.stats.judge_case import judge_arms
+from pytest_ansorbench.stats.judging import judge_arms
 from pytest_ansorbench.stats.limits import Limits
 from pytest_ansorbench.storage import fingerprint, write_result
 

@@ -19,7 +19,7 @@ from typing import Final
 from commits import merged
 
 from pytest_ansorbench.report import Layout, Terminal, result_report
-from pytest_ansorbench.stats.judge_result import judge_result
+from pytest_ansorbench.stats.judging import judge_result
 
 HERE: Final = Path(__file__).parent
 CASES: Final = (

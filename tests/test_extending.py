@@ -184,7 +184,7 @@ class Tabs:
 RENDERED = """
 from pathlib import Path
 from pytest_ansorbench.report import RENDERERS, result_report
-from pytest_ansorbench.stats.judge_result import judge_result
+from pytest_ansorbench.stats.judging import judge_result
 from pytest_ansorbench.storage import read_result
 
 judged = judge_result(read_result(Path("saved.json")))

@@ -20,7 +20,7 @@ import pytest
 
 from pytest_ansorbench.cli import main
 from pytest_ansorbench.codec import to_json
-from pytest_ansorbench.stats.judge_result import judge_result
+from pytest_ansorbench.stats.judging import judge_result
 from pytest_ansorbench.storage import read_result, write_result
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"

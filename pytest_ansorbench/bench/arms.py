@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from pytest_ansorbench.bench.plan import RunPlan
 from pytest_ansorbench.bench.prepared import PreparedCase
 from pytest_ansorbench.bench.reference import RecordedSearch
-from pytest_ansorbench.bench.run_plan import RunPlan
 from pytest_ansorbench.hosted import HostedSearch, HostedStrategy
 from pytest_ansorbench.records import LastRanking
 from pytest_ansorbench.search.loop import Search

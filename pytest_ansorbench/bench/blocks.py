@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_ansorbench.bench.arms import Arm
 from pytest_ansorbench.bench.history import BlockEntry, RepeatHistory
+from pytest_ansorbench.bench.plan import RunPlan
 from pytest_ansorbench.bench.progress import RunProgress
 from pytest_ansorbench.bench.reference import StandIn
-from pytest_ansorbench.bench.run_plan import RunPlan
 from pytest_ansorbench.records import Yardsticks
 from pytest_ansorbench.storage.entries import NoiseEntry
 

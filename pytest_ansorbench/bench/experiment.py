@@ -14,7 +14,7 @@ from pytest_ansorbench.bench.plan import Plan
 from pytest_ansorbench.bench.progress import Progress, ProgressUpdate, RunProgress
 from pytest_ansorbench.bench.reference import StandIn
 from pytest_ansorbench.records import CaseResult
-from pytest_ansorbench.stats.judge_case import judge_arms
+from pytest_ansorbench.stats.judging import judge_arms
 from pytest_ansorbench.storage.entries import AbandonedEntry
 
 

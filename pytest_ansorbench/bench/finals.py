@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 from pytest_ansorbench.bench.prepared import PreparedCase
 from pytest_ansorbench.measure.outcomes import MeasuredInTurn
 from pytest_ansorbench.measure.program import Buildable, Program
-from pytest_ansorbench.measure.side_by_side import SideBySide
+from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.records import Remeasurement
 from pytest_ansorbench.search.task_search import Best
 from pytest_ansorbench.workloads.networks.apply import with_schedules
@@ -16,6 +17,11 @@ from pytest_ansorbench.workloads.networks.apply import with_schedules
 if TYPE_CHECKING:
     from pytest_ansorbench.bench.arms import FinishedSearch
     from pytest_ansorbench.measure.engine import Engine
+if TYPE_CHECKING:
+    from pytest_ansorbench.bench.arms import FinishedSearch
+    from pytest_ansorbench.hosted.search import SavedBest
+    from pytest_ansorbench.measure.engine import Engine
+    from pytest_ansorbench.search.task_search import Best
 
 
 def measure_winners(
@@ -66,3 +72,63 @@ def _remeasurement(search: FinishedSearch, outcome: MeasuredInTurn | None) -> Re
     best = search.tasks[0].best if len(search.tasks) == 1 else None
     trial = best.index if best is not None else None
     return outcome.remeasured(trial)
+
+
+SHARE_OF_SEARCH: Final = 0.25
+"""Confirming may take this share of the repeat's search time."""
+_TRIALS_A_LEAD: Final = 4
+"""A lead costs about as much to confirm as a trial does, so this keeps to the share as well."""
+_FIRST_AND_LAST: Final = 2
+EFFORT: Final = SideBySide(precision=0.01, turns=Span(10, 30), sets=Span(1, 1))
+"""How long leads run beside each other."""
+
+
+def measure_leads(
+    prepared: PreparedCase, searches: Sequence[FinishedSearch], engine: Engine
+) -> tuple[tuple[Remeasurement, ...], ...]:
+    """Measure the leads of finished searches against each other, task by task.
+
+    It takes at most `SHARE_OF_SEARCH` of what the searches took together, but for the compilation
+    of a last task. For that, of a run with few trials a lead only some leads are measured, the
+    first and the last of each task among them: a network has a latency once every task has.
+
+    Args:
+        prepared: The case.
+        searches: One an arm.
+        engine: Builds and measures.
+
+    Returns:
+        Per search the re-measurements of its leads, in order of their trials.
+
+    Raises:
+        EngineError: The engine is broken.
+    """
+    allowed_s = SHARE_OF_SEARCH * sum(search.search_s for search in searches)
+    found: list[list[Remeasurement]] = [[] for _ in searches]
+    for index, task in enumerate(prepared.tasks):
+        leads = [_some(search, index, engine.capacity // len(searches)) for search in searches]
+        programs = [lead.program(task.surroundings) for of_arm in leads for lead in of_arm]
+        if not programs:
+            continue
+        effort = replace(EFFORT, most_s=allowed_s / len(prepared.tasks))
+        outcomes = iter(engine.measure_side_by_side(programs, task.check, effort))
+        for of_arm, so_far in zip(leads, found, strict=True):
+            so_far += [next(outcomes).remeasured(lead.index) for lead in of_arm]
+    return tuple(tuple(sorted(leads, key=_trial)) for leads in found)
+
+
+def _some(search: FinishedSearch, index: int, most: int) -> Sequence[Best | SavedBest]:
+    """Leads of a task: all of them, or as many as may be measured, evenly spaced."""
+    task = search.tasks[index]
+    leads = task.leads
+    most = max(1, min(most, max(_FIRST_AND_LAST, task.trials_done // _TRIALS_A_LEAD)))
+    if len(leads) <= most:
+        return leads
+    if most == 1:
+        return leads[-1:]
+    return [leads[round(place * (len(leads) - 1) / (most - 1))] for place in range(most)]
+
+
+def _trial(lead: Remeasurement) -> int:
+    assert lead.trial is not None
+    return lead.trial

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 from pytest_ansorbench.bench.repeats import RepeatPolicy
-from pytest_ansorbench.bench.run_plan import RunPlan
-from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.budget import Budget
+from pytest_ansorbench.measure.side_by_side import SideBySide
+from pytest_ansorbench.stats.criteria import Criteria, Progress
 from pytest_ansorbench.stats.limits import Limits
 
 
@@ -31,3 +33,47 @@ class Plan:
     limits: Limits
     family: int = 1
     deadline_s: float = math.inf
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """How the runs of one repeat are made; the same for all repeats of a case.
+
+    Attributes:
+        budget: Trials of one run and of one round.
+        order: Whether arms take turns by rounds or by whole runs.
+        scheduler: Shares rounds out among the tasks of a network; a key of `SCHEDULERS`.
+        final: How winners are measured against each other.
+        progress: Whether leads are measured again, so that progress is confirmed.
+    """
+
+    budget: Budget
+    order: Literal["interleaved", "sequential"]
+    scheduler: str
+    final: SideBySide
+    progress: Progress = "confirmed"
+
+    def with_slices(self, slice_ms: float) -> RunPlan:
+        """The plan with final measurements in slices of another length; samples stay as they are.
+
+        Args:
+            slice_ms: Milliseconds of a slice.
+        """
+        if self.final.rest_ms:  # so are samples
+            return self
+        return replace(self, final=replace(self.final, slice_ms=slice_ms))
+
+    def conditions(self, tasks: int) -> dict[str, Any]:
+        """What of it decides the measurements, as JSON values.
+
+        Args:
+            tasks: How many tasks the case has.
+        """
+        return {
+            "trials": self.budget.in_all(tasks),
+            "round_trials": self.budget.a_round(tasks),
+            "order": self.order,
+            "scheduler": self.scheduler if tasks > 1 else "",
+            **{f"final_{name}": value for name, value in self.final.conditions().items()},
+            "progress": self.progress,
+        }

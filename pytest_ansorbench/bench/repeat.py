@@ -9,11 +9,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from pytest_ansorbench.bench.arms import AnySearch, Arm, search_of
-from pytest_ansorbench.bench.finals import measure_winners
-from pytest_ansorbench.bench.leads import measure_leads
+from pytest_ansorbench.bench.finals import measure_leads, measure_winners
+from pytest_ansorbench.bench.plan import RunPlan
 from pytest_ansorbench.bench.prepared import PreparedCase
 from pytest_ansorbench.bench.reference import RecordedSearch, StandIn
-from pytest_ansorbench.bench.run_plan import RunPlan
 from pytest_ansorbench.records import LastRanking
 from pytest_ansorbench.stats.recorded import MOST_DRIFT
 from pytest_ansorbench.storage.entries import (

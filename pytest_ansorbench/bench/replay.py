@@ -10,7 +10,7 @@ from typing import Any
 from pytest_ansorbench.bench.plan import Plan
 from pytest_ansorbench.records import SCHEMA_VERSION, CaseResult, MachineNoise, Result
 from pytest_ansorbench.stats.criteria import Criteria
-from pytest_ansorbench.stats.judge_case import judge_arms
+from pytest_ansorbench.stats.judging import judge_arms
 from pytest_ansorbench.stats.looks import Looks
 from pytest_ansorbench.storage import merge_results, read_result
 

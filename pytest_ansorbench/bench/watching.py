@@ -13,7 +13,7 @@ from pytest_ansorbench.bench.history import CaseHistory, RepeatHistory, add_entr
 from pytest_ansorbench.bench.progress import RunProgress
 from pytest_ansorbench.records import Gate
 from pytest_ansorbench.stats.criteria import Criteria
-from pytest_ansorbench.stats.judge_case import judge_arms
+from pytest_ansorbench.stats.judging import judge_arms
 from pytest_ansorbench.stats.limits import Limits
 from pytest_ansorbench.storage import JournalTail, StorageError
 from pytest_ansorbench.storage.entries import EndEntry, RoundEntry, SessionEntry

@@ -30,7 +30,7 @@ def add_command(commands: argparse._SubParsersAction[Any]) -> None:
 def _history(given: argparse.Namespace) -> int:
     from pytest_ansorbench.report.history import Stage, history_report
     from pytest_ansorbench.stats.compare import PairingError
-    from pytest_ansorbench.stats.judge_result import judge_result
+    from pytest_ansorbench.stats.judging import judge_result
     from pytest_ansorbench.storage import StorageError, list_saved, result_changes
 
     check_formats(given)

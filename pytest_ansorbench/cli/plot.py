@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pytest_ansorbench.records import CaseResult
     from pytest_ansorbench.report.sections import Bars, Chart, Forest
     from pytest_ansorbench.stats.criteria import Criteria
-    from pytest_ansorbench.stats.judge_result import JudgedResult
+    from pytest_ansorbench.stats.judging import JudgedResult
 
 _OF_ALL: Final = {
     "search-ratio": "S of every case and of all of them, with intervals",
@@ -101,7 +101,7 @@ def add_command(commands: argparse._SubParsersAction[Any]) -> None:
 def _plot(given: argparse.Namespace) -> int:
     from pytest_ansorbench.report.render.figures import PRINT, draw, save
     from pytest_ansorbench.stats.compare import PairingError
-    from pytest_ansorbench.stats.judge_result import judge_result
+    from pytest_ansorbench.stats.judging import judge_result
 
     kind = given.output.suffix.removeprefix(".")
     if kind not in _KINDS:

@@ -21,7 +21,7 @@ from pytest_ansorbench.cli.stored import add_storage, read_stored, refusal
 if TYPE_CHECKING:
     from pytest_ansorbench.records import Result
     from pytest_ansorbench.report import Layout
-    from pytest_ansorbench.stats.judge_result import JudgedResult
+    from pytest_ansorbench.stats.judging import JudgedResult
 
 
 def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
@@ -334,7 +334,7 @@ def _with_suite_limits(result: Result, given: argparse.Namespace) -> Result:
 def _judged_again(result: Result, source: str | Path) -> JudgedResult:
     """The cases, with verdicts from their runs: those in the file are not believed."""
     from pytest_ansorbench.stats.compare import PairingError
-    from pytest_ansorbench.stats.judge_result import judge_result
+    from pytest_ansorbench.stats.judging import judge_result
 
     try:
         return judge_result(result)

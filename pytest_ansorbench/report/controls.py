@@ -17,7 +17,7 @@ from pytest_ansorbench.report.cells import (
 from pytest_ansorbench.report.sections import Lines, Sentence
 from pytest_ansorbench.stats.compare import pair_case_runs
 from pytest_ansorbench.stats.criteria import Criteria
-from pytest_ansorbench.stats.truncation import truncate_reference
+from pytest_ansorbench.stats.distribution import truncate_reference
 
 
 def control_lines(results: Sequence[CaseResult], criteria: Criteria) -> Lines:

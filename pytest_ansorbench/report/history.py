@@ -32,7 +32,7 @@ from pytest_ansorbench.report.sections import (
 )
 from pytest_ansorbench.stats.changes import CaseChanges, Change
 from pytest_ansorbench.stats.figures import FIGURES
-from pytest_ansorbench.stats.judge_result import JudgedResult
+from pytest_ansorbench.stats.judging import JudgedResult
 
 _SUITE: tuple[Column, ...] = (
     Column("place", "no."),

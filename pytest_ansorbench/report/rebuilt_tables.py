@@ -41,8 +41,7 @@ from pytest_ansorbench.report.sections import (
     Sentence,
     Table,
 )
-from pytest_ansorbench.stats.mean_log import MeanLog
-from pytest_ansorbench.stats.rebuilt_ratios import has_changed, machine_change
+from pytest_ansorbench.stats.rebuilt_ratios import MeanLog, has_changed, machine_change
 
 _COLUMNS: Final = (
     Column("kernel", "kernel", kind="words"),

@@ -12,7 +12,7 @@ from pytest_ansorbench.records import (
     Implementation,
     Verdict,
 )
-from pytest_ansorbench.stats.arms import summarize_arm
+from pytest_ansorbench.stats.compare import summarize_arm
 from pytest_ansorbench.stats.roofline import over_implementation, share_of_roof
 from pytest_ansorbench.stats.trajectory import Trajectory
 

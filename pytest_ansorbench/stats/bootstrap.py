@@ -14,14 +14,12 @@ from pytest_ansorbench.stats.criteria import check_confidence
 from pytest_ansorbench.stats.student import t_quantile
 from pytest_ansorbench.stats.trajectory import Floats
 
+# Resamples per interval; enough for the ends of a 99% interval to be steady
 RESAMPLES: Final = 10_000
-"""Resamples per interval; enough for the ends of a 99% interval to be steady."""
 
-_SEED: Final = 20_230_817
-"""Fixed, so that the same runs always give the same interval."""
+_SEED: Final = 20_230_817  # fixed, so that the same runs always give the same interval
 
-Draws = NDArray[np.intp]
-"""Indices of runs, shape (resamples, repeats)."""
+Draws = NDArray[np.intp]  # indices of runs, shape (resamples, repeats)
 
 
 @functools.lru_cache(maxsize=16)
@@ -31,11 +29,6 @@ def draw(repeats: int, *, stream: int = 0, resamples: int = RESAMPLES) -> Draws:
     Seeds are drawn, not runs: both arms of a seed stay together, so what the seeds share
     cancels. Censored runs take part like any other.
     Efron 1979, https://doi.org/10.1214/aos/1176344552
-
-    Args:
-        repeats: Number of seeds.
-        stream: Draws of different streams are independent, as two sessions are.
-        resamples: How often to draw.
     """
     drawn = np.random.default_rng([_SEED, stream]).integers(repeats, size=(resamples, repeats))
     drawn.flags.writeable = False  # handed out again and again
@@ -62,17 +55,7 @@ def percentile_interval(
     https://arxiv.org/abs/1411.5279. Below five seeds even that ends up at the most extreme
     resamples, which cover less than asked for; `docs/methodology.md` has the figures.
 
-    Args:
-        ratios: The ratio in each resample, shape (resamples,).
-        repeats: Number of seeds n that were drawn from; of two groups, the smaller number.
-        confidence: Share of the resamples inside, in (0, 1).
-        samples: The number k of independent samples.
-
-    Returns:
-        Lower and upper end; (0, infinity) below two seeds, since one run proves nothing.
-
-    Raises:
-        ValueError: `confidence` is not in (0, 1).
+    Returns: Lower and upper end; (0, infinity) below two seeds, since one run proves nothing.
     """
     check_confidence(confidence)
     if repeats < 2:

@@ -10,65 +10,47 @@ from typing import Final
 from pytest_ansorbench.records import CaseResult, Estimate, Gate
 from pytest_ansorbench.stats.compare import pair_case_runs
 from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.estimates import UNDEFINED
 from pytest_ansorbench.stats.evidence import change_evidence, observed
 from pytest_ansorbench.stats.figures import FIGURES, Figure
-from pytest_ansorbench.stats.gate import Judge
+from pytest_ansorbench.stats.gate import Judge, settled_gate
 from pytest_ansorbench.stats.limits import Allowance
 from pytest_ansorbench.stats.paired_runs import PairedRuns
-from pytest_ansorbench.stats.quotient import UNDEFINED
-from pytest_ansorbench.stats.settle import settled_gate
 from pytest_ansorbench.stats.suite import own_arms
 
+# Figures that a comparison shows without being asked
 SHOWN: Final = ("search_ratio", "throughput_ratio", "throughput", "search_time")
-"""Figures that a comparison shows without being asked."""
 
+# Fields that runs must have in common to be compared, and their names in sentences
 _SAME: Final = (
     ("flops", "FLOP"),
     ("budget_trials", "trials a run"),
     ("round_trials", "trials a round"),
 )
-"""Fields that runs must have in common to be compared, and their names in sentences."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One figure of one arm, then and now.
+    """One figure of one arm, then and now."""
 
-    Attributes:
-        case: The case's id.
-        strategy: The arm.
-        metric: A key of `FIGURES`.
-        before: The figure in the earlier result; None if it was not compared.
-        after: The figure now; None if it was not compared.
-        ratio: `after` over `before`, with its interval.
-        gate: How that stands to what was allowed; None if nothing was said about it.
-        other_machine: How the machines differ, if that kept the figure from being compared;
-            else empty.
-    """
-
-    case: str
-    strategy: str
-    metric: str
-    before: float | None
-    after: float | None
-    ratio: Estimate
-    gate: Gate | None
+    case: str  # the case's id
+    strategy: str  # the arm
+    metric: str  # a key of `FIGURES`
+    before: float | None  # the figure in the earlier result; None if it was not compared
+    after: float | None  # the figure now; None if it was not compared
+    ratio: Estimate  # `after` over `before`, with its interval
+    gate: Gate | None  # how that stands to what was allowed; None if nothing was said about it
+    # How the machines differ, if that kept the figure from being compared; else empty
     other_machine: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class CaseChanges:
-    """Changes of one case.
+    """Changes of one case."""
 
-    Attributes:
-        case: The case's id.
-        changes: The figures, in order of `FIGURES`, then of arms.
-        incomparable: Why nothing can be compared; empty if something can.
-    """
-
-    case: str
-    changes: tuple[Change, ...]
-    incomparable: str = ""
+    case: str  # the case's id
+    changes: tuple[Change, ...]  # the figures, in order of `FIGURES`, then of arms
+    incomparable: str = ""  # why nothing can be compared; empty if something can
 
     @property
     def gates(self) -> tuple[Gate, ...]:
@@ -91,19 +73,7 @@ def case_changes(
     of GFLOP/s are compared only on the same machine; to hold one to an allowance on another
     has nothing to compare, which is broken.
 
-    Args:
-        before: The case in the earlier result.
-        after: The case now.
-        allowances: How much worse figures may get.
-        criteria: How to compare and judge.
-        family: How many gates the session has.
-        other_machine: How the machines differ; empty if they do not, or if it does not matter.
-
-    Returns:
-        Figures of every arm that both have, or why there are none.
-
-    Raises:
-        PairingError: The runs of a result do not pair up.
+    Returns: Figures of every arm that both have, or why there are none.
     """
     reason = incomparable(before, after)
     if reason:
@@ -150,17 +120,7 @@ def incomparable(before: CaseResult, after: CaseResult) -> str:
 def arms_in_both(
     before: CaseResult, after: CaseResult, figure: Figure, criteria: Criteria
 ) -> Iterator[tuple[str, PairedRuns, PairedRuns]]:
-    """Arms that both results have of a case, each against the reference of its own result.
-
-    Args:
-        before: The case in the earlier result.
-        after: The case now.
-        figure: A figure; for a ratio between arms the references are left out.
-        criteria: How targets are chosen.
-
-    Yields:
-        The arm, its paired then, and now.
-    """
+    """Arms that both results have of a case, each against the reference of its own result."""
     for strategy in own_arms(after):
         if strategy not in own_arms(before):
             continue

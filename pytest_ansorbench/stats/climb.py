@@ -30,47 +30,30 @@ from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.relabellings import Relabellings
 from pytest_ansorbench.stats.trajectory import Floats, Spending
 
+# Relative; a level on the end of a ladder belongs to it, and costs are equal, however rounded
 _SLACK: Final = 1e-9
-"""Relative; a level on the end of a ladder belongs to it, and costs are equal, however rounded."""
-_NO_COST: Final = 1e-12
-"""In place of a cost of 0, which has no logarithm."""
-_LONGEST: Final = 8
-"""Levels there are at most, in ladders: outliers have no use for more."""
-_CHUNK: Final = 1_000_000
-"""Weights of votes that are computed at a time."""
+_NO_COST: Final = 1e-12  # in place of a cost of 0, which has no logarithm
+_LONGEST: Final = 8  # levels there are at most, in ladders: outliers have no use for more
+_CHUNK: Final = 1_000_000  # weights of votes that are computed at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Climb:
-    """Two arms of n runs each on their way up, l levels of throughput.
+    """Two arms of n runs each on their way up, l levels of throughput."""
 
-    Attributes:
-        levels: Throughputs in kernel calls a second, rising, shape (l,).
-        log_cost: Logarithm of the cost until a run reached a level, or of all it spent, the
-            reference's runs first; shape (2n, l).
-        reached: Whether it reached it; same shape.
-        first: Throughput of each run's first valid trial, 0 without one; shape (2n,).
-        best: Throughput that each run got to; same shape.
-        low: Share of the reference's gain where a ladder begins.
-        tolerance: Share of throughput that a ladder stays below the reference's end.
-    """
-
-    levels: Floats
+    levels: Floats  # throughputs in kernel calls a second, rising, shape (l,)
+    # Logarithm of the cost until a run reached a level, or of all it spent, the reference's runs
+    # first; shape (2n, l)
     log_cost: Floats
-    reached: NDArray[np.bool_]
-    first: Floats
-    best: Floats
-    low: float
-    tolerance: float
+    reached: NDArray[np.bool_]  # whether it reached it; same shape
+    first: Floats  # throughput of each run's first valid trial, 0 without one; shape (2n,)
+    best: Floats  # throughput that each run got to; same shape
+    low: float  # share of the reference's gain where a ladder begins
+    tolerance: float  # share of throughput that a ladder stays below the reference's end
 
     @classmethod
     def of(cls, paired: PairedRuns, spending: Spending) -> Climb:
-        """Read the runs of a paired whose goal is `way`.
-
-        Args:
-            paired: The runs.
-            spending: Cost to count: search time or trials.
-        """
+        """Read the runs of a paired whose goal is `way`."""
         runs = [*paired.reference, *paired.challenger]
         first = np.array([1.0 / run.first_s for run in runs])
         best = np.array([1.0 / run.best_s for run in runs])
@@ -101,12 +84,8 @@ class Climb:
     def ladders(self, reference: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """The ladder if some runs are the reference's.
 
-        Args:
-            reference: The runs, shape (relabellings, n).
-
-        Returns:
-            Index of its first level, and of the first beyond its last, each of shape
-            (relabellings,).
+        Returns: Index of its first level, and of the first beyond its last, each of shape
+        (relabellings,).
         """
         low, high = _ends(self.first[reference], self.best[reference], self.low, self.tolerance)
         start = np.searchsorted(self.levels, low * (1.0 - _SLACK), side="left")
@@ -128,11 +107,7 @@ class Climb:
     def scores(self, log_ratio: float) -> Floats:
         """How many runs each run is later than, less those it is earlier than, added up by level.
 
-        Args:
-            log_ratio: Logarithm of the factor that the challenger's costs are divided by.
-
-        Returns:
-            Sums over all levels below each, shape (2n, l + 1).
+        Returns: Sums over all levels below each, shape (2n, l + 1).
         """
         log_cost = self.log_cost.copy()
         log_cost[self.repeats :] -= log_ratio
@@ -154,13 +129,7 @@ class Climb:
 
         Votes within a group cancel out, so that a group's scores add up to those against the other.
 
-        Args:
-            scores: From `scores`.
-            relabellings: Shape (relabellings, 2n).
-            ladders: From `ladders`, for the first group of each relabelling.
-
-        Returns:
-            Shape (relabellings,).
+        Returns: Shape (relabellings,).
         """
         start, stop = (ends[:, np.newaxis] for ends in ladders)
         second = relabellings[:, self.repeats :]
@@ -171,12 +140,8 @@ class Climb:
     def rungs(self, log_ratio: float) -> tuple[Floats, Floats]:
         """The votes for each rung of the reference's ladder.
 
-        Args:
-            log_ratio: As for `scores`.
-
-        Returns:
-            The share of the reference's gain at each rung, and the votes that the challenger is
-            later, less those that it is earlier; each of shape (rungs,).
+        Returns: The share of the reference's gain at each rung, and the votes that the challenger
+        is later, less those that it is earlier; each of shape (rungs,).
         """
         n = self.repeats
         [start], [stop] = self.ladder
@@ -188,8 +153,7 @@ class Climb:
     def gaps(self) -> Floats:
         """Log cost of each challenger's run less that of each reference run, on the rungs.
 
-        Returns:
-            Shape (n * n * rungs,).
+        Returns: Shape (n * n * rungs,).
         """
         n = self.repeats
         [start], [stop] = self.ladder
@@ -207,12 +171,8 @@ class Climb:
     def log_ratios(self, drawn: Draws) -> Floats:
         """The factor at which votes balance, in each draw of seeds, as logarithm.
 
-        Args:
-            drawn: Indices of seeds, shape (draws, m); their ladder is derived anew.
-
-        Returns:
-            Shape (draws,): infinity where no run of the challenger reached any rung, minus infinity
-            where none of the reference did, NaN where neither did.
+        Returns: Shape (draws,): infinity where no run of the challenger reached any rung, minus
+        infinity where none of the reference did, NaN where neither did.
         """
         n = self.repeats
         start, stop = self.ladders(drawn)
@@ -243,12 +203,7 @@ class Climb:
     def mean_votes(self, drawn: Draws, log_ratio: float) -> Floats:
         """Votes that the challenger is later, less those that it is earlier, in each draw of seeds.
 
-        Args:
-            drawn: Indices of seeds, shape (draws, m); their ladder is derived anew.
-            log_ratio: As for `scores`.
-
-        Returns:
-            Mean over pairs of runs and rungs, from -1 to 1, shape (draws,).
+        Returns: Mean over pairs of runs and rungs, from -1 to 1, shape (draws,).
         """
         n = self.repeats
         gap = self.log_cost[n:, np.newaxis] - log_ratio - self.log_cost[np.newaxis, :n]
@@ -277,13 +232,7 @@ def _times_drawn(drawn: Draws, n: int) -> Floats:
 def _balance(gap: Floats, later: Floats, earlier: Floats) -> Floats:
     """Where the weights of gaps above, that are `later`, and below, that are `earlier`, balance.
 
-    Args:
-        gap: Sorted, shape (votes,).
-        later: Weights of votes for later, shape (draws, votes).
-        earlier: Of votes for earlier, same shape.
-
-    Returns:
-        Shape (draws,).
+    Returns: Shape (draws,).
     """
     all_later, all_earlier = later.sum(axis=1), earlier.sum(axis=1)
     # Votes for later less votes for earlier at a factor just above each gap; falling.
@@ -299,8 +248,7 @@ def _balance(gap: Floats, later: Floats, earlier: Floats) -> Floats:
     return found
 
 
-_LEAST: Final = 1.0
-"""The least weight of a vote: seeds are drawn a whole number of times."""
+_LEAST: Final = 1.0  # the least weight of a vote: seeds are drawn a whole number of times
 
 
 def _ends(first: Floats, best: Floats, low: float, tolerance: float) -> tuple[Floats, Floats]:

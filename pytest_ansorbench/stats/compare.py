@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Sequence
 
-from pytest_ansorbench.records import CaseResult, Comparison, Run
-from pytest_ansorbench.stats.arms import summarize_arm
+from pytest_ansorbench.records import ArmSummary, CaseResult, Comparison, Run
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.paired_ratio import NeighbourRatios
 from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.recorded import Pace, widened
-from pytest_ansorbench.stats.running_time_ratio import running_time_ratio, search_ratio_paper
+from pytest_ansorbench.stats.running_time_ratio import (
+    expected_running_time,
+    running_time_ratio,
+    search_ratio_paper,
+)
 from pytest_ansorbench.stats.search_ratio import search_ratio
 from pytest_ansorbench.stats.throughput_ratio import throughput_ratio
 from pytest_ansorbench.stats.trajectory import Trajectory
@@ -24,20 +28,7 @@ class PairingError(ValueError):
 def pair_runs(
     reference: Sequence[Run], challenger: Sequence[Run], criteria: Criteria
 ) -> PairedRuns:
-    """Pair the runs of two arms by seed; their order does not matter.
-
-    Args:
-        reference: The reference arm's runs, one per seed.
-        challenger: The challenger arm's runs, of the same case and seeds.
-        criteria: Say how the target is chosen.
-
-    Returns:
-        The pairs, which all statistics of a comparison work on.
-
-    Raises:
-        PairingError: The arms differ in case, seeds or flops, or a repeat's arms in their
-            machine; an arm is empty, mixes strategies or has a seed twice.
-    """
+    """Pair the runs of two arms by seed; their order does not matter."""
     reference, challenger = _by_seed(reference), _by_seed(challenger)
     _check_pairs(reference, challenger)
     # Confirmed progress of one arm must not meet believed progress of the other.
@@ -61,11 +52,7 @@ def pair_runs(
 
 
 def pair_case_runs(case: CaseResult, challenger: str, criteria: Criteria) -> PairedRuns:
-    """`pair_runs` for an arm of a case against its reference.
-
-    Raises:
-        PairingError: The runs do not pair up.
-    """
+    """`pair_runs` for an arm of a case against its reference."""
     return pair_runs(case.runs_of(case.strategies[0]), case.runs_of(challenger), criteria)
 
 
@@ -78,13 +65,6 @@ def compare(paired: PairedRuns, confidence: float) -> Comparison:
         S_trials     the same, in trials
         S to target  ERT of the challenger / ERT of the reference, in seconds to the goal's target
         S_paper      the same, each seed's target being its reference run's own best
-
-    Args:
-        paired: The pairs of runs.
-        confidence: Confidence of the intervals, in (0, 1).
-
-    Returns:
-        The comparison.
     """
     target_s = paired.target_s
     to_target = widened(running_time_ratio(paired, "search_s", confidence), paired.seconds_error)
@@ -147,3 +127,48 @@ def _check_pairs(reference: Sequence[Run], challenger: Sequence[Run]) -> None:
     cases = sorted({(run.case, run.flops) for run in (*reference, *challenger)})
     if len(cases) != 1:
         raise PairingError(f"bad cases {cases!r}: expected runs of one case with one flops count")
+
+
+def summarize_arm(arm: Sequence[Trajectory], target_s: float | None) -> ArmSummary:
+    """Sum up one arm of a case over all its seeds."""
+    runs = [trajectory.run for trajectory in arm]
+    strategies = sorted({run.strategy for run in runs})
+    if len(strategies) != 1:
+        raise ValueError(f"bad arm of {strategies!r}: expected runs of exactly one strategy")
+    hits = [] if target_s is None else [trajectory.hit(target_s) for trajectory in arm]
+    reached = [hit.reached for hit in hits]
+    rounds = [r for run in runs for r in run.rounds]
+    return ArmSummary(
+        strategy=strategies[0],
+        runs=len(runs),
+        reached=sum(reached),
+        trials=sum(len(run.trials) for run in runs),
+        failed_trials=sum(run.failed_trials for run in runs),
+        search_s=math.fsum(r.search_s for r in rounds) / len(runs),
+        propose_s=math.fsum(r.propose_s for r in rounds) / len(runs),
+        build_s=math.fsum(r.build_s for r in rounds) / len(runs),
+        run_s=math.fsum(r.run_s for r in rounds) / len(runs),
+        learn_s=math.fsum(r.learn_s for r in rounds) / len(runs),
+        time_to_target_s=expected_running_time([hit.search_s for hit in hits], reached),
+        trials_to_target=expected_running_time([hit.trials for hit in hits], reached),
+        throughput_gflops=_final_gflops(arm),
+        optimism=_optimism(runs),
+    )
+
+
+def _optimism(runs: Sequence[Run]) -> float | None:
+    """How many times slower the winners are than their searches believed, geometric mean."""
+    ratios = [
+        run.final.latency_s / estimated_s
+        for run in runs
+        if run.final is not None and run.final.latency_s and (estimated_s := run.estimated_s)
+    ]
+    return statistics.geometric_mean(sorted(ratios)) if ratios else None
+
+
+def _final_gflops(arm: Sequence[Trajectory]) -> float:
+    """Geometric mean of the winners' re-measured throughput; 0 if one has none."""
+    gflops = [run.run.flops / run.final_s / 1e9 for run in arm]
+    # statistics.geometric_mean refuses zeros before Python 3.12, and a sum in another order
+    # gives another last digit.
+    return statistics.geometric_mean(sorted(gflops)) if min(gflops) > 0.0 else 0.0

@@ -12,33 +12,27 @@ from typing import Any, Final, Literal, get_args
 from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.looks import Looks
 
+# A run's progress by its leads as they were measured again, or as the search saw them
 Progress = Literal["confirmed", "believed"]
-"""A run's progress by its leads as they were measured again, or as the search saw them."""
 PROGRESS: Final[tuple[str, ...]] = get_args(Progress)
 
 
 @dataclass(frozen=True, slots=True)
 class Criteria:
-    """How comparisons are made and judged.
+    """How comparisons are made and judged."""
 
-    Attributes:
-        goal: How the target of S is chosen.
-        tolerance: Share of throughput that targets stay below what they are derived from.
-        confidence: Confidence level of intervals, and so of the word *holds*.
-        noise: Share by which a figure may miss its limit without being called broken.
-        false_alarms: Chance that a session fails in which every figure is as good as its
-            limit; shared out among all gates of the session.
-        progress: Whether targets and times to them count confirmed or believed progress.
-        looks: After how many repeats gates are judged, with rates of error that hold over all of
-            these looks; None for once, after all of them.
-    """
-
-    goal: Goal = field(default_factory=Goal)
+    goal: Goal = field(default_factory=Goal)  # how the target of S is chosen
+    # Share of throughput that targets stay below what they are derived from
     tolerance: float = 0.01
-    confidence: float = 0.95
-    noise: float = 0.01
+    confidence: float = 0.95  # confidence level of intervals, and so of the word *holds*
+    noise: float = 0.01  # share by which a figure may miss its limit without being called broken
+    # Chance that a session fails in which every figure is as good as its limit; shared out among
+    # all gates of the session
     false_alarms: float = 0.01
+    # Whether targets and times to them count confirmed or believed progress
     progress: Progress = "confirmed"
+    # After how many repeats gates are judged, with rates of error that hold over all of these
+    # looks; None for once, after all of them
     looks: Looks | None = None
 
     def __post_init__(self) -> None:
@@ -54,11 +48,7 @@ class Criteria:
             raise ValueError(f"bad progress {self.progress!r}: expected confirmed or believed")
 
     def looked_at(self, looks: str) -> Criteria:
-        """The same with a case's own looks, as it recorded them.
-
-        Raises:
-            ValueError: They are none.
-        """
+        """The same with a case's own looks, as it recorded them."""
         return replace(self, looks=Looks.parse(looks) if looks else None)
 
     @classmethod
@@ -66,9 +56,6 @@ class Criteria:
         """The criteria that a result was judged by, from its recorded settings.
 
         Criteria that an older result did not record are today's defaults.
-
-        Raises:
-            ValueError: A recorded value does not fit.
         """
         given: dict[str, Any] = {}
         for name in ("tolerance", "confidence", "noise", "false_alarms"):
@@ -87,11 +74,7 @@ class Criteria:
 
 
 def check_tolerance(tolerance: float) -> None:
-    """Refuse a tolerance that is no fraction.
-
-    Raises:
-        ValueError: `tolerance` is not in [0, 1).
-    """
+    """Refuse a tolerance that is no fraction."""
     if not 0.0 <= tolerance < 1.0:
         raise ValueError(
             f"bad tolerance {tolerance!r}: expected a fraction from 0 to below 1, e.g. 0.01"
@@ -99,10 +82,6 @@ def check_tolerance(tolerance: float) -> None:
 
 
 def check_confidence(confidence: float) -> None:
-    """Refuse a level of confidence that is no fraction.
-
-    Raises:
-        ValueError: `confidence` is not in (0, 1).
-    """
+    """Refuse a level of confidence that is no fraction."""
     if not 0.0 < confidence < 1.0:
         raise ValueError(f"bad confidence {confidence!r}: expected a fraction, e.g. 0.95")

@@ -2,56 +2,43 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+import numpy as np
+
 from pytest_ansorbench.records import CaseResult, Estimate
 from pytest_ansorbench.stats.compare import pair_case_runs
 from pytest_ansorbench.stats.criteria import Criteria
-from pytest_ansorbench.stats.ert import expected_running_time
 from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.paired_runs import PairedRuns
-from pytest_ansorbench.stats.running_time_ratio import running_time_ratio
+from pytest_ansorbench.stats.running_time_ratio import expected_running_time, running_time_ratio
 
+# Shares of the reference's gain: from its first kernel to the target of S
 SHARES: Final = (0.25, 0.5, 0.75, 0.9, 1.0)
-"""Shares of the reference's gain: from its first kernel to the target of S."""
 
 
 @dataclass(frozen=True, slots=True)
 class Milestone:
-    """Both arms' way to one target.
+    """Both arms' way to one target."""
 
-    Attributes:
-        share: Share of the reference's gain.
-        target_gflops: The target.
-        reference_reached: Reference runs that reached it.
-        challenger_reached: Challenger runs that reached it.
-        reference_s: Expected search time of the reference in seconds; infinity for never.
-        challenger_s: Of the challenger.
-        ratio: Challenger over reference.
-    """
-
-    share: float
-    target_gflops: float
-    reference_reached: int
-    challenger_reached: int
-    reference_s: float
-    challenger_s: float
-    ratio: Estimate
+    share: float  # share of the reference's gain
+    target_gflops: float  # the target
+    reference_reached: int  # reference runs that reached it
+    challenger_reached: int  # challenger runs that reached it
+    reference_s: float  # expected search time of the reference in seconds; infinity for never
+    challenger_s: float  # of the challenger
+    ratio: Estimate  # challenger over reference
 
 
+# By challenger, the milestones on the way of the reference
 Ways = Mapping[str, tuple[Milestone, ...]]
-"""By challenger, the milestones on the way of the reference."""
 
 
 def case_ways(case: CaseResult, criteria: Criteria) -> Ways:
-    """The milestones of every challenger of a case that was compared.
-
-    Args:
-        case: The case, judged.
-        criteria: How its figures are computed.
-    """
+    """The milestones of every challenger of a case that was compared."""
     challengers = (verdict.comparison.challenger.strategy for verdict in case.verdicts)
     return {
         name: milestones(pair_case_runs(case, name, criteria), criteria.confidence)
@@ -65,13 +52,6 @@ def milestones(paired: PairedRuns, confidence: float) -> tuple[Milestone, ...]:
     A search that is ahead early and behind late, or the other way round, shows here; S is the
     last line alone. COCO draws such distributions over many targets:
     https://numbbo.github.io/coco-doc/perf-assessment/
-
-    Args:
-        paired: The pairs of runs.
-        confidence: Confidence of the ratios' intervals.
-
-    Returns:
-        One milestone per share.
     """
     return tuple(_milestone(paired, share, confidence) for share in SHARES)
 
@@ -94,4 +74,36 @@ def _milestone(paired: PairedRuns, share: float, confidence: float) -> Milestone
             [hit.search_s for hit in challenger], [hit.reached for hit in challenger]
         ),
         ratio=running_time_ratio(there, "search_s", confidence),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Truncation:
+    """The reference, cut off at the time that the challenger takes to the target."""
+
+    search_s: float  # where it is cut off, in seconds of search time
+    # Share of its search throughput that it has by then, geometric mean over the seeds; 0 if a
+    # run has no valid trial by then
+    kept: float
+
+
+def truncate_reference(paired: PairedRuns) -> Truncation | None:
+    """Cut the reference's runs off at the challenger's expected time to the target.
+
+    A faster search is worth something only if stopping the slow one early is not as good.
+    Throughput is that seen during the search, for no other kernel was measured again.
+
+    Returns: The reference as cut off; None if the challenger never reached the target.
+    """
+    target_s = paired.target_s
+    hits = [run.hit(target_s) for run in paired.challenger]
+    cut_s = expected_running_time([hit.search_s for hit in hits], [hit.reached for hit in hits])
+    if math.isinf(cut_s):
+        return None
+    kept = []
+    for run in paired.reference:
+        done = int(np.searchsorted(run.search_s[:-1], cut_s, side="right"))
+        kept.append(run.best_s / float(run.latency_s[done - 1]) if done else 0.0)
+    return Truncation(
+        cut_s, math.exp(math.fsum(map(math.log, kept)) / len(kept)) if all(kept) else 0.0
     )

@@ -16,11 +16,11 @@ import numpy as np
 
 from pytest_ansorbench.records import Estimate
 from pytest_ansorbench.stats.bootstrap import draw, percentile_interval
+from pytest_ansorbench.stats.estimates import UNDEFINED, quotient, quotients
 from pytest_ansorbench.stats.figures import Figure
 from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.permutation_tests import permutation_chance, sharpened
 from pytest_ansorbench.stats.power import FEWEST_REPEATS
-from pytest_ansorbench.stats.quotient import UNDEFINED, quotient, quotients
 from pytest_ansorbench.stats.relabellings import Relabellings, fewest_repeats, smallest_chance
 from pytest_ansorbench.stats.stall import EarlyOnly, too_rare
 from pytest_ansorbench.stats.suite_test import (
@@ -33,44 +33,26 @@ from pytest_ansorbench.stats.trajectory import Floats
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The evidence of runs on one figure.
+    """The evidence of runs on one figure."""
 
-    Attributes:
-        estimate: The figure with its interval.
-        repeats: Seeds that it stands on; of two results, those of the smaller one.
-        counted: Probability by counting to see a figure this bad if the true one were the given
-            limit; second, how small a probability matters.
-        smallest: The smallest probability that counting can show.
-        spread: Standard deviation of the log figure of a single pair of runs; None if too
-            little is known.
-        endless_by_chance: Whether chance alone can make the figure 0 or infinite.
-        fewest_repeats: Seeds below which there is no interval to speak of.
-        cases: How many cases it stands on.
-        early: For a limit that the figure is within, what shows that it is so for early targets
-            alone.
-        passes: Share of challengers as good to their end that `early` lets pass, at so many
-            repeats.
-    """
-
-    estimate: Estimate
-    repeats: int
+    estimate: Estimate  # the figure with its interval
+    repeats: int  # seeds that it stands on; of two results, those of the smaller one
+    # Probability by counting to see a figure this bad if the true one were the given limit;
+    # second, how small a probability matters
     counted: Callable[[float, float], float]
-    smallest: float
+    smallest: float  # the smallest probability that counting can show
+    # Standard deviation of the log figure of a single pair of runs; None if too little is known
     spread: Callable[[], float | None]
-    endless_by_chance: bool = False
-    fewest_repeats: int = FEWEST_REPEATS
-    cases: int = 1
+    endless_by_chance: bool = False  # whether chance alone can make the figure 0 or infinite
+    fewest_repeats: int = FEWEST_REPEATS  # seeds below which there is no interval to speak of
+    cases: int = 1  # how many cases it stands on
+    # For a limit that the figure is within, what shows that it is so for early targets alone
     early: Callable[[float], EarlyOnly | None] = lambda limit: None
+    # Share of challengers as good to their end that `early` lets pass, at so many repeats
     passes: Callable[[int], float] = lambda repeats: 1.0
 
     def chance(self, figure: Figure, limit: float, level: float) -> float:
-        """Probability to see a figure this bad, if the true one were a limit.
-
-        Args:
-            figure: The figure, which says what is bad.
-            limit: The limit.
-            level: How small a probability matters.
-        """
+        """Probability to see a figure this bad, if the true one were a limit."""
         value, counted = self.estimate.value, self.counted(limit, level)
         if self.endless_by_chance and not 0.0 < value < math.inf:
             return counted
@@ -84,14 +66,7 @@ class Evidence:
 def limit_evidence(
     figure: Figure, paired: PairedRuns, estimate: Estimate, confidence: float
 ) -> Evidence:
-    """Evidence on a figure that has a limit.
-
-    Args:
-        figure: The figure.
-        paired: The runs.
-        estimate: The figure, as its entry's `estimate` gives it.
-        confidence: Confidence of its interval.
-    """
+    """Evidence on a figure that has a limit."""
     test, repeats = figure.limit, len(paired.reference)
     guarded = figure.by_goal and paired.goal.kind == "way"
     assert test is not None, figure.key
@@ -117,14 +92,7 @@ def _fewest(estimate: Estimate, confidence: float) -> int:
 def suite_evidence(
     test: SuiteTest, pairings: Sequence[PairedRuns], estimate: Estimate, confidence: float
 ) -> Evidence:
-    """Evidence of several cases on a figure that has a limit.
-
-    Args:
-        test: The figure over these cases.
-        pairings: One a case.
-        estimate: The figure, as `test` gives it.
-        confidence: Confidence of its interval.
-    """
+    """Evidence of several cases on a figure that has a limit."""
     by_goal = test.figure.by_goal
 
     def early(limit: float) -> EarlyOnly | None:
@@ -150,12 +118,6 @@ def change_evidence(
     """Evidence on the change of a figure between two results, after over before.
 
     The two results are independent samples, so each side's seeds are drawn by themselves.
-
-    Args:
-        figure: The figure.
-        before: The earlier runs.
-        after: The later runs.
-        confidence: Confidence of the interval, in (0, 1).
     """
     first, second = len(before.reference), len(after.reference)
     repeats = min(first, second)
@@ -186,8 +148,7 @@ def _estimate(value: float, ratios: Floats, repeats: int, confidence: float) -> 
     return Estimate(value, min(low, value), max(high, value))
 
 
-_MOSTLY: Final = 0.95
-"""Share of draws with a figure from which on the others do not matter."""
+_MOSTLY: Final = 0.95  # share of draws with a figure from which on the others do not matter
 
 
 def _spread(ratios: Floats, repeats: int) -> float | None:

@@ -21,70 +21,55 @@ if TYPE_CHECKING:
     from pytest_ansorbench.stats.strata import Stratum
     from pytest_ansorbench.stats.trajectory import Floats, Spending, Trajectory
 
-Sense = Literal["smaller", "larger"]
-"""Which side of a limit is the good one."""
+Sense = Literal["smaller", "larger"]  # which side of a limit is the good one
 
 
 @dataclass(frozen=True, slots=True)
 class LimitTest:
-    """How a figure is held against a limit that users set.
+    """How a figure is held against a limit that users set."""
 
-    Attributes:
-        word: The limit's option, without prefix and with dashes, from `max-` or `min-` on.
-        estimate: The figure with its interval of the given confidence.
-        chance: Probability by a permutation test to see a figure this bad, if the true one were
-            the given limit; last, how small a probability matters.
-        tests: How many tests `chance` takes the smallest probability of, and multiplies by.
-        spread: Standard deviation of the log figure of a single pair of runs; None if too
-            little is known.
-        early: What shows that a figure within the limit is so for the early targets alone; None
-            if nothing does.
-    """
-
-    word: str
+    word: str  # the limit's option, without prefix and with dashes, from `max-` or `min-` on
+    # The figure with its interval of the given confidence
     estimate: Callable[[PairedRuns, float], Estimate]
+    # Probability by a permutation test to see a figure this bad, if the true one were the given
+    # limit; last, how small a probability matters
     chance: Callable[[PairedRuns, float, float], float]
+    # Standard deviation of the log figure of a single pair of runs; None if too little is known
     spread: Callable[[PairedRuns], float | None]
-    tests: int = 1
+    tests: int = 1  # how many tests `chance` takes the smallest probability of, and multiplies by
+    # What shows that a figure within the limit is so for the early targets alone; None if nothing
+    # does
     early: Callable[[PairedRuns, float], EarlyOnly | None] = lambda paired, limit: None
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One figure of an arm, or of a challenger against its reference.
+    """One figure of an arm, or of a challenger against its reference."""
 
-    Attributes:
-        key: Its name in options, records and tables.
-        name: Its name in sentences.
-        sense: Whether a smaller or a larger one is better.
-        subject: `challenger` for a ratio between arms, from which the machine's speed cancels;
-            `arm` for a figure of its own.
-        per_machine: Whether it can be compared on one machine only.
-        values: The figure in each draw of a paired's seeds, shape (draws,).
-        improved: A run whose figure is better by a factor, all else the same: smaller figures
-            are divided by it, larger ones multiplied.
-        lateness: How bad it is in each draw, for the test of a change, where that is finer than
-            the figure; shape (draws,).
-        limit: How it is held against a limit; None if only its change can be gated.
-        strata: What a paired tells as a case of a suite, a stratum for each test of the figure;
-        none
-            where there is nothing to compare. None if cases cannot be added up by it.
-        by_goal: Whether it is counted to the goal's targets; cases add up over a ladder of them,
-            not to a single one.
-        in_seconds: Whether it is a ratio of seconds of search, which runs of another day blur.
-    """
-
-    key: str
-    name: str
-    sense: Sense
+    key: str  # its name in options, records and tables
+    name: str  # its name in sentences
+    sense: Sense  # whether a smaller or a larger one is better
+    # `challenger` for a ratio between arms, from which the machine's speed cancels; `arm` for a
+    # figure of its own
     subject: Literal["challenger", "arm"]
-    per_machine: bool
+    per_machine: bool  # whether it can be compared on one machine only
+    # The figure in each draw of a paired's seeds, shape (draws,)
     values: Callable[[PairedRuns, Draws], Floats]
+    # A run whose figure is better by a factor, all else the same: smaller figures are divided by
+    # it, larger ones multiplied
     improved: Callable[[Trajectory, float], Trajectory]
+    # How bad it is in each draw, for the test of a change, where that is finer than the figure;
+    # shape (draws,)
     lateness: Callable[[PairedRuns, Draws], Floats] | None = None
+    # How it is held against a limit; None if only its change can be gated
     limit: LimitTest | None = None
+    # What a paired tells as a case of a suite, a stratum for each test of the figure; none where
+    # there is nothing to compare. None if cases cannot be added up by it
     strata: Callable[[PairedRuns], tuple[Stratum, ...]] | None = None
+    # Whether it is counted to the goal's targets; cases add up over a ladder of them, not to a
+    # single one
     by_goal: bool = False
+    # Whether it is a ratio of seconds of search, which runs of another day blur
     in_seconds: bool = False
 
     def adds_up(self, goal: Goal) -> bool:
@@ -106,12 +91,7 @@ class Figure:
 
 
 def gates_per_case(keys: Iterable[str], strategies: int) -> int:
-    """How many gates a case has.
-
-    Args:
-        keys: Keys of the figures that are gated, one for each limit and allowance.
-        strategies: How many arms the case has, the reference among them.
-    """
+    """How many gates a case has."""
     return sum(
         strategies if FIGURES[key].subject == "arm" else max(0, strategies - 1) for key in keys
     )
@@ -231,6 +211,7 @@ def _throughput_limit(word: str) -> LimitTest:
     return LimitTest(word, estimate, chance, spread, tests=2)
 
 
+# By key. Ratios between arms come first: they hold on any machine.
 FIGURES: Final[Mapping[str, Figure]] = MappingProxyType(
     {
         figure.key: figure
@@ -311,4 +292,3 @@ FIGURES: Final[Mapping[str, Figure]] = MappingProxyType(
         )
     }
 )
-"""By key. Ratios between arms come first: they hold on any machine."""

@@ -18,15 +18,19 @@ is out of reach.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from statistics import NormalDist
+from typing import Final
 
 from pytest_ansorbench.records import Advice, Estimate, Gate, Outcome, Reason
 from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.estimates import UNDEFINED
 from pytest_ansorbench.stats.evidence import Evidence
 from pytest_ansorbench.stats.figures import Figure
 from pytest_ansorbench.stats.power import POWER, detectable_effect, repeats_needed
-from pytest_ansorbench.stats.quotient import UNDEFINED
 from pytest_ansorbench.stats.spending import level_at
+from pytest_ansorbench.stats.student import upper_tail
 
 
 def families(of_cases: int, of_suites: int) -> tuple[int, int]:
@@ -35,13 +39,6 @@ def families(of_cases: int, of_suites: int) -> tuple[int, int]:
     If there are both, each kind has half of them. A suite has few gates and cases have many, and
     five repeats of one case can be relabelled in 252 ways only; what a suite is given lets it be
     told from counting alone that it loses.
-
-    Args:
-        of_cases: How many gates cases have.
-        of_suites: How many suites have.
-
-    Returns:
-        For each kind, the number that the session's false alarms are divided by for a gate.
     """
     shares = 2 if of_cases and of_suites else 1
     return max(1, shares * of_cases), max(1, shares * of_suites)
@@ -49,15 +46,11 @@ def families(of_cases: int, of_suites: int) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """Holds figures against limits, under the criteria of one session.
+    """Holds figures against limits, under the criteria of one session."""
 
-    Attributes:
-        criteria: Confidence, noise threshold and false alarms.
-        family: Over how many gates the false alarms of the session could be shared out if all had
-            as much as these; see `families`.
-    """
-
-    criteria: Criteria
+    criteria: Criteria  # confidence, noise threshold and false alarms
+    # Over how many gates the false alarms of the session could be shared out if all had as much
+    # as these; see `families`
     family: int
 
     @property
@@ -66,15 +59,7 @@ class Judge:
         return self.criteria.false_alarms / max(1, self.family)
 
     def at(self, repeats: int, cases: int = 1) -> Judge:
-        """The judge at one look of several, whose rates of error hold over all of them.
-
-        Args:
-            repeats: Seeds that there are at this look.
-            cases: How many cases are judged together.
-
-        Returns:
-            A judge with this look's confidence and level; this one, if there is one look only.
-        """
+        """The judge at one look of several, whose rates of error hold over all of them."""
         looks = self.criteria.looks
         if looks is None:
             return self
@@ -89,13 +74,7 @@ class Judge:
         return replace(self, criteria=criteria)
 
     def gate(self, figure: Figure, evidence: Evidence, limit: float) -> Gate:
-        """Judge one figure, or its change since an earlier result.
-
-        Args:
-            figure: The figure.
-            evidence: The evidence on it.
-            limit: The worst value that is good enough.
-        """
+        """Judge one figure, or its change since an earlier result."""
         estimate, edge = evidence.estimate, self._edge(figure, limit)
         if estimate.bound == "undefined":
             return self._gate(figure, evidence, limit, "broken", "nothing-to-compare")
@@ -114,13 +93,7 @@ class Judge:
         return self._gate(figure, evidence, limit, "undecided", reason)
 
     def other_machine(self, figure: Figure, limit: float, repeats: int) -> Gate:
-        """The gate on a figure that was not compared, since the machines differ: broken.
-
-        Args:
-            figure: The figure.
-            limit: The worst value that would have been good enough.
-            repeats: Seeds that there are.
-        """
+        """The gate on a figure that was not compared, since the machines differ: broken."""
         return Gate(
             metric=figure.key,
             limit=limit,
@@ -202,3 +175,64 @@ def _is_good(figure: Figure, estimate: Estimate, limit: float) -> bool:
 def _is_bad(figure: Figure, estimate: Estimate, limit: float) -> bool:
     """Whether the whole interval is on the bad side."""
     return estimate.low > limit if figure.sense == "smaller" else estimate.high < limit
+
+
+# Chance to settle a gate within the most repeats, below which it is given up
+HOPELESS: Final = 0.05
+
+
+def settled_gate(
+    figure: Figure,
+    limit: float,
+    judge: Judge,
+    evidence_at: Callable[[int, float], Evidence],
+    *,
+    repeats: int,
+    cases: int = 1,
+) -> Gate:
+    """Judge one figure at the first look that settles it, else at the last.
+
+    A look settles a gate if it holds or is broken, or if the repeats that are left will hardly
+    change that it is undecided. Without looks it is judged once.
+    """
+    looks = judge.criteria.looks
+    if looks is None:
+        return judge.gate(figure, evidence_at(repeats, judge.criteria.confidence), limit)
+    for look in looks.upto(repeats):
+        there = judge.at(look, cases)
+        evidence = evidence_at(look, there.criteria.confidence)
+        gate = there.gate(figure, evidence, limit)
+        if gate.outcome != "undecided" or look >= looks.most:
+            return gate
+        if chance_to_settle(figure, evidence, limit, judge.at(looks.most, cases)) < HOPELESS:
+            return gate
+    return replace(gate, open=True)
+
+
+def chance_to_settle(figure: Figure, evidence: Evidence, limit: float, last: Judge) -> float:
+    """Chance that a gate holds or is broken after the most repeats, by what is seen so far.
+
+    The predictive power of a normal theory: if the log figure of n repeats is x with a spread s of
+    a single pair, that of m repeats is like x + s sqrt(1/n - 1/m) t, t of Student's distribution.
+    Spiegelhalter, Freedman and Blackburn 1986, https://doi.org/10.1016/0197-2456(86)90003-6
+
+    Returns: The probability; 1 where too little is known.
+    """
+    assert last.criteria.looks is not None
+    n, most = evidence.repeats, last.criteria.looks.most
+    value, spread = evidence.estimate.value, evidence.spread()
+    if n < 2 or n >= most or spread is None or not spread > 0.0:
+        return 1.0
+    if evidence.estimate.bound != "value" or not 0.0 < value < math.inf:
+        return 1.0
+    sign = 1.0 if figure.sense == "smaller" else -1.0
+    loss = sign * math.log(value / limit)
+    noise = math.log1p(last.criteria.noise) if sign > 0.0 else -math.log1p(-last.criteria.noise)
+    scale = spread * math.sqrt(1.0 / n - 1.0 / most)
+    error, normal = spread / math.sqrt(most), NormalDist()
+    to_hold = normal.inv_cdf(0.5 + last.criteria.confidence / 2.0) * error
+    to_break = noise + normal.inv_cdf(1.0 - last.level) * error
+    degrees = evidence.cases * (n - 1)
+    return upper_tail((loss + to_hold) / scale, degrees) + upper_tail(
+        (to_break - loss) / scale, degrees
+    )

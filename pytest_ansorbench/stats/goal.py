@@ -18,26 +18,19 @@ class Goal:
 
     The reference's *gain* is its way from the median throughput of its first valid trials to the
     median of its final search throughput, less the tolerance.
-
-    Attributes:
-        kind: `way`: a ladder of targets along the gain, up to its end. `median`: the end alone.
-            `gain`: a share of the gain. `gflops`: a throughput.
-        value: The share where the ladder begins for `way`, in (0, 1); the share for `gain`, in
-            (0, 1]; GFLOP/s for `gflops`.
-        targets: How many targets the ladder has, about, at least 2; 1 for all others.
     """
 
+    # `way`: a ladder of targets along the gain, up to its end. `median`: the end alone. `gain`: a
+    # share of the gain. `gflops`: a throughput
     kind: Literal["way", "median", "gain", "gflops"] = "way"
+    # The share where the ladder begins for `way`, in (0, 1); the share for `gain`, in (0, 1];
+    # GFLOP/s for `gflops`
     value: float = 0.1
-    targets: int = 32
+    targets: int = 32  # how many targets the ladder has, about, at least 2; 1 for all others
 
     @classmethod
     def parse(cls, text: str) -> Goal:
-        """Parse `way`, `way:25%`, `way:25%:16`, `median`, a share such as `90%`, or GFLOP/s.
-
-        Raises:
-            ValueError: It is none of these.
-        """
+        """Parse `way`, `way:25%`, `way:25%:16`, `median`, a share such as `90%`, or GFLOP/s."""
         word, *ladder = (part.strip() for part in text.split(":"))
         if word == "way" and len(ladder) <= 2:
             return cls._way(*ladder)

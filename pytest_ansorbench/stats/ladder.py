@@ -17,18 +17,18 @@ import numpy as np
 from pytest_ansorbench.records import Estimate
 from pytest_ansorbench.stats.bootstrap import Draws
 from pytest_ansorbench.stats.climb import Climb
+from pytest_ansorbench.stats.estimates import UNDEFINED
 from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.permutation_tests import permutation_chance
-from pytest_ansorbench.stats.quotient import UNDEFINED
 from pytest_ansorbench.stats.relabellings import Relabellings, share, some_relabellings
 from pytest_ansorbench.stats.trajectory import Floats, Spending
 
 _TIE: Final = 1e-9
 _STRIDE: Final = 0.02
+# So far is it looked for ratios that are kept beyond one that is rejected, in logarithms
 _LOOKS_AHEAD: Final = 8
-"""So far is it looked for ratios that are kept beyond one that is rejected, in logarithms."""
+# How far beyond all votes the outermost ratios lie that are tested, as logarithm
 _BEYOND: Final = 1.0
-"""How far beyond all votes the outermost ratios lie that are tested, as logarithm."""
 
 
 def ladder_ratio(paired: PairedRuns, spending: Spending, confidence: float) -> Estimate:
@@ -37,13 +37,7 @@ def ladder_ratio(paired: PairedRuns, spending: Spending, confidence: float) -> E
     If no run of the challenger ever reached a rung, the ratio is at least about the median of the
     pairs' ratios with all that the challenger spent; if none of the reference's did, at most.
 
-    Args:
-        paired: The runs.
-        spending: Cost to count: search time or trials.
-        confidence: Confidence of the interval, in (0, 1).
-
-    Returns:
-        The estimate; undefined if neither arm ever reached a rung.
+    Returns: The estimate; undefined if neither arm ever reached a rung.
     """
     climb = Climb.of(paired, spending)
     log_ratio = climb.log_ratio
@@ -63,14 +57,8 @@ def ladder_ratio(paired: PairedRuns, spending: Spending, confidence: float) -> E
 def ladder_ratios(paired: PairedRuns, drawn: Draws, spending: Spending) -> Floats:
     """The factor at which votes balance in each draw of the seeds.
 
-    Args:
-        paired: The runs.
-        drawn: Indices of seeds, shape (draws, n).
-        spending: Cost to count: search time or trials.
-
-    Returns:
-        Shape (draws,); infinity where no run of the challenger ever reached a rung, 0 where none of
-        the reference did, NaN where neither did.
+    Returns: Shape (draws,); infinity where no run of the challenger ever reached a rung, 0 where
+    none of the reference did, NaN where neither did.
     """
     ratios: Floats = np.exp(Climb.of(paired, spending).log_ratios(drawn))
     return ratios
@@ -82,13 +70,7 @@ def ladder_lateness(paired: PairedRuns, drawn: Draws, spending: Spending) -> Flo
     As a statistic of relabellings it is finer than the ratio itself, which as a median is the same
     for many of them.
 
-    Args:
-        paired: The runs.
-        drawn: Indices of seeds, shape (draws, n).
-        spending: Cost to count: search time or trials.
-
-    Returns:
-        Votes a pair and rung, from -1 to 1, shape (draws,).
+    Returns: Votes a pair and rung, from -1 to 1, shape (draws,).
     """
     climb = Climb.of(paired, spending)
     log_ratio = climb.log_ratio
@@ -98,17 +80,7 @@ def ladder_lateness(paired: PairedRuns, drawn: Draws, spending: Spending) -> Flo
 
 
 def ladder_chance(paired: PairedRuns, spending: Spending, limit: float, level: float) -> float:
-    """Chance to be at least as late as seen, if the true ratio were the limit.
-
-    Args:
-        paired: The runs.
-        spending: Cost to count: search time or trials.
-        limit: The ratio that the challenger is supposed to have.
-        level: How small a chance matters; decides how many relabellings are tried.
-
-    Returns:
-        The probability, above 0.
-    """
+    """Chance to be at least as late as seen, if the true ratio were the limit."""
     climb = Climb.of(paired, spending)
     n, scores = climb.repeats, climb.scores(math.log(limit))
     return permutation_chance(

@@ -19,14 +19,7 @@ class Limits(Mapping[str, float]):
     """The limits that are set, by key of their figure: the worst value that is good enough."""
 
     def __init__(self, limits: Mapping[str, float] | None = None) -> None:
-        """Take over limits.
-
-        Args:
-            limits: By figure, in any order.
-
-        Raises:
-            ValueError: A figure cannot have a limit, or no ratio can be held against it.
-        """
+        """Take over limits."""
         given = dict(limits or {})
         for key, limit in given.items():
             if key not in FIGURES or FIGURES[key].limit is None:
@@ -56,25 +49,15 @@ class Limits(Mapping[str, float]):
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """By how much a figure may get worse, e.g. `search_ratio:5%`.
+    """By how much a figure may get worse, e.g. `search_ratio:5%`."""
 
-    Attributes:
-        metric: A key of `FIGURES`.
-        share: The fraction, e.g. 0.05.
-        of_suite: Whether it is about all cases together.
-    """
-
-    metric: str
-    share: float
-    of_suite: bool = False
+    metric: str  # a key of `FIGURES`
+    share: float  # the fraction, e.g. 0.05
+    of_suite: bool = False  # whether it is about all cases together
 
     @classmethod
     def parse(cls, text: str) -> Allowance:
-        """Parse `METRIC:N%`, or `suite_METRIC:N%` for all cases together.
-
-        Raises:
-            ValueError: It is nothing of the kind.
-        """
+        """Parse `METRIC:N%`, or `suite_METRIC:N%` for all cases together."""
         name, _, share = text.strip().partition(":")
         metric = name.removeprefix(_SUITE)
         of_suite = metric != name

@@ -18,32 +18,19 @@ EXPECTED_REPEATS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """After how many repeats it is looked, whether gates are decided: after each, from some on.
+    """After how many repeats it is looked, whether gates are decided: after each, from some on."""
 
-    Attributes:
-        least: Repeats before the first look, at least 1.
-        most: Repeats after which there are no more.
-    """
-
-    least: int = LEAST
-    most: int = MOST
+    least: int = LEAST  # repeats before the first look, at least 1
+    most: int = MOST  # repeats after which there are no more
 
     def __post_init__(self) -> None:
-        """Refuse looks in the wrong order.
-
-        Raises:
-            ValueError: There is no look.
-        """
+        """Refuse looks in the wrong order."""
         if not 1 <= self.least <= self.most:
             raise ValueError(f"bad looks {str(self)!r}: {EXPECTED_REPEATS}")
 
     @classmethod
     def parse(cls, text: str) -> Looks:
-        """Parse `auto`, `auto:12` or `3:12`.
-
-        Raises:
-            ValueError: It is none of these.
-        """
+        """Parse `auto`, `auto:12` or `3:12`."""
         first, _, last = (part.strip() for part in text.partition(":"))
         if first == "auto" and not last and ":" not in text:
             return cls()
@@ -57,10 +44,6 @@ class Looks:
         return f"{self.least}:{self.most}"
 
     def upto(self, repeats: int) -> range:
-        """The looks that repeats have had by now; one in any case.
-
-        Args:
-            repeats: At least 1.
-        """
+        """The looks that repeats have had by now; one in any case."""
         last = min(repeats, self.most)
         return range(min(self.least, last), last + 1)

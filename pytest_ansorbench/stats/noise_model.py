@@ -20,57 +20,42 @@ from pytest_ansorbench.stats.paired_ratio import NeighbourRatios
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-LAGS_S: Final = (0.003, 0.01, 0.03, 0.1, 0.3)
-"""Where the memory is told."""
-SLICES_MS: Final = (2.0, 5.0)
-"""Lengths of slices to choose from."""
+LAGS_S: Final = (0.003, 0.01, 0.03, 0.1, 0.3)  # where the memory is told
+SLICES_MS: Final = (2.0, 5.0)  # lengths of slices to choose from
 _USUAL_SLICE_MS: Final = 5.0
 _HALF: Final = 0.5
 _FORGOTTEN: Final = math.exp(-1.0)
-_FEWEST: Final = 16
-"""Slices below which nothing is said."""
+_FEWEST: Final = 16  # slices below which nothing is said
+# A slice this many standard deviations off counts as that far off, and no farther
 _WINSOR: Final = 3.0
-"""A slice this many standard deviations off counts as that far off, and no farther."""
-_Z: Final = 1.96
-"""Of the normal distribution, for 95%."""
+_Z: Final = 1.96  # of the normal distribution, for 95%
 
 
 @dataclass(frozen=True, slots=True)
 class NoiseFigures:
-    """What a trace comes to. Differences are of natural logarithms, so near to shares.
+    """What a trace comes to. Differences are of natural logarithms, so near to shares."""
 
-    Attributes:
-        slice_s: Seconds of a slice.
-        seconds: Seconds that the trace took.
-        level_s: Median latency.
-        scatter: Standard deviation of a slice, as `_scatter` takes it.
-        memory: Lags in seconds, and the autocorrelation at each; those of `LAGS_S` from one
-            slice to the next up to `told_s`, none if there was no scatter.
-        told_s: The longest lag of which anything is told, a quarter of the trace.
-        forgotten_s: The lag at which the autocorrelation falls below 1/e; None if it does not
-            up to `told_s`.
-        ratio_error: How far off a ratio may be that is measured side by side for as long as the
-            trace is: half the 95% interval of the median of its pairs, or what the two equal
-            processes differ by, if that is more.
-        level_error: Half the 95% interval of a latency that is measured for as long.
-    """
-
-    slice_s: float
-    seconds: float
-    level_s: float
-    scatter: float
+    slice_s: float  # seconds of a slice
+    seconds: float  # seconds that the trace took
+    level_s: float  # median latency
+    scatter: float  # standard deviation of a slice, as `_scatter` takes it
+    # Lags in seconds, and the autocorrelation at each; those of `LAGS_S` from one slice to the
+    # next up to `told_s`, none if there was no scatter
     memory: tuple[tuple[float, float], ...]
-    told_s: float
+    told_s: float  # the longest lag of which anything is told, a quarter of the trace
+    # The lag at which the autocorrelation falls below 1/e; None if it does not up to `told_s`
     forgotten_s: float | None
+    # How far off a ratio may be that is measured side by side for as long as the trace is: half
+    # the 95% interval of the median of its pairs, or what the two equal processes differ by, if
+    # that is more
     ratio_error: float
-    level_error: float
+    level_error: float  # half the 95% interval of a latency that is measured for as long
 
 
 def noise_figures(trace: NoiseTrace) -> NoiseFigures | None:
     """Sum up a trace.
 
-    Returns:
-        Its figures; None if it has too few slices.
+    Returns: Its figures; None if it has too few slices.
     """
     if len(trace.latencies_s) < _FEWEST:
         return None
@@ -102,9 +87,8 @@ def slice_ms_for(trace: NoiseTrace | None) -> float:
     which the rest stays as it is does its neighbour meet the same. Beyond 5 ms it was measured to
     make ratios no surer, and turns longer: docs/measurement.md.
 
-    Returns:
-        The longest of `SLICES_MS` within which the noise keeps at least half of its memory; the
-        usual length if it has none that long, or if nothing is known.
+    Returns: The longest of `SLICES_MS` within which the noise keeps at least half of its memory;
+    the usual length if it has none that long, or if nothing is known.
     """
     if trace is None or len(trace.latencies_s) < _FEWEST:
         return _USUAL_SLICE_MS

@@ -9,8 +9,7 @@ from functools import cache
 from statistics import median, stdev
 from typing import Final, Protocol
 
-_Z: Final = 1.96
-"""Of the normal distribution, for 95%."""
+_Z: Final = 1.96  # of the normal distribution, for 95%
 
 
 class Sliced(Protocol):
@@ -29,20 +28,15 @@ class Sliced(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class NeighbourRatios:
-    """Logarithms of the ratio of two programs' latencies, one of each turn.
+    """Logarithms of the ratio of two programs' latencies, one of each turn."""
 
-    Attributes:
-        logs: Per set of processes, of its turns; each set has at least one.
-    """
-
-    logs: Sequence[Sequence[float]]
+    logs: Sequence[Sequence[float]]  # per set of processes, of its turns; each set has at least one
 
     @classmethod
     def of(cls, numerator: Sliced, denominator: Sliced) -> NeighbourRatios | None:
         """Pair the slices of two programs by set and turn.
 
-        Returns:
-            The pairs; None if the two were not measured in slices, or not in the same ones.
+        Returns: The pairs; None if the two were not measured in slices, or not in the same ones.
         """
         if not numerator.sets or numerator.sets != denominator.sets:
             return None
@@ -86,12 +80,7 @@ class NeighbourRatios:
 
 
 def log_ratios(numerators_s: Sequence[float], denominators_s: Sequence[float]) -> list[float]:
-    """Logarithms of the ratios of neighbours.
-
-    Args:
-        numerators_s: Seconds per call, one entry a slice.
-        denominators_s: As many, slice by slice of the same turns.
-    """
+    """Logarithms of the ratios of neighbours."""
     return [math.log(a / b) for a, b in zip(numerators_s, denominators_s, strict=True)]
 
 

@@ -29,8 +29,9 @@ from typing import Final
 
 import numpy as np
 
+from pytest_ansorbench.stats.estimates import quotients
 from pytest_ansorbench.stats.paired_runs import PairedRuns
-from pytest_ansorbench.stats.quotient import quotients
+from pytest_ansorbench.stats.ranks import chance_of_ranks
 from pytest_ansorbench.stats.relabellings import (
     Relabellings,
     exchanges,
@@ -39,12 +40,11 @@ from pytest_ansorbench.stats.relabellings import (
     swaps_tell,
 )
 from pytest_ansorbench.stats.running_time_ratio import expected_times
-from pytest_ansorbench.stats.signed_rank import chance_of_ranks
 from pytest_ansorbench.stats.student import upper_tail
 from pytest_ansorbench.stats.trajectory import Floats, Spending, Trajectory
 
+# Factor by which a kernel that could not be measured is slower than any that could
 _LOST: Final = 1e6
-"""Factor by which a kernel that could not be measured is slower than any that could."""
 
 
 def running_time_chance(
@@ -54,15 +54,6 @@ def running_time_chance(
 
     The statistic is the ratio itself, with the target derived anew from the runs that are
     relabelled to the reference.
-
-    Args:
-        paired: The runs.
-        spending: Cost to count: search time or trials.
-        limit: The ratio that the challenger is supposed to have.
-        level: How small a chance matters; decides how many relabellings are tried.
-
-    Returns:
-        The probability, above 0.
     """
     scaled = [run.with_less(spending, limit) for run in paired.challenger]
     runs = [*paired.reference, *scaled]
@@ -85,18 +76,7 @@ def throughput_chance(
     limit: float,
     level: float,
 ) -> float:
-    """Chance of a throughput ratio at most as large as seen, if the true one were the limit.
-
-    Args:
-        reference: One run per seed.
-        challenger: As many runs.
-        limit: The throughput ratio that the challenger is supposed to have.
-        level: How small a chance matters; decides how many relabellings are tried.
-
-    Returns:
-        The probability, above 0: by dealing out alone, or, where swapping pairs can show the
-        level as well, twice the smaller one of both.
-    """
+    """Chance of a throughput ratio at most as large as seen, if the true one were the limit."""
     n = len(reference)
     logs = log_latencies(reference, challenger)
     if logs is None:
@@ -121,13 +101,8 @@ def log_latencies(
 ) -> Floats | None:
     """Logarithms of the final kernels' latencies, the reference's first.
 
-    Args:
-        reference: One run per seed.
-        challenger: As many runs.
-
-    Returns:
-        Shape (2 * seeds,); None if there is no kernel at all. One that is missing is slower than
-        all others, but no more than so, that one more that is missing counts for more.
+    Returns: Shape (2 * seeds,); None if there is no kernel at all. One that is missing is slower
+    than all others, but no more than so, that one more that is missing counts for more.
     """
     latencies = np.array([run.final_s for run in (*reference, *challenger)])
     found = np.isfinite(latencies)
@@ -143,19 +118,9 @@ def sharpened(
 ) -> float:
     """A probability below what counting can show, for figures that look worse than any relabelling.
 
-    Args:
-        counted: The probability by counting.
-        smallest: The smallest that counting can show.
-        fewest: How many runs the smaller group has.
-        level: How small a chance matters.
-        excess: By how much the log figure is on the bad side of its limit.
-        error: Standard error of the log figure; None if it is not known.
-
-    Returns:
-        `counted`, unless it is the smallest there is and still not small enough: then the tail
-        of Student's t with the smaller group's degrees of freedom, if that is smaller. An
-        infinitely bad figure, such as that of a challenger without a kernel, is no matter of
-        chance: 0.
+    Returns: `counted`, unless it is the smallest there is and still not small enough: then the tail
+    of Student's t with the smaller group's degrees of freedom, if that is smaller. An infinitely
+    bad figure, such as that of a challenger without a kernel, is no matter of chance: 0.
     """
     if excess == math.inf:
         return 0.0
@@ -168,18 +133,7 @@ def sharpened(
 def permutation_chance(
     badness: Callable[[Relabellings], Floats], first: int, second: int, level: float
 ) -> float:
-    """Share of the relabellings that are at least as bad as the one that was seen.
-
-    Args:
-        badness: How bad each relabelling looks, shape (relabellings,); NaN if it cannot be
-        compared.
-        first: How many runs the first group has: runs 0 to first - 1.
-        second: How many the second has.
-        level: How small a chance matters; decides how many relabellings are tried.
-
-    Returns:
-        The share, above 0: what was seen is itself a relabelling.
-    """
+    """Share of the relabellings that are at least as bad as the one that was seen."""
     relabellings = relabelled(first, second, level)
     return _count(badness, first, second, relabellings, math.comb(first + second, first))
 

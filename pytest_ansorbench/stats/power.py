@@ -24,38 +24,21 @@ from pytest_ansorbench.stats.student import t_quantile
 from pytest_ansorbench.stats.throughput_ratio import seed_ratios
 from pytest_ansorbench.stats.trajectory import Floats, Spending
 
-POWER: Final = 0.8
-"""The chance that is asked for, as is the custom."""
+POWER: Final = 0.8  # the chance that is asked for, as is the custom
 
-FEWEST_REPEATS: Final = 3
-"""Fewer leave no interval to speak of."""
+FEWEST_REPEATS: Final = 3  # fewer leave no interval to speak of
 
-MOST_REPEATS: Final = 100
-"""More than anybody runs."""
+MOST_REPEATS: Final = 100  # more than anybody runs
 
-ONE_ERROR: Final = 0.6827
-"""Probability within one standard error of a normal distribution's mean."""
+ONE_ERROR: Final = 0.6827  # probability within one standard error of a normal distribution's mean
 
-_OUTER: Final = 0.9
-"""Confidence of the outer interval that a spread is taken from."""
+_OUTER: Final = 0.9  # confidence of the outer interval that a spread is taken from
 
 
 def detectable_effect(
     spread: float, repeats: int, confidence: float, cases: int = 1, power: float = POWER
 ) -> float:
-    """The smallest effect that a number of repeats shows with a chance.
-
-    Args:
-        spread: Standard deviation of the log ratio of a single pair of runs, or of one of each of
-            several cases.
-        repeats: Number of pairs, at least 1.
-        confidence: Confidence of the interval, two-sided, in (0, 1).
-        cases: How many cases the pairs are of; of single pairs it is the cases that differ.
-        power: The chance, in (0, 1).
-
-    Returns:
-        The effect as a difference of log ratios.
-    """
+    """The smallest effect that a number of repeats shows with a chance."""
     degrees = max(1, cases * (repeats - 1) if repeats > 1 else cases - 1)
     quantile = t_quantile(confidence, degrees) + NormalDist().inv_cdf(power)
     return quantile * spread / math.sqrt(repeats)
@@ -70,15 +53,7 @@ def repeats_needed(
 ) -> int | None:
     """How many repeats show an effect with a chance.
 
-    Args:
-        effect: Distance of the log ratio from the log limit.
-        spread: As for `detectable_effect`.
-        confidence: As for `detectable_effect`.
-        cases: As for `detectable_effect`.
-        power_at: The chance by number of repeats; 1 or more where there is none to be had.
-
-    Returns:
-        From `FEWEST_REPEATS` to `MOST_REPEATS`; None if it takes more.
+    Returns: From `FEWEST_REPEATS` to `MOST_REPEATS`; None if it takes more.
     """
     for repeats in range(FEWEST_REPEATS, MOST_REPEATS + 1):
         power = power_at(repeats)
@@ -90,12 +65,7 @@ def repeats_needed(
 def search_spread(paired: PairedRuns, spending: Spending) -> float | None:
     """Spread of the log search ratio per pair of runs.
 
-    Args:
-        paired: The runs.
-        spending: Cost to count: search time or trials.
-
-    Returns:
-        The spread; None below three pairs or if an arm never reached a target.
+    Returns: The spread; None below three pairs or if an arm never reached a target.
     """
     if paired.goal.kind == "way":
         return _ladder_spread(paired, spending)
@@ -144,11 +114,7 @@ def _running_time_spread(paired: PairedRuns, spending: Spending) -> float | None
 def throughput_spread(paired: PairedRuns) -> float | None:
     """Spread of the log throughput ratio per pair of runs.
 
-    Args:
-        paired: The runs.
-
-    Returns:
-        The spread; None below three pairs or if a winner could not be measured again.
+    Returns: The spread; None below three pairs or if a winner could not be measured again.
     """
     ratios = seed_ratios(paired.reference, paired.challenger)
     if len(ratios) < FEWEST_REPEATS or not np.isfinite(ratios).all() or not ratios.all():

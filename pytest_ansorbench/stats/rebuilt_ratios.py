@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean, median
+from statistics import fmean, median, stdev
 from typing import Final
 
 from pytest_ansorbench.records import Estimate, Gate, Remeasurement
@@ -29,34 +29,25 @@ from pytest_ansorbench.records.rebuilt_kernels import (
     RebuiltKernels,
 )
 from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.estimates import UNDEFINED
 from pytest_ansorbench.stats.evidence import Evidence
 from pytest_ansorbench.stats.figures import FIGURES
 from pytest_ansorbench.stats.gate import Judge, families
-from pytest_ansorbench.stats.mean_log import MeanLog
 from pytest_ansorbench.stats.noise_model import NoiseFigures, noise_figures
 from pytest_ansorbench.stats.paired_ratio import NeighbourRatios
-from pytest_ansorbench.stats.quotient import UNDEFINED
+from pytest_ansorbench.stats.student import t_quantile, upper_tail
 from pytest_ansorbench.stats.suite import not_silently
 
 _FIGURE: Final = FIGURES["throughput_ratio"]
-_MOST_CHANGE: Final = 0.05
-"""A machine that is faster or slower by more is another machine."""
+_MOST_CHANGE: Final = 0.05  # a machine that is faster or slower by more is another machine
 
 
 @dataclass(frozen=True, slots=True)
 class KernelLimits:
-    """What kernels are held to; None for nothing.
+    """What kernels are held to; None for nothing."""
 
-    Attributes:
-        kernel: The smallest throughput ratio of a kernel that is good enough.
-        suite: The smallest of all kernels together.
-
-    Raises:
-        ValueError: A limit is no ratio.
-    """
-
-    kernel: float | None = None
-    suite: float | None = None
+    kernel: float | None = None  # the smallest throughput ratio of a kernel that is good enough
+    suite: float | None = None  # the smallest of all kernels together
 
     def __post_init__(self) -> None:
         for limit in (self.kernel, self.suite):
@@ -72,15 +63,7 @@ def judge_rebuilt(
 ) -> tuple[KernelsVerdict, ...]:
     """Judge each toolchain against the reference.
 
-    Args:
-        rebuilt: The kernels; all with the same sides in the same order.
-        criteria: Confidence, noise threshold and false alarms.
-        limits: What to hold them to.
-        gates: How many gates on kernels and on suites there are, among which false alarms are
-            shared out; None for as many as these kernels have.
-
-    Returns:
-        A verdict for each side but the reference; none without kernels.
+    Returns: A verdict for each side but the reference; none without kernels.
     """
     if not rebuilt.kernels:
         return ()
@@ -106,9 +89,8 @@ def judge_rebuilt(
 def machine_change(rebuilt: RebuiltKernels) -> MeanLog:
     """How much faster a fixed kernel is now than when the result was measured.
 
-    Returns:
-        The logarithm of its throughput now over then; an exact 0 if nothing was recorded, or
-        nothing is compared with records.
+    Returns: The logarithm of its throughput now over then; an exact 0 if nothing was recorded, or
+    nothing is compared with records.
     """
     then = [noise_figures(trace) for trace in rebuilt.noise_then]
     now = [noise_figures(trace) for trace in rebuilt.noise_now]
@@ -124,10 +106,8 @@ def machine_change(rebuilt: RebuiltKernels) -> MeanLog:
     return MeanLog(value, error / _Z, _MANY)
 
 
-_Z: Final = 1.96
-"""Of the normal distribution, for 95%."""
-_MANY: Final = 100
-"""Degrees of freedom of an error that hundreds of slices tell."""
+_Z: Final = 1.96  # of the normal distribution, for 95%
+_MANY: Final = 100  # degrees of freedom of an error that hundreds of slices tell
 
 
 def _mean_level(figures: Sequence[NoiseFigures]) -> float:
@@ -214,3 +194,63 @@ def _sides(kernels: Sequence[RebuiltKernel], place: int) -> list[KernelSide]:
 def _undecided(gate: Gate) -> Gate:
     """A gate on latencies of a machine that is another one by now."""
     return replace(gate, outcome="undecided", reason="other-machine", advice=None, p_value=None)
+
+
+@dataclass(frozen=True, slots=True)
+class MeanLog:
+    """A mean of logarithms."""
+
+    value: float  # the mean
+    error: float  # its standard error; infinity if a single value tells none
+    degrees: int  # degrees of freedom of the error; whole ones, rounded down, at least 1
+
+    @classmethod
+    def of(cls, logs: Sequence[float]) -> MeanLog:
+        """The mean of independent values, at least one."""
+        if len(logs) < 2:
+            return cls(fmean(logs), math.inf, 1)
+        return cls(fmean(logs), stdev(logs) / math.sqrt(len(logs)), len(logs) - 1)
+
+    @classmethod
+    def average(cls, parts: Sequence[MeanLog]) -> MeanLog:
+        """The mean of independent means, each weighed alike."""
+        return cls._sum([part.value for part in parts], parts, 1.0 / len(parts))
+
+    def minus(self, other: MeanLog) -> MeanLog:
+        """The difference to an independent mean."""
+        return self._sum([self.value, -other.value], [self, other], 1.0)
+
+    @classmethod
+    def _sum(cls, values: Sequence[float], parts: Sequence[MeanLog], weight: float) -> MeanLog:
+        """A weighted sum; degrees of freedom by Welch and Satterthwaite.
+
+        https://en.wikipedia.org/wiki/Welch%E2%80%93Satterthwaite_equation
+        """
+        squares = [(weight * part.error) ** 2 for part in parts]
+        total = sum(squares)
+        degrees = 1
+        if 0.0 < total < math.inf:
+            shares = [square / total for square in squares]
+            rest = sum(share**2 / part.degrees for share, part in zip(shares, parts, strict=True))
+            degrees = max(1, math.floor(1.0 / rest + 1e-9))
+        elif total == 0.0:
+            degrees = sum(part.degrees for part in parts)
+        return cls(weight * sum(values), math.sqrt(total), degrees)
+
+    def estimate(self, confidence: float) -> Estimate:
+        """The ratio whose logarithm this is, with its interval by Student's t."""
+        if math.isinf(self.error):
+            return Estimate(math.exp(self.value), 0.0, math.inf)
+        half = t_quantile(confidence, self.degrees) * self.error
+        return Estimate(
+            math.exp(self.value), math.exp(self.value - half), math.exp(self.value + half)
+        )
+
+    def chance_below(self, limit: float) -> float:
+        """Probability of a ratio this small or smaller, if the true one were a limit."""
+        excess = math.log(limit) - self.value
+        if math.isinf(self.error):
+            return 1.0
+        if self.error == 0.0:
+            return 0.0 if excess > 0.0 else 1.0
+        return upper_tail(excess / self.error, self.degrees)

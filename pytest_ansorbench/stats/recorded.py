@@ -17,31 +17,23 @@ from typing import Final
 from pytest_ansorbench.records import Estimate, Run
 from pytest_ansorbench.stats.student import t_quantile
 
+# A round that takes longer or shorter by more than this is another machine's
 MOST_DRIFT: Final = 1.25
-"""A round that takes longer or shorter by more than this is another machine's."""
 _CONFIDENCE: Final = 0.95
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Today's seconds for the work of recorded runs.
+    """Today's seconds for the work of recorded runs."""
 
-    Attributes:
-        ratio: Today's seconds over recorded ones; 1 without recorded runs.
-        error: Half the width of the interval of the logarithm of a ratio of search times that the
-            correction adds, in proportion to the share of runs that are recorded; 0 without.
-    """
-
-    ratio: float = 1.0
+    ratio: float = 1.0  # today's seconds over recorded ones; 1 without recorded runs
+    # Half the width of the interval of the logarithm of a ratio of search times that the
+    # correction adds, in proportion to the share of runs that are recorded; 0 without
     error: float = 0.0
 
     @classmethod
     def of(cls, runs: Sequence[Run]) -> Pace:
-        """The pace of an arm's runs.
-
-        Args:
-            runs: Recorded and new ones, at least one.
-        """
+        """The pace of an arm's runs."""
         logs = [math.log(drift(run)) for run in runs if run.recorded is not None]
         if not logs:
             return cls()
@@ -60,12 +52,7 @@ def drift(run: Run) -> float:
 
 
 def widened(estimate: Estimate, error: float) -> Estimate:
-    """A ratio with an interval that is wider by an error of its logarithm, to either side.
-
-    Args:
-        estimate: The ratio.
-        error: Half the width that is added; 0 for none.
-    """
+    """A ratio with an interval that is wider by an error of its logarithm, to either side."""
     if not error or estimate.bound == "undefined":
         return estimate
     low, high = estimate.low * math.exp(-error), estimate.high * math.exp(error)

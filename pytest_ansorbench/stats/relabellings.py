@@ -18,20 +18,19 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+# Runs in the order relabelled: the first group's, then the second's; shape (relabellings, runs)
 Relabellings = NDArray[np.intp]
-"""Runs in the order relabelled: the first group's, then the second's; shape (relabellings,
-runs)."""
 
+# 1 where the arms of a seed stay, -1 where they are exchanged; shape (ways, seeds)
 Signs = NDArray[np.int8]
-"""1 where the arms of a seed stay, -1 where they are exchanged; shape (ways, seeds)."""
 
 _SEED: Final = 20_230_817
+# Up to this number of ways of dealing out, all of them are tried: up to eight seeds
 _EXHAUSTIVE: Final = 20_000
-"""Up to this number of ways of dealing out, all of them are tried: up to eight seeds."""
 _CHUNK: Final = 20_000
 _MOST: Final = 1_000_000
+# Relabellings that an interval is found by, if there are as many: its ends take some 20 tests
 _FEW: Final = 4_000
-"""Relabellings that an interval is found by, if there are as many: its ends take some 20 tests."""
 
 
 def smallest_chance(first: int, second: int) -> float:
@@ -40,12 +39,7 @@ def smallest_chance(first: int, second: int) -> float:
 
 
 def fewest_repeats(tail: float, cases: int = 1) -> int:
-    """How many runs an arm needs for a relabelling to be as rare as the tail of an interval.
-
-    Args:
-        tail: Probability beyond one end, in (0, 1).
-        cases: How many cases there are, each with its own relabellings.
-    """
+    """How many runs an arm needs for a relabelling to be as rare as the tail of an interval."""
     return next(n for n in itertools.count(1) if smallest_chance(n, n) ** cases <= tail)
 
 
@@ -55,16 +49,7 @@ def swaps_tell(pairs: int, level: float) -> bool:
 
 
 def relabelled(first: int, second: int, level: float) -> Iterator[Relabellings]:
-    """All ways to relabelling runs out to two groups, or so many that a level can be told.
-
-    Args:
-        first: Runs of the first group.
-        second: Runs of the second.
-        level: How small a probability matters.
-
-    Yields:
-        Relabellings, in portions.
-    """
+    """All ways to relabelling runs out to two groups, or so many that a level can be told."""
     if math.comb(first + second, first) <= _EXHAUSTIVE:
         yield _all(first, second)
         return
@@ -77,17 +62,7 @@ def relabelled(first: int, second: int, level: float) -> Iterator[Relabellings]:
 def some_relabellings(
     first: int, second: int, tail: float, most: int = _FEW
 ) -> tuple[Relabellings, bool]:
-    """Relabellings of two groups of runs, few enough to look at them again and again.
-
-    Args:
-        first: Runs of the first group.
-        second: Runs of the second.
-        tail: Probability that is to be told from them.
-        most: How many are enough in any case, if there are as many and the tail asks for no more.
-
-    Returns:
-        The relabellings, and whether they are all there are.
-    """
+    """Relabellings of two groups of runs, few enough to look at them again and again."""
     size = max(most, math.ceil(20.0 / tail))
     if math.comb(first + second, first) <= size:
         relabellings = _all(first, second)
@@ -99,16 +74,7 @@ def some_relabellings(
 
 @lru_cache(maxsize=16)
 def exchanges(pairs: int, level: float, most: int = _EXHAUSTIVE) -> tuple[Signs, bool]:
-    """Ways to exchange the arms of some seeds and not of the others.
-
-    Args:
-        pairs: Seeds.
-        level: How small a probability matters.
-        most: How many are enough in any case, if there are as many and the level asks for no more.
-
-    Returns:
-        The ways, and whether they are all there are.
-    """
+    """Ways to exchange the arms of some seeds and not of the others."""
     size = min(_MOST, max(most, math.ceil(20.0 / level)))
     if 2**pairs <= size:
         signs = np.array(list(itertools.product([1, -1], repeat=pairs)), dtype=np.int8)
@@ -120,13 +86,7 @@ def exchanges(pairs: int, level: float, most: int = _EXHAUSTIVE) -> tuple[Signs,
 
 
 def share(as_bad: int, relabellings: int, complete: bool) -> float:
-    """Probability by counting; what was seen is itself a relabelling if they are drawn at random.
-
-    Args:
-        as_bad: How many relabellings look at least as bad as what was seen.
-        relabellings: How many were looked at.
-        complete: Whether these are all there are.
-    """
+    """Probability by counting; of relabellings drawn at random, what was seen is one more."""
     return as_bad / relabellings if complete else (1 + as_bad) / (1 + relabellings)
 
 

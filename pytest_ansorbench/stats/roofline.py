@@ -16,16 +16,6 @@ def roof_gflops(peak: MachinePeak, flops: int, argument_bytes: int, *, warm: boo
     calls find cold caches. The roofline model (Williams et al. 2009,
     https://doi.org/10.1145/1498765.1498785), with compulsory traffic as an upper bound of the
     intensity.
-
-    Args:
-        peak: What the machine can do.
-        flops: Floating-point operations of one call.
-        argument_bytes: Bytes of all arguments; 0 if that is not known, and then only computing
-            counts.
-        warm: Whether calls find their arguments in the caches.
-
-    Returns:
-        10^9 floating-point operations a second.
     """
     if not argument_bytes:
         return peak.compute_gflops
@@ -37,9 +27,8 @@ def roof_gflops(peak: MachinePeak, flops: int, argument_bytes: int, *, warm: boo
 def share_of_roof(case: CaseResult, strategy: str) -> float | None:
     """How much of the roof the kernels of an arm reach.
 
-    Returns:
-        Median over its runs whose winner was measured on a machine with a known peak; None
-        without any.
+    Returns: Median over its runs whose winner was measured on a machine with a known peak; None
+    without any.
     """
     shares = [
         run.flops / latency_s / 1e9 / _roof_gflops(found.peak, run, found.argument_bytes)
@@ -54,9 +43,8 @@ def over_implementation(
 ) -> float | None:
     """How many times faster the kernels of an arm are than another implementation.
 
-    Returns:
-        Median over its runs whose winner was measured on a machine where the other was timed;
-        None without any.
+    Returns: Median over its runs whose winner was measured on a machine where the other was timed;
+    None without any.
     """
     ratios = [
         kernel.latency_s / latency_s

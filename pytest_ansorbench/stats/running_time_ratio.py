@@ -10,9 +10,8 @@ import numpy as np
 
 from pytest_ansorbench.records import Bound, Estimate
 from pytest_ansorbench.stats.bootstrap import Draws, draw, percentile_interval
-from pytest_ansorbench.stats.paired_runs import PairedRuns
-from pytest_ansorbench.stats.quotient import UNDEFINED, quotient, quotients
-from pytest_ansorbench.stats.targets import own_targets_s
+from pytest_ansorbench.stats.estimates import UNDEFINED, quotient, quotients
+from pytest_ansorbench.stats.paired_runs import PairedRuns, own_targets_s
 from pytest_ansorbench.stats.trajectory import Floats, Spending, Trajectory
 
 
@@ -26,13 +25,7 @@ def running_time_ratio(paired: PairedRuns, spending: Spending, confidence: float
     The target is itself drawn from the reference's runs, so each resample derives it anew: an
     interval around a target taken for granted would know too much.
 
-    Args:
-        paired: The runs.
-        spending: Cost to count: search time or trials.
-        confidence: Confidence of the interval, in (0, 1).
-
-    Returns:
-        The estimate; undefined if neither arm ever reached the target.
+    Returns: The estimate; undefined if neither arm ever reached the target.
     """
     target_s = paired.target_s
 
@@ -56,12 +49,7 @@ def search_ratio_paper(paired: PairedRuns, confidence: float) -> Estimate:
 
     Bounds and interval are those of `running_time_ratio`.
 
-    Args:
-        paired: The runs.
-        confidence: Confidence of the interval, in (0, 1).
-
-    Returns:
-        The estimate; undefined if no run ever reached its target.
+    Returns: The estimate; undefined if no run ever reached its target.
     """
     own_s = own_targets_s(paired.reference, paired.tolerance)
     reference = _arm(paired.reference, own_s, "search_s")
@@ -73,15 +61,10 @@ def search_ratio_paper(paired: PairedRuns, confidence: float) -> Estimate:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Drawn:
-    """An arm's runs in each draw.
+    """An arm's runs in each draw."""
 
-    Attributes:
-        spent: Cost of each run, shape (draws, repeats).
-        reached: 1 where it reached the target, else 0; same shape.
-    """
-
-    spent: Floats
-    reached: Floats
+    spent: Floats  # cost of each run, shape (draws, repeats)
+    reached: Floats  # 1 where it reached the target, else 0; same shape
 
     @property
     def total(self) -> Floats:
@@ -106,14 +89,7 @@ def expected_times(
 ) -> Floats:
     """Expected running time of drawn runs to a target of each draw.
 
-    Args:
-        runs: The runs that are drawn from.
-        drawn: Their indices, shape (draws, n).
-        targets_s: A latency per draw, shape (draws,).
-        spending: Cost to count: search time or trials.
-
-    Returns:
-        Shape (draws,); infinity where no run got there.
+    Returns: Shape (draws,); infinity where no run got there.
     """
     return _drawn(runs, drawn, targets_s, spending).expected
 
@@ -121,13 +97,7 @@ def expected_times(
 def running_time_ratios(paired: PairedRuns, drawn: Draws, spending: Spending) -> Floats:
     """The ratio of expected running times in each draw of the seeds.
 
-    Args:
-        paired: The runs.
-        drawn: Indices of seeds, shape (draws, n).
-        spending: Cost to count: search time or trials.
-
-    Returns:
-        Shape (draws,); NaN where neither arm got there.
+    Returns: Shape (draws,); NaN where neither arm got there.
     """
     targets_s = paired.targets_s(drawn)
     return quotients(
@@ -139,12 +109,7 @@ def running_time_ratios(paired: PairedRuns, drawn: Draws, spending: Spending) ->
 def mean_search_times(runs: Sequence[Trajectory], drawn: Draws) -> Floats:
     """Mean search time of whole runs in each draw, in seconds.
 
-    Args:
-        runs: The runs that are drawn from.
-        drawn: Their indices, shape (draws, n).
-
-    Returns:
-        Shape (draws,).
+    Returns: Shape (draws,).
     """
     means: Floats = np.array([run.search_s[-1] for run in runs])[drawn].mean(axis=1)
     return means
@@ -206,3 +171,17 @@ def _ratio(
     if bound == "at-most":
         return Estimate(value, 0.0, max(high, value), "at-most")
     return Estimate(value, min(low, value), max(high, value))
+
+
+def expected_running_time(spent: Sequence[float], reached: Sequence[bool]) -> float:
+    """Expected spending until the target is reached, if one restarts until it is.
+
+        ERT = (sum of what all runs spent, hits and misses) / (number of runs that reached)
+
+    Averaging the hits alone would reward a search that gives up early on hard seeds.
+    Hansen et al., COCO: https://numbbo.github.io/coco-doc/perf-assessment/
+
+    Returns: In the unit of `spent`; infinity if no run reached the target.
+    """
+    hits = sum(reached)
+    return math.fsum(spent) / hits if hits else math.inf

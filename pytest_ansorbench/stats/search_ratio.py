@@ -22,13 +22,7 @@ from pytest_ansorbench.stats.trajectory import Floats, Spending
 
 
 def search_ratio(paired: PairedRuns, spending: Spending, confidence: float) -> Estimate:
-    """The cost of the search, challenger over reference.
-
-    Args:
-        paired: The runs; its goal says whether over a ladder of targets or to one.
-        spending: Cost to count: search time for S, trials for S_trials.
-        confidence: Confidence of the interval, in (0, 1).
-    """
+    """The cost of the search, challenger over reference."""
     by_goal = ladder_ratio if paired.goal.kind == "way" else running_time_ratio
     return widened(by_goal(paired, spending, confidence), _error(paired, spending))
 
@@ -36,13 +30,7 @@ def search_ratio(paired: PairedRuns, spending: Spending, confidence: float) -> E
 def search_ratios(paired: PairedRuns, drawn: Draws, spending: Spending) -> Floats:
     """`search_ratio` in each draw of the seeds.
 
-    Args:
-        paired: The runs.
-        drawn: Indices of seeds, shape (draws, n).
-        spending: Cost to count.
-
-    Returns:
-        Shape (draws,); NaN where neither arm reached a target.
+    Returns: Shape (draws,); NaN where neither arm reached a target.
     """
     by_goal = ladder_ratios if paired.goal.kind == "way" else running_time_ratios
     return by_goal(paired, drawn, spending)
@@ -51,14 +39,8 @@ def search_ratios(paired: PairedRuns, drawn: Draws, spending: Spending) -> Float
 def search_lateness(paired: PairedRuns, drawn: Draws, spending: Spending) -> Floats:
     """How late the challenger is in each draw of the seeds, for tests of a change.
 
-    Args:
-        paired: The runs.
-        drawn: Indices of seeds, shape (draws, n).
-        spending: Cost to count.
-
-    Returns:
-        Shape (draws,): votes over the way, or the logarithm of the ratio to one target; NaN where
-        neither arm reached it.
+    Returns: Shape (draws,): votes over the way, or the logarithm of the ratio to one target; NaN
+    where neither arm reached it.
     """
     if paired.goal.kind == "way":
         return ladder_lateness(paired, drawn, spending)
@@ -70,14 +52,7 @@ def search_lateness(paired: PairedRuns, drawn: Draws, spending: Spending) -> Flo
 def search_ratio_chance(
     paired: PairedRuns, spending: Spending, limit: float, level: float
 ) -> float:
-    """Chance of a search ratio at least as large as seen, if the true one were the limit.
-
-    Args:
-        paired: The runs.
-        spending: Cost to count.
-        limit: The ratio that the challenger is supposed to have.
-        level: How small a chance matters.
-    """
+    """Chance of a search ratio at least as large as seen, if the true one were the limit."""
     by_goal = ladder_chance if paired.goal.kind == "way" else running_time_chance
     return by_goal(paired, spending, limit * math.exp(_error(paired, spending)), level)
 

@@ -26,23 +26,11 @@ from pytest_ansorbench.stats.relabellings import smallest_chance
 from pytest_ansorbench.stats.trajectory import Floats
 
 _GRID: Final = 801
-_WIDTH: Final = 8.0
-"""The grid reaches this many standard deviations to either side."""
+_WIDTH: Final = 8.0  # the grid reaches this many standard deviations to either side
 
 
 def level_at(looks: Looks, repeats: int, total: float, cases: int) -> float:
-    """The one-sided level of one look.
-
-    Args:
-        looks: All looks.
-        repeats: Seeds at this one; before the first look, the level that they would have had.
-        total: Level of all looks together, in (0, 1).
-        cases: How many cases' relabellings are combined; 0 for a test that goes on where counting
-        ends.
-
-    Returns:
-        The level; half of what counting can show, if nothing can be concluded at this look.
-    """
+    """The one-sided level of one look."""
     first = min(looks.least, repeats)
     return _levels(first, looks.most, total, cases)[min(repeats, looks.most) - first]
 

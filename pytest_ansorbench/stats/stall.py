@@ -22,12 +22,11 @@ from pytest_ansorbench.stats.ranks import mid_ranks
 from pytest_ansorbench.stats.relabellings import share, some_relabellings
 from pytest_ansorbench.stats.trajectory import Floats, Spending
 
+# How rare chance has to be: no more than the first, nor than the second over the repeats. A stall
+# shows the better the more runs there are, so that more and more can be asked of it; the figures
+# are from simulations of stalls and of searches that are as fast to their end.
 _RARE: Final = (0.3, 1.4)
-"""How rare chance has to be: no more than the first, nor than the second over the repeats. A stall
-shows the better the more runs there are, so that more and more can be asked of it; the figures are
-from simulations of stalls and of searches that are as fast to their end."""
-_SHARE: Final = 0.5
-"""Weight of when runs last improved, over that of how far they got."""
+_SHARE: Final = 0.5  # weight of when runs last improved, over that of how far they got
 _TIE: Final = 1e-9
 
 
@@ -38,14 +37,7 @@ def too_rare(repeats: int) -> float:
 
 
 def chance_of_stall(paired: PairedRuns) -> float:
-    """Chance to end at least as far behind, and as early, if both arms were the same.
-
-    Args:
-        paired: The runs.
-
-    Returns:
-        The probability, above 0.
-    """
+    """Chance to end at least as far behind, and as early, if both arms were the same."""
     rank, n = rank_sums(paired), len(paired.reference)
     relabellings, complete = some_relabellings(n, n, too_rare(n))
     behind = rank[relabellings[:, n:]].sum(axis=1) <= rank[n:].sum() + _TIE
@@ -55,11 +47,7 @@ def chance_of_stall(paired: PairedRuns) -> float:
 def rank_sums(paired: PairedRuns) -> Floats:
     """How far each run got, and how late it still improved: ranks among the runs of both arms.
 
-    Args:
-        paired: The runs.
-
-    Returns:
-        The reference's runs first, shape (2 * seeds,); larger is better.
+    Returns: The reference's runs first, shape (2 * seeds,); larger is better.
     """
     runs = [*paired.reference, *paired.challenger]
     far = _standardized(np.array([1.0 / run.best_s for run in runs]))
@@ -70,28 +58,18 @@ def rank_sums(paired: PairedRuns) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class EarlyOnly:
-    """A challenger that is ahead on the strength of early targets alone.
+    """A challenger that is ahead on the strength of early targets alone."""
 
-    Attributes:
-        chance: How often chance puts an arm as far behind at the end.
-        turn: Share of the reference's gain from which on it is not ahead; None if it is ahead as
-            far as the ladder goes.
-    """
-
-    chance: float
+    chance: float  # how often chance puts an arm as far behind at the end
+    # Share of the reference's gain from which on it is not ahead; None if it is ahead as far as
+    # the ladder goes
     turn: float | None
 
 
 def early_only(paired: PairedRuns, spending: Spending, limit: float) -> EarlyOnly | None:
     """Whether a challenger that is ahead on the way stalls.
 
-    Args:
-        paired: The runs.
-        spending: Cost to count.
-        limit: The ratio of costs that it is ahead of.
-
-    Returns:
-        What shows it; None if nothing does, or if the goal is a single target.
+    Returns: What shows it; None if nothing does, or if the goal is a single target.
     """
     if paired.goal.kind != "way":
         return None
@@ -104,14 +82,8 @@ def early_only(paired: PairedRuns, spending: Spending, limit: float) -> EarlyOnl
 def turning_point(paired: PairedRuns, spending: Spending, limit: float) -> float | None:
     """From which share of the reference's gain on the challenger is not ahead of a limit any more.
 
-    Args:
-        paired: The runs; its goal is a ladder.
-        spending: Cost to count.
-        limit: The ratio of costs.
-
-    Returns:
-        The share at the lowest rung from which on no rung has more votes that the challenger is
-        earlier than the limit says than votes that it is later; None if the last rung has.
+    Returns: The share at the lowest rung from which on no rung has more votes that the challenger
+    is earlier than the limit says than votes that it is later; None if the last rung has.
     """
     shares, votes = Climb.of(paired, spending).rungs(math.log(limit))
     ahead = np.flatnonzero(votes < 0.0)

@@ -26,19 +26,17 @@ from pytest_ansorbench.stats.relabellings import share
 from pytest_ansorbench.stats.trajectory import Floats
 
 _SEED: Final = 20_230_817
-_ALL: Final = 20_000
-"""Up to this number of combinations of relabellings, all of them are tried."""
+_ALL: Final = 20_000  # up to this number of combinations of relabellings, all of them are tried
 _MOST: Final = 400_000
-_FEW: Final = 10_000
-"""Combinations that an interval is found by, if there are as many."""
+_FEW: Final = 10_000  # combinations that an interval is found by, if there are as many
 _TIE: Final = 1e-9
+# How closely the ends of an interval are found, as logarithm: a twentieth of a percent
 _STEP: Final = 5e-4
-"""How closely the ends of an interval are found, as logarithm: a twentieth of a percent."""
 _STRIDE: Final = 0.02
+# So far is it looked for ratios that are kept beyond one that is rejected: a tenth
 _LOOKS_AHEAD: Final = 5
-"""So far is it looked for ratios that are kept beyond one that is rejected: a tenth."""
+# How far beyond all pairs of runs the outermost ratios lie that are tested, as logarithm
 _BEYOND: Final = 1.0
-"""How far beyond all pairs of runs the outermost ratios lie that are tested, as logarithm."""
 
 
 class Stratum(Protocol):
@@ -62,24 +60,16 @@ class Stratum(Protocol):
     def badness(self, log_ratio: float) -> Floats:
         """How much worse the challenger looks than at a ratio of costs; 0 if just as good.
 
-        Args:
-            log_ratio: Logarithm of the ratio.
-
-        Returns:
-            As labelled, then in each of the relabellings, shape (1 + relabellings,).
+        Returns: As labelled, then in each of the relabellings, shape (1 + relabellings,).
         """
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Strata:
-    """The cases of a suite.
+    """The cases of a suite."""
 
-    Attributes:
-        strata: At least one.
-    """
-
-    strata: tuple[Stratum, ...]
+    strata: tuple[Stratum, ...]  # at least one
 
     @property
     def smallest_chance(self) -> float:
@@ -89,9 +79,8 @@ class Strata:
     def log_ratio(self) -> float:
         """The one ratio of costs at which the challenger looks neither bad nor good.
 
-        Returns:
-            Its logarithm: infinity if the challenger looks bad at any ratio, minus infinity if it
-            looks good at any, NaN if no ratio makes a difference.
+        Returns: Its logarithm: infinity if the challenger looks bad at any ratio, minus infinity if
+        it looks good at any, NaN if no ratio makes a difference.
         """
         low, high = self._range()
         at_low, at_high = self._seen(low), self._seen(high)
@@ -111,12 +100,7 @@ class Strata:
     def interval(self, inside: float, tail: float) -> tuple[float, float]:
         """All ratios that the test does not reject, from one that is among them, outwards.
 
-        Args:
-            inside: Logarithm of the ratio to begin at, from `log_ratio`.
-            tail: Probability beyond each end, in (0, 1).
-
-        Returns:
-            Logarithms of the ends; infinite where the test rejects nothing.
+        Returns: Logarithms of the ends; infinite where the test rejects nothing.
         """
         combined = _Combined.of(self.strata, tail, _FEW)
         low, high = self._range()
@@ -130,12 +114,7 @@ class Strata:
         return -math.inf if below == low else below, math.inf if above == high else above
 
     def chance(self, log_ratio: float, level: float) -> float:
-        """Probability to look at least as bad as seen, if this were the true ratio of costs.
-
-        Args:
-            log_ratio: Its logarithm.
-            level: How small a probability matters; decides how many combinations are tried.
-        """
+        """Probability to look at least as bad as seen, if this were the true ratio of costs."""
         combined = _Combined.of(self.strata, level, 2 * _FEW)
         return self._chance(combined, log_ratio, -1.0)
 
@@ -170,25 +149,15 @@ class Strata:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Combined:
-    """Combinations of the relabellings of several strata.
+    """Combinations of the relabellings of several strata."""
 
-    Attributes:
-        picks: Index of the relabelling of each stratum, shape (strata, combinations).
-        complete: Whether these are all there are.
-    """
-
+    # Index of the relabelling of each stratum, shape (strata, combinations)
     picks: NDArray[np.int16]
-    complete: bool
+    complete: bool  # whether these are all there are
 
     @classmethod
     def of(cls, strata: Sequence[Stratum], level: float, fewest: int) -> _Combined:
-        """All combinations, or so many at random that a level can be told.
-
-        Args:
-            strata: The strata.
-            level: How small a probability matters.
-            fewest: How many there are at least.
-        """
+        """All combinations, or so many at random that a level can be told."""
         sizes = [stratum.relabellings for stratum in strata]
         if all(stratum.complete for stratum in strata) and math.prod(sizes) <= _ALL:
             return cls(np.indices(sizes, dtype=np.int16).reshape(len(sizes), -1), True)
@@ -225,11 +194,7 @@ def _outermost(kept: Callable[[float], bool], inside: float, beyond: float) -> f
 
 
 def _last(holds: Callable[[float], bool], first: float, beyond: float) -> float:
-    """The last place, on the way from one to another, where something holds that does at first.
-
-    Returns:
-        The place to within `_STEP`; `beyond` itself if it holds there as well.
-    """
+    """The last place, on the way from one to another, where something holds that does at first."""
     if holds(beyond):
         return beyond
     while abs(beyond - first) > _STEP:

@@ -11,25 +11,20 @@ from numpy.typing import NDArray
 
 from pytest_ansorbench.stats.climb import Climb
 from pytest_ansorbench.stats.paired_runs import PairedRuns
+from pytest_ansorbench.stats.ranks import signed_ranks
 from pytest_ansorbench.stats.relabellings import Relabellings, Signs, exchanges, some_relabellings
-from pytest_ansorbench.stats.signed_rank import signed_ranks
 from pytest_ansorbench.stats.stall import rank_sums
 from pytest_ansorbench.stats.trajectory import Floats, Spending
 
+# What a stratum's own relabellings can tell, and their number: combinations are made of them
 _OWN: Final = (0.025, 1_000)
-"""What a stratum's own relabellings can tell, and their number: combinations are made of them."""
 
 
 def labels_of(first: int, second: int) -> tuple[Relabellings, bool]:
     """Labels of a stratum's runs: as they are, then relabelled.
 
-    Args:
-        first: Runs of the one arm.
-        second: Runs of the other.
-
-    Returns:
-        Indices of runs, those called the first arm's in front, shape (1 + relabellings, runs); and
-        whether these relabellings are all there are.
+    Returns: Indices of runs, those called the first arm's in front, shape (1 + relabellings, runs);
+    and whether these relabellings are all there are.
     """
     relabellings, complete = some_relabellings(first, second, *_OWN)
     as_they_are = np.arange(first + second)[np.newaxis, :]
@@ -38,19 +33,12 @@ def labels_of(first: int, second: int) -> tuple[Relabellings, bool]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SearchStratum:
-    """Votes over the way that the challenger is later; see `climb`.
+    """Votes over the way that the challenger is later; see `climb`."""
 
-    Attributes:
-        climb: The runs.
-        labels: As they are, then in each relabelling.
-        ladders: The ladder of each of these.
-        complete: Whether these relabellings are all there are.
-    """
-
-    climb: Climb
-    labels: Relabellings
-    ladders: tuple[NDArray[np.intp], NDArray[np.intp]]
-    complete: bool
+    climb: Climb  # the runs
+    labels: Relabellings  # as they are, then in each relabelling
+    ladders: tuple[NDArray[np.intp], NDArray[np.intp]]  # the ladder of each of these
+    complete: bool  # whether these relabellings are all there are
 
     @classmethod
     def of(cls, paired: PairedRuns, spending: Spending) -> SearchStratum | None:
@@ -78,19 +66,12 @@ class SearchStratum:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KernelStratum:
-    """Mean log latency of the challenger's kernels over the reference's, labels relabelled.
+    """Mean log latency of the challenger's kernels over the reference's, labels relabelled."""
 
-    Attributes:
-        slower: Of the labels as they are, then of the relabellings, at equal costs.
-        own: The challenger's share in the group that is called slower, less that in the other.
-        gaps: Log ratios of latency between all runs of the arms.
-        complete: Whether the relabellings are all there are.
-    """
-
-    slower: Floats
-    own: Floats
-    gaps: Floats
-    complete: bool
+    slower: Floats  # of the labels as they are, then of the relabellings, at equal costs
+    own: Floats  # the challenger's share in the group that is called slower, less that in the other
+    gaps: Floats  # log ratios of latency between all runs of the arms
+    complete: bool  # whether the relabellings are all there are
 
     @classmethod
     def of(cls, logs: Floats) -> KernelStratum:
@@ -118,17 +99,11 @@ class KernelStratum:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairedKernelStratum:
-    """Signed ranks of the log latency ratio of each seed's kernels, arms of seeds exchanged.
+    """Signed ranks of the log latency ratio of each seed's kernels, arms of seeds exchanged."""
 
-    Attributes:
-        gaps: Log latency of the challenger's kernel less that of the reference's, by seed.
-        signs: The arms as they are, then exchanged.
-        complete: Whether these exchanges are all there are.
-    """
-
-    gaps: Floats
-    signs: Signs
-    complete: bool
+    gaps: Floats  # log latency of the challenger's kernel less that of the reference's, by seed
+    signs: Signs  # the arms as they are, then exchanged
+    complete: bool  # whether these exchanges are all there are
 
     @classmethod
     def of(cls, logs: Floats) -> PairedKernelStratum:
@@ -151,15 +126,10 @@ class PairedKernelStratum:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EndStratum:
-    """How far behind the challenger ends, whatever its costs; see `stall`.
+    """How far behind the challenger ends, whatever its costs; see `stall`."""
 
-    Attributes:
-        behind: Of the labels as they are, then of the relabellings.
-        complete: Whether these relabellings are all there are.
-    """
-
-    behind: Floats
-    complete: bool
+    behind: Floats  # of the labels as they are, then of the relabellings
+    complete: bool  # whether these relabellings are all there are
 
     @classmethod
     def of(cls, paired: PairedRuns) -> EndStratum:

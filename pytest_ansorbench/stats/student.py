@@ -10,10 +10,6 @@ def central_probability(t: float, degrees: int) -> float:
 
     Finite series for whole degrees of freedom: Abramowitz and Stegun, Handbook of Mathematical
     Functions, 26.7.3 and 26.7.4, https://personal.math.ubc.ca/~cbm/aands/page_948.htm
-
-    Args:
-        t: At least 0.
-        degrees: Degrees of freedom, at least 1.
     """
     angle = math.atan2(t, math.sqrt(degrees))
     sine, cosine = math.sin(angle), math.cos(angle)
@@ -27,18 +23,7 @@ def central_probability(t: float, degrees: int) -> float:
 
 
 def t_quantile(confidence: float, degrees: int) -> float:
-    """The t with `central_probability(t, degrees) == confidence`.
-
-    Args:
-        confidence: In (0, 1).
-        degrees: Degrees of freedom, at least 1.
-
-    Returns:
-        The quantile, to a relative error of 1e-9 or better.
-
-    Raises:
-        ValueError: There are no degrees of freedom.
-    """
+    """The t with `central_probability(t, degrees) == confidence`."""
     if degrees < 1:
         raise ValueError(f"bad degrees {degrees}: expected at least 1")
     low, high = 0.0, 1.0
@@ -54,12 +39,7 @@ def t_quantile(confidence: float, degrees: int) -> float:
 
 
 def upper_tail(t: float, degrees: int) -> float:
-    """Probability that a t-distributed variable exceeds `t`.
-
-    Args:
-        t: Any number, infinity included.
-        degrees: Degrees of freedom, at least 1.
-    """
+    """Probability that a t-distributed variable exceeds `t`."""
     if math.isinf(t):
         return 0.0 if t > 0.0 else 1.0
     outside = 1.0 - central_probability(abs(t), degrees)

@@ -10,18 +10,17 @@ from typing import Final
 from pytest_ansorbench.records import CaseResult, Estimate, Gate, SuiteFigure, SuiteVerdict
 from pytest_ansorbench.stats.compare import pair_case_runs
 from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.estimates import geometric_mean, is_plain
 from pytest_ansorbench.stats.evidence import Evidence, suite_evidence
 from pytest_ansorbench.stats.figures import FIGURES, Figure
-from pytest_ansorbench.stats.gate import Judge
+from pytest_ansorbench.stats.gate import Judge, settled_gate
 from pytest_ansorbench.stats.limits import Limits
 from pytest_ansorbench.stats.paired_runs import PairedRuns
-from pytest_ansorbench.stats.settle import settled_gate
 from pytest_ansorbench.stats.suite_test import SuiteTest
-from pytest_ansorbench.stats.summary import geometric_mean, is_plain
 
-ALL_CASES: Final = "all cases"
-"""What a suite is called in tables."""
+ALL_CASES: Final = "all cases"  # what a suite is called in tables
 
+# Fields of a comparison that are told of a suite
 RATIOS: Final = (
     "search_ratio",
     "search_ratio_paper",
@@ -29,20 +28,12 @@ RATIOS: Final = (
     "running_time_ratio",
     "throughput_ratio",
 )
-"""Fields of a comparison that are told of a suite."""
 
 _SHAPE: Final = re.compile(r"[a-z]+\d+")
 
 
 def group_of(case: str) -> str:
-    """The operators that a case belongs to: its id up to the shape.
-
-    Args:
-        case: An id, e.g. `conv2d-bn-relu-n1-h56`.
-
-    Returns:
-        E.g. `conv2d-bn-relu`.
-    """
+    """The operators that a case belongs to: its id up to the shape."""
     first, *words = case.split("-")
     kept = [first]
     for word in words:
@@ -64,20 +55,6 @@ def judge_suites(
 
     Groups are told from the cases' ids; there has to be more than one, and one case is none. A
     single case is a suite only if it is held to a limit. Groups and controls are held to none.
-
-    Args:
-        cases: Results with their runs and verdicts.
-        criteria: How to compare and judge.
-        limits: The gates.
-        family: Over how many such gates the session's false alarms could be shared out.
-        lost: Cases that there is no result of, because their tests failed.
-
-    Returns:
-        For each challenger against its reference, in order of appearance, all cases, then groups.
-
-    Raises:
-        PairingError: The runs of a case do not pair up.
-        ValueError: A limit is of times to the goal, and the goal is a single target.
     """
     for key in limits:
         if not FIGURES[key].adds_up(criteria.goal):
@@ -117,21 +94,12 @@ def own_arms(case: CaseResult) -> tuple[str, ...]:
 
 
 def suite_gates(arms: Iterable[Sequence[str]], asked: Sized) -> int:
-    """How many gates suites have.
-
-    Args:
-        arms: The strategies of each case, the reference first, controls left out.
-        asked: What is asked of each challenger: the suite's limits, and allowances for changes.
-    """
+    """How many gates suites have."""
     return len(pairs_of(arms)) * len(asked)
 
 
 def pairs_of(arms: Iterable[Sequence[str]]) -> list[tuple[str, str]]:
-    """Each reference with each of its challengers, in order of appearance.
-
-    Args:
-        arms: The strategies of each case, the reference first.
-    """
+    """Each reference with each of its challengers, in order of appearance."""
     return list(dict.fromkeys((names[0], name) for names in arms for name in names[1:]))
 
 
@@ -211,12 +179,7 @@ def _gate(
 
 
 def not_silently(gate: Gate, lost: tuple[str, ...]) -> Gate:
-    """A suite that lost cases does not hold.
-
-    Args:
-        gate: Its gate on those that were compared.
-        lost: The others.
-    """
+    """A suite that lost cases does not hold."""
     if not lost:
         return gate
     if gate.outcome == "holds":

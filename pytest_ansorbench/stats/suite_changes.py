@@ -13,14 +13,13 @@ import numpy as np
 from pytest_ansorbench.records import CaseResult, Estimate, Gate
 from pytest_ansorbench.stats.changes import CaseChanges, Change, arms_in_both
 from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.estimates import quotient
 from pytest_ansorbench.stats.evidence import Evidence, observed
 from pytest_ansorbench.stats.figures import FIGURES, Figure
-from pytest_ansorbench.stats.gate import Judge
+from pytest_ansorbench.stats.gate import Judge, settled_gate
 from pytest_ansorbench.stats.limits import Allowance
 from pytest_ansorbench.stats.paired_runs import PairedRuns
-from pytest_ansorbench.stats.quotient import quotient
 from pytest_ansorbench.stats.relabellings import Relabellings
-from pytest_ansorbench.stats.settle import settled_gate
 from pytest_ansorbench.stats.strata import Strata
 from pytest_ansorbench.stats.stratum import labels_of
 from pytest_ansorbench.stats.suite import ALL_CASES, not_silently
@@ -28,28 +27,20 @@ from pytest_ansorbench.stats.suite_test import SuiteTest
 from pytest_ansorbench.stats.trajectory import Floats
 
 _SHOWN: Final = ("search_ratio", "throughput_ratio")
+# Changes by more than this beyond the one seen are not told apart, as logarithm: seven times
 _FAR: Final = 2.0
-"""Changes by more than this beyond the one seen are not told apart, as logarithm: seven times."""
 
-Pair = tuple[PairedRuns, PairedRuns]
-"""An arm of a case against its reference, then and now."""
+Pair = tuple[PairedRuns, PairedRuns]  # an arm of a case against its reference, then and now
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChangeStratum:
-    """How much worse a figure of one case got, its repeats relabelled to before and now.
+    """How much worse a figure of one case got, its repeats relabelled to before and now."""
 
-    Attributes:
-        figure: The figure.
-        pair: The case then and now.
-        labels: Repeats as they are, those of before first, then in each relabelling.
-        complete: Whether these relabellings are all there are.
-    """
-
-    figure: Figure
-    pair: Pair
-    labels: Relabellings
-    complete: bool
+    figure: Figure  # the figure
+    pair: Pair  # the case then and now
+    labels: Relabellings  # repeats as they are, those of before first, then in each relabelling
+    complete: bool  # whether these relabellings are all there are
 
     @classmethod
     def of(cls, figure: Figure, pair: Pair) -> ChangeStratum | None:
@@ -100,21 +91,7 @@ def suite_changes(
     family: int,
     lost: Sequence[str] = (),
 ) -> CaseChanges:
-    """Hold all cases together against the same cases in an earlier result.
-
-    Args:
-        compared: Cases that can be compared, then and now.
-        allowances: How much worse figures of the suite may get.
-        criteria: How to compare and judge.
-        family: Over how many such gates the session's false alarms could be shared out.
-        lost: Cases that cannot be compared.
-
-    Returns:
-        The changes of each arm's ratios, under the name of all cases.
-
-    Raises:
-        PairingError: The runs of a result do not pair up.
-    """
+    """Hold all cases together against the same cases in an earlier result."""
     judge = Judge(criteria, family)
     allowed = {allowance.metric: allowance for allowance in allowances}
     changes = []

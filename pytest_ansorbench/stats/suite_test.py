@@ -10,46 +10,35 @@ from typing import Final
 import numpy as np
 
 from pytest_ansorbench.records import Estimate
+from pytest_ansorbench.stats.estimates import UNDEFINED
 from pytest_ansorbench.stats.figures import Figure
 from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.power import ONE_ERROR
-from pytest_ansorbench.stats.quotient import UNDEFINED
 from pytest_ansorbench.stats.recorded import widened
 from pytest_ansorbench.stats.strata import Strata
 from pytest_ansorbench.stats.stratum import EndStratum
 
+# How rarely chance puts an arm as far behind over a suite, for it to count as a stall
 SUITE_STALL: Final = 0.05
-"""How rarely chance puts an arm as far behind over a suite, for it to count as a stall."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SuiteTest:
-    """The runs of two arms on several cases, asked for one figure.
+    """The runs of two arms on several cases, asked for one figure."""
 
-    Attributes:
-        figure: The figure.
-        tests: Tests of the same ratio; the first says where it is. The smallest probability of
-            all counts, times their number.
-        repeats: Seeds of the case that has fewest.
-        lost: Indices of the pairings that have nothing to compare.
-        error: Half the width that runs of another day add to the interval of its logarithm, as
-            much as to that of the case where it is largest; 0 unless it is in seconds.
-    """
-
-    figure: Figure
+    figure: Figure  # the figure
+    # Tests of the same ratio; the first says where it is. The smallest probability of all counts,
+    # times their number
     tests: tuple[Strata, ...]
-    repeats: int
-    lost: tuple[int, ...]
+    repeats: int  # seeds of the case that has fewest
+    lost: tuple[int, ...]  # indices of the pairings that have nothing to compare
+    # Half the width that runs of another day add to the interval of its logarithm, as much as to
+    # that of the case where it is largest; 0 unless it is in seconds
     error: float = 0.0
 
     @classmethod
     def of(cls, figure: Figure, pairings: Sequence[PairedRuns]) -> SuiteTest:
-        """Put the pairings of a suite together.
-
-        Args:
-            figure: A figure that cases can be added up by.
-            pairings: One a case, at least one.
-        """
+        """Put the pairings of a suite together."""
         assert figure.strata is not None, figure.key
         strata = [figure.strata(paired) for paired in pairings]
         lost = tuple(index for index, kinds in enumerate(strata) if not kinds)
@@ -65,11 +54,7 @@ class SuiteTest:
         )
 
     def estimate(self, confidence: float) -> Estimate:
-        """The common ratio with its interval; undefined if there is nothing to compare.
-
-        Args:
-            confidence: Confidence of the interval, in (0, 1).
-        """
+        """The common ratio with its interval; undefined if there is nothing to compare."""
         if not self.tests:
             return UNDEFINED
         first, tail = self.tests[0], (1.0 - confidence) / 2.0
@@ -92,12 +77,7 @@ class SuiteTest:
         return widened(one, self.error)
 
     def chance(self, limit: float, level: float) -> float:
-        """Probability to see a figure this bad, if the true one were a limit.
-
-        Args:
-            limit: The limit.
-            level: How small a probability matters.
-        """
+        """Probability to see a figure this bad, if the true one were a limit."""
         tests = self._telling(level)
         log_limit = math.log(limit) if self.figure.sense == "smaller" else -math.log(limit)
         log_limit += self.error
@@ -105,11 +85,7 @@ class SuiteTest:
         return min(1.0, len(tests) * min(chances))
 
     def smallest_chance(self, level: float) -> float:
-        """The smallest probability that `chance` can show.
-
-        Args:
-            level: How small a probability matters.
-        """
+        """The smallest probability that `chance` can show."""
         tests = self._telling(level)
         return len(tests) * min((test.smallest_chance for test in tests), default=1.0)
 
@@ -118,8 +94,7 @@ class SuiteTest:
 
         From the interval that a normal distribution has one standard error to either side of.
 
-        Returns:
-            The spread; None if that interval has no ends.
+        Returns: The spread; None if that interval has no ends.
         """
         one = self.estimate(ONE_ERROR)
         if one.bound != "value" or not 0.0 < one.low < one.high < math.inf:
@@ -142,9 +117,5 @@ class SuiteTest:
 
 
 def chance_of_suite_stall(pairings: Sequence[PairedRuns]) -> float:
-    """Chance to end at least as far behind over all cases, if both arms were the same.
-
-    Args:
-        pairings: One a case.
-    """
+    """Chance to end at least as far behind over all cases, if both arms were the same."""
     return Strata(tuple(EndStratum.of(paired) for paired in pairings)).chance(0.0, SUITE_STALL)

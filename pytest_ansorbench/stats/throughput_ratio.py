@@ -9,14 +9,14 @@ import numpy as np
 
 from pytest_ansorbench.records import Estimate
 from pytest_ansorbench.stats.bootstrap import Draws, draw, percentile_interval
-from pytest_ansorbench.stats.quotient import UNDEFINED, quotients
+from pytest_ansorbench.stats.estimates import UNDEFINED, quotients
+from pytest_ansorbench.stats.ranks import shift_interval
 from pytest_ansorbench.stats.relabellings import (
     Relabellings,
     exchanges,
     some_relabellings,
     swaps_tell,
 )
-from pytest_ansorbench.stats.signed_rank import shift_interval
 from pytest_ansorbench.stats.trajectory import Floats, Trajectory
 
 
@@ -32,14 +32,8 @@ def throughput_ratio(
     without a reference kernel as infinity; a seed without either says nothing.
     Geometric means of ratios: Fleming and Wallace 1986, https://doi.org/10.1145/5666.5673
 
-    Args:
-        reference: One run per seed.
-        challenger: One run per seed, in the same order.
-        confidence: Confidence of the interval, in (0, 1).
-
-    Returns:
-        The estimate; undefined if no seed has a kernel, or if seeds at 0 meet seeds at
-        infinity, which have no mean.
+    Returns: The estimate; undefined if no seed has a kernel, or if seeds at 0 meet seeds at
+    infinity, which have no mean.
     """
     ratios = seed_ratios(reference, challenger)
     if len(ratios) == 0:
@@ -123,13 +117,7 @@ def throughput_ratios(
 ) -> Floats:
     """The throughput ratio in each draw of the seeds.
 
-    Args:
-        reference: One run per seed.
-        challenger: One run per seed, in the same order.
-        drawn: Indices of seeds, shape (draws, n).
-
-    Returns:
-        Shape (draws,); NaN where it is undefined.
+    Returns: Shape (draws,); NaN where it is undefined.
     """
     reference_s = np.array([run.final_s for run in reference])
     challenger_s = np.array([run.final_s for run in challenger])
@@ -139,11 +127,6 @@ def throughput_ratios(
 def throughputs_gflops(runs: Sequence[Trajectory], drawn: Draws) -> Floats:
     """Geometric mean of the final throughput in each draw, in GFLOP/s.
 
-    Args:
-        runs: The runs that are drawn from.
-        drawn: Their indices, shape (draws, n).
-
-    Returns:
-        Shape (draws,); 0 where a drawn run has no kernel.
+    Returns: Shape (draws,); 0 where a drawn run has no kernel.
     """
     return geometric_means(np.array([run.run.flops / run.final_s / 1e9 for run in runs])[drawn])

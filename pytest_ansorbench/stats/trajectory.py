@@ -10,29 +10,23 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_ansorbench.records import Run
+from pytest_ansorbench.records import Remeasurement, Run
 from pytest_ansorbench.stats.criteria import Progress
-from pytest_ansorbench.stats.leads import lead_latencies_s
+from pytest_ansorbench.stats.paired_ratio import NeighbourRatios
 
 Floats = NDArray[np.float64]
 
+# The cost that is counted until a target is reached: search time in seconds, or trials
 Spending = Literal["search_s", "trials"]
-"""The cost that is counted until a target is reached: search time in seconds, or trials."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """The cost of a run until it reached a target, or in all if it never did (censored).
+    """The cost of a run until it reached a target, or in all if it never did (censored)."""
 
-    Attributes:
-        reached: Whether it reached the target.
-        search_s: Search time spent, in seconds.
-        trials: Trials spent, failed ones included.
-    """
-
-    reached: bool
-    search_s: float
-    trials: int
+    reached: bool  # whether it reached the target
+    search_s: float  # search time spent, in seconds
+    trials: int  # trials spent, failed ones included
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,22 +35,15 @@ class Trajectory:
 
     First hitting times of fixed targets are how COCO reads a trajectory, and the improvements
     are all that they depend on: https://numbbo.github.io/coco-doc/perf-assessment/
-
-    Attributes:
-        run: The run.
-        latency_s: Best latency of the case so far after each improvement, falling, shape (k,).
-        search_s: Search time at each improvement, and last that of the whole run, shape (k + 1,).
-        trials: Trials until and with each improvement, and last all of them, shape (k + 1,).
-        final_s: Latency of the winner, measured again; infinity if there is none.
-        confirmed: Whether the improvements are those of programs that were measured again.
     """
 
-    run: Run
-    latency_s: Floats
+    run: Run  # the run
+    latency_s: Floats  # best latency of the case so far after each improvement, falling, shape (k,)
+    # Search time at each improvement, and last that of the whole run, shape (k + 1,)
     search_s: Floats
-    trials: Floats
-    final_s: float
-    confirmed: bool
+    trials: Floats  # trials until and with each improvement, and last all of them, shape (k + 1,)
+    final_s: float  # latency of the winner, measured again; infinity if there is none
+    confirmed: bool  # whether the improvements are those of programs that were measured again
 
     @classmethod
     def of(cls, run: Run, progress: Progress = "confirmed") -> Trajectory:
@@ -66,11 +53,6 @@ class Trajectory:
         luck changes nothing. It ends where the winner's final measurement says it does: all of
         it is scaled so that the winner's latency agrees with that, which for a network is also
         the way from a sum over tasks to the latency end to end.
-
-        Args:
-            run: The run.
-            progress: Which progress to read; a run whose leads were not measured again has
-                believed progress only.
         """
         final_s = run.final.latency_s if run.final else None
         confirmed = progress == "confirmed" and run.leads is not None
@@ -123,12 +105,7 @@ class Trajectory:
     def spent(self, targets_s: Floats, spending: Spending) -> tuple[Floats, Floats]:
         """`hit` for many targets at once.
 
-        Args:
-            targets_s: Latencies to reach, shape (m,).
-            spending: Cost to count: search time or trials.
-
-        Returns:
-            The cost, and 1 where the target was reached or else 0; both of shape (m,).
+        Returns: The cost, and 1 where the target was reached or else 0; both of shape (m,).
         """
         at = self._first_at_most(targets_s)
         counted = self.search_s if spending == "search_s" else self.trials
@@ -212,3 +189,29 @@ def _estimates(run: Run, latencies: Sequence[float]) -> Sequence[float]:
             total = math.fsum(w * b for w, b in zip(weights, best, strict=True) if b < math.inf)
         estimates.append(math.inf if unknown else total)
     return estimates
+
+
+def lead_latencies_s(run: Run) -> dict[int, float]:
+    """Latencies of a run's leads, by index of the trial, in seconds a kernel call.
+
+    A task's winner has the level of all its slices. The others have that times their ratio to the
+    winner, which rests on pairs of neighbours and is known several times better than a level.
+    """
+    leads = {lead.trial: lead for lead in run.leads or () if lead.latency_s is not None}
+    latencies_s: dict[int, float] = {}
+    winners = run.best_trials
+    for trial, lead in leads.items():
+        if trial is None:
+            continue
+        best = winners[run.task_of(run.trials[trial])]
+        latencies_s[trial] = _latency_s(lead, leads.get(best.index) if best else None)
+    return latencies_s
+
+
+def _latency_s(lead: Remeasurement, winner: Remeasurement | None) -> float:
+    own_s = lead.latency_s
+    assert own_s is not None
+    ratios = None if winner is None else NeighbourRatios.of(lead, winner)
+    if ratios is None or winner is None or winner.latency_s is None:
+        return own_s
+    return winner.latency_s * math.exp(ratios.log_ratio)

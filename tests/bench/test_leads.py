@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from pytest_ansorbench.bench.leads import SHARE_OF_SEARCH, measure_leads
+from pytest_ansorbench.bench.finals import SHARE_OF_SEARCH, measure_leads
 from pytest_ansorbench.bench.prepared import PreparedCase, prepare
 from pytest_ansorbench.budget import Budget, Trials
 from pytest_ansorbench.search import Search

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from pytest_ansorbench.stats.arms import summarize_arm
+from pytest_ansorbench.stats.compare import summarize_arm
 from pytest_ansorbench.stats.trajectory import Trajectory
 from tests.synthetic import make_run
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ansorbench.stats.ert import expected_running_time
+from pytest_ansorbench.stats.running_time_ratio import expected_running_time
 
 SPENT = st.floats(0.0, 1e6)
 ARMS = st.lists(st.tuples(SPENT, st.booleans()), min_size=1, max_size=8)

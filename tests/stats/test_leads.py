@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from pytest_ansorbench.records import Remeasurement, Run, TaskRecord
 from pytest_ansorbench.stats.compare import compare, pair_runs
 from pytest_ansorbench.stats.criteria import Criteria
-from pytest_ansorbench.stats.leads import lead_latencies_s
-from pytest_ansorbench.stats.trajectory import Trajectory
+from pytest_ansorbench.stats.trajectory import Trajectory, lead_latencies_s
 from tests.synthetic import make_run
 
 BELIEVED = Criteria(progress="believed")

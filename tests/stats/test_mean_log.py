@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ansorbench.stats.mean_log import MeanLog
+from pytest_ansorbench.stats.rebuilt_ratios import MeanLog
 
 LOGS = st.lists(st.floats(-1.0, 1.0), min_size=2, max_size=12)
 

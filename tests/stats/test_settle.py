@@ -8,7 +8,7 @@ import pytest
 
 from pytest_ansorbench.records import Gate, Run
 from pytest_ansorbench.stats.criteria import Criteria
-from pytest_ansorbench.stats.judge_case import judge_arms
+from pytest_ansorbench.stats.judging import judge_arms
 from pytest_ansorbench.stats.limits import Limits
 from pytest_ansorbench.stats.looks import Looks
 from tests.synthetic import make_run

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_ansorbench.stats.ranks import chance_of_ranks, shift_interval, signed_ranks
 from pytest_ansorbench.stats.relabellings import exchanges
-from pytest_ansorbench.stats.signed_rank import chance_of_ranks, shift_interval, signed_ranks
 
 DIFFERENCES = st.lists(
     st.integers(-1000, 1000).filter(bool), min_size=7, max_size=10, unique_by=abs

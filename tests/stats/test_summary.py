@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_ansorbench.records import Estimate
-from pytest_ansorbench.stats.quotient import UNDEFINED
-from pytest_ansorbench.stats.summary import geometric_mean, is_plain
+from pytest_ansorbench.stats.estimates import UNDEFINED, geometric_mean, is_plain
 
 RATIOS = st.floats(1e-3, 1e3)
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_ansorbench.stats.goal import MEDIAN, Goal
-from pytest_ansorbench.stats.targets import fixed_target_s, own_targets_s
+from pytest_ansorbench.stats.paired_runs import fixed_target_s, own_targets_s
 from pytest_ansorbench.stats.trajectory import Trajectory
 from tests.synthetic import FLOPS, make_run
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_ansorbench.stats.distribution import Truncation, truncate_reference
 from pytest_ansorbench.stats.goal import MEDIAN
 from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.trajectory import Trajectory
-from pytest_ansorbench.stats.truncation import Truncation, truncate_reference
 from tests.synthetic import make_run
 
 

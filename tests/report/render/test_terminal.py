@@ -17,7 +17,7 @@ from pytest_ansorbench.report.sections import (
     Series,
     Table,
 )
-from pytest_ansorbench.stats.quotient import UNDEFINED
+from pytest_ansorbench.stats.estimates import UNDEFINED
 from tests.report.rendered import rendered, simple_cells
 
 TABLE = Table(

@@ -1,13 +1,31 @@
-"""One figure over many cases, without a test."""
+"""Division where 0 and infinity are ordinary figures."""
 
 from __future__ import annotations
 
 import math
 import statistics
 from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
 
 from pytest_ansorbench.records import Estimate
-from pytest_ansorbench.stats.quotient import UNDEFINED
+from pytest_ansorbench.stats.trajectory import Floats
+
+# There was nothing to compare
+UNDEFINED: Final = Estimate(value=0.0, low=0.0, high=math.inf, bound="undefined")
+
+
+def quotient(numerator: float, denominator: float) -> float:
+    """Divide; 0/0 and inf/inf are NaN."""
+    return float(quotients(np.array([numerator]), np.array([denominator]))[0])
+
+
+def quotients(numerators: Floats, denominators: Floats) -> Floats:
+    """`quotient` elementwise, both of one shape."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        result: Floats = np.divide(numerators, denominators)
+    return result
 
 
 def is_plain(estimate: Estimate) -> bool:
@@ -22,11 +40,7 @@ def geometric_mean(estimates: Sequence[Estimate]) -> Estimate:
     ones. There is no interval.
     Fleming and Wallace 1986, https://doi.org/10.1145/5666.5673
 
-    Args:
-        estimates: One per case.
-
-    Returns:
-        The mean with an interval that says nothing; undefined if no case has a plain figure.
+    Returns: The mean with an interval that says nothing; undefined if no case has a plain figure.
     """
     values = [estimate.value for estimate in estimates if is_plain(estimate)]
     if not values:

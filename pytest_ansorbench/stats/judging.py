@@ -1,0 +1,122 @@
+"""From all runs of a case to its result: every challenger compared and held against the limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pytest_ansorbench.records import (
+    CaseResult,
+    Comparison,
+    Gate,
+    Result,
+    Run,
+    SuiteVerdict,
+    Verdict,
+)
+from pytest_ansorbench.stats.compare import compare, pair_runs
+from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.evidence import Evidence, limit_evidence
+from pytest_ansorbench.stats.figures import FIGURES, Figure
+from pytest_ansorbench.stats.gate import Judge, families, settled_gate
+from pytest_ansorbench.stats.limits import Limits
+from pytest_ansorbench.stats.paired_runs import PairedRuns
+from pytest_ansorbench.stats.suite import judge_suites, own_arms, suite_gates
+
+
+def judge_arms(
+    strategies: Sequence[str],
+    runs: Sequence[Run],
+    *,
+    criteria: Criteria,
+    limits: Limits,
+    control: str | None = None,
+    family: int = 1,
+) -> tuple[Verdict, ...]:
+    """Compare every challenger with the reference and judge."""
+    by_strategy = {name: [run for run in runs if run.strategy == name] for name in strategies}
+    reference, *challengers = strategies
+    judge = Judge(criteria, family)
+    verdicts = []
+    for challenger in challengers if runs else ():
+        paired = pair_runs(by_strategy[reference], by_strategy[challenger], criteria)
+        comparison = compare(paired, judge.at(len(paired.reference)).criteria.confidence)
+        gates = () if challenger == control else _gates(paired, comparison, limits, judge)
+        verdicts.append(Verdict(comparison, gates))
+    return tuple(verdicts)
+
+
+def _gates(
+    paired: PairedRuns, comparison: Comparison, limits: Limits, judge: Judge
+) -> tuple[Gate, ...]:
+    """One gate per limit that is set; one that had nothing to compare is broken."""
+    repeats = len(paired.reference)
+
+    def gate(figure: Figure, limit: float) -> Gate:
+        def evidence_at(look: int, confidence: float) -> Evidence:
+            seen = paired.first(look)
+            # That of all repeats is known already, if the comparison has it.
+            known = getattr(comparison, figure.key, None) if look == repeats else None
+            assert figure.limit is not None, figure.key
+            estimate = known or figure.limit.estimate(seen, confidence)
+            return limit_evidence(figure, seen, estimate, confidence)
+
+        return settled_gate(figure, limit, judge, evidence_at, repeats=repeats)
+
+    return tuple(gate(FIGURES[key], limit) for key, limit in limits.items())
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedResult:
+    """A result, judged."""
+
+    cases: tuple[CaseResult, ...]  # its cases with their verdicts
+    suites: tuple[SuiteVerdict, ...]  # the verdicts over all of them
+    criteria: Criteria  # how they were judged
+
+
+def judge_result(result: Result) -> JudgedResult:
+    """Judge recorded runs by today's statistics, against the limits they were held to then.
+
+    Verdicts in a file are a convenience for other readers; the runs are the truth.
+    """
+    criteria = Criteria.from_settings(result.settings)
+    limits = suite_limits(result.settings)
+    family, suite_family = families(
+        sum(len(case.gates) for case in result.cases),
+        suite_gates((own_arms(case) for case in result.cases), limits),
+    )
+    cases = tuple(
+        replace(
+            case,
+            verdicts=judge_arms(
+                case.strategies,
+                case.runs,
+                criteria=criteria.looked_at(case.looks),
+                limits=recorded_limits(case),
+                control=case.control,
+                family=family,
+            ),
+        )
+        for case in result.cases
+    )
+    suites = judge_suites(cases, criteria, limits, family=suite_family, lost=result.lost)
+    return JudgedResult(cases, suites, criteria)
+
+
+def recorded_limits(result: CaseResult) -> Limits:
+    """The limits that a recorded case was held to."""
+    return Limits({gate.metric: gate.limit for gate in result.gates})
+
+
+def suite_limits(settings: Mapping[str, Any]) -> Limits:
+    """The limits that a recorded suite was held to."""
+    given = {}
+    for figure in FIGURES.values():
+        if figure.suite_keyword and settings.get(figure.suite_keyword) is not None:
+            limit = settings[figure.suite_keyword]
+            if isinstance(limit, bool) or not isinstance(limit, int | float):
+                raise ValueError(f"bad setting {figure.suite_keyword} {limit!r}: expected a number")
+            given[figure.key] = float(limit)
+    return Limits(given)
