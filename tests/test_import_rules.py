@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,8 @@ import pytest_ansorbench
 
 PACKAGE = Path(pytest_ansorbench.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
-MAY_IMPORT_PYTEST = {"plugin", "options", "hookspecs.py"}
+NAME = "pytest_ansorbench."
+MAY_IMPORT_PYTEST = {"plugin", "options", "hookspecs"}
 
 #: Each layer imports from the ones before it, and from itself.
 LAYERS = [
@@ -31,10 +33,16 @@ LAYERS = [
 ]
 
 
-def imports(path: Path, *, at_import_time: bool) -> set[str]:
+@functools.cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@functools.cache
+def imports(path: Path, *, at_import_time: bool = False) -> frozenset[str]:
     """Modules that a file imports: all of them, or only those that importing it imports."""
     found = set()
-    nodes = [ast.parse(path.read_text(encoding="utf-8"))]
+    nodes: list[ast.AST] = [tree(path)]
     while nodes:
         node = nodes.pop()
         if isinstance(node, ast.Import):
@@ -47,72 +55,88 @@ def imports(path: Path, *, at_import_time: bool) -> set[str]:
         )
         if not (lazy and at_import_time):
             nodes += ast.iter_child_nodes(node)
-    return found
+    return frozenset(found)
 
 
-def roots(names: set[str]) -> set[str]:
+def roots(names: Iterable[str]) -> set[str]:
     return {name.split(".")[0] for name in names}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_tvm_is_never_imported_with_a_module(path):
-    assert not roots(imports(path, at_import_time=True)) & {"tvm", "tvm_ffi", "xgboost"}
+def part(path: Path) -> str:
+    """The package, or the module beside the packages, that a file is of."""
+    return path.relative_to(PACKAGE).with_suffix("").parts[0]
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_pytest_is_imported_by_the_plugins_own_modules_only(path):
-    imported = roots(imports(path, at_import_time=False))
-    top = path.relative_to(PACKAGE).parts[0]
-    assert ("pytest" not in imported) or top in MAY_IMPORT_PYTEST
+def ours(path: Path) -> set[str]:
+    """Modules of the package that a file imports, whenever it does, without the package's name."""
+    return {name.removeprefix(NAME) for name in imports(path) if name.startswith(NAME)}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_nothing_imports_the_plugin(path):
-    if path != PACKAGE / "__init__.py" and path.parent.name != "plugin":
-        names = imports(path, at_import_time=False)
-        assert not any(name.startswith("pytest_ansorbench.plugin") for name in names)
+def foreign(path: Path) -> set[str]:
+    """Packages that a file imports and that are neither this one nor the standard library's."""
+    return roots(imports(path)) - sys.stdlib_module_names - {"pytest_ansorbench"}
 
 
-@pytest.mark.parametrize(
-    "part", ["codec.py", *(f"records/{path.name}" for path in (PACKAGE / "records").glob("*.py"))]
-)
-def test_records_need_the_standard_library_only(part):
-    foreign = roots(imports(PACKAGE / part, at_import_time=False)) - sys.stdlib_module_names
-    assert foreign <= {"pytest_ansorbench"}
+def those(paths: Iterable[Path], breaks: Callable[[Path], object]) -> dict[str, object]:
+    """The files that break a rule, by what they break it with."""
+    found = {str(path.relative_to(PACKAGE)): breaks(path) for path in paths}
+    assert found
+    return {name: broken for name, broken in found.items() if broken}
 
 
-@pytest.mark.parametrize("path", sorted((PACKAGE / "stats").glob("*.py")), ids=lambda p: p.name)
-def test_statistics_need_numpy_and_records_only(path):
-    names = imports(path, at_import_time=False)
-    assert roots(names) - sys.stdlib_module_names <= {"numpy", "pytest_ansorbench"}
-    ours = {name for name in names if name.startswith("pytest_ansorbench")}
-    assert all(name.split(".")[1] in {"records", "stats"} for name in ours)
+def test_tvm_is_never_imported_with_a_module():
+    heavy = {"tvm", "tvm_ffi", "xgboost"}
+    assert not those(MODULES, lambda path: roots(imports(path, at_import_time=True)) & heavy)
+
+
+def test_pytest_is_imported_by_the_plugins_own_modules_only():
+    others = [path for path in MODULES if part(path) not in MAY_IMPORT_PYTEST]
+    assert not those(others, lambda path: roots(imports(path)) & {"pytest"})
+
+
+def test_nothing_imports_the_plugin():
+    others = [path for path in MODULES if part(path) not in {"plugin", "__init__"}]
+    assert not those(others, lambda path: roots(ours(path)) & {"plugin"})
+
+
+def test_records_need_the_standard_library_only():
+    assert not those([PACKAGE / "codec.py", *(PACKAGE / "records").glob("*.py")], foreign)
+
+
+def test_statistics_need_numpy_and_records_only():
+    modules = [*(PACKAGE / "stats").glob("*.py")]
+    assert not those(modules, lambda path: foreign(path) - {"numpy"})
+    assert not those(modules, lambda path: roots(ours(path)) - {"records", "stats"})
 
 
 #: Git has options as well, and this module is where it is called.
 CALLS_GIT = PACKAGE / "storage" / "commit.py"
 
 
-def docstrings(tree: ast.AST) -> Iterator[ast.expr]:
+def docstrings(module: ast.Module) -> Iterator[ast.expr]:
     """Strings that stand alone: docstrings of modules, classes, functions and attributes."""
-    for node in ast.walk(tree):
+    for node in ast.walk(module):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             yield node.value
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_options_are_named_where_they_belong_only(path):
+def named_options(path: Path) -> list[str]:
+    module = tree(path)
+    free = set(map(id, docstrings(module)))
+    # A style sheet's variables are no options.
+    texts = [
+        re.sub(r"var\(--\w+", "", node.value)
+        for node in ast.walk(module)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in free
+    ]
+    return [text for text in texts if re.search(r"--ansor|(^|[\s('\"`])--[a-z]", text)]
+
+
+def test_options_are_named_where_they_belong_only():
     """Layers below the plugin and the command raise facts, never advice to give a flag."""
-    if path.relative_to(PACKAGE).parts[0] in ("plugin", "cli", "options") or path == CALLS_GIT:
-        return
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    free = set(map(id, docstrings(tree)))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in free:
-            # A style sheet's variables are no options.
-            text = re.sub(r"var\(--\w+", "", node.value)
-            named = re.search(r"--ansor|(^|[\s('\"`])--[a-z]", text)
-            assert not named, f"{path}:{node.lineno}: {node.value!r}"
+    below = [path for path in MODULES if part(path) not in {"plugin", "cli", "options"}]
+    below.remove(CALLS_GIT)
+    assert not those(below, named_options)
 
 
 REPORT = PACKAGE / "report"
@@ -123,37 +147,36 @@ RENDERERS = [*sorted((REPORT / "render").glob("*.py")), *sorted(LIVE)]
 BUILDERS = sorted(set(REPORT.glob("*.py")) - {REPORT / "__init__.py", *LIVE})
 
 
-def own(path: Path) -> set[str]:
-    """Modules of this package that a file imports."""
-    names = imports(path, at_import_time=False)
-    return {name.removeprefix("pytest_ansorbench.") for name in names if "ansorbench." in name}
+def test_parts_of_a_report_are_records():
+    modules = [REPORT / "cells.py", REPORT / "sections.py"]
+    assert not those(modules, foreign)
+    assert not those(modules, lambda path: ours(path) - {"records", "report.cells"})
 
 
-@pytest.mark.parametrize("part", ["cells", "sections"])
-def test_parts_of_a_report_are_records(part):
-    assert own(REPORT / f"{part}.py") <= {"records", "report.cells"}
-    foreign = roots(imports(REPORT / f"{part}.py", at_import_time=False)) - sys.stdlib_module_names
-    assert foreign <= {"pytest_ansorbench"}
+def test_renderers_read_cells_and_sections_only():
+    allowed = {"records", "report.cells", "report.sections"}
+    live = {*allowed, "report.progress", "bench.progress"}
+
+    def others(path: Path) -> set[str]:
+        names = {name for name in ours(path) if not name.startswith("report.render")}
+        return names - (live if path in LIVE else allowed)
+
+    assert not those(RENDERERS, others)
 
 
-@pytest.mark.parametrize("path", RENDERERS, ids=lambda path: path.name)
-def test_renderers_read_cells_and_sections_only(path):
-    allowed = {"records", "report.cells", "report.sections", "report.progress", "bench.progress"}
-    assert {name for name in own(path) if not name.startswith("report.render")} <= allowed
-    assert not own(path) & {"bench.progress", "report.progress"} or path in LIVE
-
-
-@pytest.mark.parametrize("path", BUILDERS, ids=lambda path: path.name)
-def test_builders_of_reports_write_no_text(path):
-    assert not any(name.startswith("report.render") for name in own(path))
-    assert not roots(imports(path, at_import_time=False)) & {"tabulate", "json", "string"}
-    assert formatted(path) == []
+def test_builders_of_reports_write_no_text():
+    text = {"tabulate", "json", "string"}
+    assert not those(
+        BUILDERS, lambda path: [n for n in ours(path) if n.startswith("report.render")]
+    )
+    assert not those(BUILDERS, lambda path: roots(imports(path, at_import_time=True)) & text)
+    assert not those(BUILDERS, formatted)
 
 
 def formatted(path: Path) -> list[int]:
     """Lines that put values into text; errors are not part of a report and may."""
     found = []
-    nodes: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
+    nodes: list[ast.AST] = [tree(path)]
     while nodes:
         node = nodes.pop()
         if isinstance(node, ast.Raise):
@@ -196,31 +219,19 @@ def test_formatting_is_found(code, lines, tmp_path):
     assert sorted(formatted(tmp_path / "code.py")) == lines
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_data_flows_one_way(path):
-    def layer(module: str) -> int:
-        return next(number for number, names in enumerate(LAYERS) if module in names)
+def test_data_flows_one_way():
+    layers = {name: number for number, names in enumerate(LAYERS) for name in names}
 
-    parts = path.relative_to(PACKAGE).with_suffix("").parts
-    if parts == ("__init__",):
-        return
-    for name in imports(path, at_import_time=False):
-        package, _, rest = name.partition(".")
-        if package == "pytest_ansorbench" and rest:
-            other = rest.split(".")[0]
-            assert other == parts[0] or layer(other) <= layer(parts[0]), name
+    def upwards(path: Path) -> set[str]:
+        own = part(path)
+        others = {name for name in ours(path) if name.split(".")[0] != own}
+        return {name for name in others if layers[name.split(".")[0]] > layers[own]}
 
-
-def ours(path: Path) -> set[str]:
-    """Modules of the package that a file imports, whenever it does."""
-    return {name for name in imports(path, at_import_time=False) if name.startswith(NAME)}
-
-
-NAME = "pytest_ansorbench."
+    assert not those([path for path in MODULES if part(path) != "__init__"], upwards)
 
 
 def test_only_who_makes_an_engine_names_the_local_one():
-    local = {f"{NAME}measure.local.engine", f"{NAME}measure.local.toolchains"}
+    local = {"measure.local.engine", "measure.local.toolchains"}
     makers = {path for path in MODULES if local & ours(path)}
     assert {str(path.relative_to(PACKAGE)) for path in makers} == {
         "cli/kernels.py",
@@ -237,7 +248,7 @@ def test_searches_and_experiments_know_the_protocol_of_an_engine_only():
     known = {"engine", "outcomes", "policy", "program", "side_by_side", "untuned", "arguments"}
     known |= {"noise"}
     for path in [*(PACKAGE / "search").glob("*.py"), *(PACKAGE / "bench").glob("*.py")]:
-        measure = {name.split(".")[2] for name in ours(path) if name.startswith(f"{NAME}measure.")}
+        measure = {name.split(".")[1] for name in ours(path) if name.startswith("measure.")}
         assert measure <= known, path
 
 
@@ -246,27 +257,24 @@ def test_a_repeat_knows_no_journal_no_progress_and_no_session():
     left = [PACKAGE / "bench" / "repeat.py"]
     while left:
         for name in ours(left.pop()):
-            path = PACKAGE.joinpath(*name.split(".")[1:]).with_suffix(".py")
-            if name.startswith((f"{NAME}bench.", f"{NAME}storage.")) and name not in seen:
+            path = PACKAGE.joinpath(*name.split(".")).with_suffix(".py")
+            if name.startswith(("bench.", "storage.")) and name not in seen:
                 seen.add(name)
                 left.append(path)
-    assert f"{NAME}storage.entries" in seen
+    assert "storage.entries" in seen
     forbidden = {"journal", "history", "progress", "session", "experiment"}
     assert not {name.split(".")[-1] for name in seen} & forbidden
 
 
 def test_program_making_knows_no_population():
     maker = PACKAGE / "strategies" / "program_maker.py"
-    assert ours(maker) == {f"{NAME}strategies.candidate"}
+    assert ours(maker) == {"strategies.candidate"}
 
 
-@pytest.mark.parametrize(
-    "module",
-    ["plugin", "options", "budget", "measure.settings", "stats.criteria", "stats.limits"],
-)
-def test_options_and_plugin_import_neither_numpy_nor_tvm(module):
+def test_options_and_plugin_import_neither_numpy_nor_tvm():
+    modules = ("plugin", "options", "budget", "measure.settings", "stats.criteria", "stats.limits")
     code = (
-        f"import sys, pytest_ansorbench.{module}; "
+        f"import sys, {', '.join(f'{NAME}{module}' for module in modules)}; "
         "print(sorted({'numpy', 'tvm', 'tabulate', 'xgboost'} & set(sys.modules)))"
     )
     completed = subprocess.run(
