@@ -1,4 +1,4 @@
-"""Reports on results: sections of typed cells, built once, and the renderers that write them."""
+"""Reports on results, built once as data, and the renderers that write them."""
 
 from pytest_ansorbench.report.build import (
     changes_report,
@@ -7,18 +7,16 @@ from pytest_ansorbench.report.build import (
     result_report,
     tasks_report,
 )
-from pytest_ansorbench.report.changes import changes_notes, changes_table
+from pytest_ansorbench.report.changes import changes_notes, changes_table, comparison_report
 from pytest_ansorbench.report.columns import COLUMNS, DEFAULT_COLUMNS, ColumnError, parse_columns
-from pytest_ansorbench.report.comparison import comparison_report
 from pytest_ansorbench.report.conditions import caches_lines, machine_warnings
 from pytest_ansorbench.report.controls import control_lines
 from pytest_ansorbench.report.curves import curves
+from pytest_ansorbench.report.decisions import RuleTotals, rule_totals
 from pytest_ansorbench.report.details import case_details
-from pytest_ansorbench.report.gates import change_sentence, gate_sentence
-from pytest_ansorbench.report.layout import GROUPINGS, Grouping, Layout, parse_grouping
+from pytest_ansorbench.report.gates import change_sentence, gate_sentence, suite_sentence
 from pytest_ansorbench.report.legend import legend
 from pytest_ansorbench.report.live_table import LiveTable
-from pytest_ansorbench.report.mutations import RuleTotals, rule_totals
 from pytest_ansorbench.report.noise_notes import (
     noise_changes,
     noise_details,
@@ -41,10 +39,20 @@ from pytest_ansorbench.report.render import (
     write_report,
 )
 from pytest_ansorbench.report.sections import Report, Section
-from pytest_ansorbench.report.sorting import DEFAULT_SORT, SORT_KEYS, parse_sort, sort_cases
-from pytest_ansorbench.report.suites import suite_sentence
-from pytest_ansorbench.report.table import case_table
-from pytest_ansorbench.report.time_units import TIME_UNITS, WantedUnit, parse_time_unit
+from pytest_ansorbench.report.table import (
+    DEFAULT_SORT,
+    GROUPINGS,
+    SORT_KEYS,
+    TIME_UNITS,
+    Grouping,
+    Layout,
+    WantedUnit,
+    case_table,
+    parse_grouping,
+    parse_sort,
+    parse_time_unit,
+    sort_cases,
+)
 from pytest_ansorbench.report.watch_tables import overview_report, workers_report
 
 __all__ = [

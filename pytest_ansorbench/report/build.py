@@ -15,8 +15,8 @@ from pytest_ansorbench.report.conditions import (
 )
 from pytest_ansorbench.report.controls import control_lines
 from pytest_ansorbench.report.curves import curves
-from pytest_ansorbench.report.details import case_details
-from pytest_ansorbench.report.layout import Layout
+from pytest_ansorbench.report.details import case_details, schedules
+from pytest_ansorbench.report.gates import repeats_lines, suite_lines
 from pytest_ansorbench.report.legend import legend, legend_in_brief
 from pytest_ansorbench.report.noise_notes import (
     noise_changes,
@@ -25,12 +25,8 @@ from pytest_ansorbench.report.noise_notes import (
     noise_warnings,
 )
 from pytest_ansorbench.report.pictures import forests, pictures
-from pytest_ansorbench.report.repeats import repeats_lines
-from pytest_ansorbench.report.schedules import schedules
 from pytest_ansorbench.report.sections import Lines, Report, Section
-from pytest_ansorbench.report.sorting import sort_cases
-from pytest_ansorbench.report.suites import suite_lines
-from pytest_ansorbench.report.table import case_table
+from pytest_ansorbench.report.table import Layout, case_table, sort_cases
 from pytest_ansorbench.report.tasks import tasks_sums, tasks_table
 from pytest_ansorbench.report.verdicts import verdict_lines
 from pytest_ansorbench.report.yardsticks import peak_lines
@@ -56,24 +52,11 @@ def result_report(
     explained: Explanation = "not",
     detailed: bool = False,
 ) -> Report:
-    """Report on a result.
+    """Report on a result, its cases judged, with the verdicts over all of them.
 
-    Args:
-        cases: Its cases, judged.
-        criteria: How they were judged.
-        layout: How the table is laid out.
-        suites: The verdicts over all of them.
-        noise: How steady its machines were.
-        explained: How much of a legend to include.
-        detailed: Whether to include the details of each case and of the noise.
-
-    Returns:
-        The verdicts; the table; then what repeats were spent on, the legend, which progress
-        counts, how caches were found, the controls, the noise and warnings about machines; with
-        details the gates of the suite and those of the cases.
-
-    Raises:
-        ColumnError: There is no such sort key.
+    The verdicts; the table; then what repeats were spent on, the legend, which progress counts, how
+    caches were found, the controls, the noise and warnings about machines; with details the gates
+    of the suite and those of the cases.
     """
     explanation: tuple[Lines, ...]
     match explained:
@@ -119,21 +102,9 @@ def full_report(
 ) -> Report:
     """Report on all that is known of a result: for files, which are read more than once.
 
-    Args:
-        cases: Its cases, judged.
-        criteria: How they were judged.
-        layout: How the table is laid out.
-        suites: The verdicts over all of them.
-        noise: How steady its machines were.
-        scripts: Schedules that its searches came to, written out.
-        rests_on: Its settings and machines; None to leave them out.
-
-    Returns:
-        What `result_report` tells with its legend, and ratios as forest plots; for each case its
-        details, curves, phases, sketches, failures and schedules; then what it rests on.
-
-    Raises:
-        ColumnError: There is no such sort key.
+    What `result_report` tells with its legend, and ratios as forest plots; for each case its
+    details, curves, phases, sketches, failures and the schedules written out; then what it rests
+    on.
     """
     of_cases = (
         section
@@ -181,11 +152,7 @@ def changes_report(
 ) -> Report:
     """Report on what changed since an earlier result: the table, then the notes.
 
-    Args:
-        changes: Of each case.
-        any_machine: The option that compares figures of other machines all the same.
-        noise_before: How steady the earlier result's machines were.
-        noise_after: How steady the later one's were.
+    `any_machine` is the option that compares figures of other machines all the same.
     """
     notes = (changes_notes(changes, any_machine), noise_changes(noise_before, noise_after))
     return Report.of(Section("changes", (changes_table(changes),)), Section("notes", notes))

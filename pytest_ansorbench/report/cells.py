@@ -1,349 +1,278 @@
-"""The facts that a report tells, one kind a class, before any of them is text.
+"""What a table holds, one kind a class: each knows how it reads, and what a program gets of it.
 
-Builders make cells and renderers write them. A cell holds a value in the unit that its field
-names, which is also the unit that a heading or the words around it give. A renderer writes a cell
-in the same way wherever it stands, without the unit.
+`str(cell)` is the cell without its unit, which the heading gives, and as it came: a renderer
+escapes it. `fields()` are its values in full. The one under the empty name is what the cell mainly
+says; others qualify it, e.g. `low` and `high`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum, auto
+from enum import Enum
 from types import MappingProxyType
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, Final, Literal
 
 from pytest_ansorbench.records import Estimate, Outcome
-
-
-@dataclass(frozen=True, slots=True)
-class Decimals:
-    """A figure is told in this many decimals."""
-
-    digits: int
-
-
-@dataclass(frozen=True, slots=True)
-class Significant:
-    """A figure is told in this many significant digits."""
-
-    digits: int
-
-
-Precision = Decimals | Significant
-"""How exactly a figure is known or worth telling; where it is None, its size decides."""
-
+from pytest_ansorbench.report.wording import (
+    estimate_text,
+    percent_text,
+    ratio_text,
+    setting_text,
+    short_estimate_text,
+    throughput_text,
+    time_text,
+)
 
 TimeUnit = Literal["s", "ms", "us"]
 PER_SECOND: Final[Mapping[TimeUnit, float]] = MappingProxyType({"s": 1.0, "ms": 1e3, "us": 1e6})
 """How many of each unit a second has, the largest unit first."""
 
+Fields = Mapping[str, Any]
+
 
 class Gap(Enum):
     """A cell without a value, and the reason."""
 
-    UNKNOWN = auto()  # a figure could be expected, and there is none
-    IRRELEVANT = auto()  # no figure belongs here
-    EMPTY = auto()  # a summary has nothing in this column
+    UNKNOWN = "n/a"
+    """A figure could be expected, and there is none."""
+    IRRELEVANT = "-"
+    """No figure belongs here."""
+    EMPTY = ""
+    """A summary has nothing in this column."""
 
+    def __str__(self) -> str:
+        return self.value
 
-class Value:
-    """A cell with a value.
-
-    Attributes:
-        UNIT: The unit of the value, for headings; empty for words, counts and ratios.
-    """
-
-    __slots__ = ()
-
-    UNIT: ClassVar[str] = ""
+    def fields(self) -> Fields:
+        return {"": None}
 
 
 @dataclass(frozen=True, slots=True)
-class Text(Value):
-    """Words that may come from a file: ids, names, messages. Renderers make them harmless."""
+class Text:
+    """Words that may come from a file: ids, names, messages."""
 
     text: str
 
+    def __str__(self) -> str:
+        return self.text
+
+    def fields(self) -> Fields:
+        return {"": self.text}
+
 
 @dataclass(frozen=True, slots=True)
-class GateMark(Value):
-    """The outcome of a gate, or the worst outcome of several."""
+class GateMark:
+    """The outcome of a gate, or the worst outcome of several; formats may colour it."""
 
     outcome: Outcome
 
+    def __str__(self) -> str:
+        return self.outcome
+
+    def fields(self) -> Fields:
+        return {"": self.outcome}
+
 
 @dataclass(frozen=True, slots=True)
-class Index(Value):
-    """A number that names something: a task, a seed, a round."""
-
-    index: int
-
-
-@dataclass(frozen=True, slots=True)
-class Count(Value):
-    """How many there are."""
+class Count:
+    """How many there are, or the number of a task, a seed, a result."""
 
     count: int
 
+    def __str__(self) -> str:
+        return str(self.count)
 
-@dataclass(frozen=True, slots=True)
-class Counted(Value):
-    """How many there are, with the noun, e.g. `1 run`, `5 runs`; for sentences.
-
-    Attributes:
-        count: How many.
-        noun: Its singular; the plural takes an `s`.
-    """
-
-    count: int
-    noun: str
+    def fields(self) -> Fields:
+        return {"": self.count}
 
 
 @dataclass(frozen=True, slots=True)
-class Part(Value):
+class Part:
     """Some of all, e.g. failed trials of all trials: `3/12`."""
 
     part: int
     whole: int
 
+    def __str__(self) -> str:
+        return f"{self.part}/{self.whole}"
+
+    def fields(self) -> Fields:
+        return {"": self.part, "of": self.whole}
+
 
 @dataclass(frozen=True, slots=True)
-class Seconds(Value):
-    """A duration; infinity for never. It is told in its `unit`."""
-
-    UNIT: ClassVar[TimeUnit] = "s"
+class Seconds:
+    """A duration, told in its `unit`; infinity for never."""
 
     seconds: float
-    precision: Precision | None = None
     unit: TimeUnit = "s"
+
+    def __str__(self) -> str:
+        return time_text(self.seconds * PER_SECOND[self.unit])
+
+    def fields(self) -> Fields:
+        return {"": number(self.seconds * PER_SECOND[self.unit])}
 
 
 @dataclass(frozen=True, slots=True)
-class TimeToTarget(Value):
-    """Expected search time until a target is reached.
-
-    Attributes:
-        seconds: The time; infinity for never.
-        reached: Runs that reached the target.
-        runs: All runs.
-        unit: What it is told in.
-    """
-
-    UNIT: ClassVar[TimeUnit] = "s"
+class TimeToTarget:
+    """Expected search time until a target is reached, and how many of all runs reached it."""
 
     seconds: float
     reached: int
     runs: int
     unit: TimeUnit = "s"
 
+    def __str__(self) -> str:
+        text = time_text(self.seconds * PER_SECOND[self.unit])
+        return text if self.reached == self.runs else f"{text} ({self.reached}/{self.runs})"
 
-@dataclass(frozen=True, slots=True)
-class Latency(Value):
-    """Time of one execution of a kernel or a network."""
-
-    UNIT: ClassVar = "ms"
-
-    latency_ms: float
-    precision: Precision
+    def fields(self) -> Fields:
+        value = number(self.seconds * PER_SECOND[self.unit])
+        return {"": value, "reached": self.reached, "runs": self.runs}
 
 
 @dataclass(frozen=True, slots=True)
-class Throughput(Value):
+class Throughput:
     """10^9 floating-point operations a second."""
 
-    UNIT: ClassVar = "GFLOP/s"
+    gflops: float
 
-    throughput_gflops: float
-    precision: Precision | None = None
+    def __str__(self) -> str:
+        return throughput_text(self.gflops)
 
-
-@dataclass(frozen=True, slots=True)
-class Work(Value):
-    """10^6 floating-point operations."""
-
-    UNIT: ClassVar = "MFLOP"
-
-    work_mflop: float
-    precision: Precision
+    def fields(self) -> Fields:
+        return {"": number(self.gflops)}
 
 
 @dataclass(frozen=True, slots=True)
-class Memory(Value):
-    """Memory of a process, or size of data."""
+class Number:
+    """Any other figure, with the format that it reads in, e.g. `.3g`; infinity for never."""
 
-    UNIT: ClassVar = "MB"
+    value: float
+    spec: str
 
-    memory_mb: float
-    precision: Precision = Decimals(0)
+    def __str__(self) -> str:
+        return "never" if math.isinf(self.value) else format(self.value, self.spec)
 
-
-@dataclass(frozen=True, slots=True)
-class CodeSize(Value):
-    """Size of machine code."""
-
-    UNIT: ClassVar = "kB"
-
-    code_bytes: int
+    def fields(self) -> Fields:
+        return {"": number(self.value)}
 
 
 @dataclass(frozen=True, slots=True)
-class Cores(Value):
-    """Cores' worth of time."""
-
-    UNIT: ClassVar = "cores"
-
-    cores: float
-
-
-@dataclass(frozen=True, slots=True)
-class Percentage(Value):
-    """A share, e.g. 0.25, told as a percentage. Without a precision it is told as it was given."""
-
-    share: float
-    precision: Precision | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Deviation(Value):
-    """By what share one figure is off another, with its sign, e.g. -0.27; as a percentage."""
+class Percentage:
+    """A share, e.g. 0.25, told as a percentage in two significant digits."""
 
     share: float
 
+    def __str__(self) -> str:
+        return percent_text(self.share, 2)
 
-@dataclass(frozen=True, slots=True)
-class Score(Value):
-    """A cost model's score, or a throughput over the best: around 1."""
-
-    score: float
-    precision: Precision
+    def fields(self) -> Fields:
+        return {"": number(self.share)}
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreChange(Value):
-    """A difference of two scores, with its sign."""
-
-    change: float
-
-
-@dataclass(frozen=True, slots=True)
-class Ratio(Value):
+class Ratio:
     """A ratio between arms or results, with its interval; or a bound, or undefined."""
 
     estimate: Estimate
 
+    def __str__(self) -> str:
+        return estimate_text(self.estimate)
 
-@dataclass(frozen=True, slots=True)
-class Statement(Value):
-    """A ratio with its interval as the end of a clause on how it stands to a limit.
-
-    Attributes:
-        estimate: The ratio, or a bound.
-        limit: The limit, from which the ends of the interval have to be told.
-    """
-
-    estimate: Estimate
-    limit: float
-
-
-@dataclass(frozen=True, slots=True)
-class Limit(Value):
-    """The limit of a gate, as it was given."""
-
-    limit: float
+    def fields(self) -> Fields:
+        estimate = self.estimate
+        undefined = estimate.bound == "undefined"
+        return {
+            "": None if undefined else number(estimate.value),
+            "low": None if undefined else number(estimate.low),
+            "high": None if undefined else number(estimate.high),
+            "bound": estimate.bound,
+        }
 
 
 @dataclass(frozen=True, slots=True)
-class PlainRatio(Value):
-    """A ratio without an interval."""
-
-    ratio: float
-
-
-@dataclass(frozen=True, slots=True)
-class ReferenceRatio(Value):
-    """The ratio of the reference to itself: 1, because it is what the others are held against."""
-
-
-@dataclass(frozen=True, slots=True)
-class SuiteRatio(Value):
-    """A ratio over several cases, with its interval if it has one.
-
-    Attributes:
-        estimate: The ratio.
-        included: Cases that it stands on.
-        total: All cases.
-    """
+class SuiteRatio:
+    """A ratio over several cases, and how many of all it stands on."""
 
     estimate: Estimate
     included: int
     total: int
 
+    def __str__(self) -> str:
+        counts = f" ({self.included} of {self.total})"
+        return short_estimate_text(self.estimate) + (
+            "" if self.included in (0, self.total) else counts
+        )
 
-@dataclass(frozen=True, slots=True)
-class Figure(Value):
-    """A figure that results are compared by, in the unit of its metric.
-
-    Attributes:
-        metric: Its key in `stats.figures.FIGURES`.
-        value: The figure; infinity for never.
-    """
-
-    metric: str
-    value: float
+    def fields(self) -> Fields:
+        return {**Ratio(self.estimate).fields(), "cases": self.included, "of": self.total}
 
 
 @dataclass(frozen=True, slots=True)
-class Shapes(Value):
-    """Shapes of a program's arguments; that of a scalar is empty."""
+class PlainRatio:
+    """A ratio without an interval."""
 
-    inputs: tuple[tuple[int, ...], ...]
-    output: tuple[int, ...]
+    ratio: float
+
+    def __str__(self) -> str:
+        return ratio_text(self.ratio)
+
+    def fields(self) -> Fields:
+        return {"": number(self.ratio)}
 
 
 @dataclass(frozen=True, slots=True)
-class Setting(Value):
+class ReferenceRatio:
+    """The ratio of the reference to itself, with which the others are compared."""
+
+    def __str__(self) -> str:
+        return "1 (ref)"
+
+    def fields(self) -> Fields:
+        return {"": 1.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
     """The value of a setting or a fact on a machine: a JSON value."""
 
     value: Any
 
+    def __str__(self) -> str:
+        return setting_text(self.value)
 
-@dataclass(frozen=True, slots=True)
-class Decisions(Value):
-    """Decisions that a strategy's policies reported of a round: JSON values by name."""
-
-    values: Mapping[str, Any]
+    def fields(self) -> Fields:
+        return {"": list(self.value) if isinstance(self.value, tuple) else self.value}
 
 
 Cell = (
     Gap
     | Text
     | GateMark
-    | Index
     | Count
-    | Counted
     | Part
     | Seconds
     | TimeToTarget
-    | Latency
     | Throughput
-    | Work
-    | Memory
-    | CodeSize
-    | Cores
+    | Number
     | Percentage
-    | Deviation
-    | Score
-    | ScoreChange
     | Ratio
-    | Statement
-    | Limit
+    | SuiteRatio
     | PlainRatio
     | ReferenceRatio
-    | SuiteRatio
-    | Figure
-    | Shapes
     | Setting
-    | Decisions
 )
-"""Any kind of cell. A renderer writes every one of them."""
+"""Any kind of cell. A renderer writes every one of them by `str` or `fields`."""
+
+
+def number(value: float) -> float | str | None:
+    """A number as JSON can hold it."""
+    if math.isnan(value):
+        return None
+    if math.isinf(value):
+        return "inf" if value > 0.0 else "-inf"
+    return value

@@ -1,13 +1,25 @@
-"""Changes since an earlier result: a table of figures, and sentences on the rest."""
+"""Changes since an earlier result: a table, sentences on the rest, and figures of both results."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from pytest_ansorbench.report.cells import Cell, Figure, Gap, GateMark, Ratio, Text
+from pytest_ansorbench.records import CaseResult
+from pytest_ansorbench.report.cells import Cell, Gap, GateMark, Number, Ratio, Text
+from pytest_ansorbench.report.curves import curves_then_and_now
 from pytest_ansorbench.report.gates import change_sentence
-from pytest_ansorbench.report.sections import Column, Group, Lines, Sentence, Table
+from pytest_ansorbench.report.sections import (
+    Axis,
+    Column,
+    Forest,
+    Group,
+    Interval,
+    Lines,
+    Report,
+    Section,
+    Table,
+)
 from pytest_ansorbench.stats.changes import CaseChanges, Change
 
 _COLUMNS: Final = (
@@ -19,50 +31,39 @@ _COLUMNS: Final = (
     Column("ratio", "now / before"),
     Column("verdict", "verdict", kind="words"),
 )
+_AXES: Final = {
+    "search_ratio": Axis("search ratio S, now over before"),
+    "throughput_ratio": Axis("throughput ratio, now over before"),
+    "throughput": Axis("throughput, now over before; above 1 kernels are faster now"),
+    "search_time": Axis("search time, now over before; below 1 searches are faster now"),
+}
 
 
 def changes_table(changes: Sequence[CaseChanges]) -> Table | Lines:
-    """Tabulate changes.
-
-    Args:
-        changes: The changes of each case.
-
-    Returns:
-        A table with a group for each case; a sentence if nothing could be compared.
-    """
+    """Tabulate changes, with a group for each case."""
     groups = tuple(
         Group(tuple(_row(change) for change in case.changes)) for case in changes if case.changes
     )
     if not groups:
-        return Lines((("nothing could be compared",),))
+        return Lines(("nothing could be compared",))
     return Table(_COLUMNS, groups)
 
 
 def changes_notes(changes: Sequence[CaseChanges], any_machine: str) -> Lines:
     """Name gates that do not hold, and cases that were not compared.
 
-    Args:
-        changes: Of each case.
-        any_machine: The option that compares figures of other machines all the same.
+    `any_machine` is the option that compares figures of other machines all the same.
     """
-    sentences: list[Sentence] = [
-        (
-            Text(change.case),
-            ", ",
-            Text(change.strategy),
-            ": ",
-            *change_sentence(change, any_machine),
-        )
+    gates = (
+        change_sentence(change, any_machine, f"{change.case}, {change.strategy}: ")
         for case in changes
         for change in case.changes
         if change.gate is not None and change.gate.outcome != "holds"
-    ]
-    sentences += [
-        (Text(case.case), ": not compared: ", Text(case.incomparable))
-        for case in changes
-        if case.incomparable
-    ]
-    return Lines(tuple(sentences))
+    )
+    left_out = (
+        f"{case.case}: not compared: {case.incomparable}" for case in changes if case.incomparable
+    )
+    return Lines((*gates, *left_out))
 
 
 def _row(change: Change) -> tuple[Cell, ...]:
@@ -70,12 +71,47 @@ def _row(change: Change) -> tuple[Cell, ...]:
         Text(change.case),
         Text(change.strategy),
         Text(change.metric),
-        _figure(change.metric, change.before),
-        _figure(change.metric, change.after),
+        _figure(change.before),
+        _figure(change.after),
         Ratio(change.ratio),
         GateMark(change.gate.outcome) if change.gate is not None else Gap.IRRELEVANT,
     )
 
 
-def _figure(metric: str, value: float | None) -> Cell:
-    return Gap.UNKNOWN if value is None else Figure(metric, value)
+def _figure(value: float | None) -> Cell:
+    return Gap.UNKNOWN if value is None else Number(value, ".4g")
+
+
+def comparison_report(
+    brief: Report,
+    changes: Sequence[CaseChanges],
+    before: Sequence[CaseResult],
+    after: Sequence[CaseResult],
+) -> Report:
+    """Report on two results in full: for files, which are read more than once.
+
+    What `changes_report` tells of them in brief; then the changes as forest plots and, for each
+    case that both have, the curves of its searches then and now.
+    """
+    then = {case.case: case for case in before}
+    return Report.of(
+        *brief.sections,
+        Section("suite", tuple(change_forests(changes))),
+        *(
+            curves_then_and_now(then[case.case], case)
+            for case in after
+            if case.case in then and case.runs and then[case.case].runs
+        ),
+    )
+
+
+def change_forests(changes: Sequence[CaseChanges]) -> Iterator[Forest]:
+    """Draw each figure that a comparison shows without being asked, case by case."""
+    of_all = [change for case in changes for change in case.changes]
+    for metric, axis in _AXES.items():
+        rows = (
+            Interval(f"{change.case}, {change.strategy}", change.ratio)
+            for change in of_all
+            if change.metric == metric and change.ratio.bound != "undefined"
+        )
+        yield Forest(axis, tuple(rows))

@@ -1,9 +1,9 @@
-"""The columns that the table of cases can have: one entry each, and how they are chosen."""
+"""The table of cases by its rows and columns: what an arm's row knows, and a column shows of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, TypeVar
 
@@ -15,6 +15,7 @@ from pytest_ansorbench.records import (
     Estimate,
     Implementation,
     SuiteVerdict,
+    Verdict,
 )
 from pytest_ansorbench.report.cells import (
     Cell,
@@ -27,15 +28,16 @@ from pytest_ansorbench.report.cells import (
     Ratio,
     ReferenceRatio,
     Seconds,
-    Significant,
     SuiteRatio,
     Text,
     Throughput,
     TimeToTarget,
 )
-from pytest_ansorbench.report.rows import ArmRow
 from pytest_ansorbench.report.sections import Column
+from pytest_ansorbench.stats.compare import summarize_arm
+from pytest_ansorbench.stats.roofline import over_implementation, share_of_roof
 from pytest_ansorbench.stats.suite import RATIOS
+from pytest_ansorbench.stats.trajectory import Trajectory
 
 
 class ColumnError(ValueError):
@@ -46,16 +48,7 @@ _Word = TypeVar("_Word", bound=str)
 
 
 def one_of(words: Sequence[_Word], text: str, what: str) -> _Word:
-    """The one of some words that a user gave.
-
-    Args:
-        words: Those that there are.
-        text: What was given.
-        what: What they are, for the error.
-
-    Raises:
-        ColumnError: It is none of them.
-    """
+    """The one of some words that a user gave; `what` they are is told in the error."""
     for word in words:
         if word == text.strip():
             return word
@@ -63,32 +56,75 @@ def one_of(words: Sequence[_Word], text: str, what: str) -> _Word:
 
 
 @dataclass(frozen=True, slots=True)
-class CaseColumn:
-    """One column of the table of cases.
+class ArmRow:
+    """One arm of one case."""
 
-    Attributes:
-        column: Key, as the command line calls it, heading and unit.
-        cell: Its cell in an arm's row.
-        suite: Its cell in a row over several cases.
-    """
+    case: str
+    strategy: str
+    arm: ArmSummary | None
+    """Its figures; None if it has no run."""
+    has_target: bool
+    """Whether time to target means anything: false without a comparison."""
+    is_reference: bool
+    """Whether the other arms were compared with this one."""
+    verdict: Verdict | None
+    """None for the reference and for an arm that was not compared."""
+    of_peak: float | None = None
+    """Share of what its machine can do that its kernels reach; None if not known."""
+    over: Mapping[Implementation, float] = field(default_factory=dict)
+    """How many times faster its kernels are than each implementation that was timed."""
+
+
+def case_rows(result: CaseResult) -> tuple[ArmRow, ...]:
+    """The rows of one case, in order of its strategies, so the reference comes first."""
+    verdicts = {v.comparison.challenger.strategy: v for v in result.verdicts}
+    return tuple(
+        _arm_row(result, strategy, verdicts, is_first=index == 0)
+        for index, strategy in enumerate(result.strategies)
+    )
+
+
+def _arm_row(
+    result: CaseResult, strategy: str, verdicts: dict[str, Verdict], *, is_first: bool
+) -> ArmRow:
+    verdict = verdicts.get(strategy)
+    is_reference = is_first and bool(verdicts)
+    arm: ArmSummary | None
+    if verdict is not None:
+        arm = verdict.comparison.challenger
+    elif is_reference:
+        arm = result.verdicts[0].comparison.reference
+    else:
+        runs = [Trajectory.of(run) for run in result.runs_of(strategy)]
+        arm = summarize_arm(runs, None) if runs else None
+    return ArmRow(
+        case=result.case,
+        strategy=strategy,
+        arm=arm,
+        has_target=verdict is not None or is_reference,
+        is_reference=is_reference,
+        verdict=verdict,
+        of_peak=share_of_roof(result, strategy),
+        over={
+            implementation: ratio
+            for implementation in IMPLEMENTATIONS
+            if (ratio := over_implementation(result, strategy, implementation)) is not None
+        },
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CaseColumn:
+    """One column of the table of cases, called by its key on the command line."""
 
     column: Column
     cell: Callable[[ArmRow], Cell]
     suite: Callable[[SuiteVerdict], Cell] = lambda verdict: Gap.EMPTY
+    """Its cell in a row over several cases."""
 
 
 def parse_columns(text: str) -> tuple[str, ...]:
-    """Parse a choice of columns.
-
-    Args:
-        text: Column keys separated by commas, e.g. `case,strategy,search_ratio`.
-
-    Returns:
-        The keys in the order given.
-
-    Raises:
-        ColumnError: A key is unknown, missing, or given twice.
-    """
+    """Parse column keys separated by commas, e.g. `case,strategy,search_ratio`."""
     keys = tuple(key.strip() for key in text.split(","))
     for index, key in enumerate(keys):
         if key not in COLUMNS:
@@ -111,9 +147,7 @@ def _of_target(cell: Callable[[ArmSummary], Cell]) -> Callable[[ArmRow], Cell]:
 
 
 def _seconds(key: str, heading: str, of: Callable[[ArmSummary], float]) -> CaseColumn:
-    return CaseColumn(
-        Column(key, heading, Seconds.UNIT, spare=1), _of_arm(lambda arm: Seconds(of(arm)))
-    )
+    return CaseColumn(Column(key, heading, "s", spare=1), _of_arm(lambda arm: Seconds(of(arm))))
 
 
 def _ratio(
@@ -142,7 +176,7 @@ def _optimism(arm: ArmSummary) -> Cell:
 
 
 def _of_peak(row: ArmRow) -> Cell:
-    return Gap.UNKNOWN if row.of_peak is None else Percentage(row.of_peak, Significant(2))
+    return Gap.UNKNOWN if row.of_peak is None else Percentage(row.of_peak)
 
 
 def _over(implementation: Implementation) -> CaseColumn:
@@ -178,7 +212,7 @@ COLUMNS: Final[Mapping[str, CaseColumn]] = MappingProxyType(
             CaseColumn(Column("trials", "trials", spare=5), _of_arm(lambda arm: Count(arm.trials))),
             _seconds("search_time", "search time", lambda arm: arm.search_s),
             CaseColumn(
-                Column("time_to_target", "time to target", TimeToTarget.UNIT, spare=3),
+                Column("time_to_target", "time to target", "s", spare=3),
                 _of_target(_time_to_target),
             ),
             _ratio("search_ratio", "S", lambda c: c.search_ratio),
@@ -186,7 +220,7 @@ COLUMNS: Final[Mapping[str, CaseColumn]] = MappingProxyType(
             _ratio("search_ratio_trials", "S_trials", lambda c: c.search_ratio_trials),
             _ratio("running_time_ratio", "S to target", lambda c: c.running_time_ratio),
             CaseColumn(
-                Column("throughput", Throughput.UNIT, Throughput.UNIT, spare=2),
+                Column("throughput", "GFLOP/s", "GFLOP/s", spare=2),
                 _of_arm(_throughput),
             ),
             _ratio("throughput_ratio", "throughput ratio", lambda c: c.throughput_ratio),
@@ -229,9 +263,7 @@ DEFAULT_COLUMNS: Final = (
 def usual_columns(cases: Sequence[CaseResult]) -> tuple[str, ...]:
     """The columns that are shown if nothing else is asked for.
 
-    Args:
-        cases: The cases; what their kernels are held against besides each other has a column if
-            it was measured.
+    What kernels are compared with besides each other has a column if it was measured.
     """
     after = DEFAULT_COLUMNS.index("throughput") + 1
     return (*DEFAULT_COLUMNS[:after], *_yardsticks(cases), *DEFAULT_COLUMNS[after:])

@@ -7,17 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from pytest_ansorbench.records import CaseResult, MachineState, Run
-from pytest_ansorbench.report.cells import (
-    Cell,
-    Cores,
-    Count,
-    Counted,
-    Percentage,
-    PlainRatio,
-    Significant,
-    Text,
-)
-from pytest_ansorbench.report.sections import Lines, Sentence, listed
+from pytest_ansorbench.report.sections import Lines
+from pytest_ansorbench.report.wording import counted, percent_text, ratio_text
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.recorded import Pace
 
@@ -32,106 +23,62 @@ _CACHES: Final = {
         "operators and final measurements are warm"
     ),
 }
-
-
-def caches_lines(results: Sequence[CaseResult]) -> Lines:
-    """Say how trials found the caches.
-
-    Args:
-        results: The cases.
-
-    Returns:
-        One sentence for each way but the usual one, which is warm.
-    """
-    found = {run.caches: None for result in results for run in result.runs}
-    return Lines(
-        tuple(
-            ("caches: ", Text(caches), ": ", _CACHES[caches])
-            for caches in found
-            if caches in _CACHES
-        )
-    )
-
-
-def recorded_lines(results: Sequence[CaseResult]) -> Lines:
-    """Say which runs are of another day.
-
-    Args:
-        results: The cases.
-
-    Returns:
-        One sentence for each case with such runs.
-    """
-    return Lines(tuple(_recorded(result) for result in results if _of_another_day(result)))
-
-
-def _of_another_day(result: CaseResult) -> list[Run]:
-    return [run for run in result.runs if run.recorded is not None]
-
-
-def _recorded(result: CaseResult) -> Sentence:
-    runs = _of_another_day(result)
-    strategy = runs[0].strategy
-    pace = Pace.of(result.runs_of(strategy))
-    days = {run.recorded.created[:10]: None for run in runs if run.recorded is not None}
-    return (
-        "recorded: ",
-        Text(result.case),
-        ": ",
-        Count(len(runs)),
-        " of ",
-        Counted(len(result.runs_of(strategy)), "run"),
-        " of ",
-        Text(strategy),
-        " are of ",
-        *listed(map(Text, days)),
-        "; their first rounds, run again, took ",
-        PlainRatio(pace.ratio),
-        " times as long; ratios in seconds count that, with intervals wider by ",
-        Percentage(math.expm1(pace.error), Significant(2)),
-    )
-
-
-def progress_lines(results: Sequence[CaseResult], criteria: Criteria) -> Lines:
-    """Say which progress of the searches counts, where there is a choice.
-
-    Args:
-        results: The cases.
-        criteria: How they were judged.
-
-    Returns:
-        One sentence; none if no run's leads were measured again.
-    """
-    if not any(run.leads is not None for result in results for run in result.runs):
-        return Lines(())
-    return Lines((("progress: ", _PROGRESS[criteria.progress]),))
-
-
 _PROGRESS: Final = {
     "confirmed": "each program that led a search was measured again, and counts as fast as then",
     "believed": "each program that led a search counts as fast as the search saw it",
 }
 
 
+def caches_lines(results: Sequence[CaseResult]) -> Lines:
+    """How trials found the caches, unless that is warm, as usual."""
+    found = {run.caches: None for result in results for run in result.runs}
+    return Lines(
+        tuple(f"caches: {caches}: {_CACHES[caches]}" for caches in found if caches in _CACHES)
+    )
+
+
+def recorded_lines(results: Sequence[CaseResult]) -> Lines:
+    """Which runs of a case are of another day."""
+    return Lines(
+        tuple(
+            _recorded(result, runs)
+            for result in results
+            if (runs := [run for run in result.runs if run.recorded is not None])
+        )
+    )
+
+
+def _recorded(result: CaseResult, recorded: Sequence[Run]) -> str:
+    strategy = recorded[0].strategy
+    runs = result.runs_of(strategy)
+    pace = Pace.of(runs)
+    days = dict.fromkeys(run.recorded.created[:10] for run in recorded if run.recorded is not None)
+    return (
+        f"recorded: {result.case}: {len(recorded)} of {counted(len(runs), 'run')} of {strategy} "
+        f"are of {', '.join(days)}; their first rounds, run again, took {ratio_text(pace.ratio)} "
+        "times as long; ratios in seconds count that, with intervals wider by "
+        f"{percent_text(math.expm1(pace.error), 2)}"
+    )
+
+
+def progress_lines(results: Sequence[CaseResult], criteria: Criteria) -> Lines:
+    """Which progress of the searches counts, if some of it was measured again."""
+    if not any(run.leads is not None for result in results for run in result.runs):
+        return Lines(())
+    return Lines((f"progress: {_PROGRESS[criteria.progress]}",))
+
+
 def machine_warnings(results: Sequence[CaseResult]) -> Lines:
-    """Say of each case whether its machine was at rest, and always the same one.
-
-    Args:
-        results: The cases.
-
-    Returns:
-        One sentence for each case that was disturbed, and one for each that was measured on
-        several machines; none for the others.
-    """
-    sentences: tuple[Sentence, ...] = tuple(
-        ("warning: ", Text(result.case), ": ", *warning)
+    """Each case that was disturbed, and each that was measured on several machines."""
+    sentences = tuple(
+        f"warning: {result.case}: {warning}"
         for result in results
         for warning in (*_disturbed(result), *_mixed(result))
     )
     return Lines(sentences, tone="warning")
 
 
-def _disturbed(result: CaseResult) -> Iterator[Sentence]:
+def _disturbed(result: CaseResult) -> Iterator[str]:
     # All arms of a repeat, which is a seed, share what was seen before and after it.
     states = {
         (run.seed, moment): state
@@ -144,29 +91,23 @@ def _disturbed(result: CaseResult) -> Iterator[Sentence]:
         return
     worst = max(disturbed, key=lambda state: state.busy_cores + state.stolen_cores)
     yield (
-        "the machine was busy at ",
-        Count(len(disturbed)),
-        " of ",
-        Count(len(states)),
-        " looks, with up to ",
-        *_work(worst),
-        "; its times may be off",
+        f"the machine was busy at {len(disturbed)} of {len(states)} looks, with up to "
+        f"{_work(worst)}; its times may be off"
     )
 
 
-def _work(state: MachineState) -> Iterator[str | Cell]:
-    yield from (Cores(state.busy_cores), " cores of other work")
+def _work(state: MachineState) -> str:
+    work = f"{state.busy_cores:.1f} cores of other work"
     if state.busiest:
-        yield from (" (", *listed(map(Text, state.busiest)), ")")
+        work += f" ({', '.join(state.busiest)})"
     if state.stolen_cores > BUSY_CORES:
-        yield from (" and ", Cores(state.stolen_cores), " cores taken by the host")
+        work += f" and {state.stolen_cores:.1f} cores taken by the host"
+    return work
 
 
-def _mixed(result: CaseResult) -> Iterator[Sentence]:
+def _mixed(result: CaseResult) -> Iterator[str]:
     if len(result.machines) > 1:
         yield (
-            "its repeats come from ",
-            Counted(len(result.machines), "machine"),
-            ", so its seconds and GFLOP/s mix machines; its ratios do not, as they are taken "
-            "within a repeat",
+            f"its repeats come from {counted(len(result.machines), 'machine')}, so its seconds "
+            "and GFLOP/s mix machines; its ratios do not, as they are taken within a repeat"
         )

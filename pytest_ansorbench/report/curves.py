@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from pytest_ansorbench.records import CaseResult
-from pytest_ansorbench.report.cells import Seconds
 from pytest_ansorbench.report.sections import Axis, Chart, Level, Section, Series
 from pytest_ansorbench.report.yardsticks import levels
 from pytest_ansorbench.stats.trajectory import Floats, Spending, Trajectory
@@ -17,34 +16,19 @@ _BEST = Axis("best GFLOP/s so far, median of seeds")
 
 
 def curves(case: CaseResult) -> Section:
-    """Draw the searches of a case as curves.
+    """Draw the searches of a case as curves, over trials and over search time.
 
-    A network's throughput is estimated from its tasks' best so far, and 0 until each has a valid
-    trial.
-
-    Args:
-        case: The case.
-
-    Returns:
-        Two charts with a curve for each strategy that has a run: the median over its seeds of
-        the best throughput so far in GFLOP/s, with its quartiles, after each trial and over search
-        time; beside it each run, and what they are held against.
+    A curve for each strategy that has a run: the median over its seeds of the best throughput so
+    far, with its quartiles. A network's throughput is estimated from its tasks' best so far, and 0
+    until each has a valid trial.
     """
     return Section("curves", _charts(_arms(case), levels(case)), subject=case.case)
 
 
 def curves_then_and_now(before: CaseResult, after: CaseResult) -> Section:
-    """Draw the searches of a case in two results over each other.
-
-    Args:
-        before: The case in the earlier result.
-        after: The case in the later one.
-
-    Returns:
-        As `curves` does, with two curves for each strategy that both have.
-    """
+    """Draw the searches of a case in two results over each other."""
     arms = {
-        ", ".join((strategy, moment)): runs
+        f"{strategy}, {moment}": runs
         for moment, case in (("before", before), ("now", after))
         for strategy, runs in _arms(case).items()
     }
@@ -60,7 +44,6 @@ def _arms(case: CaseResult) -> dict[str, list[Trajectory]]:
 
 
 def _charts(arms: dict[str, list[Trajectory]], against: tuple[Level, ...]) -> tuple[Chart, Chart]:
-    """Over trials, and over search time."""
     over_trials = tuple(
         _median(label, runs, "trials", np.arange(1, _longest(runs, "trials") + 1))
         for label, runs in arms.items()
@@ -71,9 +54,7 @@ def _charts(arms: dict[str, list[Trajectory]], against: tuple[Level, ...]) -> tu
     )
     return (
         Chart(Axis("trials"), _BEST, over_trials, _runs(arms, "trials"), against),
-        Chart(
-            Axis("search time", Seconds.UNIT), _BEST, over_time, _runs(arms, "search_s"), against
-        ),
+        Chart(Axis("search time", "s"), _BEST, over_time, _runs(arms, "search_s"), against),
     )
 
 
@@ -109,15 +90,9 @@ def _spent(run: Trajectory, spending: Spending) -> Floats:
 
 
 def _best_gflops(run: Trajectory, spent: Floats, at: Floats) -> Floats:
-    """A run's best throughput once an amount is spent; 0 before there is one.
+    """A run's best GFLOP/s at m amounts spent, shape (m,); 0 before there is one.
 
-    Args:
-        run: The run, with k improvements.
-        spent: Spent until each improvement, and last in all, shape (k + 1,).
-        at: Amounts to look at, shape (m,).
-
-    Returns:
-        GFLOP/s of shape (m,).
+    `spent` is what was spent until each of k improvements, and last in all, shape (k + 1,).
     """
     gflops: Floats = np.array([0.0, *(run.run.flops / run.latency_s / 1e9)])
     return gflops[np.searchsorted(spent[:-1], at, side="right")]

@@ -1,33 +1,34 @@
-"""Decisions of a strategy's policies, round by round; rounds of equal decisions together."""
+"""What a strategy's policies reported of their rounds: decisions, mutation rules, drafts.
+
+Decisions come from policies of anybody, so a value may be anything.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Context
 from itertools import groupby
 from math import isfinite
 from typing import Any, Final
 
+import numpy as np
+
 from pytest_ansorbench.records import Run
-from pytest_ansorbench.report.cells import Decisions, Index
-from pytest_ansorbench.report.sections import Sentence, listed
+from pytest_ansorbench.report.wording import decisions_text
+from pytest_ansorbench.stats.ranks import rank_correlation
 
 _THREE_DIGITS: Final = Context(prec=3)
 
 
-def decision_sentences(run: Run) -> Iterator[Sentence]:
-    """Tell what was decided in a run, task by task.
+def decision_sentences(run: Run) -> Iterator[str]:
+    """Tell what was decided in a run, task by task, rounds of equal decisions together.
 
-    Args:
-        run: The run.
-
-    Yields:
-        A sentence for each stretch of rounds of one task with the same decisions, floats taken
-        to three significant digits. Mutation rules and drafts are left out: `mutations` and
-        `drafts` add them up.
+    Floats are taken to three significant digits. Mutation rules and drafts are left out, as they
+    are added up over all runs.
     """
     for task in range(len(run.tasks)):
-        name: Sentence = ("task ", Index(task), ", ") if len(run.tasks) > 1 else ()
+        name = f"task {task}, " if len(run.tasks) > 1 else ""
         decided = [
             (round_.index, _told(round_.decisions)) for round_ in run.rounds if round_.task == task
         ]
@@ -35,22 +36,16 @@ def decision_sentences(run: Run) -> Iterator[Sentence]:
         for _, stretch in groupby(decided, key=lambda entry: repr(entry[1])):
             rounds, values = zip(*stretch, strict=True)
             if values[0]:
-                yield (*name, *_numbered(rounds), ": ", Decisions(values[0]))
+                yield f"{name}{_numbered(rounds)}: {decisions_text(values[0])}"
 
 
-def number(value: Any) -> float:
-    """A number from a policy's decisions, where there may be anything; 0 if it is none."""
-    usable = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
-    return float(value) if usable else 0.0
-
-
-def _numbered(rounds: Sequence[int]) -> Sentence:
+def _numbered(rounds: Sequence[int]) -> str:
     """`round 4`, `rounds 1 to 3`, or `rounds 1, 7, 9`: a task of several has turns."""
     if len(rounds) == 1:
-        return ("round ", Index(rounds[0]))
+        return f"round {rounds[0]}"
     if rounds[-1] - rounds[0] == len(rounds) - 1:
-        return ("rounds ", Index(rounds[0]), " to ", Index(rounds[-1]))
-    return ("rounds ", *listed(map(Index, rounds)))
+        return f"rounds {rounds[0]} to {rounds[-1]}"
+    return f"rounds {', '.join(map(str, rounds))}"
 
 
 def _told(decisions: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,3 +64,142 @@ def _rounded(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_rounded(item) for item in value]
     return value
+
+
+def _number(value: Any) -> float:
+    """A number, 0 if it is none."""
+    usable = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+    return float(value) if usable else 0.0
+
+
+def _total(entries: Sequence[Mapping[str, Any]], key: str) -> int:
+    return round(sum(_number(entry.get(key)) for entry in entries))
+
+
+@dataclass(frozen=True)
+class RuleTotals:
+    """One mutation rule over all rounds of some runs.
+
+    Scores are the cost model's: throughput over the run's best throughput so far.
+    """
+
+    rule: str
+    """TVM's name of it."""
+    predicted: bool
+    """Whether a policy chose the rule for these parents, or the stock weights did."""
+    applied: int
+    """Valid mutants it made."""
+    inapplicable: int
+    """Times it had nothing to change."""
+    invalid: int
+    """Times its mutant was no valid program."""
+    gain: float
+    """Mean change in score from parent to mutant."""
+    improved: float
+    """Share of mutants with a better score than their parent."""
+    measured: int
+    """Mutants that were proposed and measured."""
+    expected: float
+    """Mean score of these, as the cost model predicted it."""
+    realised: float
+    """Mean score of these by their measured throughput."""
+
+
+def rule_totals(runs: Iterable[Run]) -> tuple[RuleTotals, ...]:
+    """Add up what runs of one strategy recorded of their mutations.
+
+    A record for each rule, as far as it was predicted and as far as it was drawn, the most applied
+    first.
+    """
+    found: dict[tuple[bool, str], list[Mapping[str, Any]]] = {}
+    for run in runs:
+        for round_ in run.rounds:
+            for key, predicted in (("predicted_rules", True), ("drawn_rules", False)):
+                rules = round_.decisions.get(key)
+                for rule, entry in rules.items() if isinstance(rules, Mapping) else ():
+                    if isinstance(entry, Mapping):
+                        found.setdefault((predicted, rule), []).append(entry)
+    totals = [_rule(rule, predicted, entries) for (predicted, rule), entries in found.items()]
+    return tuple(sorted(totals, key=lambda rule: (not rule.predicted, -rule.applied, rule.rule)))
+
+
+def _rule(rule: str, predicted: bool, entries: list[Mapping[str, Any]]) -> RuleTotals:
+    def mean(key: str, weight: str) -> float:
+        # Rounds in which the cost model answered at random have counts, but no means.
+        told = [entry for entry in entries if key in entry]
+        whole = sum(_number(entry.get(weight)) for entry in told)
+        weighted = sum(_number(entry.get(key)) * _number(entry.get(weight)) for entry in told)
+        return weighted / whole if whole else 0.0
+
+    return RuleTotals(
+        rule=rule,
+        predicted=predicted,
+        applied=_total(entries, "applied"),
+        inapplicable=_total(entries, "inapplicable"),
+        invalid=_total(entries, "invalid"),
+        gain=mean("gain", "applied"),
+        improved=mean("improved", "applied"),
+        measured=_total(entries, "measured"),
+        expected=mean("predicted", "measured"),
+        realised=mean("realised", "measured"),
+    )
+
+
+def mutation_sentences(runs: Iterable[Run]) -> Iterator[str]:
+    """One sentence a rule."""
+    for totals in rule_totals(runs):
+        chosen = "predicted" if totals.predicted else "drawn"
+        sentence = (
+            f"{totals.rule}, {chosen}: {totals.applied} mutants, score {totals.gain:+.3f} against "
+            f"the parent, better in {totals.improved:.0%}"
+        )
+        if totals.inapplicable:
+            sentence += f"; nothing to change {totals.inapplicable} times"
+        if totals.invalid:
+            sentence += f"; invalid {totals.invalid} times"
+        if totals.measured:
+            sentence += (
+                f"; {totals.measured} measured, predicted {totals.expected:.2f} and realised "
+                f"{totals.realised:.2f} of the best"
+            )
+        yield sentence
+
+
+def draft_sentences(runs: Iterable[Run]) -> Iterator[str]:
+    """How many drafts became programs, and whether what was predicted of them came true."""
+    found = [
+        drafts
+        for run in runs
+        for round_ in run.rounds
+        if isinstance(drafts := round_.decisions.get("drafts"), Mapping)
+    ]
+    replayed = _total(found, "replayed")
+    if not replayed:
+        return
+    sentence = (
+        f"drafts: {replayed} replayed, {_total(found, 'failed') / replayed:.0%} no program, "
+        f"{_total(found, 'repeated') / replayed:.0%} programs proposed before"
+    )
+    # Throughput over the best so far.
+    pairs = np.array([pair for drafts in found for pair in _pairs(drafts)])
+    if len(pairs):
+        predicted, measured = pairs.T
+        sentence += (
+            f"; {len(pairs)} measured, on average predicted {predicted.mean():.2f} and realised "
+            f"{measured.mean():.2f} of the best"
+        )
+        if (agreement := rank_correlation(predicted, measured)) is not None:
+            sentence += f", rank correlation {agreement:.2f}"
+    yield sentence
+
+
+def _pairs(drafts: Mapping[str, Any]) -> list[tuple[float, float]]:
+    """Predicted and measured throughput of each draft that has both."""
+    predicted, measured = drafts.get("predicted"), drafts.get("measured")
+    if not isinstance(predicted, list | tuple) or not isinstance(measured, list | tuple):
+        return []
+    return [
+        (_number(one), _number(other))
+        for one, other in zip(predicted, measured, strict=False)
+        if one is not None
+    ]

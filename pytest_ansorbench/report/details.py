@@ -1,4 +1,4 @@
-"""The details of a case: phases, failures, gates, the way to the target, decisions."""
+"""The details of a case: phases, failures, gates, the way to the target, decisions, schedules."""
 
 from __future__ import annotations
 
@@ -6,65 +6,50 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from statistics import median
+from typing import TYPE_CHECKING
 
 from pytest_ansorbench.records import TRIAL_STATUSES, ArmSummary, CaseResult, Run
-from pytest_ansorbench.report.cells import (
-    Cell,
-    Count,
-    Counted,
-    Decimals,
-    Index,
-    Memory,
-    Part,
-    Percentage,
-    Ratio,
-    Seconds,
-    Significant,
-    Text,
-    Throughput,
+from pytest_ansorbench.report.columns import ArmRow, case_rows
+from pytest_ansorbench.report.decisions import (
+    decision_sentences,
+    draft_sentences,
+    mutation_sentences,
 )
-from pytest_ansorbench.report.decisions import decision_sentences
-from pytest_ansorbench.report.drafts import draft_sentences
 from pytest_ansorbench.report.gates import gate_sentence
-from pytest_ansorbench.report.mutations import mutation_sentences
-from pytest_ansorbench.report.network import network_blocks
-from pytest_ansorbench.report.rows import ArmRow, case_rows
-from pytest_ansorbench.report.sections import Block, Lines, Section, Sentence
+from pytest_ansorbench.report.sections import Block, Code, Lines, Section
+from pytest_ansorbench.report.tasks import network_blocks
+from pytest_ansorbench.report.wording import (
+    counted,
+    estimate_text,
+    percent_text,
+    throughput_text,
+)
 from pytest_ansorbench.report.yardsticks import yardstick_lines
 from pytest_ansorbench.stats.distribution import Milestone, Ways
+
+if TYPE_CHECKING:
+    from pytest_ansorbench.winners import Script
 
 _DEPTH = 2
 
 
 def case_details(result: CaseResult, ways: Ways) -> Section:
-    """Describe one case.
+    """Describe one case: its target, what its kernels are compared with, then arm by arm.
 
-    Args:
-        result: The case.
-        ways: Its milestones, as `stats.distribution.case_ways` has them.
-
-    Returns:
-        The case's id and target, and what its kernels are held against; then for each arm its
-        seconds a phase and a trial, the memory of its processes, its failures by status, a
-        network's tasks, its mutation rules or drafts, its gates and its way to the target; and for
-        each run what went wrong and the decisions of its policies.
+    `ways` are its milestones, as `stats.distribution.case_ways` has them.
     """
-    blocks = [Lines((_heading(result),)), Lines(yardstick_lines(result), _DEPTH - 1)]
+    heading = result.case
+    if result.verdicts:
+        heading += f": target {result.verdicts[0].comparison.target_gflops:.4g} GFLOP/s"
+    blocks = [Lines((heading,)), Lines(yardstick_lines(result), _DEPTH - 1)]
     arms = (block for row in case_rows(result) for block in _arm(result, row, ways))
     return Section("details", (*blocks, *arms), subject=result.case)
 
 
-def _heading(result: CaseResult) -> Sentence:
-    if not result.verdicts:
-        return (Text(result.case),)
-    target = Throughput(result.verdicts[0].comparison.target_gflops, Significant(4))
-    return (Text(result.case), ": target ", target, " GFLOP/s")
-
-
 def _arm(result: CaseResult, row: ArmRow, ways: Ways) -> Iterator[Block]:
-    yield Lines(((Text(row.strategy),),), _DEPTH - 1)
+    yield Lines((row.strategy,), _DEPTH - 1)
     if row.arm is None:
-        yield Lines((("no run",),), _DEPTH)
+        yield Lines(("no run",), _DEPTH)
         return
     runs = result.runs_of(row.strategy)
     measured = (*_counters(runs), *_last_checks(runs), *_leads(result, runs))
@@ -73,10 +58,11 @@ def _arm(result: CaseResult, row: ArmRow, ways: Ways) -> Iterator[Block]:
     yield Lines((*mutation_sentences(runs), *draft_sentences(runs)), _DEPTH)
     if row.verdict is not None:
         yield Lines(tuple(map(gate_sentence, row.verdict.gates)), _DEPTH)
-        yield Lines(tuple(_milestones(ways[row.strategy], len(runs))), _DEPTH)
+        way = tuple(_milestone(stone, len(runs)) for stone in ways[row.strategy])
+        yield Lines(way, _DEPTH)
     yield Lines(
         tuple(
-            ("seed ", Index(run.seed), ", ", *sentence)
+            f"seed {run.seed}, {sentence}"
             for run in sorted(runs, key=lambda run: run.seed)
             for sentence in (*_troubles(run), *decision_sentences(run))
         ),
@@ -84,138 +70,112 @@ def _arm(result: CaseResult, row: ArmRow, ways: Ways) -> Iterator[Block]:
     )
 
 
-def _milestones(way: Sequence[Milestone], runs: int) -> Iterator[Sentence]:
-    """The way to the target: who is ahead early, who late."""
-    for stone in way:
-        yield (
-            "to ",
-            Percentage(stone.share),
-            " of the reference's gain, ",
-            Throughput(stone.target_gflops, Significant(4)),
-            " GFLOP/s: ",
-            *_expected(stone.challenger_s, stone.challenger_reached, runs),
-            " against ",
-            *_expected(stone.reference_s, stone.reference_reached, runs),
-            ", ratio ",
-            Ratio(stone.ratio),
-        )
-
-
-def _expected(seconds: float, reached: int, runs: int) -> Sentence:
-    if not reached:
-        return (Seconds(math.inf),)
-    time = (Seconds(seconds, Decimals(1)), " s")
-    return time if reached == runs else (*time, " (", Part(reached, runs), ")")
-
-
-def _phases(arm: ArmSummary) -> Sentence:
+def _milestone(stone: Milestone, runs: int) -> str:
+    """One target on the way to the last: who is ahead early, who late."""
+    challenger = _expected(stone.challenger_s, stone.challenger_reached, runs)
+    reference = _expected(stone.reference_s, stone.reference_reached, runs)
     return (
-        Seconds(arm.search_s, Decimals(2)),
-        " s a run over ",
-        Counted(arm.runs, "run"),
-        ": propose ",
-        Seconds(arm.propose_s, Decimals(2)),
-        ", build ",
-        Seconds(arm.build_s, Decimals(2)),
-        ", run ",
-        Seconds(arm.run_s, Decimals(2)),
-        ", learn ",
-        Seconds(arm.learn_s, Decimals(2)),
+        f"to {percent_text(stone.share)} of the reference's gain, {stone.target_gflops:.4g} "
+        f"GFLOP/s: {challenger} against {reference}, ratio {estimate_text(stone.ratio)}"
     )
 
 
-def _counters(runs: Sequence[Run]) -> Iterator[Sentence]:
+def _expected(seconds: float, reached: int, runs: int) -> str:
+    if not reached:
+        return "never"
+    return f"{seconds:.1f} s" if reached == runs else f"{seconds:.1f} s ({reached}/{runs})"
+
+
+def _phases(arm: ArmSummary) -> str:
+    return (
+        f"{arm.search_s:.2f} s a run over {counted(arm.runs, 'run')}: propose {arm.propose_s:.2f}, "
+        f"build {arm.build_s:.2f}, run {arm.run_s:.2f}, learn {arm.learn_s:.2f}"
+    )
+
+
+def _counters(runs: Sequence[Run]) -> Iterator[str]:
     trials = [trial for run in runs for trial in run.trials]
     build_s = [trial.build_s for trial in trials if trial.build_s is not None]
     run_s = [trial.run_s for trial in trials if trial.run_s]
-    memory_mb = [trial.peak_memory_mb for trial in trials if trial.peak_memory_mb]
+    memory_mb = max((trial.peak_memory_mb for trial in trials if trial.peak_memory_mb), default=0.0)
     if build_s and run_s:
+        restarts = sum(round_.restarts for run in runs for round_ in run.rounds)
         yield (
-            "a trial: ",
-            Seconds(median(build_s), Decimals(3)),
-            " s to compile, ",
-            Seconds(median(run_s), Decimals(3)),
-            " s to run, medians; peak memory ",
-            Memory(max(memory_mb, default=0.0)),
-            " MB; ",
-            Counted(sum(round_.restarts for run in runs for round_ in run.rounds), "restart"),
-            " of the fork server",
+            f"a trial: {median(build_s):.3f} s to compile, {median(run_s):.3f} s to run, medians; "
+            f"peak memory {memory_mb:.0f} MB; {counted(restarts, 'restart')} of the fork server"
         )
     variations = [run.final.variation for run in runs if run.final is not None]
     known = [variation for variation in variations if variation is not None]
     if known:
         yield (
-            "samples of the final kernels vary by ",
-            Percentage(median(known), Decimals(1)),
-            ", at most ",
-            Percentage(max(known), Decimals(1)),
-            " (standard deviation over mean)",
+            f"samples of the final kernels vary by {median(known):.1%}, at most {max(known):.1%} "
+            "(standard deviation over mean)"
         )
 
 
-def _leads(result: CaseResult, runs: Sequence[Run]) -> Iterator[Sentence]:
+def _leads(result: CaseResult, runs: Sequence[Run]) -> Iterator[str]:
     """What it took to confirm progress."""
     leads = [len(run.leads) for run in runs if run.leads is not None]
     if not leads:
         return
     # All arms of a repeat share the seconds.
-    spent_s = {run.seed: run.leads_s for run in result.runs}
+    spent_s = math.fsum({run.seed: run.leads_s for run in result.runs}.values())
     search_s = math.fsum(run.search_s for run in result.runs)
     yield (
-        Counted(sum(leads), "lead"),
-        " measured again; for all arms that took ",
-        Seconds(math.fsum(spent_s.values()), Decimals(1)),
-        " s, ",
-        Percentage(math.fsum(spent_s.values()) / search_s, Decimals(0)),
-        " of the search time",
+        f"{counted(sum(leads), 'lead')} measured again; for all arms that took {spent_s:.1f} s, "
+        f"{spent_s / search_s:.0%} of the search time"
     )
 
 
-def _last_checks(runs: Sequence[Run]) -> Iterator[Sentence]:
+def _last_checks(runs: Sequence[Run]) -> Iterator[str]:
     """How often a last check crowned another program than the one that the trials showed."""
     checks = [run.last_check for run in runs if run.last_check is not None]
     if not checks:
         return
     ranked = [ranking for check in checks for ranking in check.tasks]
     others = sum(ranking.crowned != ranking.compared[0].trial for ranking in ranked)
+    check_s = math.fsum(check.check_s for check in checks) / len(checks)
     yield (
-        "last check: ",
-        Seconds(math.fsum(check.check_s for check in checks) / len(checks), Decimals(2)),
-        " s a run, which count; another winner than by the trials in ",
-        Part(others, len(ranked)),
-        " of its rankings",
+        f"last check: {check_s:.2f} s a run, which count; another winner than by the trials in "
+        f"{others}/{len(ranked)} of its rankings"
     )
 
 
-def _failures(runs: Sequence[Run], arm: ArmSummary) -> Sentence:
+def _failures(runs: Sequence[Run], arm: ArmSummary) -> str:
     if not arm.failed_trials:
-        return ("no failures in ", Count(arm.trials), " trials")
+        return f"no failures in {arm.trials} trials"
     counts = Counter[str](trial.status for run in runs for trial in run.trials)
-    parts: list[str | Cell] = [
-        Count(arm.failed_trials),
-        " failures in ",
-        Count(arm.trials),
-        " trials",
-    ]
-    separator = ": "
-    for status in TRIAL_STATUSES:
-        if status != "ok" and counts[status]:
-            parts += [separator, Count(counts[status]), " ", Text(status)]
-            separator = ", "
-    return tuple(parts)
+    statuses = ", ".join(
+        f"{counts[status]} {status}"
+        for status in TRIAL_STATUSES
+        if status != "ok" and counts[status]
+    )
+    return f"{arm.failed_trials} failures in {arm.trials} trials: {statuses}"
 
 
-def _troubles(run: Run) -> Iterator[Sentence]:
+def _troubles(run: Run) -> Iterator[str]:
     if run.stopped:
-        yield (
-            "stopped after ",
-            Count(len(run.trials)),
-            " of ",
-            Count(run.budget_trials),
-            " trials: ",
-            Text(run.stopped),
-        )
+        yield f"stopped after {len(run.trials)} of {run.budget_trials} trials: {run.stopped}"
     if run.final is not None and run.final.status != "ok":
-        error = run.final.error.rstrip()
-        why = (" ", Text(error)) if error else ()
-        yield ("winner not measured again: ", Text(run.final.status), *why)
+        why = f"{run.final.status} {run.final.error}".rstrip()
+        yield f"winner not measured again: {why}"
+
+
+def schedules(case: str, scripts: Sequence[Script]) -> Section:
+    """The fastest kernels of a case, to be read and copied: of each its trace and its program."""
+    own = [script for script in scripts if script.winner.case == case]
+    blocks = (block for script in own for block in _script(script))
+    return Section("schedules", tuple(blocks), subject=case)
+
+
+def _script(script: Script) -> Iterator[Block]:
+    winner = script.winner
+    task = f", task {winner.task.name}" if winner.tasks > 1 else ""
+    yield Lines(
+        (
+            f"{winner.strategy}{task}: {throughput_text(winner.gflops)} GFLOP/s, "
+            f"{1e3 * winner.latency_s:.4g} ms, found with seed {winner.seed}",
+        )
+    )
+    yield Code("schedule, as calls of tvm.s_tir.Schedule", script.trace, "python")
+    yield Code("scheduled program", script.program, "python")

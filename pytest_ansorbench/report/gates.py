@@ -1,130 +1,155 @@
-"""The sentence on a gate: the figure, its limit, the outcome, and the use of more repeats."""
+"""Sentences on gates: figure, limit, outcome, the use of more repeats, and what was spent."""
 
 from __future__ import annotations
 
-from pytest_ansorbench.records import Advice, Gate
-from pytest_ansorbench.report.cells import (
-    Count,
-    Counted,
-    GateMark,
-    Limit,
-    Percentage,
-    PlainRatio,
-    Significant,
-    Statement,
-    Text,
+from collections.abc import Sequence
+
+from pytest_ansorbench.records import Advice, CaseResult, Gate, SuiteVerdict
+from pytest_ansorbench.report.sections import GateSentence, Lines, Sentence
+from pytest_ansorbench.report.wording import (
+    counted,
+    limit_text,
+    percent_text,
+    ratio_text,
+    statement_text,
 )
-from pytest_ansorbench.report.sections import Sentence, listed
 from pytest_ansorbench.stats.changes import Change
 from pytest_ansorbench.stats.figures import FIGURES
+from pytest_ansorbench.stats.looks import Looks
 from pytest_ansorbench.stats.power import MOST_REPEATS
 
 
-def gate_sentence(gate: Gate) -> Sentence:
-    """A gate on a figure that has a limit."""
-    return _sentence(gate, (FIGURES[gate.metric].name,))
+def gate_sentence(gate: Gate, subject: str = "") -> GateSentence:
+    """A gate on a figure that has a limit, after the words on what it is a gate of."""
+    return _sentence(gate, f"{subject}{FIGURES[gate.metric].name}")
 
 
-def change_sentence(change: Change, any_machine: str) -> Sentence:
+def suite_sentence(suite: SuiteVerdict, gate: Gate) -> GateSentence:
+    """One gate of a suite."""
+    cases = counted(len(suite.cases), "case")
+    return gate_sentence(gate, f"suite of {cases}, {suite.challenger} against {suite.reference}: ")
+
+
+def suite_lines(suites: Sequence[SuiteVerdict]) -> Lines:
+    return Lines(tuple(suite_sentence(suite, gate) for suite in suites for gate in suite.gates))
+
+
+def change_sentence(change: Change, any_machine: str, subject: str = "") -> Sentence:
     """The gate on a figure that was compared with an earlier result; empty without a gate.
 
-    Args:
-        change: The figure, then and now.
-        any_machine: The option that compares figures of other machines all the same, as the
-            reader would type it.
+    `any_machine` is the option that compares figures of other machines all the same.
     """
-    if change.gate is None:
-        return ()
-    if change.gate.reason == "other-machine":
-        ratios = " or ".join(key for key, figure in FIGURES.items() if figure.limit)
-        return (
-            change.metric,
-            ": nothing could be compared, for the earlier result is from another machine (",
-            Text(change.other_machine),
-            "); gate a ratio such as ",
-            ratios,
-            ", or give ",
-            any_machine,
-            ": ",
-            GateMark(change.gate.outcome),
-        )
-    return _sentence(change.gate, (change.metric, " now over before"))
-
-
-def _sentence(gate: Gate, name: Sentence) -> Sentence:
-    limit = Limit(gate.limit)
-    end: Sentence = (": ", GateMark(gate.outcome))
-    if gate.reason == "nothing-to-compare":
-        return (*name, ": nothing could be compared with the limit ", limit, *end)
-    clause: Sentence = (*name, " ", Statement(gate.estimate, gate.limit))
-    verb = "exceeds" if FIGURES[gate.metric].sense == "smaller" else "falls short of"
-    if gate.reason == "early-only":
-        return (*clause, " is within the limit ", limit, *_early_only(gate), *end)
-    if gate.reason == "lost-cases":
-        return (*clause, " is within the limit ", limit, *_lost(gate, ", but "), *end)
-    if gate.reason == "within":
-        clause = (*clause, " is within the limit ", limit)
-    elif gate.reason == "straddles":
-        clause = (*clause, ": its interval straddles the limit ", limit)
-    else:
-        clause = (*clause, " ", verb, " the limit ", limit)
-    if gate.reason == "within-noise":
-        clause = (*clause, " by less than ", Percentage(gate.noise, Significant(2)))
-    if gate.reason == "chance" and gate.p_value is not None:
-        chance = Percentage(gate.p_value, Significant(2))
-        clause = (*clause, ", but chance would do that in ", chance, " of sessions")
-    clause = (*clause, *_lost(gate, "; "))
-    if gate.advice is None:
-        return (*clause, *end)
-    return (*clause, *end, " (", *_advice(gate, gate.advice), ")")
-
-
-def _lost(gate: Gate, link: str) -> Sentence:
-    """The cases that a suite could not compare."""
-    if not gate.lost:
-        return ()
-    names = listed(Text(case) for case in gate.lost)
-    return (link, Counted(len(gate.lost), "case"), " could not be compared: ", *names)
-
-
-def _early_only(gate: Gate) -> Sentence:
-    """Why that is not enough."""
-    why: Sentence = (" on the way only, for its runs stall",)
-    if gate.turn is not None:
-        why = (*why, "; ahead up to ", Percentage(gate.turn, Significant(2)), " of the gain")
-    if gate.p_value is None:
-        return why
-    return (*why, " (by chance in ", Percentage(gate.p_value, Significant(2)), " of sessions)")
-
-
-def _advice(gate: Gate, advice: Advice) -> Sentence:
-    repeats, prospect = Counted(gate.repeats, "repeat"), _prospect(gate, advice)
-    if advice.detectable is None:
-        return (repeats, "; ", *prospect)
-    side = "below" if FIGURES[gate.metric].sense == "smaller" else "above"
-    return (
-        "with ",
-        repeats,
-        " a figure has to be ",
-        side,
-        " about ",
-        PlainRatio(advice.detectable),
-        " to hold; ",
-        *prospect,
+    gate, metric = change.gate, change.metric
+    if gate is None:
+        return ""
+    if gate.reason != "other-machine":
+        return _sentence(gate, f"{subject}{metric} now over before")
+    ratios = " or ".join(key for key, figure in FIGURES.items() if figure.limit)
+    return GateSentence(
+        f"{subject}{metric}: nothing could be compared, for the earlier result is from another "
+        f"machine ({change.other_machine}); gate a ratio such as {ratios}, or give {any_machine}: ",
+        gate.outcome,
     )
 
 
-def _prospect(gate: Gate, advice: Advice) -> Sentence:
+def repeats_lines(cases: Sequence[CaseResult], suites: Sequence[SuiteVerdict]) -> Lines:
+    """How many repeats there were, and how gates stand; nothing if their number was fixed."""
+    looked = [case for case in cases if case.looks and case.runs]
+    if not looked:
+        return Lines(())
+    seeds = [case.repeats for case in looked]
+    most = max(Looks.parse(case.looks).most for case in looked)
+    gates = [gate for case in cases for gate in case.gates]
+    gates += [gate for suite in suites for gate in suite.gates]
+    least = f"{min(seeds)} to " if min(seeds) < max(seeds) else ""
+    return Lines(
+        (
+            f"repeats: {least}{max(seeds)} of at most {most} in {counted(len(looked), 'case')}, "
+            f"{sum(seeds)} in all; {_gate_summary(gates)}",
+        )
+    )
+
+
+def _gate_summary(gates: Sequence[Gate]) -> str:
+    """How many gates are settled, given up, and open."""
+    if not gates:
+        return "no gate to settle"
+    decided = sum(gate.outcome != "undecided" for gate in gates)
+    still_open = sum(gate.open for gate in gates)
+    parts = (
+        (decided, "decided"),
+        (len(gates) - decided - still_open, "undecided, whatever repeats are left would show"),
+        (still_open, "open, for want of time"),
+    )
+    return "gates: " + ", ".join(f"{number} {words}" for number, words in parts if number)
+
+
+def _sentence(gate: Gate, name: str) -> GateSentence:
+    limit = limit_text(gate.limit)
+    if gate.reason == "nothing-to-compare":
+        words = f"{name}: nothing could be compared with the limit {limit}: "
+        return GateSentence(words, gate.outcome)
+    clause = f"{name} {statement_text(gate.estimate, gate.limit)}"
+    verb = "exceeds" if FIGURES[gate.metric].sense == "smaller" else "falls short of"
+    if gate.reason == "early-only":
+        words = f"{clause} is within the limit {limit}{_early_only(gate)}: "
+        return GateSentence(words, gate.outcome)
+    if gate.reason == "lost-cases":
+        words = f"{clause} is within the limit {limit}{_lost(gate, ', but ')}: "
+        return GateSentence(words, gate.outcome)
+    if gate.reason == "within":
+        clause += f" is within the limit {limit}"
+    elif gate.reason == "straddles":
+        clause += f": its interval straddles the limit {limit}"
+    else:
+        clause += f" {verb} the limit {limit}"
+    if gate.reason == "within-noise":
+        clause += f" by less than {percent_text(gate.noise, 2)}"
+    if gate.reason == "chance" and gate.p_value is not None:
+        clause += f", but chance would do that in {percent_text(gate.p_value, 2)} of sessions"
+    clause += _lost(gate, "; ")
+    advice = "" if gate.advice is None else f" ({_advice(gate, gate.advice)})"
+    return GateSentence(f"{clause}: ", gate.outcome, advice)
+
+
+def _lost(gate: Gate, link: str) -> str:
+    """The cases that a suite could not compare."""
+    if not gate.lost:
+        return ""
+    cases = counted(len(gate.lost), "case")
+    return f"{link}{cases} could not be compared: {', '.join(gate.lost)}"
+
+
+def _early_only(gate: Gate) -> str:
+    """Why that is not enough."""
+    why = " on the way only, for its runs stall"
+    if gate.turn is not None:
+        why += f"; ahead up to {percent_text(gate.turn, 2)} of the gain"
+    if gate.p_value is not None:
+        why += f" (by chance in {percent_text(gate.p_value, 2)} of sessions)"
+    return why
+
+
+def _advice(gate: Gate, advice: Advice) -> str:
+    repeats, prospect = counted(gate.repeats, "repeat"), _prospect(gate, advice)
+    if advice.detectable is None:
+        return f"{repeats}; {prospect}"
+    side = "below" if FIGURES[gate.metric].sense == "smaller" else "above"
+    detectable = ratio_text(advice.detectable)
+    return f"with {repeats} a figure has to be {side} about {detectable} to hold; {prospect}"
+
+
+def _prospect(gate: Gate, advice: Advice) -> str:
     """The use of more repeats."""
-    seen = PlainRatio(gate.estimate.value)
+    seen = ratio_text(gate.estimate.value)
     match advice.prospect:
         case "no-interval":
-            return ("below ", Count(advice.repeats_needed or 0), " there is no interval")
+            return f"below {advice.repeats_needed or 0} there is no interval"
         case "unknown":
-            return ("more repeats narrow the interval",)
+            return "more repeats narrow the interval"
         case "too-close":
-            return ("this close to the limit no number of repeats would settle it",)
+            return "this close to the limit no number of repeats would settle it"
         case "too-many":
-            return ("at ", seen, " not even ", Count(MOST_REPEATS), " would settle it")
+            return f"at {seen} not even {MOST_REPEATS} would settle it"
         case "settles":
-            return ("at ", seen, " about ", Count(advice.repeats_needed or 0), " would settle it")
+            return f"at {seen} about {advice.repeats_needed or 0} would settle it"

@@ -11,7 +11,6 @@ from pytest_ansorbench.report.cells import (
     Count,
     Gap,
     GateMark,
-    Index,
     Ratio,
     Seconds,
     SuiteRatio,
@@ -26,10 +25,10 @@ from pytest_ansorbench.report.sections import (
     Lines,
     Report,
     Section,
-    Sentence,
     Series,
     Table,
 )
+from pytest_ansorbench.report.wording import estimate_text
 from pytest_ansorbench.stats.changes import CaseChanges, Change
 from pytest_ansorbench.stats.figures import FIGURES
 from pytest_ansorbench.stats.judging import JudgedResult
@@ -48,9 +47,9 @@ _SUITE: tuple[Column, ...] = (
 _CASE: tuple[Column, ...] = (
     Column("place", "no."),
     Column("strategy", "strategy", kind="words"),
-    Column("search_time", "search time", Seconds.UNIT),
+    Column("search_time", "search time", "s"),
     Column("search_ratio", "S"),
-    Column("throughput", Throughput.UNIT, Throughput.UNIT),
+    Column("throughput", "GFLOP/s", "GFLOP/s"),
     Column("throughput_ratio", "throughput ratio"),
 )
 _COMMIT_DIGITS = 10
@@ -58,31 +57,22 @@ _COMMIT_DIGITS = 10
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One result of a history.
-
-    Attributes:
-        name: What it is stored as, e.g. `0003_main`.
-        result: The result.
-        judged: The same, judged by today's statistics.
-        changes: Of each case, since the stage before; empty for the first.
-    """
+    """One result of a history."""
 
     name: str
+    """What it is stored as, e.g. `0003_main`."""
     result: Result
     judged: JudgedResult
+    """The same, judged by today's statistics."""
     changes: tuple[CaseChanges, ...] = ()
+    """Of each case, since the stage before; empty for the first."""
 
 
 def history_report(stages: Sequence[Stage]) -> Report:
-    """Report on results in the order in which they were stored.
+    """Report on results in the order in which they were stored, the earliest first.
 
-    Args:
-        stages: The results, the earliest first.
-
-    Returns:
-        All cases together, a row for each result and challenger, and S as a chart; the changes
-        since the result before that chance does not explain; then each case, with the throughput
-        of each strategy as a chart.
+    All cases together, a row for each result and challenger, and S as a chart; the changes since
+    the result before that chance does not explain; then each case.
     """
     cases = dict.fromkeys(case.case for stage in stages for case in stage.judged.cases)
     return Report.of(
@@ -122,7 +112,7 @@ def _of(place: int, stage: Stage) -> tuple[Cell, ...]:
     cpu = machines[0].get("cpu") if len(machines) == 1 else None
     commit = stage.result.commit.get("id")
     return (
-        Index(place),
+        Count(place),
         Text(stage.name),
         Text(commit[:_COMMIT_DIGITS]) if isinstance(commit, str) else Gap.UNKNOWN,
         Text(cpu) if isinstance(cpu, str) else Gap.UNKNOWN,
@@ -152,7 +142,7 @@ def _case(name: str, stages: Sequence[Stage]) -> Section:
             for strategy, (arm, _) in arms.items():
                 if arm.throughput_gflops:
                     points.setdefault(strategy, []).append((place, arm.throughput_gflops))
-    chart = Chart(Axis("result no."), Axis("final throughput", Throughput.UNIT), _series(points))
+    chart = Chart(Axis("result no."), Axis("final throughput", "GFLOP/s"), _series(points))
     return Section("history", (Table(_CASE, tuple(groups)), chart), subject=name)
 
 
@@ -166,7 +156,7 @@ def _arms(case: CaseResult) -> Iterator[tuple[str, tuple[ArmSummary, Comparison 
 
 def _row(place: int, arm: ArmSummary, compared: Comparison | None) -> tuple[Cell, ...]:
     return (
-        Index(place),
+        Count(place),
         Text(arm.strategy),
         Seconds(arm.search_s),
         Ratio(compared.search_ratio) if compared else Gap.IRRELEVANT,
@@ -196,27 +186,16 @@ def _changed(stage: Stage) -> list[Change]:
     ]
 
 
-def _beyond_chance(stages: Sequence[Stage]) -> Iterator[Sentence]:
+def _beyond_chance(stages: Sequence[Stage]) -> Iterator[str]:
     for stage in stages:
         for change in _changed(stage):
             yield (
-                Text(stage.name),
-                ": ",
-                FIGURES[change.metric].name,
-                " of ",
-                Text(change.strategy),
-                " on ",
-                Text(change.case),
-                " is ",
-                Ratio(change.ratio),
-                " times what it was",
+                f"{stage.name}: {FIGURES[change.metric].name} of {change.strategy} on "
+                f"{change.case} is {estimate_text(change.ratio)} times what it was"
             )
         for case in stage.changes:
             if case.incomparable:
                 yield (
-                    Text(stage.name),
-                    ": ",
-                    Text(case.case),
-                    " cannot be compared with the result before: ",
-                    Text(case.incomparable),
+                    f"{stage.name}: {case.case} cannot be compared with the result before: "
+                    f"{case.incomparable}"
                 )

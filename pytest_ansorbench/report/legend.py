@@ -6,78 +6,59 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from pytest_ansorbench.report.cells import (
-    Count,
-    Counted,
-    Percentage,
-    Significant,
-    Throughput,
-)
-from pytest_ansorbench.report.sections import Lines, Sentence
+from pytest_ansorbench.report.sections import Lines
+from pytest_ansorbench.report.wording import counted, percent_text
 from pytest_ansorbench.stats.bootstrap import RESAMPLES
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.relabellings import fewest_repeats
 
 
 def legend(columns: Sequence[str], *, criteria: Criteria, repeats: int, cases: int) -> Lines:
-    """Explain the columns that are shown.
+    """Explain the columns that are shown, given by their keys.
 
-    Args:
-        columns: Keys of the columns shown.
-        criteria: How the figures were computed.
-        repeats: Seeds per arm.
-        cases: Cases in the table; from two on, what stands for all of them is explained.
-
-    Returns:
-        One sentence for each column, none for those that explain themselves.
+    `repeats` are seeds of an arm; from two cases on, what stands for all of them is explained.
     """
     shown = set(columns)
-    sentences: list[Sentence] = [(text,) for key, text in _MEANINGS.items() if key in shown]
+    sentences = [text for key, text in _MEANINGS.items() if key in shown]
     if "search_ratio" in shown:
         sentences.append(_search_ratio(criteria))
     if shown & _targeted(criteria):
-        sentences.append(("target: ", *_target(criteria, repeats)))
+        sentences.append(f"target: {_target(criteria, repeats)}")
     if "search_ratio_paper" in shown:
-        sentences.append(
-            ("target of S_paper: the reference's best, less ", Percentage(criteria.tolerance))
-        )
+        tolerance = percent_text(criteria.tolerance)
+        sentences.append(f"target of S_paper: the reference's best, less {tolerance}")
     if shown & _ESTIMATED:
-        sentences += [
-            *_intervals(shown, criteria, repeats),
-            (
-                ">=, <=: one side never reached the target, so the ratio is a bound; "
-                "n/a: nothing to compare",
-            ),
-            *(_over_cases(shown, criteria) if cases > 1 else ()),
-        ]
+        sentences += _intervals(shown, criteria, repeats)
+        sentences.append(
+            ">=, <=: one side never reached the target, so the ratio is a bound; "
+            "n/a: nothing to compare"
+        )
+        if cases > 1:
+            sentences += _over_cases(shown, criteria)
     return Lines(tuple(sentences))
 
 
 def legend_in_brief(columns: Sequence[str], *, criteria: Criteria, repeats: int) -> Lines:
-    """Explain the ratios and their intervals, in two sentences at most.
-
-    Args:
-        columns: Keys of the columns shown.
-        criteria: How the figures were computed.
-        repeats: Seeds per arm.
-    """
-    shown = set(columns)
-    ratios: Sentence = ()
-    if "search_ratio" in shown:
-        ratios += ("S: search time, challenger over reference, below 1 it is faster",)
-    if "throughput_ratio" in shown:
-        link = "; " if ratios else ""
-        ratios += (link, "throughput ratio: of the final kernels, above 1 its are faster")
-    return Lines(tuple(filter(None, (ratios, _interval(criteria, repeats) if ratios else ()))))
+    """Explain the ratios and their intervals, in two sentences at most."""
+    ratios = [text for key, text in _IN_BRIEF.items() if key in columns]
+    if not ratios:
+        return Lines(())
+    return Lines(("; ".join(ratios), _interval(criteria, repeats)))
 
 
-def _interval(criteria: Criteria, repeats: int) -> Sentence:
+_IN_BRIEF: Final = {
+    "search_ratio": "S: search time, challenger over reference, below 1 it is faster",
+    "throughput_ratio": "throughput ratio: of the final kernels, above 1 its are faster",
+}
+
+
+def _interval(criteria: Criteria, repeats: int) -> str:
     """Whether there are intervals, and of what."""
     fewest = fewest_repeats((1.0 - criteria.confidence) / 2.0)
-    confidence = Percentage(criteria.confidence)
+    confidence = percent_text(criteria.confidence)
     if repeats < fewest:
-        return ("[low, high]: none; one of ", confidence, " takes ", Count(fewest), " seeds")
-    return ("[low, high]: ", confidence, " interval over ", Counted(repeats, "seed"))
+        return f"[low, high]: none; one of {confidence} takes {fewest} seeds"
+    return f"[low, high]: {confidence} interval over {counted(repeats, 'seed')}"
 
 
 _MEANINGS: Final = {
@@ -126,44 +107,36 @@ def _targeted(criteria: Criteria) -> set[str]:
     return _TARGETED if criteria.goal.kind == "way" else _TARGETED | _BY_GOAL
 
 
-def _search_ratio(criteria: Criteria) -> Sentence:
+def _search_ratio(criteria: Criteria) -> str:
     if criteria.goal.kind != "way":
-        return ("S: time to target, challenger over reference; below 1 the challenger is faster",)
+        return "S: time to target, challenger over reference; below 1 the challenger is faster"
     return (
-        "S: how many times longer the challenger takes, over targets from ",
-        Percentage(criteria.goal.value, Significant(12)),
-        " of the reference's gain to its end; below 1 it is faster",
+        "S: how many times longer the challenger takes, over targets from "
+        f"{percent_text(criteria.goal.value, 12)} of the reference's gain to its end; below 1 it "
+        "is faster"
     )
 
 
-def _target(criteria: Criteria, repeats: int) -> Sentence:
+def _target(criteria: Criteria, repeats: int) -> str:
     goal = criteria.goal.target
     if goal.kind == "gflops":
-        return (Throughput(goal.value, Significant(6)), " GFLOP/s")
+        return f"{goal.value:.6g} GFLOP/s"
     median = (
-        "the median over ",
-        Counted(repeats, "seed"),
-        " of the reference's best search throughput, less ",
-        Percentage(criteria.tolerance),
+        f"the median over {counted(repeats, 'seed')} of the reference's best search throughput, "
+        f"less {percent_text(criteria.tolerance)}"
     )
     if goal.kind == "gain":
-        share = Percentage(goal.value, Significant(12))
-        return (share, " of the way from the reference's first kernel to ", *median)
+        share = percent_text(goal.value, 12)
+        return f"{share} of the way from the reference's first kernel to {median}"
     return median
 
 
-def _looks(criteria: Criteria) -> Sentence:
+def _looks(criteria: Criteria) -> str:
     """That it was looked more than once."""
     looks = criteria.looks
     if looks is None:
-        return ()
-    return (
-        ", at each of the looks after ",
-        Count(looks.least),
-        " to ",
-        Count(looks.most),
-        " repeats",
-    )
+        return ""
+    return f", at each of the looks after {looks.least} to {looks.most} repeats"
 
 
 def _tested(shown: set[str], criteria: Criteria) -> set[str]:
@@ -171,58 +144,43 @@ def _tested(shown: set[str], criteria: Criteria) -> set[str]:
     return shown & ({"throughput_ratio"} | (_BY_GOAL if criteria.goal.kind == "way" else set()))
 
 
-def _over_cases(shown: set[str], criteria: Criteria) -> Iterator[Sentence]:
+def _over_cases(shown: set[str], criteria: Criteria) -> Iterator[str]:
     """How several cases make one ratio: by tests, then by means."""
     added = _tested(shown, criteria)
     averaged = [_HEADINGS[key] for key in _HEADINGS if key in shown - added]
     if added:
         yield (
             "all cases: the one ratio that fits their runs best, by a permutation test stratified "
-            "by case; '(k of n)' if some could not be compared",
+            "by case; '(k of n)' if some could not be compared"
         )
     if averaged:
         yield (
-            "all cases, ",
-            ", ".join(averaged),
-            ": geometric mean over the cases with a plain figure, '(k of n)' if some have none",
+            f"all cases, {', '.join(averaged)}: geometric mean over the cases with a plain figure, "
+            "'(k of n)' if some have none"
         )
 
 
-def _intervals(shown: set[str], criteria: Criteria, repeats: int) -> Iterator[Sentence]:
+def _intervals(shown: set[str], criteria: Criteria, repeats: int) -> Iterator[str]:
     """How intervals came about: those of exact tests, then those of the bootstrap."""
     exact = _tested(shown, criteria)
     resampled = [_HEADINGS[key] for key in _HEADINGS if key in (shown & _ESTIMATED) - exact]
-    confidence = Percentage(criteria.confidence)
+    confidence = percent_text(criteria.confidence)
     fewest = fewest_repeats((1.0 - criteria.confidence) / 2.0)
+    seeds = counted(repeats, "seed")
     if exact and repeats < fewest:
+        ways = counted(math.comb(2 * repeats, repeats), "way")
         yield (
-            "[low, high]: none, because ",
-            Counted(repeats, "seed"),
-            " can be dealt out to two arms in ",
-            Counted(math.comb(2 * repeats, repeats), "way"),
-            " only; ",
-            confidence,
-            " takes ",
-            Count(fewest),
-            " seeds",
+            f"[low, high]: none, because {seeds} can be dealt out to two arms in {ways} only; "
+            f"{confidence} takes {fewest} seeds"
         )
     elif exact:
         yield (
-            "[low, high]: ",
-            confidence,
-            " interval over ",
-            Counted(repeats, "seed"),
-            ", all ratios that a permutation test does not reject",
-            *_looks(criteria),
+            f"[low, high]: {confidence} interval over {seeds}, all ratios that a permutation test "
+            f"does not reject{_looks(criteria)}"
         )
-    if not resampled:
-        return
-    yield (
-        "[low, high] of ",
-        ", ".join(resampled),
-        ": ",
-        confidence,
-        " interval by paired bootstrap, ",
-        Counted(RESAMPLES, "resample"),
-        *(("; below 5 seeds it covers less than that",) if repeats < 5 else ()),
-    )
+    if resampled:
+        few = "; below 5 seeds it covers less than that" if repeats < 5 else ""
+        yield (
+            f"[low, high] of {', '.join(resampled)}: {confidence} interval by paired bootstrap, "
+            f"{counted(RESAMPLES, 'resample')}{few}"
+        )

@@ -20,19 +20,11 @@ class LiveTable:
     """Draws the arms of the repeat under way, a few times a second at most.
 
     A bar for the trials of each arm, its best so far; above them the case, the repeat, how many
-    gates are settled and the time that is left. When a case is over all of it is wiped.
+    gates are settled and the time that is left. When a case is over all of it is wiped. `write`
+    puts text on the terminal at once, unchanged; on colours, `NO_COLOR` has the last word.
     """
 
     def __init__(self, write: Callable[[str], None], *, coloured: bool) -> None:
-        """Make a display; nothing is drawn yet.
-
-        Args:
-            write: Puts text on the terminal at once, unchanged.
-            coloured: Whether colours may be used; `NO_COLOR` has the last word.
-
-        Raises:
-            ImportError: rich is not installed.
-        """
         from rich.console import Console
 
         stream = cast(TextIO, _Stream(write))

@@ -1,4 +1,7 @@
-"""How steady machines were, in words: what can be believed of figures that were taken there."""
+"""How steady machines were, in words: what can be believed of figures that were taken there.
+
+What was seen of a machine's noise is given in order of time.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from pytest_ansorbench.records import MachineNoise
-from pytest_ansorbench.report.cells import (
-    Decimals,
-    Deviation,
-    Latency,
-    Percentage,
-    Score,
-    Seconds,
-    Significant,
-    Text,
-)
-from pytest_ansorbench.report.sections import Lines, Sentence
+from pytest_ansorbench.report.sections import Lines
+from pytest_ansorbench.report.wording import percent_text
 from pytest_ansorbench.stats.noise_model import NoiseFigures, noise_figures, noisiest
 
 MATTERS: Final = 0.03
@@ -30,35 +24,21 @@ _MUCH_NOISIER: Final = 2.0
 
 
 def noise_lines(noise: Sequence[MachineNoise]) -> Lines:
-    """Say of each machine that was noisy how noisy it was, at the worse of its moments.
-
-    Args:
-        noise: What was seen, in order of time.
-    """
+    """Say of each machine that was noisy how noisy it was, at the worse of its moments."""
     sentences = []
     for machine in _machines(noise):
         worst = noisiest(_figures(noise, machine))
         if worst is not None and worst.scatter > MATTERS:
-            sentences.append(("noise: ", *_on(noise, machine), *_noisy(worst)))
+            sentences.append(f"noise: {_on(noise, machine)}{_noisy(worst)}")
     return Lines(tuple(sentences))
 
 
 def noise_details(noise: Sequence[MachineNoise]) -> Lines:
-    """Say how steady each machine was at each moment, and how long its noise lasts.
-
-    Args:
-        noise: What was seen, in order of time.
-    """
+    """Say how steady each machine was at each moment, and how long its noise lasts."""
     return Lines(
         tuple(
-            (
-                "noise at the ",
-                Text(one.moment),
-                ": ",
-                *_on(noise, one.machine),
-                *_noisy(figures),
-                *_memory(figures),
-            )
+            f"noise at the {one.moment}: {_on(noise, one.machine)}{_noisy(figures)}"
+            f"{_memory(figures)}"
             for one in noise
             if (figures := noise_figures(one.trace)) is not None
         )
@@ -66,34 +46,24 @@ def noise_details(noise: Sequence[MachineNoise]) -> Lines:
 
 
 def noise_warnings(noise: Sequence[MachineNoise]) -> Lines:
-    """Say of each machine whether it was another one at the end than at the start.
-
-    Args:
-        noise: What was seen, in order of time.
-    """
-    sentences: list[Sentence] = []
+    """Say of each machine whether it was another one at the end than at the start."""
+    sentences: list[str] = []
     for machine in _machines(noise):
         start = noisiest(_figures(noise, machine, "start"))
         end = noisiest(_figures(noise, machine, "end"))
         if start is not None and end is not None:
-            sentences += [
-                ("warning: ", *_on(noise, machine), *warning) for warning in _drift(start, end)
-            ]
+            on = _on(noise, machine)
+            sentences += [f"warning: {on}{warning}" for warning in _drift(start, end)]
     return Lines(tuple(sentences), tone="warning")
 
 
 def noise_changes(before: Sequence[MachineNoise], after: Sequence[MachineNoise]) -> Lines:
-    """Say of each machine that two results share whether it was much noisier, or slower, once.
-
-    Args:
-        before: What was seen of the earlier result's machines.
-        after: What was seen of the later one's.
-    """
-    sentences: list[Sentence] = []
+    """Say of each machine that two results share whether it was much noisier, or slower, once."""
+    sentences: list[str] = []
     for machine in _machines(after):
         then, now = noisiest(_figures(before, machine)), noisiest(_figures(after, machine))
         if then is not None and now is not None:
-            sentences += [(*_on(after, machine), *change) for change in _since(then, now)]
+            sentences += [f"{_on(after, machine)}{change}" for change in _since(then, now)]
     return Lines(tuple(sentences), tone="warning")
 
 
@@ -112,78 +82,60 @@ def _figures(
                 yield figures
 
 
-def _on(noise: Sequence[MachineNoise], machine: str) -> Sentence:
+def _on(noise: Sequence[MachineNoise], machine: str) -> str:
     """The machine's name, where there are several."""
-    return ("on ", Text(machine), ", ") if len(_machines(noise)) > 1 else ()
+    return f"on {machine}, " if len(_machines(noise)) > 1 else ""
 
 
-def _noisy(figures: NoiseFigures) -> Sentence:
+def _noisy(figures: NoiseFigures) -> str:
     return (
-        "a kernel timed for ",
-        Latency(1e3 * figures.slice_s, Significant(2)),
-        " ms scatters by ",
-        Percentage(figures.scatter, Significant(2)),
-        *_lasting(figures),
-        "; within ",
-        Seconds(figures.seconds, Significant(2)),
-        " s ratios side by side are good to ",
-        Percentage(figures.ratio_error, Significant(1)),
-        ", levels to ",
-        Percentage(figures.level_error, Significant(1)),
+        f"a kernel timed for {1e3 * figures.slice_s:.2g} ms scatters by "
+        f"{percent_text(figures.scatter, 2)}{_lasting(figures)}; within {figures.seconds:.2g} s "
+        f"ratios side by side are good to {percent_text(figures.ratio_error, 1)}, levels to "
+        f"{percent_text(figures.level_error, 1)}"
     )
 
 
-def _lasting(figures: NoiseFigures) -> Sentence:
+def _lasting(figures: NoiseFigures) -> str:
     if not figures.memory:
-        return ()
+        return ""
     if figures.forgotten_s is None:
-        return (", a disturbance lasts longer than ", Seconds(figures.told_s, Significant(1)), " s")
-    return (", a disturbance lasts ", Seconds(figures.forgotten_s, Significant(1)), " s")
+        return f", a disturbance lasts longer than {figures.told_s:.1g} s"
+    return f", a disturbance lasts {figures.forgotten_s:.1g} s"
 
 
-def _memory(figures: NoiseFigures) -> Iterator[str | Score | Seconds]:
-    separator = "; of it is left "
-    for lag_s, left in figures.memory:
-        yield from (separator, Score(left, Decimals(2)), " after ", Seconds(lag_s, Significant(1)))
-        yield " s"
-        separator = ", "
+def _memory(figures: NoiseFigures) -> str:
+    left = ", ".join(f"{left:.2f} after {lag_s:.1g} s" for lag_s, left in figures.memory)
+    return f"; of it is left {left}" if left else ""
 
 
-def _drift(start: NoiseFigures, end: NoiseFigures) -> Iterator[Sentence]:
+def _drift(start: NoiseFigures, end: NoiseFigures) -> Iterator[str]:
     if _differ(start, end, _OTHER_SCATTER):
         yield (
-            "the machine was not as steady all the time: kernels scattered by ",
-            Percentage(start.scatter, Significant(2)),
-            " at the start and by ",
-            Percentage(end.scatter, Significant(2)),
-            " at the end",
+            "the machine was not as steady all the time: kernels scattered by "
+            f"{percent_text(start.scatter, 2)} at the start and by {percent_text(end.scatter, 2)} "
+            "at the end"
         )
     slower = end.level_s / start.level_s
     if abs(math.log(slower)) > _OTHER_LEVEL:
         yield (
-            "the machine was not as fast all the time: the latency of one kernel changed by ",
-            Deviation(slower - 1.0),
-            " from the start to the end",
+            "the machine was not as fast all the time: the latency of one kernel changed by "
+            f"{slower - 1.0:+.1%} from the start to the end"
         )
 
 
-def _since(then: NoiseFigures, now: NoiseFigures) -> Iterator[Sentence]:
+def _since(then: NoiseFigures, now: NoiseFigures) -> Iterator[str]:
     if _differ(then, now, _MUCH_NOISIER):
         noisier = "then" if then.scatter > now.scatter else "now"
         yield (
-            "the machine was much noisier ",
-            noisier,
-            ": kernels scattered by ",
-            Percentage(then.scatter, Significant(2)),
-            " then and by ",
-            Percentage(now.scatter, Significant(2)),
-            " now",
+            f"the machine was much noisier {noisier}: kernels scattered by "
+            f"{percent_text(then.scatter, 2)} then and by {percent_text(now.scatter, 2)} now"
         )
     slower = now.level_s / then.level_s
     if abs(math.log(slower)) > _OTHER_LEVEL:
         yield (
-            "the machine was not as fast both times: the latency of one kernel changed by ",
-            Deviation(slower - 1.0),
+            "the machine was not as fast both times: the latency of one kernel changed by "
+            f"{slower - 1.0:+.1%}"
         )
 
 

@@ -10,16 +10,7 @@ from typing import Final
 import numpy as np
 
 from pytest_ansorbench.records import CaseResult, Run, SuiteVerdict
-from pytest_ansorbench.report.cells import (
-    Cell,
-    Count,
-    Index,
-    Latency,
-    Percentage,
-    Seconds,
-    Significant,
-    Text,
-)
+from pytest_ansorbench.report.cells import Cell, Count, Number, Text
 from pytest_ansorbench.report.sections import (
     Axis,
     Bars,
@@ -29,10 +20,10 @@ from pytest_ansorbench.report.sections import (
     Group,
     Interval,
     Lines,
-    Sentence,
     Stack,
     Table,
 )
+from pytest_ansorbench.report.wording import percent_text
 from pytest_ansorbench.stats.distribution import Ways
 from pytest_ansorbench.stats.suite import ALL_CASES
 
@@ -42,27 +33,28 @@ RATIOS: Final = {
 }
 """The ratios that have a forest plot, and its axis."""
 
-_QUANTILES: Final = (
-    ("fastest", "fastest"),
-    ("quartile_1", "first quartile"),
-    ("median", "median"),
-    ("quartile_3", "third quartile"),
-    ("slowest", "slowest"),
+_FAILURES: Final = (
+    Column("strategy", "strategy", kind="words"),
+    Column("status", "failed trials", kind="words"),
+    Column("count", "count"),
+    Column("error", "first line of the message", kind="words"),
 )
-"""Key and heading of each."""
-
-_PHASES: Final = (("propose",), ("build",), ("run",), ("learn",))
+_FINALS: Final = (
+    Column("strategy", "final measurement", kind="words"),
+    Column("seed", "seed"),
+    Column("slices", "slices"),
+    Column("fastest", "fastest", "ms"),
+    Column("quartile_1", "first quartile", "ms"),
+    Column("median", "median", "ms"),
+    Column("quartile_3", "third quartile", "ms"),
+    Column("slowest", "slowest", "ms"),
+)
 
 
 def forests(cases: Sequence[CaseResult], suites: Sequence[SuiteVerdict]) -> Iterator[Forest]:
     """Draw S and the throughput ratio of every case, and of all of them.
 
-    Args:
-        cases: The cases, judged.
-        suites: The verdicts over all of them.
-
-    Yields:
-        A forest plot for each ratio, with the limit that its gates have in common, if they have.
+    Each has the limit that its gates have in common, if they have.
     """
     for metric, axis in RATIOS.items():
         rows = [
@@ -72,7 +64,7 @@ def forests(cases: Sequence[CaseResult], suites: Sequence[SuiteVerdict]) -> Iter
             if (estimate := getattr(verdict.comparison, metric)).bound != "undefined"
         ]
         rows += [
-            Interval((ALL_CASES, ", ", Text(suite.challenger)), estimate, "summary")
+            Interval(f"{ALL_CASES}, {suite.challenger}", estimate, "summary")
             for suite in suites
             if not suite.group
             and len(suite.cases) > 1
@@ -84,23 +76,15 @@ def forests(cases: Sequence[CaseResult], suites: Sequence[SuiteVerdict]) -> Iter
         yield Forest(axis, tuple(rows), limit)
 
 
-def _compared(case: CaseResult, challenger: str) -> Sentence:
-    alone = len(case.strategies) == 2
-    return (Text(case.case),) if alone else (Text(case.case), ", ", Text(challenger))
+def _compared(case: CaseResult, challenger: str) -> str:
+    return case.case if len(case.strategies) == 2 else f"{case.case}, {challenger}"
 
 
 def ablation(suites: Sequence[SuiteVerdict]) -> Iterator[Forest]:
-    """Draw S and the throughput ratio of each challenger over all cases.
-
-    Args:
-        suites: The verdicts; those over groups of cases are left out.
-
-    Yields:
-        A forest plot for each ratio.
-    """
+    """Draw S and the throughput ratio of each challenger over all cases."""
     for metric, axis in RATIOS.items():
         rows = tuple(
-            Interval((Text(suite.challenger),), estimate)
+            Interval(suite.challenger, estimate)
             for suite in suites
             if not suite.group and (estimate := suite.figure(metric).estimate).bound != "undefined"
         )
@@ -108,14 +92,9 @@ def ablation(suites: Sequence[SuiteVerdict]) -> Iterator[Forest]:
 
 
 def way(case: CaseResult, ways: Ways) -> Forest:
-    """Draw the ratio of the times to each target along the way of the reference.
-
-    Args:
-        case: The case.
-        ways: Its milestones, as `stats.distribution.case_ways` has them.
-    """
+    """Draw the ratio of the times to each target along the way of the reference."""
     rows = tuple(
-        Interval((Text(strategy), " to ", Percentage(stone.share), " of the gain"), stone.ratio)
+        Interval(f"{strategy} to {percent_text(stone.share)} of the gain", stone.ratio)
         for strategy in case.strategies[1:]
         for stone in ways.get(strategy, ())
         if stone.ratio.bound != "undefined"
@@ -130,11 +109,11 @@ def phases(case: CaseResult) -> Bars:
         arm.strategy: arm for one in comparisons for arm in (one.reference, one.challenger)
     }
     stacks = tuple(
-        Stack((Text(arm.strategy),), (arm.propose_s, arm.build_s, arm.run_s, arm.learn_s))
+        Stack(arm.strategy, (arm.propose_s, arm.build_s, arm.run_s, arm.learn_s))
         for name in case.strategies
         if (arm := summaries.get(name)) is not None
     )
-    return Bars(Axis("search time of a run", Seconds.UNIT), _PHASES, stacks)
+    return Bars(Axis("search time of a run", "s"), ("propose", "build", "run", "learn"), stacks)
 
 
 def sketch_shares(case: CaseResult, strategy: str) -> Iterator[Block]:
@@ -142,21 +121,14 @@ def sketch_shares(case: CaseResult, strategy: str) -> Iterator[Block]:
 
     Nothing is drawn of a network, whose tasks have sketches of their own, nor where there is one
     sketch only.
-
-    Args:
-        case: The case.
-        strategy: The arm.
-
-    Yields:
-        Its name, then the bars.
     """
     runs = case.runs_of(strategy)
     tasks = {run.tasks for run in runs}
     if len(tasks) != 1 or len(runs[0].tasks) != 1 or len(runs[0].tasks[0].sketches) < 2:
         return
     sketches = len(runs[0].tasks[0].sketches)
-    parts = tuple(("sketch ", Index(place)) for place in range(sketches))
-    yield Lines(((Text(strategy),),))
+    parts = tuple(f"sketch {place}" for place in range(sketches))
+    yield Lines((strategy,))
     yield Bars(Axis("trials by sketch"), parts, tuple(_shares(runs, sketches)))
 
 
@@ -166,7 +138,7 @@ def _shares(runs: Sequence[Run], sketches: int) -> Iterator[Stack]:
     for start, end in pairwise(ends):
         counts = Counter(trial.sketch for run in runs for trial in run.trials[start:end])
         lengths = tuple(float(counts[sketch]) for sketch in range(sketches))
-        yield Stack((Index(start + 1), " to ", Index(end)), lengths)
+        yield Stack(f"{start + 1} to {end}", lengths)
 
 
 def failures(case: CaseResult) -> Table:
@@ -177,34 +149,22 @@ def failures(case: CaseResult) -> Table:
         for trial in run.trials
         if trial.status != "ok"
     )
-    columns = (
-        Column("strategy", "strategy", kind="words"),
-        Column("status", "failed trials", kind="words"),
-        Column("count", "count"),
-        Column("error", "first line of the message", kind="words"),
-    )
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (Text(strategy), Text(status), Count(count), Text(error))
         for (strategy, status, error), count in counts.most_common()
     )
-    return Table(columns, (Group(rows),))
+    return Table(_FAILURES, (Group(rows),))
 
 
 def finals(case: CaseResult) -> Table:
     """Tabulate the slices of the final measurement, run by run."""
-    columns = (
-        Column("strategy", "final measurement", kind="words"),
-        Column("seed", "seed"),
-        Column("slices", "slices"),
-        *(Column(key, heading, Latency.UNIT) for key, heading in _QUANTILES),
-    )
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
             Text(run.strategy),
-            Index(run.seed),
+            Count(run.seed),
             Count(len(run.final.latencies_s)),
             *(
-                Latency(1e3 * float(latency_s), Significant(4))
+                Number(1e3 * float(latency_s), ".4g")
                 for latency_s in np.quantile(run.final.latencies_s, (0.0, 0.25, 0.5, 0.75, 1.0))
             ),
         )
@@ -212,7 +172,7 @@ def finals(case: CaseResult) -> Table:
         for run in case.runs_of(strategy)
         if run.final is not None and run.final.latencies_s
     )
-    return Table(columns, (Group(rows),))
+    return Table(_FINALS, (Group(rows),))
 
 
 def pictures(case: CaseResult, ways: Ways) -> tuple[Block, ...]:

@@ -8,21 +8,17 @@ from collections.abc import Callable
 from typing import Final
 
 from pytest_ansorbench.bench.progress import ProgressUpdate, RunProgress
-from pytest_ansorbench.report.cells import Decimals, Latency, Throughput
-from pytest_ansorbench.report.render.numbers import cell_text
 
 _REFRESH_S: Final = 0.2
 
 
 class LiveLine:
-    """Rewrites one line in place, a few times a second at most."""
+    """Rewrites one line in place, a few times a second at most.
+
+    `write` puts text on the terminal at once, unchanged.
+    """
 
     def __init__(self, write: Callable[[str], None]) -> None:
-        """Make a line.
-
-        Args:
-            write: Puts text on the terminal at once, unchanged.
-        """
         self._write = write
         self._drawn_s = float("-inf")
         self._length = 0
@@ -53,11 +49,6 @@ class RepeatLog:
     """Writes a line for each repeat that is over, where nothing can be rewritten, as in CI."""
 
     def __init__(self, write: Callable[[str], None]) -> None:
-        """Make a log.
-
-        Args:
-            write: Writes a line.
-        """
         self._write = write
         self._last: ProgressUpdate | None = None
 
@@ -107,12 +98,12 @@ def line(update: ProgressUpdate) -> str:
 def best_so_far(run: RunProgress) -> str:
     """The best of a run, in words."""
     if run.estimated_s is not None:
-        return f"{cell_text(Latency(1e3 * run.estimated_s, Decimals(2)))} ms by estimate"
+        return f"{1e3 * run.estimated_s:.2f} ms by estimate"
     if run.task:
         return "unknown, some task has no valid trial"
     if not run.best_gflops:
         return "no valid trial"
-    return f"{cell_text(Throughput(run.best_gflops, Decimals(1)))} GFLOP/s"
+    return f"{run.best_gflops:.1f} GFLOP/s"
 
 
 def time_left(update: ProgressUpdate) -> str:

@@ -6,43 +6,26 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from pytest_ansorbench.records import Result
-from pytest_ansorbench.report.cells import Cell, Setting, Text
-from pytest_ansorbench.report.sections import (
-    Code,
-    Column,
-    Group,
-    Lines,
-    Section,
-    Sentence,
-    Table,
-)
+from pytest_ansorbench.report.cells import Cell, Setting
+from pytest_ansorbench.report.sections import Code, Column, Group, Lines, Section, Table
 
 _COLUMNS: Final = (Column("name", "name", kind="words"), Column("value", "value", kind="words"))
 
 
 def provenance(result: Result, command: str) -> Section:
-    """Tell what a result rests on.
-
-    Args:
-        result: The result.
-        command: The command that reproduces it.
-
-    Returns:
-        The command; settings that were recorded; then each machine, with the versions of what
-        decides a result; the commit; and which shards there are, if not all.
-    """
-    blocks: list[Lines | Table] = [*_table(("settings",), result.settings)]
+    """Tell what a result rests on, the command that reproduces it first."""
+    blocks: list[Lines | Table] = [*_table("settings", result.settings)]
     for fingerprint, machine in result.machines.items():
-        blocks += _table(("machine ", Text(fingerprint)), machine)
-    blocks += _table(("commit",), result.commit)
+        blocks += _table(f"machine {fingerprint}", machine)
+    blocks += _table("commit", result.commit)
     if (shards := result.shards) is not None:
         missing = [shard.index for shard in shards.missing]
         parts = {"count": shards.count, "there": [*shards.there], "missing": missing}
-        blocks += _table(("shards",), parts)
+        blocks += _table("shards", parts)
     return Section("provenance", (Code("to reproduce", command, "sh"), *blocks))
 
 
-def _table(heading: Sentence, values: Mapping[str, Any]) -> tuple[Lines, Table]:
+def _table(heading: str, values: Mapping[str, Any]) -> tuple[Lines, Table]:
     rows = tuple(_rows(values, ()))
     return Lines((heading,)), Table(_COLUMNS, (Group(rows),))
 

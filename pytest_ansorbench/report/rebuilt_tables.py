@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import Final
 
-from pytest_ansorbench.records import Estimate, Gate
+from pytest_ansorbench.records import Gate
 from pytest_ansorbench.records.rebuilt_kernels import (
     RECORDED,
     KernelSide,
@@ -17,16 +17,11 @@ from pytest_ansorbench.records.rebuilt_kernels import (
 )
 from pytest_ansorbench.report.cells import (
     Cell,
-    CodeSize,
-    Counted,
-    Decisions,
     Gap,
     GateMark,
-    Latency,
+    Number,
     Ratio,
     ReferenceRatio,
-    Seconds,
-    Significant,
     SuiteRatio,
     Text,
     Throughput,
@@ -34,23 +29,24 @@ from pytest_ansorbench.report.cells import (
 from pytest_ansorbench.report.gates import gate_sentence
 from pytest_ansorbench.report.sections import (
     Column,
+    GateSentence,
     Group,
     Lines,
     Report,
     Section,
-    Sentence,
     Table,
 )
-from pytest_ansorbench.stats.rebuilt_ratios import MeanLog, has_changed, machine_change
+from pytest_ansorbench.report.wording import counted, decisions_text, estimate_text
+from pytest_ansorbench.stats.rebuilt_ratios import has_changed, machine_change
 
 _COLUMNS: Final = (
     Column("kernel", "kernel", kind="words"),
     Column("toolchain", "toolchain", kind="words"),
-    Column("latency", "latency", Latency.UNIT),
-    Column("throughput", Throughput.UNIT, Throughput.UNIT),
+    Column("latency", "latency", "ms"),
+    Column("throughput", "GFLOP/s", "GFLOP/s"),
     Column("throughput_ratio", "throughput ratio"),
-    Column("build", "build", Seconds.UNIT),
-    Column("code", "code", CodeSize.UNIT),
+    Column("build", "build", "s"),
+    Column("code", "code", "kB"),
     Column("verdict", "verdict", kind="words"),
 )
 _CONFIDENCE: Final = 0.95
@@ -68,7 +64,7 @@ def kernels_report(rebuilt: RebuiltKernels, verdicts: Sequence[KernelsVerdict]) 
         its end; then what failed, gates that do not hold, those of the suite, and the machine.
     """
     if not rebuilt.kernels:
-        return Report.of(Section("kernels", (Lines((("no kernel was made",),)),)))
+        return Report.of(Section("kernels", (Lines(("no kernel was made",)),)))
     groups = [
         Group(tuple(_rows(kernel, index, verdicts))) for index, kernel in enumerate(rebuilt.kernels)
     ]
@@ -83,26 +79,22 @@ def kernels_report(rebuilt: RebuiltKernels, verdicts: Sequence[KernelsVerdict]) 
     return Report.of(Section("kernels", (Table(_COLUMNS, tuple(groups)),)), Section("notes", notes))
 
 
-def kernel_gate_sentence(verdict: KernelVerdict, gate: Gate, reference: str) -> Sentence:
+def kernel_gate_sentence(verdict: KernelVerdict, gate: Gate, reference: str) -> GateSentence:
     """One kernel's gate."""
-    return (Text(verdict.kernel), ", ", *_gate(verdict.toolchain, reference, gate))
+    return _gate(f"{verdict.kernel}, {verdict.toolchain} against {reference}", gate)
 
 
-def suite_gate_sentence(verdict: KernelsVerdict, gate: Gate) -> Sentence:
+def suite_gate_sentence(verdict: KernelsVerdict, gate: Gate) -> GateSentence:
     """The gate of all kernels together."""
-    return (
-        "suite of ",
-        Counted(len(verdict.kernels), "kernel"),
-        ", ",
-        *_gate(verdict.toolchain, verdict.reference, gate),
-    )
+    kernels = counted(len(verdict.kernels), "kernel")
+    return _gate(f"suite of {kernels}, {verdict.toolchain} against {verdict.reference}", gate)
 
 
-def _gate(toolchain: str, reference: str, gate: Gate) -> Sentence:
-    names: Sentence = (Text(toolchain), " against ", Text(reference), ": ")
+def _gate(compared: str, gate: Gate) -> GateSentence:
     if gate.reason == "other-machine":
-        return (*names, "the machine itself is not as fast as it was: ", GateMark(gate.outcome))
-    return (*names, *gate_sentence(gate))
+        words = f"{compared}: the machine itself is not as fast as it was: "
+        return GateSentence(words, gate.outcome)
+    return gate_sentence(gate, f"{compared}: ")
 
 
 def _rows(
@@ -120,13 +112,13 @@ def _cells(kernel: RebuiltKernel, side: KernelSide, ratio: Cell) -> list[Cell]:
     latency_s = side.measured.latency_s
     words: list[Cell] = [Text(kernel.name), Text(side.toolchain)]
     tail: list[Cell] = [
-        Seconds(median(side.build_s), Significant(2)) if side.build_s else Gap.UNKNOWN,
-        Gap.UNKNOWN if side.code_bytes is None else CodeSize(side.code_bytes),
+        Number(median(side.build_s), ".2g") if side.build_s else Gap.UNKNOWN,
+        Gap.UNKNOWN if side.code_bytes is None else Number(side.code_bytes / 1e3, ".1f"),
     ]
     if latency_s is None:
         return [*words, Gap.UNKNOWN, Gap.UNKNOWN, Gap.UNKNOWN, *tail]
     figures: list[Cell] = [
-        Latency(1e3 * latency_s, Significant(3)),
+        Number(1e3 * latency_s, ".3g"),
         Throughput(kernel.flops / latency_s / 1e9),
     ]
     return [*words, *figures, ratio, *tail]
@@ -146,22 +138,15 @@ def _suite_row(verdict: KernelsVerdict) -> tuple[Cell, ...]:
     )
 
 
-def _failures(kernels: Sequence[RebuiltKernel]) -> Iterator[Sentence]:
+def _failures(kernels: Sequence[RebuiltKernel]) -> Iterator[str]:
     for kernel in kernels:
         for side in kernel.sides:
-            if side.measured.status != "ok":
-                yield (
-                    Text(kernel.name),
-                    ", ",
-                    Text(side.toolchain),
-                    ": ",
-                    Text(side.measured.status),
-                    ": ",
-                    Text(side.measured.error),
-                )
+            measured = side.measured
+            if measured.status != "ok":
+                yield f"{kernel.name}, {side.toolchain}: {measured.status}: {measured.error}"
 
 
-def _gates(verdicts: Sequence[KernelsVerdict]) -> Iterator[Sentence]:
+def _gates(verdicts: Sequence[KernelsVerdict]) -> Iterator[GateSentence]:
     """What does not hold, and what the suite comes to."""
     for verdict in verdicts:
         for one in verdict.kernels:
@@ -177,48 +162,40 @@ def _machine(rebuilt: RebuiltKernels) -> Iterator[Lines]:
     if rebuilt.kernels[0].sides[0].toolchain != RECORDED:
         return
     if not rebuilt.noise_then or not rebuilt.noise_now:
-        sentence: Sentence = (
+        sentence = (
             "the result does not say how fast the machine was; a slower machine looks like slower "
-            "kernels",
+            "kernels"
         )
         yield Lines((sentence,), tone="warning")
         return
     change = machine_change(rebuilt)
-    sentence = (
-        "the machine now over then, by a fixed kernel: ",
-        Ratio(_plain(change)),
-        "; ratios are divided by it",
-    )
+    ratio = estimate_text(change.estimate(_CONFIDENCE))
+    sentence = f"the machine now over then, by a fixed kernel: {ratio}; ratios are divided by it"
     yield Lines((sentence,), tone="warning" if has_changed(change) else "plain")
 
 
-def _plain(change: MeanLog) -> Estimate:
-    return change.estimate(_CONFIDENCE)
-
-
-def _toolchains(rebuilt: RebuiltKernels) -> Iterator[Sentence]:
+def _toolchains(rebuilt: RebuiltKernels) -> Iterator[str]:
     """The versions behind each name."""
     for name, one in rebuilt.toolchains.items():
         packages = one.get("packages") or {}
-        versions = [
-            part
+        versions = "".join(
+            f", {package} {packages[package]}"
             for package in ("apache-tvm", "apache-tvm-ffi")
             if packages.get(package)
-            for part in (", ", package, " ", Text(packages[package]))
-        ]
+        )
         changes = {
             key: value
             for settings in one.get("changes", {}).values()
             for key, value in settings.items()
         }
-        changed: Sentence = (", ", Decisions(changes)) if changes else ()
-        yield (Text(name), ": Python ", Text(one.get("python") or "?"), *versions, *changed)
+        changed = f", {decisions_text(changes)}" if changes else ""
+        yield f"{name}: Python {one.get('python') or '?'}{versions}{changed}"
 
 
-def _legend(rebuilt: RebuiltKernels) -> Iterator[Sentence]:
+def _legend(rebuilt: RebuiltKernels) -> Iterator[str]:
     yield (
-        "throughput ratio: same schedules, toolchain over ",
-        Text(rebuilt.kernels[0].sides[0].toolchain),
-        "; above 1 it makes faster kernels; [low, high] by Student's t over sets of processes",
+        f"throughput ratio: same schedules, toolchain over "
+        f"{rebuilt.kernels[0].sides[0].toolchain}; above 1 it makes faster kernels; [low, high] by "
+        "Student's t over sets of processes"
     )
-    yield ("all kernels: geometric mean; build: median seconds; code: size of the object file",)
+    yield "all kernels: geometric mean; build: median seconds; code: size of the object file"

@@ -1,44 +1,40 @@
-"""The parts of a report: sections of sentences, tables, charts and code, with cells in them.
+"""The parts of a report: sections of sentences, tables, charts and code.
 
-All of it is data. A renderer (`render`) decides how it looks.
+All of it is data. A renderer (`render`) decides how it looks, and escapes what it writes: any text
+may come from a file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from pytest_ansorbench.records import Estimate
+from pytest_ansorbench.records import Estimate, Outcome
 from pytest_ansorbench.report.cells import Cell
 
-Sentence = tuple[str | Cell, ...]
-"""Words and cells in order, with units and spaces in the words.
 
-A `str` is our own words, harmless to a terminal; text from a file is always a `Text`.
-"""
+@dataclass(frozen=True, slots=True)
+class GateSentence:
+    """A sentence on a gate, apart from the outcome in it, which formats may colour."""
+
+    before: str
+    outcome: Outcome
+    after: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.before}{self.outcome}{self.after}"
 
 
-def listed(cells: Iterable[Cell]) -> Sentence:
-    """Cells with commas between them, to be put into a sentence."""
-    parts: list[str | Cell] = []
-    for cell in cells:
-        parts += [", ", cell] if parts else [cell]
-    return tuple(parts)
-
+Sentence = str | GateSentence
 
 Tone = Literal["plain", "warning"]
+Role = Literal["body", "summary"]
+"""A summary sums up what stands before it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Sentences, each on a line of its own.
-
-    Attributes:
-        sentences: The sentences.
-        depth: Levels of indentation.
-        tone: How urgent they are.
-    """
+    """Sentences, each on a line of its own, indented by `depth` levels."""
 
     sentences: tuple[Sentence, ...]
     depth: int = 0
@@ -47,57 +43,37 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of a table.
-
-    Attributes:
-        key: Its name for programs.
-        heading: Its name for readers; the unit alone where that says it all, e.g. `GFLOP/s`.
-        unit: Unit of its figures, that of its cells; empty for words, counts and ratios.
-        kind: `words` go left, `figures` right.
-        spare: Where there is no room for all, the column with the largest is left out first; 0
-            for one that stays.
-    """
+    """One column of a table."""
 
     key: str
+    """Its name for programs."""
     heading: str
+    """Its name for readers; the unit alone where that says it all, e.g. `GFLOP/s`."""
     unit: str = ""
+    """Unit of its figures; empty for words, counts and ratios."""
     kind: Literal["words", "figures"] = "figures"
+    """Words go left, figures right."""
     spare: int = 0
+    """Where there is no room for all, the column with the largest is left out first; 0 stays."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Rows of a table that belong together.
-
-    Attributes:
-        rows: The rows, one cell a column.
-        role: `summary` for rows that sum up those before them.
-    """
+    """Rows of a table that belong together, one cell a column."""
 
     rows: tuple[tuple[Cell, ...], ...]
-    role: Literal["body", "summary"] = "body"
+    role: Role = "body"
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows under headings.
-
-    Attributes:
-        columns: The columns.
-        groups: The rows, a summary after what it sums up.
-        depth: Levels of indentation.
-    """
+    """Rows under headings, a summary after what it sums up, indented by `depth` levels."""
 
     columns: tuple[Column, ...]
     groups: tuple[Group, ...]
     depth: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse rows that do not fit under the headings.
-
-        Raises:
-            ValueError: A row has more or fewer cells than there are columns.
-        """
         for row in self.rows:
             if len(row) != len(self.columns):
                 raise ValueError(
@@ -111,23 +87,14 @@ class Table:
         return tuple(row for group in self.groups for row in group.rows)
 
     def column(self, key: str) -> tuple[Cell, ...]:
-        """The cells of one column, from all rows.
-
-        Raises:
-            ValueError: There is no such column.
-        """
+        """The cells of one column, from all rows."""
         index = [column.key for column in self.columns].index(key)
         return tuple(row[index] for row in self.rows)
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """One axis of a chart.
-
-    Attributes:
-        heading: The quantity along it.
-        unit: Its unit; empty if the heading says it.
-    """
+    """One axis of a chart; the unit is empty if the heading says it."""
 
     heading: str
     unit: str = ""
@@ -135,32 +102,20 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One curve of a chart: a step function, constant from each point to the next.
-
-    Attributes:
-        label: Name of the curve, e.g. a strategy.
-        x: Places along the axis, ascending.
-        y: The value at each place.
-        low: Where the middle half of what the curve sums up begins at each place; none if it sums
-            up nothing.
-        high: Where it ends.
-    """
+    """One curve of a chart: a step function, constant from each point to the next."""
 
     label: str
     x: tuple[float, ...]
+    """Ascending."""
     y: tuple[float, ...]
     low: tuple[float, ...] = ()
+    """Ends of the middle half of what the curve sums up; none if it sums up nothing."""
     high: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A value that curves are held against.
-
-    Attributes:
-        label: What it is, e.g. `target`.
-        y: The value.
-    """
+    """A value that curves are compared with, e.g. `target`."""
 
     label: str
     y: float
@@ -168,86 +123,53 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Curves over one axis.
-
-    Attributes:
-        x: The axis they run along.
-        y: The axis of their values.
-        series: The curves, at least one.
-        runs: What the curves sum up, by the same labels, for formats that can draw it faintly.
-        levels: What the curves are held against.
-    """
+    """Curves over one axis, and values that they are compared with."""
 
     x: Axis
     y: Axis
     series: tuple[Series, ...]
     runs: tuple[Series, ...] = ()
+    """What the curves sum up, by the same labels, for formats that can draw it faintly."""
     levels: tuple[Level, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """One row of a forest plot.
+    """One row of a forest plot: what was compared, and the ratio with its interval."""
 
-    Attributes:
-        label: What was compared, e.g. a case and a strategy.
-        estimate: The ratio with its interval.
-        role: `summary` for what sums up the rows before it.
-    """
-
-    label: Sentence
+    label: str
     estimate: Estimate
-    role: Literal["body", "summary"] = "body"
+    role: Role = "body"
 
 
 @dataclass(frozen=True, slots=True)
 class Forest:
-    """Ratios with their intervals, one below the other: a forest plot.
-
-    Attributes:
-        ratio: The axis of the ratios; 1 is where both sides are equal.
-        rows: The ratios.
-        limit: What they are held against; None for nothing.
-    """
+    """Ratios with their intervals, one below the other: a forest plot."""
 
     ratio: Axis
+    """1 is where both sides are equal."""
     rows: tuple[Interval, ...]
     limit: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """One bar of a chart of stacked bars.
+    """One bar of stacked bars, with a length, 0 or more, for each part."""
 
-    Attributes:
-        label: What it adds up, e.g. a strategy.
-        lengths: One for each part, 0 or more.
-    """
-
-    label: Sentence
+    label: str
     lengths: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """Stacked bars.
-
-    Attributes:
-        length: The axis along the bars.
-        parts: What each bar is made of, in order.
-        stacks: The bars.
-    """
+    """Stacked bars of the same parts."""
 
     length: Axis
-    parts: tuple[Sentence, ...]
+    """Along the bars."""
+    parts: tuple[str, ...]
     stacks: tuple[Stack, ...]
 
     def __post_init__(self) -> None:
-        """Refuse bars of other parts.
-
-        Raises:
-            ValueError: A bar has more or fewer lengths than there are parts.
-        """
         for stack in self.stacks:
             if len(stack.lengths) != len(self.parts):
                 raise ValueError(
@@ -258,17 +180,11 @@ class Bars:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Text to copy, e.g. a schedule or a command, that keeps its lines.
-
-    Attributes:
-        title: What it is.
-        text: The text; it may come from a file.
-        language: `python`, `sh`, or empty.
-    """
+    """Text to copy, e.g. a schedule or a command, that keeps its lines."""
 
     title: str
     text: str
-    language: str = ""
+    language: Literal["python", "sh", ""] = ""
 
 
 Block = Lines | Table | Chart | Forest | Bars | Code
@@ -276,17 +192,13 @@ Block = Lines | Table | Chart | Forest | Bars | Code
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of a report that stands by itself.
-
-    Attributes:
-        key: Its name for programs.
-        blocks: Its contents, in order.
-        subject: Id of the case that it is about; empty if it is about all.
-    """
+    """A part of a report that stands by itself."""
 
     key: str
+    """Its name for programs."""
     blocks: tuple[Block, ...]
     subject: str = ""
+    """Id of the case that it is about; empty if it is about all."""
 
 
 @dataclass(frozen=True, slots=True)

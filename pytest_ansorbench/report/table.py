@@ -2,41 +2,94 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Final, Literal, get_args
 
-from pytest_ansorbench.records import CaseResult, SuiteVerdict
-from pytest_ansorbench.report.cells import Cell, Text
-from pytest_ansorbench.report.columns import COLUMNS, RATIO_COLUMNS
-from pytest_ansorbench.report.layout import Layout
-from pytest_ansorbench.report.rows import ArmRow, case_rows
+from pytest_ansorbench.records import CaseResult, Comparison, Estimate, SuiteVerdict
+from pytest_ansorbench.report.cells import (
+    PER_SECOND,
+    Cell,
+    Seconds,
+    Text,
+    TimeToTarget,
+    TimeUnit,
+)
+from pytest_ansorbench.report.columns import (
+    COLUMNS,
+    RATIO_COLUMNS,
+    ArmRow,
+    ColumnError,
+    case_rows,
+    one_of,
+    usual_columns,
+)
 from pytest_ansorbench.report.sections import Group, Lines, Section, Table
-from pytest_ansorbench.report.sorting import sort_cases
-from pytest_ansorbench.report.time_units import in_unit
 from pytest_ansorbench.stats.suite import ALL_CASES, group_of
+
+Grouping = Literal["case", "family", "network", "strategy"]
+GROUPINGS: Final[tuple[Grouping, ...]] = get_args(Grouping)
+
+WantedUnit = Literal["auto", "s", "ms", "us"]
+TIME_UNITS: Final[tuple[WantedUnit, ...]] = get_args(WantedUnit)
+
+DEFAULT_SORT: Final = "order"
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How the table of cases is laid out."""
+
+    columns: tuple[str, ...] | None = None
+    """Keys of the columns, as `parse_columns` returns them; None for the usual ones."""
+    sort: str = DEFAULT_SORT
+    """A key of `SORT_KEYS`."""
+    group_by: Grouping = "case"
+    """Which rows stand together: those of a case; those of an operator or a network, each with its
+    sums; those of a network, after those of all operators; or those of a strategy, with its sums.
+    """
+    time_unit: WantedUnit = "auto"
+    """What times are told in; `auto` for the largest in which the longest time is at least 1."""
+
+    def columns_for(self, cases: Sequence[CaseResult]) -> tuple[str, ...]:
+        """The columns that were asked for, or else those that suit the cases."""
+        return usual_columns(cases) if self.columns is None else self.columns
+
+
+def parse_grouping(text: str) -> Grouping:
+    """Parse what rows are grouped by."""
+    return one_of(GROUPINGS, text, "grouping")
+
+
+def parse_time_unit(text: str) -> WantedUnit:
+    """Parse a unit of time."""
+    return one_of(TIME_UNITS, text, "time unit")
+
+
+def parse_sort(text: str) -> str:
+    """Parse a sort key."""
+    key = text.strip()
+    if key not in SORT_KEYS:
+        raise ColumnError(
+            f"bad sort key {text!r}: expected one of {', '.join(SORT_KEYS)}, e.g. 'search_ratio'"
+        )
+    return key
 
 
 def case_table(
     cases: Sequence[CaseResult],
-    layout: Layout = Layout(),  # noqa: B008 -- frozen
+    layout: Layout = Layout(),
     suites: Sequence[SuiteVerdict] = (),
 ) -> Section:
-    """Tabulate a session.
+    """Tabulate a session; the reference's row is the first of each case.
 
-    Args:
-        cases: The cases; the reference's row is the first of each.
-        layout: Columns, order and groups.
-        suites: Verdicts over all cases and over groups of them.
-
-    Returns:
-        A table, or a sentence if there are no cases. From two cases on, or with a verdict over
-        them, rows over all cases and over each group of them sum it up: at the end, or below the
-        group.
-
-    Raises:
-        ColumnError: There is no such sort key.
+    From two cases on, or with a verdict over them, rows over all cases and over each group of them
+    sum it up: at the end, or below the group.
     """
     if not cases:
-        return Section("cases", (Lines((("no results: no case was run",),)),))
+        return Section("cases", (Lines(("no results: no case was run",)),))
     keys = layout.columns_for(cases)
     in_order = sort_cases(cases, layout.sort)
     if layout.group_by == "network":
@@ -122,3 +175,84 @@ def _suite_cells(suite: SuiteVerdict, columns: Sequence[str]) -> tuple[Cell, ...
         "strategy": Text(suite.challenger if both else alone),
     }
     return tuple(words.get(key, COLUMNS[key].suite(suite)) for key in columns)
+
+
+def sort_cases(cases: Sequence[CaseResult], key: str) -> tuple[CaseResult, ...]:
+    """Sort cases, ascending, by the figures of their first challenger.
+
+    A bound counts as its figure; those without one come last; equal ones keep their order, and
+    `order` is that of execution.
+    """
+    rank = SORT_KEYS[parse_sort(key)]
+    return tuple(sorted(cases, key=rank))
+
+
+def _by_ratio(of: Callable[[Comparison], Estimate]) -> Callable[[CaseResult], float]:
+    def rank(case: CaseResult) -> float:
+        estimate = of(case.verdicts[0].comparison) if case.verdicts else None
+        return math.inf if estimate is None or estimate.bound == "undefined" else estimate.value
+
+    return rank
+
+
+def _by_search_time(case: CaseResult) -> float:
+    rows = case_rows(case)
+    arm = rows[min(1, len(rows) - 1)].arm if rows else None
+    return arm.search_s if arm else math.inf
+
+
+def _by_time_to_target(case: CaseResult) -> float:
+    return case.verdicts[0].comparison.challenger.time_to_target_s if case.verdicts else math.inf
+
+
+_OUTCOMES: Final = ("broken", "undecided", "holds", None)
+
+
+def _by_verdict(case: CaseResult) -> int:
+    """The worst first, over all challengers: it is what one looks for."""
+    return min((_OUTCOMES.index(v.outcome) for v in case.verdicts), default=len(_OUTCOMES))
+
+
+SORT_KEYS: Final[Mapping[str, Callable[[CaseResult], float | str]]] = MappingProxyType(
+    {
+        DEFAULT_SORT: lambda case: 0,
+        "case": lambda case: case.case,
+        "search_time": _by_search_time,
+        "time_to_target": _by_time_to_target,
+        "search_ratio": _by_ratio(lambda c: c.search_ratio),
+        "search_ratio_paper": _by_ratio(lambda c: c.search_ratio_paper),
+        "search_ratio_trials": _by_ratio(lambda c: c.search_ratio_trials),
+        "running_time_ratio": _by_ratio(lambda c: c.running_time_ratio),
+        "throughput_ratio": _by_ratio(lambda c: c.throughput_ratio),
+        "verdict": _by_verdict,
+    }
+)
+
+
+def in_unit(table: Table, wanted: WantedUnit) -> Table:
+    """A table, its times in seconds, with all its times in one unit."""
+    unit = _suitable(table) if wanted == "auto" else wanted
+    columns = (
+        replace(column, unit=unit) if column.unit == "s" else column for column in table.columns
+    )
+    groups = (
+        Group(tuple(tuple(_in_unit(cell, unit) for cell in row) for row in group.rows), group.role)
+        for group in table.groups
+    )
+    return Table(tuple(columns), tuple(groups), table.depth)
+
+
+def _in_unit(cell: Cell, unit: TimeUnit) -> Cell:
+    return replace(cell, unit=unit) if isinstance(cell, Seconds | TimeToTarget) else cell
+
+
+def _suitable(table: Table) -> TimeUnit:
+    times_s = (
+        cell.seconds
+        for row in table.rows
+        for cell in row
+        if isinstance(cell, Seconds | TimeToTarget) and math.isfinite(cell.seconds)
+    )
+    longest_s = max(times_s, default=1.0)
+    suitable = (unit for unit, per_second in PER_SECOND.items() if longest_s * per_second >= 1.0)
+    return next(suitable, "s")

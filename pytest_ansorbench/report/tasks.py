@@ -1,65 +1,146 @@
-"""The tasks of a case, as a table and their sums."""
+"""Tasks as tables: what there is to tune of a case, and what came of each task of a network."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
+from statistics import median
 from typing import Final
 
-from pytest_ansorbench.report.cells import (
-    Cell,
-    Count,
-    Counted,
-    Decimals,
-    Index,
-    Shapes,
-    Text,
-    Work,
-)
-from pytest_ansorbench.report.sections import Column, Group, Lines, Section, Sentence, Table
+from pytest_ansorbench.records import Run, Trial
+from pytest_ansorbench.report.cells import Cell, Count, Gap, Number, Text
+from pytest_ansorbench.report.sections import Column, Group, Lines, Section, Table
+from pytest_ansorbench.report.wording import counted
 from pytest_ansorbench.search import TaskDescription
 
-_COLUMNS: Final = (
+_NAMED: Final = (
     Column("id", "id"),
     Column("task", "task", kind="words"),
     Column("weight", "weight"),
-    Column("work", Work.UNIT, Work.UNIT),
+    Column("work", "MFLOP", "MFLOP"),
+)
+_TO_TUNE: Final = (
+    *_NAMED,
     Column("shapes", "shapes", kind="words"),
     Column("sketches", "sketches"),
+)
+_TUNED: Final = (
+    *_NAMED,
+    Column("latency", "latency", "ms"),
+    Column("throughput", "GFLOP/s", "GFLOP/s"),
+    Column("share", "share"),
+    Column("trials", "trials"),
 )
 
 
 def tasks_table(tasks: Sequence[TaskDescription]) -> Section:
-    """Tabulate the tasks of a case, in their order.
-
-    Args:
-        tasks: The tasks, at least one.
-    """
-    rows = tuple(_row(index, task) for index, task in enumerate(tasks))
-    return Section("tasks", (Table(_COLUMNS, (Group(rows),)),))
+    """Tabulate the tasks of a case, at least one, in their order."""
+    rows = tuple(
+        (
+            Count(index),
+            Text(task.name),
+            Count(task.weight),
+            Number(task.flops / 1e6, ".3f"),
+            Text(_shapes(task)),
+            Count(task.sketches) if task.tunable else Text("nothing to tune"),
+        )
+        for index, task in enumerate(tasks)
+    )
+    return Section("tasks", (Table(_TO_TUNE, (Group(rows),)),))
 
 
 def tasks_sums(tasks: Sequence[TaskDescription]) -> Section:
-    """Say in a sentence how much there is to tune, and what a call of the case costs."""
-    sums: Sentence = (
-        Counted(len(tasks), "task"),
-        ", ",
-        Count(sum(task.tunable for task in tasks)),
-        " to tune; ",
-        Counted(sum(task.weight for task in tasks), "call"),
-        ", ",
-        Work(sum(task.weight * task.flops for task in tasks) / 1e6, Decimals(1)),
-        " MFLOP in all, as TVM counts them",
+    """How much there is to tune, and what a call of the case costs."""
+    tunable = sum(task.tunable for task in tasks)
+    calls = counted(sum(task.weight for task in tasks), "call")
+    mflop = sum(task.weight * task.flops for task in tasks) / 1e6
+    sums = (
+        f"{counted(len(tasks), 'task')}, {tunable} to tune; {calls}, {mflop:.1f} MFLOP in all, as "
+        "TVM counts them"
     )
     return Section("sums", (Lines((sums,)),))
 
 
-def _row(index: int, task: TaskDescription) -> tuple[Cell, ...]:
-    *inputs, output = task.shapes
-    return (
-        Index(index),
-        Text(task.name),
-        Count(task.weight),
-        Work(task.flops / 1e6, Decimals(3)),
-        Shapes(tuple(inputs), output),
-        Count(task.sketches) if task.tunable else Text("nothing to tune"),
+def _shapes(task: TaskDescription) -> str:
+    *inputs, output = ("x".join(map(str, shape)) or "scalar" for shape in task.shapes)
+    return f"{', '.join(inputs)} -> {output}"
+
+
+def network_blocks(runs: Sequence[Run], depth: int) -> tuple[Lines | Table, ...]:
+    """Describe one arm's runs of a network, task by task; nothing for an operator.
+
+    The table is like that of MetaSchedule's task scheduler: the median over the runs of each task's
+    best latency, the share of the whole that it takes, and the trials of all runs.
+    """
+    if len(runs[0].tasks) < 2:
+        return ()
+    sentences = (*_measured(runs), *_lacking(runs))
+    return Lines(sentences, depth), Table(_TUNED, (Group(_rows(runs)),), depth)
+
+
+def _measured(runs: Sequence[Run]) -> Iterator[str]:
+    """How the latency estimated from the tasks compares with the one measured end to end."""
+    pairs = [
+        (estimated, measured)
+        for run in runs
+        if run.final is not None
+        and (measured := run.final.latency_s)
+        and (estimated := run.estimated_s) is not None
+    ]
+    if pairs:
+        measured_ms = 1e3 * median(measured for _, measured in pairs)
+        estimated_ms = 1e3 * median(estimated for estimated, _ in pairs)
+        off = median(estimated / measured - 1.0 for estimated, measured in pairs)
+        yield (
+            f"measured {measured_ms:.3f} ms end to end, estimated {estimated_ms:.3f} ms from its "
+            f"tasks: off by {off:+.1%}, medians"
+        )
+
+
+def _lacking(runs: Sequence[Run]) -> Iterator[str]:
+    lacking = sorted(
+        {
+            task.name
+            for run in runs
+            for task, best in zip(run.tasks, run.best_trials, strict=True)
+            if best is None
+        }
     )
+    if lacking:
+        yield (
+            f"{len(lacking)} of {len(runs[0].tasks)} tasks without a valid schedule in some run: "
+            f"{', '.join(lacking)}"
+        )
+
+
+def _rows(runs: Sequence[Run]) -> tuple[tuple[Cell, ...], ...]:
+    tasks = runs[0].tasks
+    best_s = [_median_s(trials) for trials in zip(*(run.best_trials for run in runs), strict=True)]
+    total_s = sum(
+        task.weight * latency_s
+        for task, latency_s in zip(tasks, best_s, strict=True)
+        if latency_s < math.inf
+    )
+    trials = [0] * len(tasks)
+    for run in runs:
+        for trial in run.trials:
+            trials[run.task_of(trial)] += 1
+    rows = []
+    for index, (task, latency_s) in enumerate(zip(tasks, best_s, strict=True)):
+        found: tuple[Cell, ...] = (Gap.IRRELEVANT,) * 3
+        if latency_s < math.inf:
+            found = (
+                Number(1e3 * latency_s, ".4f"),
+                Number(task.flops / latency_s / 1e9, ".1f"),
+                Number(task.weight * latency_s / total_s, ".1%"),
+            )
+        work = Number(task.flops / 1e6, ".2f")
+        named = (Count(index), Text(task.name), Count(task.weight), work)
+        rows.append((*named, *found, Count(trials[index])))
+    return tuple(rows)
+
+
+def _median_s(best_trials: Sequence[Trial | None]) -> float:
+    """Median latency of a task's best trials, one a run; infinity if none is valid."""
+    latencies = [best.latency_s for best in best_trials if best and best.latency_s]
+    return median(latencies) if latencies else math.inf

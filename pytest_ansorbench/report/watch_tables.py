@@ -12,25 +12,16 @@ from pytest_ansorbench.cluster.overview import WorkerOverview
 from pytest_ansorbench.records import worst
 from pytest_ansorbench.report.cells import (
     Cell,
-    Counted,
+    Count,
     Gap,
     GateMark,
     Part,
     Seconds,
-    Setting,
     Text,
     Throughput,
 )
-from pytest_ansorbench.report.sections import (
-    Column,
-    Group,
-    Lines,
-    Report,
-    Section,
-    Sentence,
-    Table,
-    listed,
-)
+from pytest_ansorbench.report.sections import Column, Group, Lines, Report, Section, Table
+from pytest_ansorbench.report.wording import counted, setting_text, time_text
 
 _COLUMNS: Final = (
     Column("case", "case", kind="words"),
@@ -39,21 +30,17 @@ _COLUMNS: Final = (
     Column("verdict", "verdict", kind="words"),
     Column("strategy", "strategy", kind="words"),
     Column("trials", "trials"),
-    Column("best", Throughput.UNIT, Throughput.UNIT),
-    Column("search_time", "search time", Seconds.UNIT, spare=2),
-    Column("left", "left", Seconds.UNIT, spare=3),
+    Column("best", "GFLOP/s", "GFLOP/s"),
+    Column("search_time", "search time", "s", spare=2),
+    Column("left", "left", "s", spare=3),
 )
 
 
 def overview_report(session: WatchedSession) -> Report:
     """Report on a session that another process runs.
 
-    Args:
-        session: How far it has come.
-
-    Returns:
-        What is over and how long the rest may take; a table of the cases that have begun, with the
-        arms of the newest repeat of each; those that wait; the machines.
+    What is over and how long the rest may take; a table of the cases that have begun, with the arms
+    of the newest repeat of each; those that wait; the machines.
     """
     lines = (_summary(session), *_waiting(session), *_machines(session))
     groups = tuple(Group(tuple(_rows(case))) for case in session.cases)
@@ -70,22 +57,15 @@ _WORKER_COLUMNS: Final = (
 
 
 def workers_report(workers: Sequence[WorkerOverview]) -> Report:
-    """Report on the workers of a cluster.
-
-    Args:
-        workers: Those that take blocks.
-
-    Returns:
-        How many there are and are at work; a table of what each is at.
-    """
+    """Report on the workers of a cluster that take blocks, and what each is at."""
     busy = sum(bool(one.session) for one in workers)
-    line: Sentence = (Counted(len(workers), "worker"), ", ", Part(busy, len(workers)), " at work")
+    line = f"{counted(len(workers), 'worker')}, {busy}/{len(workers)} at work"
     rows = tuple(
         (
             Text(one.name),
             Text(one.session) if one.session else Gap.IRRELEVANT,
             Text(one.case) if one.session else Gap.IRRELEVANT,
-            Gap.IRRELEVANT if one.seed is None else Setting(one.seed),
+            Gap.IRRELEVANT if one.seed is None else Count(one.seed),
         )
         for one in workers
     )
@@ -93,28 +73,25 @@ def workers_report(workers: Sequence[WorkerOverview]) -> Report:
     return Report.of(Section("workers", (Lines((line,)), *table)))
 
 
-def _summary(session: WatchedSession) -> Sentence:
+def _summary(session: WatchedSession) -> str:
     over = sum(case.is_over for case in session.cases)
     known = len(session.cases) + len(session.waiting)
-    begun: Sentence = ("begun ", Text(session.created), ": ")
-    done: Sentence = (*begun, Part(over, known), " cases are over")
+    done = f"begun {session.created}: {over}/{known} cases are over"
     if session.is_over:
-        return (*done, "; the session has ended")
+        return f"{done}; the session has ended"
     if math.isinf(session.left_s):
-        return (*done, "; how long the rest takes is not known yet")
-    return (*done, "; about ", Seconds(session.left_s), " s of search are left")
+        return f"{done}; how long the rest takes is not known yet"
+    return f"{done}; about {time_text(session.left_s)} s of search are left"
 
 
-def _waiting(session: WatchedSession) -> Iterator[Sentence]:
+def _waiting(session: WatchedSession) -> Iterator[str]:
     if session.waiting:
-        names = listed(Text(case) for case in session.waiting)
-        yield (Counted(len(session.waiting), "case"), " to come: ", *names)
+        yield f"{counted(len(session.waiting), 'case')} to come: {', '.join(session.waiting)}"
 
 
-def _machines(session: WatchedSession) -> Iterator[Sentence]:
+def _machines(session: WatchedSession) -> Iterator[str]:
     for fingerprint, machine in session.machines.items():
-        cpu = Setting(machine.get("cpu"))
-        yield ("measured on ", cpu, " (", Text(fingerprint), ")")
+        yield f"measured on {setting_text(machine.get('cpu'))} ({fingerprint})"
 
 
 def _rows(case: WatchedCase) -> Iterator[tuple[Cell, ...]]:

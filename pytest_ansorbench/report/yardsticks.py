@@ -1,4 +1,4 @@
-"""What kernels are held against besides each other, in words."""
+"""What kernels are compared with besides each other, in words: peak and other libraries."""
 
 from __future__ import annotations
 
@@ -11,25 +11,13 @@ from pytest_ansorbench.records import (
     ReferenceKernel,
     Yardsticks,
 )
-from pytest_ansorbench.report.cells import (
-    Cell,
-    Memory,
-    Significant,
-    Text,
-    Throughput,
-)
-from pytest_ansorbench.report.sections import Level, Lines, Sentence
+from pytest_ansorbench.report.sections import Level, Lines
+from pytest_ansorbench.report.wording import throughput_text
 from pytest_ansorbench.stats.roofline import roof_gflops
-
-_MB = 1e6
 
 
 def peak_lines(cases: Sequence[CaseResult]) -> Lines:
-    """Say what the machines can do at most.
-
-    Args:
-        cases: The cases; each machine is told of once.
-    """
+    """Say what each machine can do at most."""
     peaks = {
         found.machine: found.peak
         for case in cases
@@ -38,18 +26,21 @@ def peak_lines(cases: Sequence[CaseResult]) -> Lines:
     }
     return Lines(
         tuple(
-            ("peak: ", *((Text(machine), ": ") if len(peaks) > 1 else ()), *_peak(peak))
+            f"peak: {f'{machine}: ' if len(peaks) > 1 else ''}{_peak(peak)}"
             for machine, peak in peaks.items()
         )
     )
 
 
-def _peak(peak: MachinePeak) -> Iterator[str | Cell]:
-    yield from (Throughput(peak.compute_gflops), " GFLOP/s of multiply-adds; reads, GB/s: ")
-    for place, one in enumerate(_told(peak.bandwidths)):
-        yield from (", " if place else "", Memory(one.working_set_bytes / _MB, Significant(3)))
-        yield from (" MB ", *((Text(one.level), " ") if one.level else ()))
-        yield Throughput(one.gbytes_per_s)
+def _peak(peak: MachinePeak) -> str:
+    computing = throughput_text(peak.compute_gflops)
+    reads = ", ".join(map(_bandwidth, _told(peak.bandwidths)))
+    return f"{computing} GFLOP/s of multiply-adds; reads, GB/s: {reads}"
+
+
+def _bandwidth(one: Bandwidth) -> str:
+    level = f"{one.level} " if one.level else ""
+    return f"{one.working_set_bytes / 1e6:.3g} MB {level}{throughput_text(one.gbytes_per_s)}"
 
 
 def _told(bandwidths: Sequence[Bandwidth]) -> Sequence[Bandwidth]:
@@ -63,38 +54,33 @@ def _told(bandwidths: Sequence[Bandwidth]) -> Sequence[Bandwidth]:
     return [one for one in bandwidths if "" in fastest or one in told]
 
 
-def yardstick_lines(case: CaseResult) -> tuple[Sentence, ...]:
-    """Say what a case's kernels are held against on each machine."""
+def yardstick_lines(case: CaseResult) -> tuple[str, ...]:
+    """Say what a case's kernels are compared with on each machine."""
     return tuple(sentence for found in case.yardsticks for sentence in _sentences(case, found))
 
 
-def _sentences(case: CaseResult, found: Yardsticks) -> Iterator[Sentence]:
+def _sentences(case: CaseResult, found: Yardsticks) -> Iterator[str]:
     flops = _flops(case)
     if found.peak is not None and flops:
         roof = roof_gflops(found.peak, flops, found.argument_bytes)
         bound = "computing" if roof == found.peak.compute_gflops else "moving its arguments"
-        yield ("at most ", Throughput(roof), " GFLOP/s on this machine, bound by ", bound)
+        yield f"at most {throughput_text(roof)} GFLOP/s on this machine, bound by {bound}"
     for kernel in found.kernels:
-        yield (Text(kernel.implementation), *_version(kernel), ": ", *_speed(kernel, flops))
+        version = f" {kernel.version}" if kernel.version else ""
+        yield f"{kernel.implementation}{version}: {_speed(kernel, flops)}"
 
 
-def _version(kernel: ReferenceKernel) -> Sentence:
-    return (" ", Text(kernel.version)) if kernel.version else ()
-
-
-def _speed(kernel: ReferenceKernel, flops: int) -> Sentence:
-    latency_s = kernel.latency_s
-    if latency_s is None:
-        return ("not timed: ", Text(kernel.error))
-    return (Throughput(flops / latency_s / 1e9), " GFLOP/s")
+def _speed(kernel: ReferenceKernel, flops: int) -> str:
+    if kernel.latency_s is None:
+        return f"not timed: {kernel.error}"
+    return f"{throughput_text(flops / kernel.latency_s / 1e9)} GFLOP/s"
 
 
 def levels(case: CaseResult) -> tuple[Level, ...]:
-    """The throughputs that a case's curves are held against, in GFLOP/s.
+    """The throughputs that a case's curves are compared with, in GFLOP/s.
 
-    Returns:
-        The target of its comparisons; and if it was measured on one machine only, that machine's
-        roof and other implementations.
+    The target of its comparisons; and if it was measured on one machine only, that machine's roof
+    and other implementations.
     """
     found = []
     if case.verdicts:

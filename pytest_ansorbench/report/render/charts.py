@@ -6,10 +6,8 @@ from bisect import bisect_right
 from itertools import groupby
 from typing import Final
 
-from pytest_ansorbench.report.cells import Cell, Figure, Gap, Ratio, Text
-from pytest_ansorbench.report.render.blocks import sentence_text, written
+from pytest_ansorbench.report.cells import Cell, Gap, Number, Ratio, Text
 from pytest_ansorbench.report.sections import (
-    Axis,
     Bars,
     Block,
     Chart,
@@ -17,25 +15,17 @@ from pytest_ansorbench.report.sections import (
     Forest,
     Group,
     Lines,
-    Sentence,
     Series,
     Table,
 )
 
 _PLACES: Final = (0.25, 0.5, 0.75, 1.0)
 """Shares of the longest curve."""
+_FOUR_DIGITS: Final = ".4g"
 
 
 def chart_blocks(chart: Chart | Forest | Bars) -> tuple[Block, ...]:
-    """Tabulate a chart.
-
-    Args:
-        chart: The chart.
-
-    Returns:
-        Of curves their heading and what they are held against, then a table with a column for
-        each, a gap where one has ended; of bars and ratios a table with a row for each.
-    """
+    """Tabulate a chart: curves a column each, bars and ratios a row each."""
     match chart:
         case Chart():
             return _curves(chart)
@@ -48,7 +38,7 @@ def chart_blocks(chart: Chart | Forest | Bars) -> tuple[Block, ...]:
 def _ratios(forest: Forest) -> Table:
     columns = (Column("label", "compared", kind="words"), Column("ratio", forest.ratio.heading))
     groups = (
-        Group(tuple((_label(row.label), Ratio(row.estimate)) for row in rows), role)
+        Group(tuple((Text(row.label), Ratio(row.estimate)) for row in rows), role)
         for role, rows in groupby(forest.rows, key=lambda row: row.role)
     )
     return Table(columns, tuple(groups))
@@ -58,18 +48,13 @@ def _bars(bars: Bars) -> Table:
     heading, unit = bars.length.heading, bars.length.unit
     columns = (
         Column("label", heading, kind="words"),
-        *(Column(name, name, unit) for name in (_label(part).text for part in bars.parts)),
+        *(Column(part, part, unit) for part in bars.parts),
     )
     rows: tuple[tuple[Cell, ...], ...] = tuple(
-        (_label(stack.label), *(Figure(heading, length) for length in stack.lengths))
+        (Text(stack.label), *(Number(length, _FOUR_DIGITS) for length in stack.lengths))
         for stack in bars.stacks
     )
     return Table(columns, (Group(rows),))
-
-
-def _label(sentence: Sentence) -> Text:
-    """Words of a chart as a cell, which a renderer makes harmless."""
-    return Text(sentence_text(sentence, written(str)))
 
 
 def _curves(chart: Chart) -> tuple[Block, ...]:
@@ -80,20 +65,18 @@ def _curves(chart: Chart) -> tuple[Block, ...]:
     )
     rows = tuple(
         (
-            Figure(chart.x.heading, place * end),
-            *(_value(chart.y, series, place * end) for series in chart.series),
+            Number(place * end, _FOUR_DIGITS),
+            *(_value(series, place * end) for series in chart.series),
         )
         for place in _PLACES
     )
-    held_against = tuple(
-        (Text(level.label), ": ", Figure(chart.y.heading, level.y)) for level in chart.levels
-    )
-    return Lines(((Text(chart.y.heading),), *held_against)), Table(columns, (Group(rows),))
+    levels = (f"{level.label}: {Number(level.y, _FOUR_DIGITS)}" for level in chart.levels)
+    return Lines((chart.y.heading, *levels)), Table(columns, (Group(rows),))
 
 
-def _value(axis: Axis, series: Series, x: float) -> Cell:
-    """A curve's value at one place."""
+def _value(series: Series, x: float) -> Cell:
     at = bisect_right(series.x, x)
     if not at or x > series.x[-1]:
+        # It has ended, or not begun.
         return Gap.IRRELEVANT
-    return Figure(axis.heading, series.y[at - 1])
+    return Number(series.y[at - 1], _FOUR_DIGITS)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pytest_ansorbench.report.cells import Cell, Text
-from pytest_ansorbench.report.render.fields import cell_fields
 from pytest_ansorbench.report.render.text import printable
 from pytest_ansorbench.report.sections import Column, Report, Table
 
@@ -32,7 +31,6 @@ class Csv:
     """
 
     def render(self, report: Report) -> str:
-        """Write the tables; see `Renderer`."""
         blocks = [block for section in report.sections for block in section.blocks]
         return "\n\n".join(_table(block) for block in blocks if isinstance(block, Table))
 
@@ -50,7 +48,7 @@ def _table(table: Table) -> str:
 
 def _column(column: Column, cells: tuple[Cell, ...]) -> dict[str, list[str]]:
     """What a column becomes: texts by name."""
-    fields = [cell_fields(cell) for cell in cells]
+    fields = [cell.fields() for cell in cells]
     unit = _UNITS.get(column.unit, re.sub(r"\W+", "_", column.unit))
     key = printable(column.key)
     return {

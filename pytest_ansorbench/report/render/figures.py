@@ -7,7 +7,6 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_ansorbench.report.render.blocks import sentence_text, written
 from pytest_ansorbench.report.render.text import printable
 from pytest_ansorbench.report.sections import Axis, Bars, Chart, Forest, Interval
 
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_PLAIN: Final = written(printable)
 _PAD_IN: Final = 0.06
 _MARGINS: Final = (5.5, 1.4, 3.7, 0.8)
 """Left, right, below and above curves, in sizes of the font: five digits and a line of words."""
@@ -29,19 +27,15 @@ _HATCHES: Final = ("", "///", "\\\\\\", "xxx", "---", "|||", "+++", "//")
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How figures look.
-
-    Attributes:
-        ink: Colour of words and axes.
-        colours: Of curves and bars, to be told apart by the colour-blind.
-        width_in: Width in inches.
-        font: Size of words in points.
-    """
+    """How figures look."""
 
     ink: str
+    """Colour of words and axes."""
     colours: tuple[str, ...]
+    """Of curves and bars, to be told apart by the colour-blind."""
     width_in: float
     font: float = 9.0
+    """Size of words in points."""
 
     @property
     def style(self) -> dict[Any, Any]:
@@ -64,7 +58,6 @@ class Look:
         }
 
     def colour(self, place: int) -> str:
-        """The colour of the curve at this place."""
         return self.colours[place % len(self.colours)]
 
 
@@ -79,15 +72,7 @@ PRINT: Final = Look(
 
 
 def draw(chart: Chart | Forest | Bars, look: Look) -> Figure:
-    """Draw a chart.
-
-    Args:
-        chart: The chart.
-        look: Its colours and its width.
-
-    Raises:
-        ImportError: matplotlib is missing.
-    """
+    """Draw a chart by matplotlib, which is an extra."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -148,14 +133,7 @@ def _fit(figure: Figure, axes: Axes) -> None:
 
 
 def save(figure: Figure, file: Any, look: Look, kind: str) -> None:
-    """Write a figure.
-
-    Args:
-        figure: What `draw` returned.
-        file: A path, or a file opened for writing.
-        look: What it was drawn with.
-        kind: `svg`, `png` or `pdf`. Equal figures make equal files.
-    """
+    """Write a figure to a path or an open file as `svg`, `png` or `pdf`; equal ones alike."""
     from matplotlib import rc_context
 
     undated = {"svg": {"Date": None, "Creator": None}, "pdf": {"CreationDate": None}}
@@ -255,7 +233,7 @@ def _draw_forest(axes: Axes, forest: Forest, look: Look) -> None:
     axes.set_xscale("log")
     axes.set_xlim(low, high)
     axes.set_yticks([-place for place in range(len(forest.rows))])
-    axes.set_yticklabels([_words(sentence_text(row.label, _PLAIN)) for row in forest.rows])
+    axes.set_yticklabels([_words(row.label) for row in forest.rows])
     axes.set_ylim(0.6 - len(forest.rows), 0.6)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
@@ -309,7 +287,7 @@ def _draw_bars(axes: Axes, bars: Bars, look: Look) -> None:
             places,
             lengths,
             left=starts,
-            label=_words(sentence_text(part, _PLAIN)),
+            label=_words(part),
             facecolor=look.colour(number),
             hatch=_HATCHES[number % len(_HATCHES)],
             edgecolor=look.ink,
@@ -317,7 +295,7 @@ def _draw_bars(axes: Axes, bars: Bars, look: Look) -> None:
         )
         starts = [start + length for start, length in zip(starts, lengths, strict=True)]
     axes.set_yticks(places)
-    axes.set_yticklabels([_words(sentence_text(stack.label, _PLAIN)) for stack in bars.stacks])
+    axes.set_yticklabels([_words(stack.label) for stack in bars.stacks])
     axes.set_xlabel(_label(bars.length))
     columns = min(len(bars.parts), 6)
     axes.legend(

@@ -6,10 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_ansorbench.report.cells import Cell, Ratio
-from pytest_ansorbench.report.render.blocks import sentence_text, written
-from pytest_ansorbench.report.render.fields import cell_fields, number
-from pytest_ansorbench.report.render.numbers import cell_text
+from pytest_ansorbench.report.cells import Cell, Ratio, number
 from pytest_ansorbench.report.sections import (
     Bars,
     Block,
@@ -18,7 +15,6 @@ from pytest_ansorbench.report.sections import (
     Forest,
     Lines,
     Report,
-    Sentence,
     Table,
 )
 
@@ -30,7 +26,7 @@ class Json:
     A section has `key`, `subject` (the id of its case, empty if it is about all) and `blocks`. A
     block is one of
 
-    - `{"kind": "lines", "tone", "sentences"}`: each sentence a list of words and cells;
+    - `{"kind": "lines", "tone", "sentences"}`: each sentence a string;
     - `{"kind": "table", "columns", "groups"}`: rows as lists of cells;
     - `{"kind": "chart", "x", "y", "series", "levels"}`: places and values as lists;
     - `{"kind": "forest", "ratio", "limit", "rows"}`: each row a label and a cell;
@@ -43,7 +39,6 @@ class Json:
     """
 
     def render(self, report: Report) -> str:
-        """Write a report; see `Renderer`."""
         if not report.sections:
             return ""
         sections = [
@@ -60,11 +55,7 @@ class Json:
 def _block(block: Block) -> dict[str, Any]:
     match block:
         case Lines(sentences, _, tone):
-            parts = [
-                [part if isinstance(part, str) else _cell(part) for part in sentence]
-                for sentence in sentences
-            ]
-            return {"kind": "lines", "tone": tone, "sentences": parts}
+            return {"kind": "lines", "tone": tone, "sentences": [*map(str, sentences)]}
         case Table(columns, groups):
             return {
                 "kind": "table",
@@ -103,7 +94,7 @@ def _block(block: Block) -> dict[str, Any]:
                 "ratio": {"heading": ratio.heading, "unit": ratio.unit},
                 "limit": limit,
                 "rows": [
-                    {"label": _words(row.label), "role": row.role, **_cell(Ratio(row.estimate))}
+                    {"label": row.label, "role": row.role, **_cell(Ratio(row.estimate))}
                     for row in rows
                 ],
             }
@@ -111,9 +102,9 @@ def _block(block: Block) -> dict[str, Any]:
             return {
                 "kind": "bars",
                 "length": {"heading": length.heading, "unit": length.unit},
-                "parts": [*map(_words, parts)],
+                "parts": [*parts],
                 "stacks": [
-                    {"label": _words(stack.label), "lengths": [*map(number, stack.lengths)]}
+                    {"label": stack.label, "lengths": [*map(number, stack.lengths)]}
                     for stack in stacks
                 ],
             }
@@ -121,10 +112,6 @@ def _block(block: Block) -> dict[str, Any]:
             return {"kind": "code", "title": title, "language": language, "text": text}
 
 
-def _words(sentence: Sentence) -> str:
-    return sentence_text(sentence, written(str))
-
-
 def _cell(cell: Cell) -> dict[str, Any]:
-    fields = {name or "value": value for name, value in cell_fields(cell).items()}
-    return {"kind": type(cell).__name__, "text": cell_text(cell), **fields}
+    fields = {name or "value": value for name, value in cell.fields().items()}
+    return {"kind": type(cell).__name__, "text": str(cell), **fields}

@@ -8,13 +8,10 @@ from typing import Final
 
 from tabulate import tabulate
 
-from pytest_ansorbench.report.render.blocks import code_lines, column_title, sentence_text, written
 from pytest_ansorbench.report.render.charts import chart_blocks
-from pytest_ansorbench.report.render.numbers import cell_text
-from pytest_ansorbench.report.render.text import printable
+from pytest_ansorbench.report.render.text import code_lines, column_title, printable
 from pytest_ansorbench.report.sections import Bars, Block, Chart, Code, Forest, Lines, Report, Table
 
-_PLAIN: Final = written(printable)
 _SPECIAL: Final = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -42,7 +39,6 @@ class Latex:
     """
 
     def render(self, report: Report) -> str:
-        """Write a report; see `Renderer`."""
         return "\n\n".join(
             "\n\n".join(map(self._block, section.blocks)) for section in report.sections
         )
@@ -50,7 +46,7 @@ class Latex:
     def _block(self, block: Block) -> str:
         match block:
             case Lines(sentences):
-                return "\n\n".join(escaped(sentence_text(one, _PLAIN)) for one in sentences)
+                return "\n\n".join(escaped(str(one)) for one in sentences)
             case Table():
                 return _table(block)
             case Chart() | Forest() | Bars():
@@ -72,7 +68,7 @@ def _verbatim(line: str) -> str:
 
 def _table(table: Table) -> str:
     """A table; a rule above what sums up."""
-    rows = [[escaped(cell_text(cell)) for cell in row] for row in table.rows]
+    rows = [[escaped(str(cell)) for cell in row] for row in table.rows]
     lines = tabulate(
         rows,
         headers=[escaped(column_title(column)) for column in table.columns],

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from pytest_ansorbench.report.render.blocks import (
+from pytest_ansorbench.report.render.charts import chart_blocks
+from pytest_ansorbench.report.render.text import (
     code_lines,
     indented,
-    sentence_text,
+    markdown_cell,
+    markdown_words,
     table_text,
     written,
 )
-from pytest_ansorbench.report.render.charts import chart_blocks
-from pytest_ansorbench.report.render.text import markdown_cell, markdown_words
 from pytest_ansorbench.report.sections import Bars, Block, Chart, Code, Forest, Lines, Report, Table
 
 
@@ -25,7 +25,6 @@ class Markdown:
     """
 
     def render(self, report: Report) -> str:
-        """Write a report; see `Renderer`."""
         return "\n\n".join(
             "\n".join(map(self._block, section.blocks)) for section in report.sections
         )
@@ -33,10 +32,7 @@ class Markdown:
     def _block(self, block: Block) -> str:
         match block:
             case Lines(sentences, depth):
-                return "\n".join(
-                    indented(sentence_text(sentence, written(markdown_words)), depth)
-                    for sentence in sentences
-                )
+                return "\n".join(indented(markdown_words(str(one)), depth) for one in sentences)
             case Table(depth=0):
                 return table_text(block, "pipe", written(markdown_cell))
             case Table():

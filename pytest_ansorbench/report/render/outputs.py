@@ -13,27 +13,16 @@ from pytest_ansorbench.report.sections import Report
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """One rendering of a report.
-
-    Attributes:
-        format: A key of `RENDERERS`.
-        path: The file to write; None for standard output.
-    """
+    """One rendering of a report."""
 
     format: str
+    """A key of `RENDERERS`."""
     path: Path | None = None
+    """The file to write; None for standard output."""
 
     @classmethod
     def parse(cls, text: str) -> Output:
-        """Read `FORMAT` or `FORMAT:PATH`.
-
-        Args:
-            text: E.g. `markdown`, or `csv:tables/pr.csv`. Only the first colon counts.
-
-        Raises:
-            ValueError: There is no such format, it takes a library that is missing, or the path is
-                empty.
-        """
+        """Read `FORMAT` or `FORMAT:PATH`, of which only the first colon counts."""
         name, colon, path = (part.strip() for part in text.partition(":"))
         if name not in RENDERERS or (colon and not path):
             known = ", ".join(RENDERERS)
@@ -57,18 +46,7 @@ class Output:
 
 
 def write_report(report: Report, outputs: Sequence[Output], show: Callable[[str], None]) -> None:
-    """Render a report once for each output.
-
-    Folders of files are made. Text in a file ends with a newline.
-
-    Args:
-        report: The report.
-        outputs: Where it goes.
-        show: Prints what goes to standard output.
-
-    Raises:
-        OSError: A file cannot be written.
-    """
+    """Render a report once for each output; folders of files are made."""
     for output in outputs:
         text = RENDERERS[output.format].render(report)
         if output.path is None:

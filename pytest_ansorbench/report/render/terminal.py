@@ -6,23 +6,19 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Final
 
 from pytest_ansorbench.records import Outcome
 from pytest_ansorbench.report.cells import Cell, GateMark
-from pytest_ansorbench.report.render.blocks import (
+from pytest_ansorbench.report.render.charts import chart_blocks
+from pytest_ansorbench.report.render.text import (
     INDENT,
     code_lines,
     column_title,
     indented,
-    sentence_text,
+    printable,
     table_text,
-    written,
 )
-from pytest_ansorbench.report.render.charts import chart_blocks
-from pytest_ansorbench.report.render.numbers import cell_text
-from pytest_ansorbench.report.render.text import printable
 from pytest_ansorbench.report.sections import (
     Bars,
     Block,
@@ -45,38 +41,23 @@ _HELD: Final = "\ue000"
 text from a file cannot have it, as it is not printable."""
 
 
-def unpainted(line: str, tone: Tone) -> str:
-    """A line as it is, in any tone."""
-    return line
-
-
-def unmarked(outcome: Outcome) -> str:
-    """An outcome as it is."""
-    return outcome
-
-
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """Renders for a terminal; sections are set off by blank lines.
+    """Renders for a terminal; sections are set off by blank lines."""
 
-    Attributes:
-        paint: Colours a line that is done, by the tone of its sentence.
-        mark: Colours the word of an outcome.
-        width: Characters in a line, which sentences and tables are fitted into; None for as many
-            as it takes.
-    """
-
-    paint: Callable[[str, Tone], str] = unpainted
-    mark: Callable[[Outcome], str] = unmarked
+    paint: Callable[[str, Tone], str] = lambda line, tone: line
+    """Colours a line that is done, by the tone of its sentence."""
+    mark: Callable[[Outcome], str] = lambda outcome: outcome
+    """Colours the word of an outcome."""
     width: int | None = None
+    """Characters in a line, which sentences and tables are fitted into; None for any number."""
 
     def render(self, report: Report) -> str:
-        """Write a report; see `Renderer`."""
         return "\n\n".join(self._set(section.blocks) for section in report.sections)
 
     def line(self, sentence: Sentence) -> str:
         """Write one sentence that stands alone, as a message."""
-        return sentence_text(sentence, written(printable))
+        return printable(str(sentence))
 
     def _set(self, blocks: Iterable[Block]) -> str:
         """Blocks one below the other: a blank line after a table, none after its heading."""
@@ -102,13 +83,16 @@ class Terminal:
                 return "\n".join((f"{printable(title)}:", *code_lines(text, 1)))
 
     def _sentence(self, sentence: Sentence, depth: int) -> list[str]:
-        text = "\n".join(self._folded(sentence_text(sentence, _written), depth))
-        return self._marked(text, sentence).split("\n")
+        if isinstance(sentence, str):
+            return self._folded(printable(sentence), depth)
+        words = printable(sentence.before) + _held(sentence.outcome) + printable(sentence.after)
+        text = "\n".join(self._folded(words, depth))
+        return self._marked(text, [sentence.outcome]).split("\n")
 
-    def _marked(self, text: str, cells: Iterable[str | Cell]) -> str:
+    def _marked(self, text: str, outcomes: Iterable[Outcome]) -> str:
         """Put outcomes where they were held, coloured."""
-        outcomes = (cell.outcome for cell in cells if isinstance(cell, GateMark))
-        return re.sub(f"{_HELD}+", lambda _: self.mark(next(outcomes)), text)
+        rest = iter(outcomes)
+        return re.sub(f"{_HELD}+", lambda _: self.mark(next(rest)), text)
 
     def _folded(self, text: str, depth: int) -> list[str]:
         """A sentence in lines; those after the first are indented."""
@@ -128,7 +112,7 @@ class Terminal:
         """A table as wide as there is room for: spare columns go first, then words are folded."""
         text = table_text(table, "simple", _written)
         if self.width is None:
-            return self._marked(text, chain(*table.rows))
+            return self._marked(text, _outcomes(table))
         left_out: list[str] = []
         while _width(text) > self.width and any(column.spare for column in table.columns):
             at = max(range(len(table.columns)), key=lambda place: table.columns[place].spare)
@@ -137,7 +121,7 @@ class Terminal:
             text = table_text(table, "simple", _written)
         if _width(text) > self.width:
             text = table_text(table, "simple", _written, _narrow(table, _width(text) - self.width))
-        text = self._marked(text, chain(*table.rows))
+        text = self._marked(text, _outcomes(table))
         if left_out:
             words = f"left out for want of room: {', '.join(map(printable, left_out))}"
             text = "\n".join((text, *self._folded(words, table.depth)))
@@ -145,9 +129,15 @@ class Terminal:
 
 
 def _written(cell: Cell) -> str:
-    """A cell as text, an outcome held."""
-    text = printable(cell_text(cell))
-    return _HELD * len(text) if isinstance(cell, GateMark) else text
+    return _held(cell.outcome) if isinstance(cell, GateMark) else printable(str(cell))
+
+
+def _held(outcome: Outcome) -> str:
+    return _HELD * len(outcome)
+
+
+def _outcomes(table: Table) -> Iterable[Outcome]:
+    return (cell.outcome for row in table.rows for cell in row if isinstance(cell, GateMark))
 
 
 def _width(text: str) -> int:
@@ -169,7 +159,7 @@ def _without(table: Table, at: int) -> Table:
 def _narrow(table: Table, excess: int) -> list[int | None]:
     """Widths that fold the widest column of words; None leaves a column as it is."""
     widths = [
-        max((len(cell_text(row[place])) for row in table.rows), default=0)
+        max((len(str(row[place])) for row in table.rows), default=0)
         if column.kind == "words"
         else 0
         for place, column in enumerate(table.columns)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from pytest_ansorbench.report.render.numbers import cell_text
 
 from pytest_ansorbench.records import Estimate
 from pytest_ansorbench.report.cells import (
@@ -39,7 +40,6 @@ from pytest_ansorbench.report.cells import (
     TimeToTarget,
     Work,
 )
-from pytest_ansorbench.report.render.numbers import cell_text
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,9 @@
-"""The page: a template filled with what a report says, its figures drawn into it."""
+"""A report as one HTML file that needs no network: a template, figures drawn into it as SVG."""
 
 from __future__ import annotations
 
+import io
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -9,11 +11,9 @@ from itertools import count, groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_ansorbench.report.cells import Cell, GateMark
-from pytest_ansorbench.report.render.blocks import column_title, sentence_text, written
 from pytest_ansorbench.report.render.charts import chart_blocks
-from pytest_ansorbench.report.render.fields import cell_fields
-from pytest_ansorbench.report.render.numbers import cell_text
-from pytest_ansorbench.report.render.text import printable
+from pytest_ansorbench.report.render.figures import Look, draw, save
+from pytest_ansorbench.report.render.text import column_title, printable
 from pytest_ansorbench.report.sections import (
     Bars,
     Block,
@@ -24,6 +24,7 @@ from pytest_ansorbench.report.sections import (
     Lines,
     Report,
     Section,
+    Sentence,
     Table,
 )
 
@@ -52,22 +53,14 @@ class Html:
 
     Tables sort and filter; each figure has its numbers beside it as a table. It takes Jinja and
     matplotlib, the extra `report`.
-
-    Attributes:
-        title: Of the page.
     """
 
     title: str = "ansor bench"
 
     def render(self, report: Report) -> str:
-        """Write a report; see `Renderer`.
-
-        Raises:
-            ImportError: Jinja or matplotlib is missing.
-        """
         if not report.sections:
             return ""
-        page = _Page(iter(_figures(report)))
+        page = _Page()
         parts = [
             _Part(subject, [page.section(section) for section in sections])
             for subject, sections in groupby(report.sections, key=lambda one: one.subject)
@@ -85,14 +78,8 @@ class _Part:
 
 @dataclass
 class _Page:
-    """What a template is given, piece by piece; figures are numbered through.
+    """What a template is given, piece by piece; figures are numbered through."""
 
-    Attributes:
-        figures: As SVG, in order of the report.
-        numbers: Of the figures.
-    """
-
-    figures: Iterator[str]
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     def section(self, section: Section) -> dict[str, Any]:
@@ -105,7 +92,7 @@ class _Page:
     def block(self, block: Block) -> dict[str, Any]:
         match block:
             case Lines(sentences, depth, tone):
-                words = [[*map(_words, sentence)] for sentence in sentences]
+                words = [*map(_words, sentences)]
                 return {"kind": "lines", "sentences": words, "depth": depth, "tone": tone}
             case Table():
                 return _table(block)
@@ -129,31 +116,21 @@ class _Page:
             "kind": "figure",
             "number": number,
             # Made by matplotlib, which escapes every text in it.
-            "svg": Markup(next(self.figures)),
+            "svg": Markup(svg(chart, f"f{number}-")),
             "alternative": _alternative(chart),
             "tables": tables,
         }
 
 
-def _figures(report: Report) -> list[str]:
-    """All charts of a report as SVG, numbered as `_Page.figure` does."""
-    from pytest_ansorbench.report.render.html.drawings import svgs
-
-    charts = (
-        block
-        for section in report.sections
-        for block in section.blocks
-        if isinstance(block, Chart | Forest | Bars)
-    )
-    return svgs([(chart, f"f{number}-") for number, chart in enumerate(charts, 1)])
-
-
-def _words(part: str | Cell) -> dict[str, str]:
-    """A part of a sentence, with the class that its style goes by."""
-    if isinstance(part, str):
-        return {"text": part, "style": ""}
-    style = part.outcome if isinstance(part, GateMark) else ""
-    return {"text": printable(cell_text(part)), "style": style}
+def _words(sentence: Sentence) -> list[dict[str, str]]:
+    """The parts of a sentence, each with the class that its style goes by."""
+    if isinstance(sentence, str):
+        return [{"text": printable(sentence), "style": ""}]
+    return [
+        {"text": printable(sentence.before), "style": ""},
+        {"text": sentence.outcome, "style": sentence.outcome},
+        {"text": printable(sentence.after), "style": ""},
+    ]
 
 
 def _table(table: Table) -> dict[str, Any]:
@@ -172,9 +149,14 @@ def _table(table: Table) -> dict[str, Any]:
 
 def _cell(cell: Cell, column: Column) -> dict[str, Any]:
     """A cell; `order` is what a table sorts its row by."""
-    value = cell_fields(cell)[""]
+    value = cell.fields()[""]
     order = value if isinstance(value, int | float) and not isinstance(value, bool) else ""
-    return {**_words(cell), "kind": column.kind, "order": "Infinity" if value == "inf" else order}
+    return {
+        "text": printable(str(cell)),
+        "style": cell.outcome if isinstance(cell, GateMark) else "",
+        "kind": column.kind,
+        "order": "Infinity" if value == "inf" else order,
+    }
 
 
 def _alternative(chart: Chart | Forest | Bars) -> str:
@@ -189,9 +171,31 @@ def _alternative(chart: Chart | Forest | Bars) -> str:
         case Forest(ratio, rows):
             text = f"{ratio.heading}: {len(rows)} ratios with their intervals"
         case Bars(length, parts, stacks):
-            names = ", ".join(sentence_text(part, written(str)) for part in parts)
-            text = f"{length.heading}: {len(stacks)} bars of {names}"
+            text = f"{length.heading}: {len(stacks)} bars of {', '.join(parts)}"
     return printable(text)
+
+
+_PAGE: Final = Look("#0a0b0c", tuple(f"#0{place}0{place}ff" for place in range(8)), width_in=7.2)
+"""Colours that stand for those of the page, which differ in the dark, until a figure is drawn."""
+
+
+def svg(chart: Chart | Forest | Bars, prefix: str) -> str:
+    """An `svg` element, in the page's variables `--c0` to `--c7` and `currentColor`.
+
+    `prefix` begins every id in it, so that several can stand in one page.
+    """
+    out = io.StringIO()
+    save(draw(chart, _PAGE), out, _PAGE, "svg")
+    text = out.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(r'\bd="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), text)
+    text = re.sub(r'\bid="', f'id="{prefix}', text)
+    text = re.sub(r'(href="#|url\(#)', rf"\1{prefix}", text)
+    text = text.replace(_PAGE.ink, "currentColor")
+    for place, colour in enumerate(_PAGE.colours):
+        text = text.replace(colour, f"var(--c{place})")
+    return text.rstrip("\n")
 
 
 @cache
@@ -199,7 +203,7 @@ def _template() -> Template:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
-        loader=PackageLoader("pytest_ansorbench.report.render.html", "."),
+        loader=PackageLoader("pytest_ansorbench.report.render", "."),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -215,5 +219,5 @@ def _asset(name: str) -> Markup:
 
     from markupsafe import Markup
 
-    text = files("pytest_ansorbench.report.render.html").joinpath(name).read_text("utf-8")
+    text = files("pytest_ansorbench.report.render").joinpath(name).read_text("utf-8")
     return Markup(text)
