@@ -24,7 +24,7 @@ from pytest_ansorbench.report import (
     parse_columns,
     rule_totals,
 )
-from pytest_ansorbench.report.cells import Cell, Count, Decimals, Ratio, Score, Text
+from pytest_ansorbench.report.cells import Cell, Count, Number, Ratio, Text
 from pytest_ansorbench.report.sections import Column, Group, Lines, Table
 from pytest_ansorbench.stats.distribution import case_ways
 from pytest_ansorbench.stats.judging import judge_result
@@ -85,7 +85,7 @@ def write_report(main: Path, controls: Path, stem: Path) -> None:
 
 def told(text: str) -> Section:
     """A line between the sections."""
-    return Section("text", (Lines(((text,),)),))
+    return Section("text", (Lines((text,)),))
 
 
 def rules_table(cases: Sequence[CaseResult]) -> Table:
@@ -115,11 +115,11 @@ def rule_cells(totals: RuleTotals) -> tuple[Cell, ...]:
         Count(totals.applied),
         Count(totals.inapplicable),
         Count(totals.invalid),
-        Score(totals.gain, Decimals(3)),
-        Score(totals.improved, Decimals(3)),
+        Number(totals.gain, ".3f"),
+        Number(totals.improved, ".3f"),
         Count(totals.measured),
-        Score(totals.expected, Decimals(3)),
-        Score(totals.realised, Decimals(3)),
+        Number(totals.expected, ".3f"),
+        Number(totals.realised, ".3f"),
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_ansorbench.cli import main, make_parser
 from pytest_ansorbench.options.declarations import OPTIONS
-from pytest_ansorbench.report import COLUMNS, DEFAULT_COLUMNS
+from pytest_ansorbench.report.columns import COLUMNS, DEFAULT_COLUMNS
 from pytest_ansorbench.stats.figures import FIGURES
 from pytest_ansorbench.storage import read_result
 from pytest_ansorbench.workloads import CASES

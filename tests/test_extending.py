@@ -166,7 +166,6 @@ RENDERER = '''
 
 from dataclasses import dataclass
 
-from pytest_ansorbench.report.render.numbers import cell_text
 from pytest_ansorbench.report.render.text import printable
 from pytest_ansorbench.report.sections import Report, Table
 
@@ -179,7 +178,7 @@ class Tabs:
         """See `Renderer`."""
         tables = [b for section in report.sections for b in section.blocks if isinstance(b, Table)]
         rows = [row for table in tables for row in table.rows]
-        return "\\n".join("\\t".join(printable(cell_text(cell)) for cell in row) for row in rows)
+        return "\\n".join("\\t".join(printable(str(cell)) for cell in row) for row in rows)
 '''
 RENDERED = """
 from pathlib import Path

@@ -8,20 +8,15 @@ from pytest_ansorbench.report.build import (
     tasks_report,
 )
 from pytest_ansorbench.report.changes import changes_notes, changes_table, comparison_report
-from pytest_ansorbench.report.columns import COLUMNS, DEFAULT_COLUMNS, ColumnError, parse_columns
-from pytest_ansorbench.report.conditions import caches_lines, machine_warnings
+from pytest_ansorbench.report.columns import COLUMNS, ColumnError, parse_columns
 from pytest_ansorbench.report.controls import control_lines
 from pytest_ansorbench.report.curves import curves
 from pytest_ansorbench.report.decisions import RuleTotals, rule_totals
 from pytest_ansorbench.report.details import case_details
 from pytest_ansorbench.report.gates import change_sentence, gate_sentence, suite_sentence
-from pytest_ansorbench.report.legend import legend
 from pytest_ansorbench.report.live_table import LiveTable
 from pytest_ansorbench.report.noise_notes import (
     noise_changes,
-    noise_details,
-    noise_lines,
-    noise_warnings,
 )
 from pytest_ansorbench.report.progress import LiveLine, RepeatLog
 from pytest_ansorbench.report.provenance import provenance
@@ -34,16 +29,11 @@ from pytest_ansorbench.report.render import (
     RENDERERS,
     Markdown,
     Output,
-    Renderer,
     Terminal,
     write_report,
 )
 from pytest_ansorbench.report.sections import Report, Section
 from pytest_ansorbench.report.table import (
-    DEFAULT_SORT,
-    GROUPINGS,
-    SORT_KEYS,
-    TIME_UNITS,
     Grouping,
     Layout,
     WantedUnit,
@@ -51,18 +41,12 @@ from pytest_ansorbench.report.table import (
     parse_grouping,
     parse_sort,
     parse_time_unit,
-    sort_cases,
 )
 from pytest_ansorbench.report.watch_tables import overview_report, workers_report
 
 __all__ = [
     "COLUMNS",
-    "DEFAULT_COLUMNS",
-    "DEFAULT_SORT",
-    "GROUPINGS",
     "RENDERERS",
-    "SORT_KEYS",
-    "TIME_UNITS",
     "ColumnError",
     "Grouping",
     "Layout",
@@ -70,14 +54,12 @@ __all__ = [
     "LiveTable",
     "Markdown",
     "Output",
-    "Renderer",
     "RepeatLog",
     "Report",
     "RuleTotals",
     "Section",
     "Terminal",
     "WantedUnit",
-    "caches_lines",
     "case_details",
     "case_table",
     "change_sentence",
@@ -92,12 +74,7 @@ __all__ = [
     "gate_sentence",
     "kernel_gate_sentence",
     "kernels_report",
-    "legend",
-    "machine_warnings",
     "noise_changes",
-    "noise_details",
-    "noise_lines",
-    "noise_warnings",
     "overview_report",
     "parse_columns",
     "parse_grouping",
@@ -106,7 +83,6 @@ __all__ = [
     "provenance",
     "result_report",
     "rule_totals",
-    "sort_cases",
     "suite_gate_sentence",
     "suite_sentence",
     "tasks_report",

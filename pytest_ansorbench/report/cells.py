@@ -35,12 +35,9 @@ Fields = Mapping[str, Any]
 class Gap(Enum):
     """A cell without a value, and the reason."""
 
-    UNKNOWN = "n/a"
-    """A figure could be expected, and there is none."""
-    IRRELEVANT = "-"
-    """No figure belongs here."""
-    EMPTY = ""
-    """A summary has nothing in this column."""
+    UNKNOWN = "n/a"  # a figure could be expected, and there is none
+    IRRELEVANT = "-"  # no figure belongs here
+    EMPTY = ""  # a summary has nothing in this column
 
     def __str__(self) -> str:
         return self.value

@@ -11,8 +11,6 @@ from pytest_ansorbench.records import (
     IMPLEMENTATIONS,
     ArmSummary,
     CaseResult,
-    Comparison,
-    Estimate,
     Implementation,
     SuiteVerdict,
     Verdict,
@@ -36,7 +34,6 @@ from pytest_ansorbench.report.cells import (
 from pytest_ansorbench.report.sections import Column
 from pytest_ansorbench.stats.compare import summarize_arm
 from pytest_ansorbench.stats.roofline import over_implementation, share_of_roof
-from pytest_ansorbench.stats.suite import RATIOS
 from pytest_ansorbench.stats.trajectory import Trajectory
 
 
@@ -61,18 +58,14 @@ class ArmRow:
 
     case: str
     strategy: str
-    arm: ArmSummary | None
-    """Its figures; None if it has no run."""
-    has_target: bool
-    """Whether time to target means anything: false without a comparison."""
-    is_reference: bool
-    """Whether the other arms were compared with this one."""
-    verdict: Verdict | None
-    """None for the reference and for an arm that was not compared."""
+    arm: ArmSummary | None  # its figures; None if it has no run
+    has_target: bool  # whether time to target means anything: false without a comparison
+    is_reference: bool  # whether the other arms were compared with this one
+    verdict: Verdict | None  # None for the reference and for an arm that was not compared
+    # Share of what its machine can do that its kernels reach; None if not known.
     of_peak: float | None = None
-    """Share of what its machine can do that its kernels reach; None if not known."""
+    # How many times faster its kernels are than each implementation that was timed.
     over: Mapping[Implementation, float] = field(default_factory=dict)
-    """How many times faster its kernels are than each implementation that was timed."""
 
 
 def case_rows(result: CaseResult) -> tuple[ArmRow, ...]:
@@ -119,8 +112,8 @@ class CaseColumn:
 
     column: Column
     cell: Callable[[ArmRow], Cell]
+    # Its cell in a row over several cases.
     suite: Callable[[SuiteVerdict], Cell] = lambda verdict: Gap.EMPTY
-    """Its cell in a row over several cases."""
 
 
 def parse_columns(text: str) -> tuple[str, ...]:
@@ -150,14 +143,10 @@ def _seconds(key: str, heading: str, of: Callable[[ArmSummary], float]) -> CaseC
     return CaseColumn(Column(key, heading, "s", spare=1), _of_arm(lambda arm: Seconds(of(arm))))
 
 
-def _ratio(
-    key: str,
-    heading: str,
-    of: Callable[[Comparison], Estimate],
-) -> CaseColumn:
+def _ratio(key: str, heading: str) -> CaseColumn:
     def cell(row: ArmRow) -> Cell:
         if row.verdict is not None:
-            return Ratio(of(row.verdict.comparison))
+            return Ratio(getattr(row.verdict.comparison, key))
         return ReferenceRatio() if row.is_reference else Gap.IRRELEVANT
 
     def suite(verdict: SuiteVerdict) -> Cell:
@@ -215,15 +204,15 @@ COLUMNS: Final[Mapping[str, CaseColumn]] = MappingProxyType(
                 Column("time_to_target", "time to target", "s", spare=3),
                 _of_target(_time_to_target),
             ),
-            _ratio("search_ratio", "S", lambda c: c.search_ratio),
-            _ratio("search_ratio_paper", "S_paper", lambda c: c.search_ratio_paper),
-            _ratio("search_ratio_trials", "S_trials", lambda c: c.search_ratio_trials),
-            _ratio("running_time_ratio", "S to target", lambda c: c.running_time_ratio),
+            _ratio("search_ratio", "S"),
+            _ratio("search_ratio_paper", "S_paper"),
+            _ratio("search_ratio_trials", "S_trials"),
+            _ratio("running_time_ratio", "S to target"),
             CaseColumn(
                 Column("throughput", "GFLOP/s", "GFLOP/s", spare=2),
                 _of_arm(_throughput),
             ),
-            _ratio("throughput_ratio", "throughput ratio", lambda c: c.throughput_ratio),
+            _ratio("throughput_ratio", "throughput ratio"),
             CaseColumn(Column("of_peak", "of peak", spare=2), _of_peak),
             *map(_over, IMPLEMENTATIONS),
             CaseColumn(Column("optimism", "optimism"), _of_arm(_optimism)),
@@ -243,8 +232,6 @@ COLUMNS: Final[Mapping[str, CaseColumn]] = MappingProxyType(
     }
 )
 """Every column by its key, in the order that error messages list them."""
-
-RATIO_COLUMNS: Final = RATIOS
 
 DEFAULT_COLUMNS: Final = (
     "case",

@@ -83,26 +83,16 @@ class RuleTotals:
     Scores are the cost model's: throughput over the run's best throughput so far.
     """
 
-    rule: str
-    """TVM's name of it."""
-    predicted: bool
-    """Whether a policy chose the rule for these parents, or the stock weights did."""
-    applied: int
-    """Valid mutants it made."""
-    inapplicable: int
-    """Times it had nothing to change."""
-    invalid: int
-    """Times its mutant was no valid program."""
-    gain: float
-    """Mean change in score from parent to mutant."""
-    improved: float
-    """Share of mutants with a better score than their parent."""
-    measured: int
-    """Mutants that were proposed and measured."""
-    expected: float
-    """Mean score of these, as the cost model predicted it."""
-    realised: float
-    """Mean score of these by their measured throughput."""
+    rule: str  # TVM's name of it
+    predicted: bool  # whether a policy chose the rule for these parents, or the stock weights did
+    applied: int  # valid mutants it made
+    inapplicable: int  # times it had nothing to change
+    invalid: int  # times its mutant was no valid program
+    gain: float  # mean change in score from parent to mutant
+    improved: float  # share of mutants with a better score than their parent
+    measured: int  # mutants that were proposed and measured
+    expected: float  # mean score of these, as the cost model predicted it
+    realised: float  # mean score of these by their measured throughput
 
 
 def rule_totals(runs: Iterable[Run]) -> tuple[RuleTotals, ...]:

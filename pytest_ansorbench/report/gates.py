@@ -91,12 +91,9 @@ def _sentence(gate: Gate, name: str) -> GateSentence:
         return GateSentence(words, gate.outcome)
     clause = f"{name} {statement_text(gate.estimate, gate.limit)}"
     verb = "exceeds" if FIGURES[gate.metric].sense == "smaller" else "falls short of"
-    if gate.reason == "early-only":
-        words = f"{clause} is within the limit {limit}{_early_only(gate)}: "
-        return GateSentence(words, gate.outcome)
-    if gate.reason == "lost-cases":
-        words = f"{clause} is within the limit {limit}{_lost(gate, ', but ')}: "
-        return GateSentence(words, gate.outcome)
+    if gate.reason in ("early-only", "lost-cases"):
+        but = _early_only(gate) if gate.reason == "early-only" else lost_cases(gate.lost, ", but ")
+        return GateSentence(f"{clause} is within the limit {limit}{but}: ", gate.outcome)
     if gate.reason == "within":
         clause += f" is within the limit {limit}"
     elif gate.reason == "straddles":
@@ -107,17 +104,16 @@ def _sentence(gate: Gate, name: str) -> GateSentence:
         clause += f" by less than {percent_text(gate.noise, 2)}"
     if gate.reason == "chance" and gate.p_value is not None:
         clause += f", but chance would do that in {percent_text(gate.p_value, 2)} of sessions"
-    clause += _lost(gate, "; ")
+    clause += lost_cases(gate.lost, "; ")
     advice = "" if gate.advice is None else f" ({_advice(gate, gate.advice)})"
     return GateSentence(f"{clause}: ", gate.outcome, advice)
 
 
-def _lost(gate: Gate, link: str) -> str:
-    """The cases that a suite could not compare."""
-    if not gate.lost:
+def lost_cases(cases: Sequence[str], link: str) -> str:
+    """The cases that a suite could not compare; empty without any."""
+    if not cases:
         return ""
-    cases = counted(len(gate.lost), "case")
-    return f"{link}{cases} could not be compared: {', '.join(gate.lost)}"
+    return f"{link}{counted(len(cases), 'case')} could not be compared: {', '.join(cases)}"
 
 
 def _early_only(gate: Gate) -> str:

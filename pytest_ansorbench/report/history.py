@@ -59,13 +59,11 @@ _COMMIT_DIGITS = 10
 class Stage:
     """One result of a history."""
 
-    name: str
-    """What it is stored as, e.g. `0003_main`."""
+    name: str  # what it is stored as, e.g. `0003_main`
     result: Result
-    judged: JudgedResult
-    """The same, judged by today's statistics."""
+    judged: JudgedResult  # the same, judged by today's statistics
+    # Of each case, since the stage before; empty for the first.
     changes: tuple[CaseChanges, ...] = ()
-    """Of each case, since the stage before; empty for the first."""
 
 
 def history_report(stages: Sequence[Stage]) -> Report:

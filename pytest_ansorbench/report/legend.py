@@ -6,11 +6,13 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from pytest_ansorbench.report.columns import COLUMNS
 from pytest_ansorbench.report.sections import Lines
 from pytest_ansorbench.report.wording import counted, percent_text
 from pytest_ansorbench.stats.bootstrap import RESAMPLES
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.relabellings import fewest_repeats
+from pytest_ansorbench.stats.suite import RATIOS
 
 
 def legend(columns: Sequence[str], *, criteria: Criteria, repeats: int, cases: int) -> Lines:
@@ -27,7 +29,7 @@ def legend(columns: Sequence[str], *, criteria: Criteria, repeats: int, cases: i
     if "search_ratio_paper" in shown:
         tolerance = percent_text(criteria.tolerance)
         sentences.append(f"target of S_paper: the reference's best, less {tolerance}")
-    if shown & _ESTIMATED:
+    if shown & {*RATIOS}:
         sentences += _intervals(shown, criteria, repeats)
         sentences.append(
             ">=, <=: one side never reached the target, so the ratio is a bound; "
@@ -92,14 +94,6 @@ _MEANINGS: Final = {
 
 _TARGETED: Final = {"time_to_target", "running_time_ratio", "reached"}
 _BY_GOAL: Final = {"search_ratio", "search_ratio_trials"}
-_HEADINGS: Final = {
-    "search_ratio": "S",
-    "search_ratio_paper": "S_paper",
-    "search_ratio_trials": "S_trials",
-    "running_time_ratio": "S to target",
-    "throughput_ratio": "throughput ratio",
-}
-_ESTIMATED: Final = set(_HEADINGS)
 
 
 def _targeted(criteria: Criteria) -> set[str]:
@@ -144,10 +138,15 @@ def _tested(shown: set[str], criteria: Criteria) -> set[str]:
     return shown & ({"throughput_ratio"} | (_BY_GOAL if criteria.goal.kind == "way" else set()))
 
 
+def _headings(shown: set[str]) -> str:
+    """Those of ratios, in their order."""
+    return ", ".join(COLUMNS[key].column.heading for key in RATIOS if key in shown)
+
+
 def _over_cases(shown: set[str], criteria: Criteria) -> Iterator[str]:
     """How several cases make one ratio: by tests, then by means."""
     added = _tested(shown, criteria)
-    averaged = [_HEADINGS[key] for key in _HEADINGS if key in shown - added]
+    averaged = _headings(shown - added)
     if added:
         yield (
             "all cases: the one ratio that fits their runs best, by a permutation test stratified "
@@ -155,7 +154,7 @@ def _over_cases(shown: set[str], criteria: Criteria) -> Iterator[str]:
         )
     if averaged:
         yield (
-            f"all cases, {', '.join(averaged)}: geometric mean over the cases with a plain figure, "
+            f"all cases, {averaged}: geometric mean over the cases with a plain figure, "
             "'(k of n)' if some have none"
         )
 
@@ -163,7 +162,7 @@ def _over_cases(shown: set[str], criteria: Criteria) -> Iterator[str]:
 def _intervals(shown: set[str], criteria: Criteria, repeats: int) -> Iterator[str]:
     """How intervals came about: those of exact tests, then those of the bootstrap."""
     exact = _tested(shown, criteria)
-    resampled = [_HEADINGS[key] for key in _HEADINGS if key in (shown & _ESTIMATED) - exact]
+    resampled = _headings(shown - exact)
     confidence = percent_text(criteria.confidence)
     fewest = fewest_repeats((1.0 - criteria.confidence) / 2.0)
     seeds = counted(repeats, "seed")
@@ -181,6 +180,6 @@ def _intervals(shown: set[str], criteria: Criteria, repeats: int) -> Iterator[st
     if resampled:
         few = "; below 5 seeds it covers less than that" if repeats < 5 else ""
         yield (
-            f"[low, high] of {', '.join(resampled)}: {confidence} interval by paired bootstrap, "
+            f"[low, high] of {resampled}: {confidence} interval by paired bootstrap, "
             f"{counted(RESAMPLES, 'resample')}{few}"
         )

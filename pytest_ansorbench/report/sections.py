@@ -45,16 +45,12 @@ class Lines:
 class Column:
     """One column of a table."""
 
-    key: str
-    """Its name for programs."""
-    heading: str
-    """Its name for readers; the unit alone where that says it all, e.g. `GFLOP/s`."""
-    unit: str = ""
-    """Unit of its figures; empty for words, counts and ratios."""
-    kind: Literal["words", "figures"] = "figures"
-    """Words go left, figures right."""
+    key: str  # its name for programs
+    heading: str  # its name for readers; the unit alone where that says it all, e.g. `GFLOP/s`
+    unit: str = ""  # unit of its figures; empty for words, counts and ratios
+    kind: Literal["words", "figures"] = "figures"  # words go left, figures right
+    # Where there is no room for all, the column with the largest is left out first; 0 stays.
     spare: int = 0
-    """Where there is no room for all, the column with the largest is left out first; 0 stays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +101,10 @@ class Series:
     """One curve of a chart: a step function, constant from each point to the next."""
 
     label: str
-    x: tuple[float, ...]
-    """Ascending."""
+    x: tuple[float, ...]  # ascending
     y: tuple[float, ...]
+    # Ends of the middle half of what the curve sums up; none if it sums up nothing.
     low: tuple[float, ...] = ()
-    """Ends of the middle half of what the curve sums up; none if it sums up nothing."""
     high: tuple[float, ...] = ()
 
 
@@ -128,8 +123,8 @@ class Chart:
     x: Axis
     y: Axis
     series: tuple[Series, ...]
+    # What the curves sum up, by the same labels, for formats that can draw it faintly.
     runs: tuple[Series, ...] = ()
-    """What the curves sum up, by the same labels, for formats that can draw it faintly."""
     levels: tuple[Level, ...] = ()
 
 
@@ -146,8 +141,7 @@ class Interval:
 class Forest:
     """Ratios with their intervals, one below the other: a forest plot."""
 
-    ratio: Axis
-    """1 is where both sides are equal."""
+    ratio: Axis  # 1 is where both sides are equal
     rows: tuple[Interval, ...]
     limit: float | None = None
 
@@ -164,8 +158,7 @@ class Stack:
 class Bars:
     """Stacked bars of the same parts."""
 
-    length: Axis
-    """Along the bars."""
+    length: Axis  # along the bars
     parts: tuple[str, ...]
     stacks: tuple[Stack, ...]
 
@@ -187,18 +180,17 @@ class Code:
     language: Literal["python", "sh", ""] = ""
 
 
-Block = Lines | Table | Chart | Forest | Bars | Code
+Drawing = Chart | Forest | Bars
+Block = Lines | Table | Code | Drawing
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
     """A part of a report that stands by itself."""
 
-    key: str
-    """Its name for programs."""
+    key: str  # its name for programs
     blocks: tuple[Block, ...]
-    subject: str = ""
-    """Id of the case that it is about; empty if it is about all."""
+    subject: str = ""  # id of the case that it is about; empty if it is about all
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final, Literal, get_args
 
-from pytest_ansorbench.records import CaseResult, Comparison, Estimate, SuiteVerdict
+from pytest_ansorbench.records import CaseResult, Estimate, SuiteVerdict
 from pytest_ansorbench.report.cells import (
     PER_SECOND,
     Cell,
@@ -19,7 +19,6 @@ from pytest_ansorbench.report.cells import (
 )
 from pytest_ansorbench.report.columns import (
     COLUMNS,
-    RATIO_COLUMNS,
     ArmRow,
     ColumnError,
     case_rows,
@@ -27,7 +26,7 @@ from pytest_ansorbench.report.columns import (
     usual_columns,
 )
 from pytest_ansorbench.report.sections import Group, Lines, Section, Table
-from pytest_ansorbench.stats.suite import ALL_CASES, group_of
+from pytest_ansorbench.stats.suite import ALL_CASES, RATIOS, group_of
 
 Grouping = Literal["case", "family", "network", "strategy"]
 GROUPINGS: Final[tuple[Grouping, ...]] = get_args(Grouping)
@@ -42,16 +41,14 @@ DEFAULT_SORT: Final = "order"
 class Layout:
     """How the table of cases is laid out."""
 
+    # Keys of the columns, as `parse_columns` returns them; None for the usual ones.
     columns: tuple[str, ...] | None = None
-    """Keys of the columns, as `parse_columns` returns them; None for the usual ones."""
-    sort: str = DEFAULT_SORT
-    """A key of `SORT_KEYS`."""
+    sort: str = DEFAULT_SORT  # a key of `SORT_KEYS`
+    # Which rows stand together: those of a case; those of an operator or a network, each with its
+    # sums; those of a network, after those of all operators; or those of a strategy, with its sums.
     group_by: Grouping = "case"
-    """Which rows stand together: those of a case; those of an operator or a network, each with its
-    sums; those of a network, after those of all operators; or those of a strategy, with its sums.
-    """
+    # What times are told in; `auto` for the largest in which the longest time is at least 1.
     time_unit: WantedUnit = "auto"
-    """What times are told in; `auto` for the largest in which the longest time is at least 1."""
 
     def columns_for(self, cases: Sequence[CaseResult]) -> tuple[str, ...]:
         """The columns that were asked for, or else those that suit the cases."""
@@ -161,7 +158,7 @@ def _summary(suites: Sequence[SuiteVerdict], columns: Sequence[str]) -> Group:
 def _worth_a_row(suite: SuiteVerdict, columns: Sequence[str]) -> bool:
     """A suite of one case repeats it, and without a name for the row nobody could read it."""
     named = "case" in columns or "strategy" in columns
-    told = len(suite.cases) > 1 and any(key in columns for key in RATIO_COLUMNS)
+    told = len(suite.cases) > 1 and any(key in columns for key in RATIOS)
     return named and (told or (bool(suite.gates) and "verdict" in columns))
 
 
@@ -187,10 +184,12 @@ def sort_cases(cases: Sequence[CaseResult], key: str) -> tuple[CaseResult, ...]:
     return tuple(sorted(cases, key=rank))
 
 
-def _by_ratio(of: Callable[[Comparison], Estimate]) -> Callable[[CaseResult], float]:
+def _by_ratio(key: str) -> Callable[[CaseResult], float]:
     def rank(case: CaseResult) -> float:
-        estimate = of(case.verdicts[0].comparison) if case.verdicts else None
-        return math.inf if estimate is None or estimate.bound == "undefined" else estimate.value
+        if not case.verdicts:
+            return math.inf
+        estimate: Estimate = getattr(case.verdicts[0].comparison, key)
+        return math.inf if estimate.bound == "undefined" else estimate.value
 
     return rank
 
@@ -219,11 +218,7 @@ SORT_KEYS: Final[Mapping[str, Callable[[CaseResult], float | str]]] = MappingPro
         "case": lambda case: case.case,
         "search_time": _by_search_time,
         "time_to_target": _by_time_to_target,
-        "search_ratio": _by_ratio(lambda c: c.search_ratio),
-        "search_ratio_paper": _by_ratio(lambda c: c.search_ratio_paper),
-        "search_ratio_trials": _by_ratio(lambda c: c.search_ratio_trials),
-        "running_time_ratio": _by_ratio(lambda c: c.running_time_ratio),
-        "throughput_ratio": _by_ratio(lambda c: c.throughput_ratio),
+        **{key: _by_ratio(key) for key in RATIOS},
         "verdict": _by_verdict,
     }
 )

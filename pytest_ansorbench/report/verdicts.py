@@ -15,6 +15,7 @@ from pytest_ansorbench.records import (
     Verdict,
 )
 from pytest_ansorbench.report.cells import SuiteRatio
+from pytest_ansorbench.report.gates import lost_cases
 from pytest_ansorbench.report.sections import GateSentence, Lines, Sentence
 from pytest_ansorbench.report.wording import counted, limit_text, ratio_text, short_estimate_text
 from pytest_ansorbench.stats.figures import FIGURES
@@ -52,11 +53,7 @@ def _suite(suite: SuiteVerdict) -> Sentence:
     )
     who = _who(suite.challenger, suite.reference, search.estimate)
     claim = f"{who} over {counted(total, 'case')} (S {ratio}, throughput ratio {other})"
-    lost = ""
-    if search.lost:
-        cases = counted(len(search.lost), "case")
-        lost = f"; {cases} could not be compared: {', '.join(search.lost)}"
-    return _with_gates(claim, suite.gates, suite.outcome, lost)
+    return _with_gates(claim, suite.gates, suite.outcome, lost_cases(search.lost, "; "))
 
 
 def _case(verdict: Verdict) -> Sentence:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from pytest_ansorbench.report import RENDERERS, Report, Section
-from pytest_ansorbench.report.sections import Block, Lines, Sentence
+from pytest_ansorbench.report.sections import Block
 
 
 def rendered(part: Section | Block, renderer: str = "terminal") -> str:
@@ -17,11 +17,6 @@ def rendered(part: Section | Block, renderer: str = "terminal") -> str:
 def lines_of(*parts: Section | Block) -> list[str]:
     """Parts of a report for a terminal, line by line; nothing for what is empty."""
     return [line for part in parts if (text := rendered(part)) for line in text.split("\n")]
-
-
-def line_of(sentence: Sentence) -> str:
-    """One sentence for a terminal."""
-    return rendered(Lines((sentence,)))
 
 
 def simple_cells(text: str) -> list[list[str]]:

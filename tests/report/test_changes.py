@@ -7,7 +7,7 @@ import math
 
 from pytest_ansorbench.records import Estimate, Gate
 from pytest_ansorbench.report import changes_notes, changes_table
-from pytest_ansorbench.report.cells import Figure, Gap, GateMark, Ratio, Text
+from pytest_ansorbench.report.cells import Gap, GateMark, Number, Ratio, Text
 from pytest_ansorbench.stats.changes import CaseChanges, Change
 from tests.report.rendered import lines_of, rendered
 
@@ -56,8 +56,8 @@ def test_figures_are_cells_of_their_metric() -> None:
     first, _, last = changes_table([FOUND, CaseChanges("other", (elsewhere,))]).rows
     assert first[2:] == (
         Text("search_ratio"),
-        Figure("search_ratio", 0.5),
-        Figure("search_ratio", 0.75),
+        Number(0.5, ".4g"),
+        Number(0.75, ".4g"),
         Ratio(Estimate(1.5, 1.2, 1.9)),
         GateMark("broken"),
     )

@@ -10,13 +10,12 @@ from hypothesis import strategies as st
 
 from pytest_ansorbench.report import (
     COLUMNS,
-    DEFAULT_COLUMNS,
-    DEFAULT_SORT,
-    SORT_KEYS,
     ColumnError,
     parse_columns,
     parse_sort,
 )
+from pytest_ansorbench.report.columns import DEFAULT_COLUMNS
+from pytest_ansorbench.report.table import DEFAULT_SORT, SORT_KEYS
 
 
 def test_keys_are_the_documented_ones() -> None:

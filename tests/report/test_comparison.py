@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from pytest_ansorbench.records import Estimate
 from pytest_ansorbench.report import Report, Section, comparison_report
-from pytest_ansorbench.report.comparison import change_forests
+from pytest_ansorbench.report.changes import change_forests
 from pytest_ansorbench.report.sections import Chart, Lines
 from pytest_ansorbench.stats.changes import CaseChanges, Change
-from tests.report.rendered import line_of
 from tests.synthetic import make_case_result
 
-BRIEF = Report.of(Section("changes", (Lines((("brief",),)),)))
+BRIEF = Report.of(Section("changes", (Lines(("brief",)),)))
 
 
 def change(metric: str, ratio: float = 1.5, **kwargs: object) -> Change:
@@ -25,7 +24,7 @@ def test_every_figure_is_a_forest_of_what_could_be_compared() -> None:
         CaseChanges("softmax", (change("search_ratio", bound="undefined"),)),
     ]
     search, throughput_ratio, throughput, search_time = change_forests(changes)
-    assert [line_of(row.label) for row in search.rows] == ["conv2d, fast"]
+    assert [row.label for row in search.rows] == ["conv2d, fast"]
     assert search.rows[0].estimate.value == 1.5
     assert len(throughput.rows) == 1
     assert not throughput_ratio.rows and not search_time.rows

@@ -7,8 +7,11 @@ import dataclasses
 import pytest
 
 from pytest_ansorbench.records import CaseResult, MachineState
-from pytest_ansorbench.report import caches_lines, machine_warnings
-from pytest_ansorbench.report.conditions import progress_lines
+from pytest_ansorbench.report.conditions import (
+    caches_lines,
+    machine_warnings,
+    progress_lines,
+)
 from tests.report.rendered import lines_of
 from tests.synthetic import CRITERIA, make_run
 

@@ -13,15 +13,14 @@ from pytest_ansorbench.records import Advice, Estimate, Gate, Reason
 from pytest_ansorbench.report import gates
 from pytest_ansorbench.stats.changes import Change
 from pytest_ansorbench.stats.figures import FIGURES
-from tests.report.rendered import line_of
 
 
 def gate_sentence(judged: Gate) -> str:
-    return line_of(gates.gate_sentence(judged))
+    return str(gates.gate_sentence(judged))
 
 
 def change_sentence(found: Change, any_machine: str) -> str:
-    return line_of(gates.change_sentence(found, any_machine))
+    return str(gates.change_sentence(found, any_machine))
 
 
 NOTHING = Estimate(0.0, 0.0, math.inf, "undefined")

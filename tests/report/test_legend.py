@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ansorbench.report import COLUMNS, DEFAULT_COLUMNS, legend
+from pytest_ansorbench.report.columns import COLUMNS, DEFAULT_COLUMNS
+from pytest_ansorbench.report.legend import legend
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.goal import MEDIAN, Goal
 from tests.report.rendered import lines_of, rendered

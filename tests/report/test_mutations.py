@@ -7,8 +7,7 @@ import dataclasses
 import pytest
 
 from pytest_ansorbench.report import rule_totals
-from pytest_ansorbench.report.mutations import mutation_sentences
-from tests.report.rendered import line_of
+from pytest_ansorbench.report.decisions import mutation_sentences
 from tests.synthetic import make_run
 
 TILE = {
@@ -63,12 +62,12 @@ def test_predicted_rules_come_first_and_are_told_from_drawn_ones():
     run = run_with({"drawn_rules": {"A": TILE, "B": MORE}, "predicted_rules": {"A": UNROLL}})
     totals = [(rule.rule, rule.predicted, rule.applied) for rule in rule_totals([run])]
     assert totals == [("A", True, 1), ("A", False, 30), ("B", False, 10)]
-    assert line_of(mutation_sentences([run])[0]).startswith("A, predicted: 1 mutants")
+    assert next(mutation_sentences([run])).startswith("A, predicted: 1 mutants")
 
 
 def test_each_rule_has_a_sentence():
     rules = {"MutateTileSize": {**TILE, **MORE}, "MutateUnroll": UNROLL}
-    first, second = map(line_of, mutation_sentences([run_with({"drawn_rules": rules})]))
+    first, second = mutation_sentences([run_with({"drawn_rules": rules})])
     assert first == (
         "MutateTileSize, drawn: 10 mutants, score -0.100 against the parent, better in 10%; "
         "nothing to change 3 times; "

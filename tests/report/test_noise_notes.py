@@ -7,14 +7,8 @@ import math
 
 import pytest
 
-from pytest_ansorbench.report import (
-    changes_report,
-    noise_changes,
-    noise_details,
-    noise_lines,
-    noise_warnings,
-    result_report,
-)
+from pytest_ansorbench.report import changes_report, noise_changes, result_report
+from pytest_ansorbench.report.noise_notes import noise_details, noise_lines, noise_warnings
 from pytest_ansorbench.stats.criteria import Criteria
 from tests.report.rendered import lines_of
 from tests.synthetic import make_case_result, make_noise

@@ -20,7 +20,6 @@ from pytest_ansorbench.report.pictures import (
 from pytest_ansorbench.stats.distribution import case_ways
 from pytest_ansorbench.stats.limits import Limits
 from pytest_ansorbench.stats.suite import judge_suites
-from tests.report.rendered import line_of as words
 from tests.synthetic import CRITERIA, make_case_result, make_run
 
 
@@ -28,7 +27,7 @@ def test_ratios_of_cases_then_of_all_of_them() -> None:
     cases = [make_case_result("a"), make_case_result("b")]
     suites = judge_suites(cases, CRITERIA, Limits({}))
     ratios, throughputs = forests(cases, suites)
-    assert [(words(row.label), row.role) for row in ratios.rows] == [
+    assert [(row.label, row.role) for row in ratios.rows] == [
         ("a", "body"),
         ("b", "body"),
         ("all cases, fast", "summary"),
@@ -52,7 +51,7 @@ def test_a_case_of_three_arms_names_the_challenger() -> None:
         for name in ("fast", "slow")
     }
     ratios, _ = forests([make_case_result(challengers=arms)], ())
-    assert [words(row.label) for row in ratios.rows] == ["conv2d, fast", "conv2d, slow"]
+    assert [row.label for row in ratios.rows] == ["conv2d, fast", "conv2d, slow"]
 
 
 def test_what_could_not_be_compared_has_no_row() -> None:
@@ -67,8 +66,8 @@ def test_what_could_not_be_compared_has_no_row() -> None:
 
 def test_seconds_of_a_run_by_phase() -> None:
     bars = phases(make_case_result())
-    assert [*map(words, bars.parts)] == ["propose", "build", "run", "learn"]
-    assert [(words(stack.label), stack.lengths) for stack in bars.stacks] == [
+    assert [*bars.parts] == ["propose", "build", "run", "learn"]
+    assert [(stack.label, stack.lengths) for stack in bars.stacks] == [
         ("default", (2.0, 1.0, 0.5, 0.5)),
         ("fast", (1.0, 0.5, 0.25, 0.25)),
     ]
@@ -88,9 +87,9 @@ def two_sketches(run: Run, *sketches: int) -> Run:
 def test_sketches_are_counted_over_the_trials() -> None:
     runs = (two_sketches(make_run(), 0, 1, 1, 1), two_sketches(make_run(seed=1), 0, 0, 1, 1))
     name, bars = sketch_shares(CaseResult("conv2d", ("default",), runs, ()), "default")
-    assert words(name.sentences[0]) == "default"
-    assert [*map(words, bars.parts)] == ["sketch 0", "sketch 1"]
-    assert [(words(stack.label), stack.lengths) for stack in bars.stacks] == [
+    assert name.sentences[0] == "default"
+    assert [*bars.parts] == ["sketch 0", "sketch 1"]
+    assert [(stack.label, stack.lengths) for stack in bars.stacks] == [
         ("1 to 1", (2.0, 0.0)),
         ("2 to 2", (1.0, 1.0)),
         ("3 to 3", (0.0, 2.0)),
@@ -118,7 +117,7 @@ def test_failures_by_arm_status_and_message_the_most_frequent_first() -> None:
 def test_times_to_targets_along_the_way() -> None:
     case = make_case_result()
     forest = way(case, case_ways(case, CRITERIA))
-    labels = [words(row.label) for row in forest.rows]
+    labels = [row.label for row in forest.rows]
     assert labels[0].startswith("fast to ") and labels[-1] == "fast to 100% of the gain"
     assert {row.estimate.value for row in forest.rows} == {0.5}
 
@@ -138,5 +137,5 @@ def test_an_ablation_has_a_row_for_each_strategy_over_all_cases() -> None:
     ]
     suites = judge_suites(cases, CRITERIA, Limits({}))
     ratios, throughputs = ablation(suites)
-    assert [words(row.label) for row in ratios.rows] == ["fast", "slow"]
+    assert [row.label for row in ratios.rows] == ["fast", "slow"]
     assert len(throughputs.rows) == 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pytest_ansorbench.records import CaseResult
-from pytest_ansorbench.report.repeats import repeats_lines
+from pytest_ansorbench.report.gates import repeats_lines
 from tests.report.rendered import lines_of
 from tests.synthetic import make_case_result, make_run
 

@@ -14,7 +14,6 @@ from pytest_ansorbench.report.sections import (
     Report,
     Section,
     Table,
-    listed,
 )
 
 COLUMNS = (Column("name", "name", kind="words"), Column("trials", "trials"))
@@ -36,14 +35,6 @@ def test_cells_are_found_by_the_key_of_their_column() -> None:
 def test_a_report_has_no_empty_parts() -> None:
     axis = Axis("trials")
     empty = (Lines(()), Table(COLUMNS, ()), Chart(axis, axis, ()))
-    full = Lines((("words",),))
+    full = Lines(("words",))
     report = Report.of(Section("none", empty), Section("some", (*empty, full), subject="case"))
     assert report == Report((Section("some", (full,), subject="case"),))
-
-
-@pytest.mark.parametrize(
-    ("count", "parts"),
-    [(0, ()), (1, (Count(0),)), (3, (Count(0), ", ", Count(1), ", ", Count(2)))],
-)
-def test_cells_are_listed_with_commas(count: int, parts: tuple[object, ...]) -> None:
-    assert listed(map(Count, range(count))) == parts

@@ -6,11 +6,10 @@ import math
 
 import pytest
 
-from pytest_ansorbench.report import TIME_UNITS, ColumnError, parse_time_unit
+from pytest_ansorbench.report import ColumnError, parse_time_unit
 from pytest_ansorbench.report.cells import Cell, Count, Seconds, TimeToTarget
-from pytest_ansorbench.report.render.fields import cell_fields
 from pytest_ansorbench.report.sections import Column, Group, Table
-from pytest_ansorbench.report.time_units import WantedUnit, in_unit
+from pytest_ansorbench.report.table import TIME_UNITS, WantedUnit, in_unit
 from tests.report.rendered import rendered, simple_cells
 
 COLUMNS = (Column("trials", "trials"), Column("time", "time", "s"), Column("goal", "goal", "s"))
@@ -45,8 +44,8 @@ def test_the_longest_time_decides() -> None:
 
 def test_programs_get_the_figure_in_the_unit_of_its_heading() -> None:
     changed = in_unit(table((0.25, math.inf)), "ms")
-    assert cell_fields(changed.column("time")[0]) == {"": 250.0}
-    assert cell_fields(changed.column("goal")[0]) == {"": "inf", "reached": 2, "runs": 2}
+    assert changed.column("time")[0].fields() == {"": 250.0}
+    assert changed.column("goal")[0].fields() == {"": "inf", "reached": 2, "runs": 2}
 
 
 def test_units_are_parsed_and_others_refused() -> None:

@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from pytest_ansorbench.environment import ToolchainError
-from pytest_ansorbench.report.schedules import schedules
+from pytest_ansorbench.report.details import schedules
 from pytest_ansorbench.report.sections import Code, Lines
 from pytest_ansorbench.winners import fastest, script, scripts_of, winners_of
 from tests.report.rendered import line_of

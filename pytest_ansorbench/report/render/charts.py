@@ -12,6 +12,7 @@ from pytest_ansorbench.report.sections import (
     Block,
     Chart,
     Column,
+    Drawing,
     Forest,
     Group,
     Lines,
@@ -24,7 +25,7 @@ _PLACES: Final = (0.25, 0.5, 0.75, 1.0)
 _FOUR_DIGITS: Final = ".4g"
 
 
-def chart_blocks(chart: Chart | Forest | Bars) -> tuple[Block, ...]:
+def chart_blocks(chart: Drawing) -> tuple[Block, ...]:
     """Tabulate a chart: curves a column each, bars and ratios a row each."""
     match chart:
         case Chart():

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_ansorbench.report.render.text import printable
-from pytest_ansorbench.report.sections import Axis, Bars, Chart, Forest, Interval
+from pytest_ansorbench.report.sections import Axis, Bars, Chart, Drawing, Forest, Interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,13 +29,10 @@ _HATCHES: Final = ("", "///", "\\\\\\", "xxx", "---", "|||", "+++", "//")
 class Look:
     """How figures look."""
 
-    ink: str
-    """Colour of words and axes."""
-    colours: tuple[str, ...]
-    """Of curves and bars, to be told apart by the colour-blind."""
+    ink: str  # colour of words and axes
+    colours: tuple[str, ...]  # of curves and bars, to be told apart by the colour-blind
     width_in: float
-    font: float = 9.0
-    """Size of words in points."""
+    font: float = 9.0  # size of words in points
 
     @property
     def style(self) -> dict[Any, Any]:
@@ -71,7 +68,7 @@ PRINT: Final = Look(
 """For papers: a column's width."""
 
 
-def draw(chart: Chart | Forest | Bars, look: Look) -> Figure:
+def draw(chart: Drawing, look: Look) -> Figure:
     """Draw a chart by matplotlib, which is an extra."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
@@ -143,7 +140,7 @@ def save(figure: Figure, file: Any, look: Look, kind: str) -> None:
         figure.savefig(file, format=kind, dpi=200, metadata=undated.get(kind))
 
 
-def _height_in(chart: Chart | Forest | Bars) -> float:
+def _height_in(chart: Drawing) -> float:
     match chart:
         case Chart():
             return 3.4

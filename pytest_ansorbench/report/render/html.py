@@ -20,6 +20,7 @@ from pytest_ansorbench.report.sections import (
     Chart,
     Code,
     Column,
+    Drawing,
     Forest,
     Lines,
     Report,
@@ -104,10 +105,10 @@ class _Page:
                     "text": lines,
                     "language": language,
                 }
-            case Chart() | Forest() | Bars():
+            case _:
                 return self.figure(block)
 
-    def figure(self, chart: Chart | Forest | Bars) -> dict[str, Any]:
+    def figure(self, chart: Drawing) -> dict[str, Any]:
         from markupsafe import Markup
 
         number = next(self.numbers)
@@ -159,7 +160,7 @@ def _cell(cell: Cell, column: Column) -> dict[str, Any]:
     }
 
 
-def _alternative(chart: Chart | Forest | Bars) -> str:
+def _alternative(chart: Drawing) -> str:
     """A figure in words."""
     match chart:
         case Chart(x, y, series):
@@ -179,7 +180,7 @@ _PAGE: Final = Look("#0a0b0c", tuple(f"#0{place}0{place}ff" for place in range(8
 """Colours that stand for those of the page, which differ in the dark, until a figure is drawn."""
 
 
-def svg(chart: Chart | Forest | Bars, prefix: str) -> str:
+def svg(chart: Drawing, prefix: str) -> str:
     """An `svg` element, in the page's variables `--c0` to `--c7` and `currentColor`.
 
     `prefix` begins every id in it, so that several can stand in one page.

@@ -10,7 +10,7 @@ from tabulate import tabulate
 
 from pytest_ansorbench.report.render.charts import chart_blocks
 from pytest_ansorbench.report.render.text import code_lines, column_title, printable
-from pytest_ansorbench.report.sections import Bars, Block, Chart, Code, Forest, Lines, Report, Table
+from pytest_ansorbench.report.sections import Block, Code, Lines, Report, Table
 
 _SPECIAL: Final = {
     "\\": r"\textbackslash{}",
@@ -49,11 +49,11 @@ class Latex:
                 return "\n\n".join(escaped(str(one)) for one in sentences)
             case Table():
                 return _table(block)
-            case Chart() | Forest() | Bars():
-                return "\n\n".join(map(self._block, chart_blocks(block)))
             case Code(title, text):
                 lines = "\n".join(_verbatim(line) for line in code_lines(text, 0))
                 return f"{escaped(title)}\n\n\\begin{{verbatim}}\n{lines}\n\\end{{verbatim}}"
+            case _:
+                return "\n\n".join(map(self._block, chart_blocks(block)))
 
 
 def escaped(text: str) -> str:

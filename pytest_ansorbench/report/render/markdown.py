@@ -14,7 +14,7 @@ from pytest_ansorbench.report.render.text import (
     table_text,
     written,
 )
-from pytest_ansorbench.report.sections import Bars, Block, Chart, Code, Forest, Lines, Report, Table
+from pytest_ansorbench.report.sections import Block, Code, Lines, Report, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Markdown:
                 lines = code_lines(text, 0)
                 fence = "`" * max(3, 1 + max(map(_ticks, lines), default=0))
                 return "\n".join((markdown_words(title), "", fence + language, *lines, fence))
-            case Chart() | Forest() | Bars():
+            case _:
                 # A blank line, without which the table would go on with the words above it.
                 return "\n\n".join(map(self._block, chart_blocks(block)))
 

@@ -15,10 +15,8 @@ from pytest_ansorbench.report.sections import Report
 class Output:
     """One rendering of a report."""
 
-    format: str
-    """A key of `RENDERERS`."""
-    path: Path | None = None
-    """The file to write; None for standard output."""
+    format: str  # a key of `RENDERERS`
+    path: Path | None = None  # the file to write; None for standard output
 
     @classmethod
     def parse(cls, text: str) -> Output:

@@ -19,18 +19,7 @@ from pytest_ansorbench.report.render.text import (
     printable,
     table_text,
 )
-from pytest_ansorbench.report.sections import (
-    Bars,
-    Block,
-    Chart,
-    Code,
-    Forest,
-    Lines,
-    Report,
-    Sentence,
-    Table,
-    Tone,
-)
+from pytest_ansorbench.report.sections import Block, Code, Lines, Report, Sentence, Table, Tone
 
 _NARROWEST: Final = 12
 """Characters that a folded column keeps at least."""
@@ -45,12 +34,11 @@ text from a file cannot have it, as it is not printable."""
 class Terminal:
     """Renders for a terminal; sections are set off by blank lines."""
 
+    # Colours a line that is done, by the tone of its sentence.
     paint: Callable[[str, Tone], str] = lambda line, tone: line
-    """Colours a line that is done, by the tone of its sentence."""
-    mark: Callable[[Outcome], str] = lambda outcome: outcome
-    """Colours the word of an outcome."""
+    mark: Callable[[Outcome], str] = lambda outcome: outcome  # colours the word of an outcome
+    # Characters in a line, which sentences and tables are fitted into; None for any number.
     width: int | None = None
-    """Characters in a line, which sentences and tables are fitted into; None for any number."""
 
     def render(self, report: Report) -> str:
         return "\n\n".join(self._set(section.blocks) for section in report.sections)
@@ -77,10 +65,10 @@ class Terminal:
                 )
             case Table():
                 return self._fitted(block)
-            case Chart() | Forest() | Bars():
-                return self._set(chart_blocks(block))
             case Code(title, text):
                 return "\n".join((f"{printable(title)}:", *code_lines(text, 1)))
+            case _:
+                return self._set(chart_blocks(block))
 
     def _sentence(self, sentence: Sentence, depth: int) -> list[str]:
         if isinstance(sentence, str):

@@ -69,7 +69,7 @@ def test_an_undefined_ratio_has_no_figures() -> None:
 
 def test_only_tables_are_written_with_a_blank_line_between() -> None:
     table = Table(COLUMNS[:1], (Group(((Text("a"),),)),))
-    section = Section("part", (Lines((("words",),)), table, Lines((("more",),)), table))
+    section = Section("part", (Lines(("words",)), table, Lines(("more",)), table))
     assert rendered(section, "csv") == "case\na\n\ncase\na"
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_ansorbench.records import Estimate
 from pytest_ansorbench.report import Report, Section, full_report
-from pytest_ansorbench.report.cells import GateMark, Seconds, Text
+from pytest_ansorbench.report.cells import Seconds, Text
 from pytest_ansorbench.report.render.html import Html
 from pytest_ansorbench.report.sections import (
     Axis,
@@ -19,6 +19,7 @@ from pytest_ansorbench.report.sections import (
     Code,
     Column,
     Forest,
+    GateSentence,
     Group,
     Interval,
     Lines,
@@ -64,18 +65,18 @@ def test_it_takes_nothing_from_elsewhere() -> None:
 
 
 def test_outcomes_have_a_word_and_a_class() -> None:
-    text = page(Lines((("it ", GateMark("broken")),)))
+    text = page(Lines((GateSentence("it is ", "broken"),)))
     assert '<span class="outcome broken">broken</span>' in text
 
 
 def test_warnings_are_marked() -> None:
-    assert '<p class="depth-0 warning">' in page(Lines((("careful",),), tone="warning"))
+    assert '<p class="depth-0 warning">' in page(Lines(("careful",), tone="warning"))
 
 
 def test_neighbours_on_the_same_case_share_a_heading_and_a_link() -> None:
     report = Report.of(
-        Section("verdicts", (Lines((("all",),)),)),
-        Section("details", (Lines((("x",),)),), subject="<b>conv</b>"),
+        Section("verdicts", (Lines(("all",)),)),
+        Section("details", (Lines(("x",)),), subject="<b>conv</b>"),
         Section("curves", (CHART,), subject="<b>conv</b>"),
     )
     text = Html(title="a < b").render(report)
@@ -86,7 +87,7 @@ def test_neighbours_on_the_same_case_share_a_heading_and_a_link() -> None:
 
 
 def test_figures_take_their_colours_from_the_page_and_share_no_id() -> None:
-    forest = Forest(Axis("S"), (Interval(("conv",), Estimate(0.5, 0.4, 0.6)),), limit=0.9)
+    forest = Forest(Axis("S"), (Interval("conv", Estimate(0.5, 0.4, 0.6)),), limit=0.9)
     text = page(CHART, CHART, forest)
     ids = re.findall(r'\bid="([^"]*)"', text)
     assert len(ids) == len(set(ids))

@@ -7,7 +7,6 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ansorbench.report.cells import Text
 from pytest_ansorbench.report.render.latex import escaped
 from pytest_ansorbench.report.sections import Code, Lines
 from tests.report.render.test_terminal import TABLE
@@ -30,7 +29,7 @@ def test_a_table_has_the_rules_of_booktabs_and_one_above_a_summary() -> None:
 
 
 def test_words_and_cells_are_escaped() -> None:
-    sentence = ("S_trials <= ", Text("10% of \\x{y}"))
+    sentence = "S_trials <= 10% of \\x{y}"
     expected = r"S\_trials \textless{}= 10\% of \textbackslash{}x\{y\}"
     assert rendered(Lines((sentence,)), "latex") == expected
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pytest_ansorbench.report.cells import Text
 from pytest_ansorbench.report.sections import Axis, Chart, Lines, Section, Series, Table
 from tests.report.render.test_terminal import TABLE
 from tests.report.rendered import rendered
@@ -20,12 +19,12 @@ def test_a_table_has_alignments_and_no_line_above_a_summary() -> None:
 
 def test_a_table_among_indented_lines_is_plain_text() -> None:
     table = Table(TABLE.columns, TABLE.groups, depth=1)
-    section = Section("details", (Lines((("x",),), depth=1), table))
+    section = Section("details", (Lines(("x",), depth=1), table))
     assert rendered(section, "markdown") == rendered(section)
 
 
 def test_sentences_hold_no_tag() -> None:
-    sentence = ("S <= 0.3 of ", Text("<b>S</b> <= 0.3"))
+    sentence = "S <= 0.3 of <b>S</b> <= 0.3"
     assert rendered(Lines((sentence,)), "markdown") == "S <= 0.3 of &lt;b>S&lt;/b> <= 0.3"
 
 

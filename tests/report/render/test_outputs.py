@@ -9,7 +9,7 @@ import pytest
 from pytest_ansorbench.report.render import RENDERERS, Output, outputs, write_report
 from pytest_ansorbench.report.sections import Lines, Report, Section
 
-REPORT = Report.of(Section("part", (Lines((("words",),)),)))
+REPORT = Report.of(Section("part", (Lines(("words",)),)))
 
 
 def test_a_format_is_given_with_or_without_a_file() -> None:

@@ -12,6 +12,7 @@ from pytest_ansorbench.report.sections import (
     Axis,
     Chart,
     Column,
+    GateSentence,
     Group,
     Lines,
     Series,
@@ -42,17 +43,17 @@ def test_words_go_left_and_figures_right_with_a_line_above_a_summary() -> None:
 
 def test_blocks_are_indented_by_two_spaces_a_level() -> None:
     table = Table(TABLE.columns[:1], (Group(((Text("a"),),)),), depth=2)
-    section = Section("details", (Lines((("x",), ("y",)), depth=1), table))
+    section = Section("details", (Lines(("x", "y"), depth=1), table))
     assert rendered(section) == "  x\n  y\n    case\n    ------\n    a"
 
 
 def test_sections_are_set_off_by_a_blank_line() -> None:
-    one, two = (Section(word, (Lines(((word,),)), Lines(((word,),)))) for word in ("one", "two"))
+    one, two = (Section(word, (Lines((word,)), Lines((word,)))) for word in ("one", "two"))
     assert Terminal().render(Report.of(one, two)) == "one\none\n\ntwo\ntwo"
 
 
 def test_lines_are_painted_whole_by_their_tone() -> None:
-    lines = (Lines((("calm",),)), Lines((("careful ", Count(1)),), depth=1, tone="warning"))
+    lines = (Lines(("calm",)), Lines(("careful 1",), depth=1, tone="warning"))
     terminal = Terminal(lambda line, tone: f"<{line}>" if tone == "warning" else line)
     assert terminal.render(Report.of(Section("notes", lines))) == "calm\n<  careful 1>"
 
@@ -113,9 +114,9 @@ def test_where_there_is_less_the_widest_words_are_folded() -> None:
 
 
 def test_sentences_are_folded_between_words() -> None:
-    lines = narrow(Lines((("one two three four", " five"),), depth=1), 12)
+    lines = narrow(Lines(("one two three four five",), depth=1), 12)
     assert lines == ["  one two", "    three", "    four", "    five"]
-    assert narrow(Lines((("conv2d-n1-h224-w224",),)), 12) == ["conv2d-n1-h224-w224"]
+    assert narrow(Lines(("conv2d-n1-h224-w224",)), 12) == ["conv2d-n1-h224-w224"]
 
 
 def marked(block: Lines | Table, width: int | None = None) -> str:
@@ -135,10 +136,10 @@ def test_outcomes_are_coloured_and_columns_stay_as_wide() -> None:
 
 
 def test_outcomes_in_sentences_are_coloured_after_folding() -> None:
-    sentence = ("conv2d: ", GateMark("broken"), " (", Text("holds"), "), ", GateMark("holds"))
-    assert marked(Lines((sentence,))) == "conv2d: <broken> (holds), <holds>"
-    assert marked(Lines((sentence,)), 16) == "conv2d: <broken>\n  (holds), <holds>"
+    sentence = GateSentence("conv2d: ", "broken", " (holds)")
+    assert marked(Lines((sentence, "it holds"))) == "conv2d: <broken> (holds)\nit holds"
+    assert marked(Lines((sentence,)), 16) == "conv2d: <broken>\n  (holds)"
 
 
 def test_text_from_a_file_cannot_stand_for_an_outcome() -> None:
-    assert marked(Lines(((Text("\ue000\ue000"), GateMark("holds")),))) == "??<holds>"
+    assert marked(Lines((GateSentence("\ue000\ue000", "holds"),))) == "??<holds>"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from pytest_ansorbench.records import Remeasurement, TaskRecord
-from pytest_ansorbench.report.network import network_blocks
+from pytest_ansorbench.report.tasks import network_blocks
 from tests.report.rendered import lines_of
 from tests.synthetic import make_run
 
