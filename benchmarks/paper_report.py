@@ -115,11 +115,11 @@ def rule_cells(totals: RuleTotals) -> tuple[Cell, ...]:
         Count(totals.applied),
         Count(totals.inapplicable),
         Count(totals.invalid),
-        Number(totals.gain, ".3f"),
-        Number(totals.improved, ".3f"),
+        Number.of(totals.gain, ".3f"),
+        Number.of(totals.improved, ".3f"),
         Count(totals.measured),
-        Number(totals.expected, ".3f"),
-        Number(totals.realised, ".3f"),
+        Number.of(totals.expected, ".3f"),
+        Number.of(totals.realised, ".3f"),
     )
 
 

@@ -25,13 +25,10 @@ from pytest_ansorbench.report.rebuilt_tables import (
     kernels_report,
     suite_gate_sentence,
 )
-from pytest_ansorbench.report.render import (
-    RENDERERS,
-    Markdown,
-    Output,
-    Terminal,
-    write_report,
-)
+from pytest_ansorbench.report.render.formats import RENDERERS
+from pytest_ansorbench.report.render.markdown import Markdown
+from pytest_ansorbench.report.render.outputs import Output, write_report
+from pytest_ansorbench.report.render.terminal import Terminal
 from pytest_ansorbench.report.sections import Report, Section
 from pytest_ansorbench.report.table import (
     Grouping,

@@ -58,32 +58,20 @@ def result_report(
     caches were found, the controls, the noise and warnings about machines; with details the gates
     of the suite and those of the cases.
     """
-    explanation: tuple[Lines, ...]
-    match explained:
-        case "not":
-            explanation = ()
-        case "briefly":
-            repeats = _repeats(cases)
-            columns = layout.columns_for(cases)
-            explanation = (legend_in_brief(columns, criteria=criteria, repeats=repeats),)
-        case "fully":
-            explanation = _legend(cases, criteria, layout.columns_for(cases))
     details = [case_details(case, case_ways(case, criteria)) for case in cases] if detailed else []
+    gates = suite_lines(suites) if detailed else Lines(())
+    of_noise = noise_details(noise) if detailed else noise_lines(noise)
+    explanation = _explanation(cases, criteria, layout, explained)
     return Report.of(
         Section("verdicts", (verdict_lines(cases, suites),)),
         case_table(cases, layout, suites),
         Section(
             "notes",
             (
-                suite_lines(suites) if detailed else Lines(()),
+                gates,
                 repeats_lines(cases, suites),
                 *explanation,
-                *_conditions(cases, criteria),
-                peak_lines(cases),
-                noise_details(noise) if detailed else noise_lines(noise),
-                recorded_lines(cases),
-                machine_warnings(cases),
-                noise_warnings(noise),
+                *_conditions(cases, criteria, of_noise, noise),
             ),
         ),
         *details,
@@ -119,13 +107,8 @@ def full_report(
             "notes",
             (
                 repeats_lines(cases, suites),
-                *_legend(cases, criteria, layout.columns_for(cases)),
-                *_conditions(cases, criteria),
-                peak_lines(cases),
-                noise_details(noise),
-                recorded_lines(cases),
-                machine_warnings(cases),
-                noise_warnings(noise),
+                *_explanation(cases, criteria, layout, "fully"),
+                *_conditions(cases, criteria, noise_details(noise), noise),
             ),
         ),
         *of_cases,
@@ -171,19 +154,36 @@ def tasks_report(tasks: Sequence[TaskDescription]) -> Report:
     return Report.of(tasks_table(tasks), tasks_sums(tasks))
 
 
-def _legend(
-    cases: Sequence[CaseResult], criteria: Criteria, columns: Sequence[str]
-) -> tuple[Lines, Lines]:
+def _explanation(
+    cases: Sequence[CaseResult], criteria: Criteria, layout: Layout, explained: Explanation
+) -> tuple[Lines, ...]:
     """What the columns mean, and which progress counts."""
-    words = legend(columns, criteria=criteria, repeats=_repeats(cases), cases=len(cases))
-    return words, progress_lines(cases, criteria)
+    columns = layout.columns_for(cases)
+    # Of the case that has fewest.
+    repeats = min((case.repeats for case in cases), default=0)
+    match explained:
+        case "not":
+            return ()
+        case "briefly":
+            return (legend_in_brief(columns, criteria=criteria, repeats=repeats),)
+        case "fully":
+            words = legend(columns, criteria=criteria, repeats=repeats, cases=len(cases))
+            return words, progress_lines(cases, criteria)
 
 
-def _conditions(cases: Sequence[CaseResult], criteria: Criteria) -> tuple[Lines, Lines]:
-    """How caches were found, and what the controls came to."""
-    return caches_lines(cases), control_lines(cases, criteria)
-
-
-def _repeats(cases: Sequence[CaseResult]) -> int:
-    """Seeds of each arm: of the case that has fewest."""
-    return min((case.repeats for case in cases), default=0)
+def _conditions(
+    cases: Sequence[CaseResult],
+    criteria: Criteria,
+    of_noise: Lines,
+    noise: Sequence[MachineNoise],
+) -> tuple[Lines, ...]:
+    """How caches were found, what the controls came to, and what the machines did."""
+    return (
+        caches_lines(cases),
+        control_lines(cases, criteria),
+        peak_lines(cases),
+        of_noise,
+        recorded_lines(cases),
+        machine_warnings(cases),
+        noise_warnings(noise),
+    )

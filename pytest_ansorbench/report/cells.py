@@ -14,7 +14,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
-from pytest_ansorbench.records import Estimate, Outcome
+from pytest_ansorbench.records import Estimate, Outcome, SuiteVerdict
 from pytest_ansorbench.report.wording import (
     estimate_text,
     percent_text,
@@ -110,7 +110,7 @@ class Seconds:
         return time_text(self.seconds * PER_SECOND[self.unit])
 
     def fields(self) -> Fields:
-        return {"": number(self.seconds * PER_SECOND[self.unit])}
+        return {"": finite(self.seconds * PER_SECOND[self.unit])}
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,48 +127,27 @@ class TimeToTarget:
         return text if self.reached == self.runs else f"{text} ({self.reached}/{self.runs})"
 
     def fields(self) -> Fields:
-        value = number(self.seconds * PER_SECOND[self.unit])
+        value = finite(self.seconds * PER_SECOND[self.unit])
         return {"": value, "reached": self.reached, "runs": self.runs}
 
 
 @dataclass(frozen=True, slots=True)
-class Throughput:
-    """10^9 floating-point operations a second."""
-
-    gflops: float
-
-    def __str__(self) -> str:
-        return throughput_text(self.gflops)
-
-    def fields(self) -> Fields:
-        return {"": number(self.gflops)}
-
-
-@dataclass(frozen=True, slots=True)
 class Number:
-    """Any other figure, with the format that it reads in, e.g. `.3g`; infinity for never."""
+    """Any other figure, and how it reads."""
 
     value: float
-    spec: str
+    text: str
+
+    @classmethod
+    def of(cls, value: float, spec: str) -> Number:
+        """A figure in a format such as `.3g`; infinity for never."""
+        return cls(value, "never" if math.isinf(value) else format(value, spec))
 
     def __str__(self) -> str:
-        return "never" if math.isinf(self.value) else format(self.value, self.spec)
+        return self.text
 
     def fields(self) -> Fields:
-        return {"": number(self.value)}
-
-
-@dataclass(frozen=True, slots=True)
-class Percentage:
-    """A share, e.g. 0.25, told as a percentage in two significant digits."""
-
-    share: float
-
-    def __str__(self) -> str:
-        return percent_text(self.share, 2)
-
-    def fields(self) -> Fields:
-        return {"": number(self.share)}
+        return {"": finite(self.value)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,9 +163,9 @@ class Ratio:
         estimate = self.estimate
         undefined = estimate.bound == "undefined"
         return {
-            "": None if undefined else number(estimate.value),
-            "low": None if undefined else number(estimate.low),
-            "high": None if undefined else number(estimate.high),
+            "": None if undefined else finite(estimate.value),
+            "low": None if undefined else finite(estimate.low),
+            "high": None if undefined else finite(estimate.high),
             "bound": estimate.bound,
         }
 
@@ -199,6 +178,11 @@ class SuiteRatio:
     included: int
     total: int
 
+    @classmethod
+    def of(cls, suite: SuiteVerdict, metric: str) -> SuiteRatio:
+        figure, total = suite.figure(metric), len(suite.cases)
+        return cls(figure.estimate, total - len(figure.lost), total)
+
     def __str__(self) -> str:
         counts = f" ({self.included} of {self.total})"
         return short_estimate_text(self.estimate) + (
@@ -207,30 +191,6 @@ class SuiteRatio:
 
     def fields(self) -> Fields:
         return {**Ratio(self.estimate).fields(), "cases": self.included, "of": self.total}
-
-
-@dataclass(frozen=True, slots=True)
-class PlainRatio:
-    """A ratio without an interval."""
-
-    ratio: float
-
-    def __str__(self) -> str:
-        return ratio_text(self.ratio)
-
-    def fields(self) -> Fields:
-        return {"": number(self.ratio)}
-
-
-@dataclass(frozen=True, slots=True)
-class ReferenceRatio:
-    """The ratio of the reference to itself, with which the others are compared."""
-
-    def __str__(self) -> str:
-        return "1 (ref)"
-
-    def fields(self) -> Fields:
-        return {"": 1.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,19 +214,39 @@ Cell = (
     | Part
     | Seconds
     | TimeToTarget
-    | Throughput
     | Number
-    | Percentage
     | Ratio
     | SuiteRatio
-    | PlainRatio
-    | ReferenceRatio
     | Setting
 )
 """Any kind of cell. A renderer writes every one of them by `str` or `fields`."""
 
 
-def number(value: float) -> float | str | None:
+def mark(outcome: Outcome | None) -> Cell:
+    """The outcome of gates, if there are any."""
+    return Gap.IRRELEVANT if outcome is None else GateMark(outcome)
+
+
+def throughput(gflops: float | None) -> Cell:
+    """A throughput, if it is known."""
+    return Number(gflops, throughput_text(gflops)) if gflops else Gap.UNKNOWN
+
+
+def percentage(share: float) -> Number:
+    """A share, e.g. 0.25, told as a percentage in two significant digits."""
+    return Number(share, percent_text(share, 2))
+
+
+def plain_ratio(ratio: float) -> Number:
+    """A ratio without an interval."""
+    return Number(ratio, ratio_text(ratio))
+
+
+REFERENCE: Final = Number(1.0, "1 (ref)")
+"""The ratio of the reference to itself, with which the others are compared."""
+
+
+def finite(value: float) -> float | str | None:
     """A number as JSON can hold it."""
     if math.isnan(value):
         return None

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from pytest_ansorbench.records import CaseResult
-from pytest_ansorbench.report.cells import Cell, Gap, GateMark, Number, Ratio, Text
+from pytest_ansorbench.report.cells import Cell, Gap, Number, Ratio, Text, mark
 from pytest_ansorbench.report.curves import curves_then_and_now
 from pytest_ansorbench.report.gates import change_sentence
 from pytest_ansorbench.report.sections import (
@@ -74,12 +74,12 @@ def _row(change: Change) -> tuple[Cell, ...]:
         _figure(change.before),
         _figure(change.after),
         Ratio(change.ratio),
-        GateMark(change.gate.outcome) if change.gate is not None else Gap.IRRELEVANT,
+        mark(change.gate and change.gate.outcome),
     )
 
 
 def _figure(value: float | None) -> Cell:
-    return Gap.UNKNOWN if value is None else Number(value, ".4g")
+    return Gap.UNKNOWN if value is None else Number.of(value, ".4g")
 
 
 def comparison_report(

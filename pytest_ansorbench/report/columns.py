@@ -16,20 +16,20 @@ from pytest_ansorbench.records import (
     Verdict,
 )
 from pytest_ansorbench.report.cells import (
+    REFERENCE,
     Cell,
     Count,
     Gap,
-    GateMark,
     Part,
-    Percentage,
-    PlainRatio,
     Ratio,
-    ReferenceRatio,
     Seconds,
     SuiteRatio,
     Text,
-    Throughput,
     TimeToTarget,
+    mark,
+    percentage,
+    plain_ratio,
+    throughput,
 )
 from pytest_ansorbench.report.sections import Column
 from pytest_ansorbench.stats.compare import summarize_arm
@@ -147,31 +147,26 @@ def _ratio(key: str, heading: str) -> CaseColumn:
     def cell(row: ArmRow) -> Cell:
         if row.verdict is not None:
             return Ratio(getattr(row.verdict.comparison, key))
-        return ReferenceRatio() if row.is_reference else Gap.IRRELEVANT
+        return REFERENCE if row.is_reference else Gap.IRRELEVANT
 
     def suite(verdict: SuiteVerdict) -> Cell:
-        figure, total = verdict.figure(key), len(verdict.cases)
-        return SuiteRatio(figure.estimate, total - len(figure.lost), total)
+        return SuiteRatio.of(verdict, key)
 
     return CaseColumn(Column(key, heading), cell, suite)
 
 
-def _throughput(arm: ArmSummary) -> Cell:
-    return Throughput(arm.throughput_gflops) if arm.throughput_gflops else Gap.UNKNOWN
-
-
 def _optimism(arm: ArmSummary) -> Cell:
-    return Gap.UNKNOWN if arm.optimism is None else PlainRatio(arm.optimism)
+    return Gap.UNKNOWN if arm.optimism is None else plain_ratio(arm.optimism)
 
 
 def _of_peak(row: ArmRow) -> Cell:
-    return Gap.UNKNOWN if row.of_peak is None else Percentage(row.of_peak)
+    return Gap.UNKNOWN if row.of_peak is None else percentage(row.of_peak)
 
 
 def _over(implementation: Implementation) -> CaseColumn:
     def cell(row: ArmRow) -> Cell:
         ratio = row.over.get(implementation)
-        return Gap.UNKNOWN if ratio is None else PlainRatio(ratio)
+        return Gap.UNKNOWN if ratio is None else plain_ratio(ratio)
 
     names = ("over", implementation)
     return CaseColumn(Column("_".join(names), " ".join(names), spare=2), cell)
@@ -179,15 +174,6 @@ def _over(implementation: Implementation) -> CaseColumn:
 
 def _time_to_target(arm: ArmSummary) -> Cell:
     return TimeToTarget(arm.time_to_target_s, arm.reached, arm.runs)
-
-
-def _verdict(row: ArmRow) -> Cell:
-    outcome = row.verdict.outcome if row.verdict is not None else None
-    return Gap.IRRELEVANT if outcome is None else GateMark(outcome)
-
-
-def _suite_verdict(verdict: SuiteVerdict) -> Cell:
-    return Gap.IRRELEVANT if verdict.outcome is None else GateMark(verdict.outcome)
 
 
 COLUMNS: Final[Mapping[str, CaseColumn]] = MappingProxyType(
@@ -210,7 +196,7 @@ COLUMNS: Final[Mapping[str, CaseColumn]] = MappingProxyType(
             _ratio("running_time_ratio", "S to target"),
             CaseColumn(
                 Column("throughput", "GFLOP/s", "GFLOP/s", spare=2),
-                _of_arm(_throughput),
+                _of_arm(lambda arm: throughput(arm.throughput_gflops)),
             ),
             _ratio("throughput_ratio", "throughput ratio"),
             CaseColumn(Column("of_peak", "of peak", spare=2), _of_peak),
@@ -223,7 +209,11 @@ COLUMNS: Final[Mapping[str, CaseColumn]] = MappingProxyType(
             CaseColumn(
                 Column("reached", "reached"), _of_target(lambda arm: Part(arm.reached, arm.runs))
             ),
-            CaseColumn(Column("verdict", "verdict", kind="words"), _verdict, _suite_verdict),
+            CaseColumn(
+                Column("verdict", "verdict", kind="words"),
+                lambda row: mark(row.verdict and row.verdict.outcome),
+                lambda suite: mark(suite.outcome),
+            ),
             _seconds("propose", "propose", lambda arm: arm.propose_s),
             _seconds("build", "build", lambda arm: arm.build_s),
             _seconds("run", "run", lambda arm: arm.run_s),

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pytest_ansorbench.records import ArmSummary, CaseResult, Comparison, Estimate, Result
+from pytest_ansorbench.records import ArmSummary, CaseResult, Comparison, Result
 from pytest_ansorbench.report.cells import (
     Cell,
     Count,
     Gap,
-    GateMark,
     Ratio,
     Seconds,
     SuiteRatio,
     Text,
-    Throughput,
+    mark,
+    throughput,
 )
 from pytest_ansorbench.report.sections import (
     Axis,
@@ -88,14 +88,13 @@ def _suites(stages: Sequence[Stage]) -> Table:
         for suite in stage.judged.suites:
             if suite.group:
                 continue
-            total = len(suite.cases)
-            ratios = [suite.figure(metric) for metric in ("search_ratio", "throughput_ratio")]
             rows.append(
                 (
                     *_of(place, stage),
                     Text(suite.challenger),
-                    *(SuiteRatio(one.estimate, total - len(one.lost), total) for one in ratios),
-                    Gap.IRRELEVANT if suite.outcome is None else GateMark(suite.outcome),
+                    SuiteRatio.of(suite, "search_ratio"),
+                    SuiteRatio.of(suite, "throughput_ratio"),
+                    mark(suite.outcome),
                     changed,
                 )
             )
@@ -122,7 +121,7 @@ def _suite_chart(stages: Sequence[Stage]) -> Chart:
     for place, stage in enumerate(stages, 1):
         for suite in stage.judged.suites:
             ratio = suite.figure("search_ratio").estimate
-            if not suite.group and _is_plain(ratio):
+            if not suite.group and ratio.bound == "value":
                 points.setdefault(suite.challenger, []).append((place, ratio.value))
     return Chart(Axis("result no."), Axis("S of all cases"), _series(points))
 
@@ -158,7 +157,7 @@ def _row(place: int, arm: ArmSummary, compared: Comparison | None) -> tuple[Cell
         Text(arm.strategy),
         Seconds(arm.search_s),
         Ratio(compared.search_ratio) if compared else Gap.IRRELEVANT,
-        Throughput(arm.throughput_gflops) if arm.throughput_gflops else Gap.UNKNOWN,
+        throughput(arm.throughput_gflops),
         Ratio(compared.throughput_ratio) if compared else Gap.IRRELEVANT,
     )
 
@@ -168,10 +167,6 @@ def _series(points: dict[str, list[tuple[int, float]]]) -> tuple[Series, ...]:
         Series(label, tuple(x for x, _ in some), tuple(y for _, y in some))
         for label, some in points.items()
     )
-
-
-def _is_plain(ratio: Estimate) -> bool:
-    return ratio.bound == "value"
 
 
 def _changed(stage: Stage) -> list[Change]:

@@ -16,15 +16,15 @@ from pytest_ansorbench.records.rebuilt_kernels import (
     RebuiltKernels,
 )
 from pytest_ansorbench.report.cells import (
+    REFERENCE,
     Cell,
     Gap,
-    GateMark,
     Number,
     Ratio,
-    ReferenceRatio,
     SuiteRatio,
     Text,
-    Throughput,
+    mark,
+    throughput,
 )
 from pytest_ansorbench.report.gates import gate_sentence
 from pytest_ansorbench.report.sections import (
@@ -53,15 +53,10 @@ _CONFIDENCE: Final = 0.95
 
 
 def kernels_report(rebuilt: RebuiltKernels, verdicts: Sequence[KernelsVerdict]) -> Report:
-    """Report on kernels that were made again.
+    """Report on kernels that were made again, with the verdicts on them.
 
-    Args:
-        rebuilt: The kernels.
-        verdicts: As `stats.rebuilt_ratios.judge_rebuilt` gave them.
-
-    Returns:
-        A table with a group for each kernel and a row for each toolchain, all kernels together at
-        its end; then what failed, gates that do not hold, those of the suite, and the machine.
+    A table with a group for each kernel and a row for each toolchain, all kernels together at its
+    end; then what failed, gates that do not hold, those of the suite, and the machine.
     """
     if not rebuilt.kernels:
         return Report.of(Section("kernels", (Lines(("no kernel was made",)),)))
@@ -101,25 +96,25 @@ def _rows(
     kernel: RebuiltKernel, index: int, verdicts: Sequence[KernelsVerdict]
 ) -> Iterator[tuple[Cell, ...]]:
     reference, *others = kernel.sides
-    yield (*_cells(kernel, reference, ReferenceRatio()), Gap.IRRELEVANT)
+    yield (*_cells(kernel, reference, REFERENCE), Gap.IRRELEVANT)
     for side, of_all in zip(others, verdicts, strict=True):
         verdict = of_all.kernels[index]
-        outcome = Gap.IRRELEVANT if verdict.gate is None else GateMark(verdict.gate.outcome)
-        yield (*_cells(kernel, side, Ratio(verdict.ratio)), outcome)
+        outcome = verdict.gate and verdict.gate.outcome
+        yield (*_cells(kernel, side, Ratio(verdict.ratio)), mark(outcome))
 
 
 def _cells(kernel: RebuiltKernel, side: KernelSide, ratio: Cell) -> list[Cell]:
     latency_s = side.measured.latency_s
     words: list[Cell] = [Text(kernel.name), Text(side.toolchain)]
     tail: list[Cell] = [
-        Number(median(side.build_s), ".2g") if side.build_s else Gap.UNKNOWN,
-        Gap.UNKNOWN if side.code_bytes is None else Number(side.code_bytes / 1e3, ".1f"),
+        Number.of(median(side.build_s), ".2g") if side.build_s else Gap.UNKNOWN,
+        Gap.UNKNOWN if side.code_bytes is None else Number.of(side.code_bytes / 1e3, ".1f"),
     ]
     if latency_s is None:
         return [*words, Gap.UNKNOWN, Gap.UNKNOWN, Gap.UNKNOWN, *tail]
     figures: list[Cell] = [
-        Number(1e3 * latency_s, ".3g"),
-        Throughput(kernel.flops / latency_s / 1e9),
+        Number.of(1e3 * latency_s, ".3g"),
+        throughput(kernel.flops / latency_s / 1e9),
     ]
     return [*words, *figures, ratio, *tail]
 
@@ -134,7 +129,7 @@ def _suite_row(verdict: KernelsVerdict) -> tuple[Cell, ...]:
         SuiteRatio(verdict.ratio, compared, len(verdict.kernels)),
         Gap.EMPTY,
         Gap.EMPTY,
-        Gap.IRRELEVANT if verdict.outcome is None else GateMark(verdict.outcome),
+        mark(verdict.outcome),
     )
 
 

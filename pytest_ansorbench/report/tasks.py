@@ -40,7 +40,7 @@ def tasks_table(tasks: Sequence[TaskDescription]) -> Section:
             Count(index),
             Text(task.name),
             Count(task.weight),
-            Number(task.flops / 1e6, ".3f"),
+            Number.of(task.flops / 1e6, ".3f"),
             Text(_shapes(task)),
             Count(task.sketches) if task.tunable else Text("nothing to tune"),
         )
@@ -130,11 +130,11 @@ def _rows(runs: Sequence[Run]) -> tuple[tuple[Cell, ...], ...]:
         found: tuple[Cell, ...] = (Gap.IRRELEVANT,) * 3
         if latency_s < math.inf:
             found = (
-                Number(1e3 * latency_s, ".4f"),
-                Number(task.flops / latency_s / 1e9, ".1f"),
-                Number(task.weight * latency_s / total_s, ".1%"),
+                Number.of(1e3 * latency_s, ".4f"),
+                Number.of(task.flops / latency_s / 1e9, ".1f"),
+                Number.of(task.weight * latency_s / total_s, ".1%"),
             )
-        work = Number(task.flops / 1e6, ".2f")
+        work = Number.of(task.flops / 1e6, ".2f")
         named = (Count(index), Text(task.name), Count(task.weight), work)
         rows.append((*named, *found, Count(trials[index])))
     return tuple(rows)

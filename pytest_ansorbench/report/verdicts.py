@@ -45,14 +45,12 @@ def verdict_lines(cases: Sequence[CaseResult], suites: Sequence[SuiteVerdict]) -
 
 
 def _suite(suite: SuiteVerdict) -> Sentence:
-    total = len(suite.cases)
-    search, throughput = suite.figure("search_ratio"), suite.figure("throughput_ratio")
-    ratio, other = (
-        SuiteRatio(figure.estimate, total - len(figure.lost), total)
-        for figure in (search, throughput)
-    )
+    search = suite.figure("search_ratio")
     who = _who(suite.challenger, suite.reference, search.estimate)
-    claim = f"{who} over {counted(total, 'case')} (S {ratio}, throughput ratio {other})"
+    claim = (
+        f"{who} over {counted(len(suite.cases), 'case')} (S {SuiteRatio.of(suite, 'search_ratio')}"
+        f", throughput ratio {SuiteRatio.of(suite, 'throughput_ratio')})"
+    )
     return _with_gates(claim, suite.gates, suite.outcome, lost_cases(search.lost, "; "))
 
 

@@ -14,11 +14,11 @@ from pytest_ansorbench.report.cells import (
     Cell,
     Count,
     Gap,
-    GateMark,
     Part,
     Seconds,
     Text,
-    Throughput,
+    mark,
+    throughput,
 )
 from pytest_ansorbench.report.sections import Column, Group, Lines, Report, Section, Table
 from pytest_ansorbench.report.wording import counted, setting_text, time_text
@@ -101,7 +101,7 @@ def _rows(case: WatchedCase) -> Iterator[tuple[Cell, ...]]:
         Text(case.label),
         Part(case.done, case.repeats),
         Part(settled, len(case.gates)) if case.gates else Gap.IRRELEVANT,
-        Gap.IRRELEVANT if outcome is None else GateMark(outcome),
+        mark(outcome),
     )
     left: Cell = Gap.UNKNOWN if math.isinf(case.left_s) else Seconds(case.left_s)
     for run in case.runs:
@@ -114,6 +114,6 @@ def _run(run: RunProgress) -> tuple[Cell, ...]:
     return (
         Text(run.strategy),
         Part(run.trials, run.budget_trials),
-        Throughput(run.best_gflops) if run.best_gflops else Gap.UNKNOWN,
+        throughput(run.best_gflops),
         Seconds(run.search_s),
     )

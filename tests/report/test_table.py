@@ -20,9 +20,9 @@ from pytest_ansorbench.report import (
     parse_grouping,
 )
 from pytest_ansorbench.report.cells import (
+    REFERENCE,
     Gap,
     Ratio,
-    ReferenceRatio,
     Seconds,
     SuiteRatio,
     TimeToTarget,
@@ -309,7 +309,7 @@ def test_cells_are_figures_in_the_unit_of_their_column() -> None:
     for column_, *cells in zip(table.columns, *table.rows, strict=True):
         timed = any(isinstance(cell, Seconds | TimeToTarget) for cell in cells)
         assert timed == (column_.unit == "s")
-    assert table.column("search_ratio")[:2] == (ReferenceRatio(), Ratio(Estimate(0.5, 0.5, 0.5)))
+    assert table.column("search_ratio")[:2] == (REFERENCE, Ratio(Estimate(0.5, 0.5, 0.5)))
     assert table.column("search_time")[:2] == (Seconds(4.0), Seconds(2.0))
     mean = SuiteRatio(Estimate(0.5, 0.0, math.inf), 1, 2)
     assert table.column("running_time_ratio")[-1] == mean

@@ -4,30 +4,16 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from itertools import count, groupby
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from pytest_ansorbench.report.cells import Cell, GateMark
+from pytest_ansorbench.report.cells import Cell
 from pytest_ansorbench.report.render.charts import chart_blocks
 from pytest_ansorbench.report.render.figures import Look, draw, save
 from pytest_ansorbench.report.render.text import column_title, printable
-from pytest_ansorbench.report.sections import (
-    Bars,
-    Block,
-    Chart,
-    Code,
-    Column,
-    Drawing,
-    Forest,
-    Lines,
-    Report,
-    Section,
-    Sentence,
-    Table,
-)
+from pytest_ansorbench.report.sections import Bars, Chart, Drawing, Forest, Report, Section
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -61,103 +47,37 @@ class Html:
     def render(self, report: Report) -> str:
         if not report.sections:
             return ""
-        page = _Page()
-        parts = [
-            _Part(subject, [page.section(section) for section in sections])
-            for subject, sections in groupby(report.sections, key=lambda one: one.subject)
-        ]
-        return _template().render(title=printable(self.title), parts=parts).rstrip("\n")
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """Neighbouring sections on one subject: a case, or everything."""
-
-    subject: str
-    sections: list[dict[str, Any]]
-
-
-@dataclass
-class _Page:
-    """What a template is given, piece by piece; figures are numbered through."""
-
-    numbers: Iterator[int] = field(default_factory=lambda: count(1))
-
-    def section(self, section: Section) -> dict[str, Any]:
-        return {
-            "key": printable(section.key),
-            "title": _TITLES.get(section.key, printable(section.key)),
-            "blocks": [self.block(block) for block in section.blocks],
-        }
-
-    def block(self, block: Block) -> dict[str, Any]:
-        match block:
-            case Lines(sentences, depth, tone):
-                words = [*map(_words, sentences)]
-                return {"kind": "lines", "sentences": words, "depth": depth, "tone": tone}
-            case Table():
-                return _table(block)
-            case Code(title, text, language):
-                lines = "\n".join(map(printable, text.splitlines()))
-                return {
-                    "kind": "code",
-                    "title": printable(title),
-                    "text": lines,
-                    "language": language,
-                }
-            case _:
-                return self.figure(block)
-
-    def figure(self, chart: Drawing) -> dict[str, Any]:
         from markupsafe import Markup
 
-        number = next(self.numbers)
-        tables = [self.block(block) for block in chart_blocks(chart)]
-        return {
-            "kind": "figure",
-            "number": number,
+        numbers = count(1)
+
+        def figure(chart: Drawing) -> Markup:
             # Made by matplotlib, which escapes every text in it.
-            "svg": Markup(svg(chart, f"f{number}-")),
-            "alternative": _alternative(chart),
-            "tables": tables,
-        }
+            return Markup(svg(chart, f"f{next(numbers)}-"))
+
+        # Neighbouring sections on one subject: a case, or everything.
+        parts = [
+            (subject, [*sections])
+            for subject, sections in groupby(report.sections, key=lambda one: one.subject)
+        ]
+        title = printable(self.title)
+        return _template().render(title=title, parts=parts, figure=figure).rstrip("\n")
 
 
-def _words(sentence: Sentence) -> list[dict[str, str]]:
-    """The parts of a sentence, each with the class that its style goes by."""
-    if isinstance(sentence, str):
-        return [{"text": printable(sentence), "style": ""}]
-    return [
-        {"text": printable(sentence.before), "style": ""},
-        {"text": sentence.outcome, "style": sentence.outcome},
-        {"text": printable(sentence.after), "style": ""},
-    ]
-
-
-def _table(table: Table) -> dict[str, Any]:
-    return {
-        "kind": "table",
-        "columns": [
-            {"title": printable(column_title(column)), "kind": column.kind}
-            for column in table.columns
-        ],
-        "groups": [
-            {"role": group.role, "rows": [[*map(_cell, row, table.columns)] for row in group.rows]}
-            for group in table.groups
-        ],
-    }
-
-
-def _cell(cell: Cell, column: Column) -> dict[str, Any]:
-    """A cell; `order` is what a table sorts its row by."""
+def _order(cell: Cell) -> object:
+    """What a table sorts the row of a cell by; empty for its text."""
     value = cell.fields()[""]
-    order = value if isinstance(value, int | float) and not isinstance(value, bool) else ""
-    return {
-        "text": printable(str(cell)),
-        "style": cell.outcome if isinstance(cell, GateMark) else "",
-        "kind": column.kind,
-        "order": "Infinity" if value == "inf" else order,
-    }
+    if value == "inf":
+        return "Infinity"
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else ""
+
+
+def _section_title(section: Section) -> str:
+    return _TITLES.get(section.key, printable(section.key))
+
+
+def _code(text: str) -> str:
+    return "\n".join(map(printable, text.splitlines()))
 
 
 def _alternative(chart: Drawing) -> str:
@@ -211,6 +131,16 @@ def _template() -> Template:
         undefined=StrictUndefined,
     )
     environment.globals["asset"] = _asset
+    environment.filters |= {
+        "alternative": _alternative,
+        "code": _code,
+        "column_title": column_title,
+        "kind": lambda block: type(block).__name__,
+        "order": _order,
+        "plain": lambda words: printable(str(words)),
+        "tables": chart_blocks,
+        "title": _section_title,
+    }
     return environment.get_template("page.html.jinja")
 
 

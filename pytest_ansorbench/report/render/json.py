@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
-from pytest_ansorbench.report.cells import Cell, Ratio, number
+from pytest_ansorbench.report.cells import Cell, Ratio, finite
 from pytest_ansorbench.report.sections import (
     Bars,
     Block,
@@ -72,26 +72,12 @@ def _block(block: Block) -> dict[str, Any]:
                 ],
             }
         case Chart(x, y, series, _, levels):
-            return {
-                "kind": "chart",
-                "x": {"heading": x.heading, "unit": x.unit},
-                "y": {"heading": y.heading, "unit": y.unit},
-                "series": [
-                    {
-                        "label": one.label,
-                        **{
-                            name: [*map(number, getattr(one, name))]
-                            for name in ("x", "y", "low", "high")
-                        },
-                    }
-                    for one in series
-                ],
-                "levels": [{"label": level.label, "y": number(level.y)} for level in levels],
-            }
+            axes = {"x": _data(x), "y": _data(y)}
+            return {"kind": "chart", **axes, "series": _data(series), "levels": _data(levels)}
         case Forest(ratio, rows, limit):
             return {
                 "kind": "forest",
-                "ratio": {"heading": ratio.heading, "unit": ratio.unit},
+                "ratio": _data(ratio),
                 "limit": limit,
                 "rows": [
                     {"label": row.label, "role": row.role, **_cell(Ratio(row.estimate))}
@@ -99,19 +85,25 @@ def _block(block: Block) -> dict[str, Any]:
                 ],
             }
         case Bars(length, parts, stacks):
-            return {
-                "kind": "bars",
-                "length": {"heading": length.heading, "unit": length.unit},
-                "parts": [*parts],
-                "stacks": [
-                    {"label": stack.label, "lengths": [*map(number, stack.lengths)]}
-                    for stack in stacks
-                ],
-            }
+            axis = {"length": _data(length)}
+            return {"kind": "bars", **axis, "parts": [*parts], "stacks": _data(stacks)}
         case Code(title, text, language):
             return {"kind": "code", "title": title, "language": language, "text": text}
 
 
+def _data(part: Any) -> Any:
+    """A part of a chart, by the names of its fields."""
+    match part:
+        case str() | int():
+            return part
+        case float():
+            return finite(part)
+        case tuple():
+            return [*map(_data, part)]
+        case _:
+            return {field.name: _data(getattr(part, field.name)) for field in fields(part)}
+
+
 def _cell(cell: Cell) -> dict[str, Any]:
-    fields = {name or "value": value for name, value in cell.fields().items()}
-    return {"kind": type(cell).__name__, "text": str(cell), **fields}
+    values = {name or "value": value for name, value in cell.fields().items()}
+    return {"kind": type(cell).__name__, "text": str(cell), **values}

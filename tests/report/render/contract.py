@@ -15,24 +15,21 @@ from hypothesis import strategies as st
 
 from pytest_ansorbench.records import Estimate, Outcome
 from pytest_ansorbench.report.cells import (
+    REFERENCE,
     Cell,
     Count,
     Gap,
     GateMark,
     Number,
     Part,
-    Percentage,
-    PlainRatio,
     Ratio,
-    ReferenceRatio,
     Seconds,
     Setting,
     SuiteRatio,
     Text,
-    Throughput,
     TimeToTarget,
 )
-from pytest_ansorbench.report.render import Renderer
+from pytest_ansorbench.report.render.formats import Renderer
 from pytest_ansorbench.report.sections import (
     Axis,
     Bars,
@@ -65,9 +62,7 @@ EXAMPLES: dict[type, tuple[Cell, ...]] = {
         TimeToTarget(58.8, 6, 10),
         TimeToTarget(math.inf, 0, 10),
     ),
-    Throughput: (Throughput(328.41), Throughput(0.034)),
-    Number: (Number(0.1234, ".4f"), Number(0.1234, ".3g"), Number(math.inf, ".3g")),
-    Percentage: (Percentage(0.25), Percentage(1.0)),
+    Number: (Number.of(0.1234, ".4f"), Number.of(0.1234, ".3g"), REFERENCE),
     Ratio: (
         Ratio(Estimate(0.62, 0.51, 0.88)),
         Ratio(Estimate(0.62, 0.51, math.inf)),
@@ -80,8 +75,6 @@ EXAMPLES: dict[type, tuple[Cell, ...]] = {
         SuiteRatio(Estimate(0.25, 0.0, math.inf), 2, 3),
         SuiteRatio(Estimate(0.0, 0.0, math.inf, "undefined"), 0, 3),
     ),
-    PlainRatio: (PlainRatio(0.62), PlainRatio(math.inf)),
-    ReferenceRatio: (ReferenceRatio(),),
     Setting: (Setting(None), Setting(0.5), Setting(("a", "b")), Setting("a"), Setting(True)),
 }
 

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from pytest_ansorbench.records import Estimate
 from pytest_ansorbench.report.cells import (
+    REFERENCE,
     Gap,
     Part,
     Ratio,
-    ReferenceRatio,
     Seconds,
     Text,
-    Throughput,
+    throughput,
 )
 from pytest_ansorbench.report.sections import Column, Group, Lines, Section, Table
 from tests.report.rendered import rendered
@@ -30,7 +30,7 @@ COLUMNS = (
     Column("failed", "failed"),
 )
 ROWS = (
-    (Text("conv, 2d"), Seconds(1 / 3), ReferenceRatio(), Throughput(12.5), Part(1, 8)),
+    (Text("conv, 2d"), Seconds(1 / 3), REFERENCE, throughput(12.5), Part(1, 8)),
     (Text("b"), Gap.UNKNOWN, Ratio(Estimate(0.5, 0.25, math.inf)), Gap.IRRELEVANT, Part(0, 8)),
 )
 

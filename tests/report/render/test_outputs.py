@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ansorbench.report.render import RENDERERS, Output, outputs, write_report
+from pytest_ansorbench.report import RENDERERS
+from pytest_ansorbench.report.render import outputs
+from pytest_ansorbench.report.render.outputs import Output, write_report
 from pytest_ansorbench.report.sections import Lines, Report, Section
 
 REPORT = Report.of(Section("part", (Lines(("words",)),)))
