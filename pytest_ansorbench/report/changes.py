@@ -74,7 +74,7 @@ def _row(change: Change) -> tuple[Cell, ...]:
         _figure(change.before),
         _figure(change.after),
         Ratio(change.ratio),
-        mark(change.gate and change.gate.outcome),
+        mark(change.gate.outcome if change.gate else None),
     )
 
 

@@ -211,7 +211,7 @@ COLUMNS: Final[Mapping[str, CaseColumn]] = MappingProxyType(
             ),
             CaseColumn(
                 Column("verdict", "verdict", kind="words"),
-                lambda row: mark(row.verdict and row.verdict.outcome),
+                lambda row: mark(row.verdict.outcome if row.verdict else None),
                 lambda suite: mark(suite.outcome),
             ),
             _seconds("propose", "propose", lambda arm: arm.propose_s),

@@ -99,7 +99,7 @@ def _rows(
     yield (*_cells(kernel, reference, REFERENCE), Gap.IRRELEVANT)
     for side, of_all in zip(others, verdicts, strict=True):
         verdict = of_all.kernels[index]
-        outcome = verdict.gate and verdict.gate.outcome
+        outcome = verdict.gate.outcome if verdict.gate else None
         yield (*_cells(kernel, side, Ratio(verdict.ratio)), mark(outcome))
 
 
