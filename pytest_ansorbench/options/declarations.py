@@ -138,22 +138,22 @@ OPTIONS: Final = (
     ),
     Option(
         "shard",
-        "run only the I-th of N parts of the session, shared out by cases and repeats; no gate "
-        "fails a test, since ansor-bench merge puts the parts together and judges them",
+        "run only shard I of N, by cases and repeats; no gate fails a test: ansor-bench merge "
+        "judges all shards together",
         values.shard,
         "I/N",
     ),
     Option(
         "shard_by",
-        "with --ansor-shard: balance the parts by the seconds that cases took in this result; give "
-        "all parts the same, by name, number or path",
+        "with --ansor-shard: balance shards by the seconds that cases took in this result, by "
+        "name, number or path; give all shards the same",
         values.text("main"),
         "RESULT",
         default="trials",
     ),
     Option(
         "budget.trials",
-        "trials of one run, or e.g. 16/task for 16 times the number of a network's tasks",
+        "trials of a run, or e.g. 16/task for 16 per task of a network",
         values.trials,
         "N[/task]",
         default="128",
@@ -165,14 +165,13 @@ OPTIONS: Final = (
         values.whole_number(1, 16),
         "N",
         word="round",
-        default="64, or if that is less an eighth of the budget; for a network half of a task's "
-        "share",
+        default="64, at most an eighth of the budget; for a network half of a task's share",
         per_test=True,
     ),
     Option(
         "experiment.scheduler",
-        "which task of a network comes next, unless the strategy has a say in it: that with the "
-        "steepest curve, each in turn, or that which the strategy predicts to gain most a second",
+        "which task of a network comes next: the steepest curve, each in turn, or the largest "
+        "gain a second that the strategy predicts; a strategy may have its own",
         values.choice("gradient", "round-robin", "predicted-gain"),
         "gradient|round-robin|predicted-gain",
         default="gradient",
@@ -180,8 +179,8 @@ OPTIONS: Final = (
     ),
     Option(
         "experiment.repeats",
-        "runs of each strategy, each with its own seed; auto, auto:12 or 3:12 for as many as gates "
-        "need, at least and at most",
+        "runs of each strategy, one seed each; auto, auto:12 or 3:12 repeats until gates are "
+        "settled, at least and at most so often",
         values.repeats,
         "N|LEAST:MOST",
         default="5",
@@ -189,8 +188,8 @@ OPTIONS: Final = (
     ),
     Option(
         "experiment.time_limit_s",
-        "begin no repeat that would end later than this after the start, except the first of a "
-        "case, e.g. 45m, 2h or 900 for seconds",
+        "begin no repeat that would end later than this after the start, except the first of "
+        "a case, e.g. 45m, 2h or 900 for seconds",
         values.duration,
         "TIME",
         word="time-limit",
@@ -201,7 +200,7 @@ OPTIONS: Final = (
     ),
     Option(
         "experiment.order",
-        "let strategies take turns round by round, or run one after the other",
+        "alternate strategies round by round, or run them one after the other",
         values.choice("interleaved", "sequential"),
         "interleaved|sequential",
         default="interleaved",
@@ -209,8 +208,8 @@ OPTIONS: Final = (
     ),
     Option(
         "experiment.noise_check_s",
-        "seconds to look at how steady the machine is, before the first search and at the end; "
-        "0 for not at all",
+        "seconds to measure the machine's noise, before the first search and at the end; 0 "
+        "for none",
         values.not_negative,
         "SECONDS",
         word="noise-check",
@@ -218,13 +217,11 @@ OPTIONS: Final = (
     ),
     Option(
         "experiment.roofline",
-        "measure what the machine can do at most, some seconds the first time, and tell how much "
-        "of it kernels reach",
+        "measure the machine's peak and show how much of it kernels reach",
     ),
     Option(
         "experiment.reference_kernels",
-        "time other implementations of each case before it is searched, and tell how much faster "
-        "its kernels are: PyTorch's, NumPy's, or TVM's without a search",
+        "baselines to compare kernels with: PyTorch's, NumPy's, or TVM's without a search",
         values.implementations,
         "torch,numpy,untuned",
         default="none",
@@ -238,9 +235,8 @@ OPTIONS: Final = (
     ),
     Option(
         "remote.tracker",
-        "measure on a device that TVM's tracker at this address hands out under this key; programs "
-        "are compiled here, for the --ansor-target that the device is. Whoever reaches a server "
-        "can run what they like there: see docs/machines.md",
+        "measure on a device of this TVM tracker, for its --ansor-target; programs are "
+        "compiled here. Whoever reaches a server can run code there: see docs/machines.md",
         values.tracker,
         "HOST:PORT:KEY",
         word="rpc",
@@ -274,9 +270,9 @@ OPTIONS: Final = (
     ),
     Option(
         "cluster.address",
-        "have repeats carried out by the workers of this Dask scheduler that declare the resource "
-        "ansor_bench=1, each repeat by one of them, or by N workers started on this machine. "
-        "Schedulers and workers run what they are sent: see docs/machines.md",
+        "have repeats carried out by the workers of this Dask scheduler that declare the "
+        "resource ansor_bench=1, or by N workers started here. Schedulers and workers run "
+        "what they are sent: see docs/machines.md",
         values.cluster,
         "HOST:PORT|local:N",
         word="cluster",
@@ -325,19 +321,18 @@ OPTIONS: Final = (
     ),
     Option(
         "engine.check",
-        "compare with the reference the output of each candidate that would be the best so "
-        "far, or of every one that is measured",
+        "check the output of each candidate that would be the best so far, or of all",
         values.choice("winners", "all"),
         "winners|all",
         default="winners",
     ),
     Option(
         "engine.caches",
-        "how a timed call finds the caches: after other calls on the same arguments, emptied, or "
-        "as the network around a task leaves them",
+        "state of the caches before a timed call: after calls on the same arguments, emptied, "
+        "or as in the network around a task",
         values.choice("warm", "cold", "network"),
         "warm|cold|network",
-        default="warm, or cold with a --ansor-flush-cache",
+        default="warm, or cold with --ansor-flush-cache",
     ),
     Option(
         "engine.flush_cache_mb",
@@ -345,7 +340,7 @@ OPTIONS: Final = (
         values.whole_number(0, 64),
         "MB",
         word="flush-cache",
-        default="0, or 64 if they are to be cold",
+        default="0, or 64 with --ansor-caches cold",
     ),
     Option(
         "engine.cores",
@@ -356,8 +351,8 @@ OPTIONS: Final = (
     ),
     Option(
         "experiment.final_precision",
-        "measure winners side by side until the ratio of their latencies is known to this much "
-        "either way, e.g. 0.5%, within the least and the most slices",
+        "measure winners side by side until the ratio of their latencies is known to this "
+        "much either way, e.g. 0.5%",
         values.precision,
         "SHARE",
         default="0.005",
@@ -381,8 +376,7 @@ OPTIONS: Final = (
     ),
     Option(
         "experiment.final_samples",
-        "samples of 100 ms of each winner, with rests between them, instead of slices, whose "
-        "precision, turns and sets then do not matter",
+        "measure winners in samples of 100 ms with rests between them, instead of slices",
         values.whole_number(1, 10),
         "N",
         default="slices",
@@ -390,10 +384,9 @@ OPTIONS: Final = (
     ),
     Option(
         "criteria.goal",
-        "what S counts the time to: the way, a ladder of 32 targets from 10% of the reference's "
-        "gain to its end, or from elsewhere, such as way:25% or way:25%:16; or one target: the "
-        "median of the reference's final throughput, a share of its gain such as 90%, or GFLOP/s "
-        "such as 200",
+        "targets that S counts the time to: way:25%:16 for a ladder of 16 from 25% of the "
+        "reference's gain to its end, or one target: median for the reference's median end, a "
+        "share of its gain such as 90%, or GFLOP/s such as 200",
         values.goal,
         "GOAL",
         default="way:10%:32",
@@ -408,8 +401,8 @@ OPTIONS: Final = (
     ),
     Option(
         "criteria.progress",
-        "what S, its targets and curves count: what a search had found when its leads are "
-        "measured again at the end of the repeat, or what it saw of them",
+        "what S, targets and curves count: progress as measured again at the end of the "
+        "repeat, or as the search saw it",
         values.choice("confirmed", "believed"),
         "confirmed|believed",
         default="confirmed",
@@ -439,8 +432,7 @@ OPTIONS: Final = (
     *suite_limit_options(FIGURES.values()),
     Option(
         "control",
-        "run the reference a second time as a control, as if it were a challenger: what it shows "
-        "is noise",
+        "run the reference a second time, as if it were a challenger: its difference is noise",
     ),
     Option("strict", "fail a test whose gate is undecided", per_test=True),
     Option(
@@ -455,8 +447,8 @@ OPTIONS: Final = (
     ),
     Option(
         "table.group_by",
-        "which rows of the table stand together: those of a case, of a family (an operator or a "
-        "network), of a network, or of a strategy, with their sums",
+        "which rows of the table stand together, with their sums: those of a case, a family "
+        "(an operator or a network), a network, or a strategy",
         values.grouping,
         "case|family|network|strategy",
         default="`case`",
@@ -476,16 +468,15 @@ OPTIONS: Final = (
     Option("files.json", "write the whole result to this file", values.path, "PATH"),
     Option(
         "files.report",
-        "write a whole report at the end, as markdown, html, csv, json or latex, below the table "
-        "or to a file, e.g. html:pr.html; may be given several times",
+        "write a whole report at the end, as markdown, html, csv, json or latex, below the "
+        "table or to a file, e.g. html:pr.html; may be given several times",
         values.outputs,
         "FORMAT[:PATH]",
         repeatable=True,
     ),
     Option(
         "files.github",
-        "whether the verdicts and the table go to the summary of a step of GitHub Actions, where "
-        "the session runs in one",
+        "whether verdicts and table go to the step summary of GitHub Actions",
         values.choice("auto", "off"),
         "auto|off",
         default="auto",
@@ -501,15 +492,15 @@ OPTIONS: Final = (
     ),
     Option(
         "files.learn",
-        "add all measured programs to this folder, and train the model in it that "
-        "draft+transfer begins with; the model of earlier benches is used if there is one",
+        "add all measured programs to this folder, and train the models in it that "
+        "draft+transfer begins with",
         values.path,
         "DIR",
         default="not at all",
     ),
     Option(
         "baseline.compare",
-        "compare with a stored result, by its name or number, or with a result file; without a "
+        "compare with a stored result, by name or number, or with a result file; without a "
         "value with the newest stored one",
         values.text("main"),
         "NAME|NUM|PATH",
@@ -518,8 +509,8 @@ OPTIONS: Final = (
     Option(
         "baseline.compare_fail",
         "fail a test whose figure got worse since --ansor-compare by more than this, e.g. "
-        "search_ratio:5%, or suite_search_ratio:5% for all cases together; may be given several "
-        "times",
+        "search_ratio:5%, or suite_search_ratio:5% for all cases together; may be given "
+        "several times",
         values.allowances,
         "METRIC:LIMIT",
         per_test=True,
@@ -530,33 +521,32 @@ OPTIONS: Final = (
     ),
     Option(
         "resume",
-        "go on with an interrupted run, by the number or path of its journal; without a value "
-        "with the newest that is not finished",
+        "continue an interrupted session, by the number or path of its journal; without a "
+        "value the newest unfinished one",
         values.text("0007"),
         "RUN",
         bare=NEWEST,
     ),
     Option(
         "replay",
-        "run no search, but take the runs from this result file, again by today's settings; may "
-        "be given several times",
+        "run no search; judge the runs of this result file by today's settings; may be given "
+        "several times",
         values.paths,
         "PATH",
         repeatable=True,
     ),
     Option(
         "reference",
-        "use the reference's runs of this result again, by name, number or path, where case, "
-        "budget, settings, machine and packages are the same; only their first rounds are run, to "
-        "see how the machine compares, and their winners measured",
+        "use the reference's runs of this result, by name, number or path, where case, "
+        "budget, settings, machine and packages are the same; only their first rounds are run "
+        "again",
         values.text("0007"),
         "RESULT",
     ),
     Option(
         "toolchains",
-        "the interpreter of another environment with pytest-ansorbench; the arm STRATEGY@NAME is "
-        "searched by its TVM, in turn with the others, and measured side by side with them; may "
-        "be given several times",
+        "interpreter of another environment with pytest-ansorbench; its TVM searches the arm "
+        "STRATEGY@NAME; may be given several times",
         values.interpreters,
         "NAME=PYTHON",
         word="toolchain",
@@ -564,8 +554,8 @@ OPTIONS: Final = (
     ),
     Option(
         "kernels.result",
-        "run no search, but make the kernels of this result again with today's toolchain, and hold "
-        "them to the gates on throughput ratios; by name, number or path",
+        "run no search; rebuild the kernels of this result with today's toolchain and judge "
+        "their throughput ratios; by name, number or path",
         values.text("0007"),
         "RESULT",
         word="kernels",
@@ -573,17 +563,17 @@ OPTIONS: Final = (
     ),
     Option(
         "kernels.against",
-        "with --ansor-kernels: interpreter of another environment with pytest-ansorbench, whose "
-        "TVM makes the same kernels; they are the reference, measured in turn with today's. "
-        "Without it the recorded latencies are, on the same machine only",
+        "with --ansor-kernels: interpreter of another environment with pytest-ansorbench, "
+        "whose TVM builds the reference; without it recorded latencies are the reference, on "
+        "the same machine only",
         values.text(".venv-main/bin/python"),
         "PYTHON",
     ),
     Option(
         "kernels.variants",
-        "with --ansor-kernels: compile in another way as well; a key with a dot is an option of "
-        "TVM's PassContext, any other an attribute of the target, e.g. avx2:mcpu=x86-64-v3; may be "
-        "given several times",
+        "with --ansor-kernels: compile in another way as well; a key with a dot is an option "
+        "of TVM's PassContext, any other an attribute of the target, e.g. "
+        "avx2:mcpu=x86-64-v3; may be given several times",
         values.variants,
         "NAME:KEY=VALUE,...",
         word="variant",
@@ -591,8 +581,8 @@ OPTIONS: Final = (
     ),
     Option(
         "kernels.rounds",
-        "with --ansor-kernels: sets of fresh processes for each kernel, or auto: 8 to 24, until "
-        "its ratio is known to 1%",
+        "with --ansor-kernels: sets of fresh processes for each kernel; auto is 8 to 24, "
+        "until its ratio is known to 1%",
         values.rounds,
         "N|auto",
         word="kernel-rounds",

@@ -11,19 +11,18 @@ from typing import Final
 
 from pytest_ansorbench.options.declarations import OPTIONS, Option
 
-_HEADINGS: Final = ("option", "ini file", "marker", "default", "what it does")
+_HEADINGS: Final = ("option", "marker", "default", "what it does")
 
 
 def reference_table() -> str:
     """All options in order of declaration; lines without a newline at the end."""
-    rows = [_HEADINGS, ("---", "---", ":-:", "---", "---"), *map(_row, OPTIONS)]
+    rows = [_HEADINGS, ("---", ":-:", "---", "---"), *map(_row, OPTIONS)]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def _row(option: Option) -> tuple[str, ...]:
     return (
         f"`{_escaped(_usage(option))}`",
-        f"`{option.ini}`",
         "•" if option.per_test else "",
         _escaped(option.default) or ("off" if option.metavar is None else "none"),
         _escaped(option.help),
