@@ -24,8 +24,7 @@ def page(name: str) -> str:
 
 def pages() -> list[str]:
     """All pages that people read, by their paths from the repository's root."""
-    paths = [REPOSITORY / "README.md", REPOSITORY / "CHANGELOG.md"]
-    paths += sorted((REPOSITORY / "docs").rglob("*.md"))
+    paths = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
     return [path.relative_to(REPOSITORY).as_posix() for path in paths]
 
 

@@ -1,1 +1,1 @@
-"""Repeats carried out by the workers of a Dask cluster; docs/machines.md has the picture."""
+"""Repeats carried out by the workers of a Dask cluster; docs/machines.md."""
