@@ -39,6 +39,7 @@ from pytest_ansorbench.measure.local.compiled import (
     compile_module,
     evaluate,
     first_run,
+    tensors_on,
 )
 from pytest_ansorbench.measure.local.engine import LocalEngine
 from pytest_ansorbench.measure.local.machine import describe_machine
@@ -57,16 +58,15 @@ class InProcess:
     def __init__(self, kernel: Any, arguments: Arguments) -> None:
         self._kernel = kernel
         self._arguments = arguments
+        self._tensors = tensors_on(arguments.arrays)
 
     def first_call(self) -> float:
         """One call."""
-        return first_run(self._kernel, KERNEL_ENTRY, self._arguments.arrays)
+        return first_run(self._kernel, KERNEL_ENTRY, self._tensors)
 
     def time(self, calls: int, samples: int = 1) -> tuple[float, ...]:
         """Several calls."""
-        arrays = self._arguments.arrays
-        timed = evaluate(self._kernel, KERNEL_ENTRY, arrays, calls, samples, flush_bytes=0)
-        return tuple(timed)
+        return tuple(evaluate(self._kernel, KERNEL_ENTRY, self._tensors, calls, samples))
 
 
 def main() -> None:

@@ -39,6 +39,7 @@ from pytest_ansorbench.measure.local.compiled import (
     compile_module,
     compile_program,
     evaluate,
+    tensors_on,
 )
 from pytest_ansorbench.measure.local.engine import LocalEngine
 from pytest_ansorbench.measure.local.machine import describe_machine
@@ -206,8 +207,8 @@ class Alone:
 
     def seconds(self, number: int, flush_bytes: int) -> float:
         """Mean of so many calls."""
-        arrays = self.arguments.arrays
-        [each] = evaluate(self.kernel, KERNEL_ENTRY, arrays, number, 1, flush_bytes=flush_bytes)
+        tensors = tensors_on(self.arguments.arrays)
+        [each] = evaluate(self.kernel, KERNEL_ENTRY, tensors, number, 1, flush_bytes=flush_bytes)
         return each
 
     def seconds_as_in_network(self) -> list[float]:
@@ -216,10 +217,9 @@ class Alone:
         return evaluate(
             self.kernel,
             KERNEL_ENTRY,
-            self.arguments.arrays,
+            tensors_on(self.arguments.arrays),
             1,
             CALLS_AS_IN_NETWORK,
-            flush_bytes=0,
             before=before,
         )
 

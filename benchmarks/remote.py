@@ -24,7 +24,7 @@ from typing import Final
 
 from tabulate import tabulate
 
-from pytest_ansorbench.measure.remote.address import DeviceAddress
+from pytest_ansorbench.measure.remote.settings import DeviceAddress
 from pytest_ansorbench.measure.remote.tracker import TrackerConnection, TrackerError
 from pytest_ansorbench.records import Run
 from pytest_ansorbench.storage import read_result

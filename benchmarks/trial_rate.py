@@ -37,8 +37,7 @@ from pytest_ansorbench import workloads
 from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
 from pytest_ansorbench.measure.local.engine import LocalEngine
-from pytest_ansorbench.measure.local.machine import describe_machine
-from pytest_ansorbench.measure.local.machine_state import observe_machine
+from pytest_ansorbench.measure.local.machine import describe_machine, observe_machine
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.side_by_side import SideBySide
 from pytest_ansorbench.search import Search

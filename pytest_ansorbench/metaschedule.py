@@ -84,18 +84,11 @@ def search_strategy(
     seed: int = 0,
     shared: MutableMapping[str, Any] | None = None,
 ) -> SearchStrategy:
-    """A strategy's proposer as one of MetaSchedule's search strategies.
+    """A strategy's proposer as the `strategy` argument of MetaSchedule's functions.
 
-    Args:
-        strategy: The strategy.
-        cost_model: The one that it will be used with. TVM passes a cost model on without its
-            Python attributes, such as whether it is trained yet; policies get this one instead.
-        seed: Seed of the policies' random numbers; each task gets a generator of its own.
-        shared: What the proposers of a network's tasks keep for each other, see `Setup.shared`;
-            nothing so far by default.
-
-    Returns:
-        The `strategy` argument of MetaSchedule's functions.
+    The cost model is the one that it will be used with: TVM passes a cost model on without its
+    Python attributes, such as whether it is trained yet, so policies get this one instead. `shared`
+    is what the proposers of a network's tasks keep for each other.
     """
     from tvm.ir.utils import derived_object
     from tvm.s_tir.analysis import estimate_tir_flops

@@ -27,31 +27,14 @@ class PackedError(ValueError):
 
 
 def pack_program(mod: IRModule) -> str:
-    """Turn a program into text, some thousand bytes.
-
-    Args:
-        mod: The program of a task, before it is scheduled.
-
-    Returns:
-        Base64 of compressed JSON, as TVM writes it.
-    """
+    """Turn a program into some thousand bytes of text: compressed JSON, as TVM writes it."""
     from tvm import ir
 
     return deflated(ir.save_json(mod))
 
 
 def unpack_program(text: str) -> IRModule:
-    """Rebuild a program from text.
-
-    Args:
-        text: Written by `pack_program`, if by another version of TVM then perhaps in vain.
-
-    Returns:
-        An equal program.
-
-    Raises:
-        PackedError: The text is no such text, or not of this version of TVM.
-    """
+    """Rebuild a program from text: PackedError if that is of a TVM whose JSON this one's is not."""
     from tvm import ir
 
     content = inflated(text)
@@ -100,15 +83,7 @@ def is_packed_schedule(value: object) -> bool:
 
 
 def replayed(packed: Mapping[str, Any], mod: IRModule) -> Schedule:
-    """Apply a schedule to a program.
-
-    Args:
-        packed: As `packed_schedule` gave it.
-        mod: The program.
-
-    Raises:
-        PackedError: It does not fit the program.
-    """
+    """Apply what `packed_schedule` gave to a program: PackedError if it does not fit."""
     from tvm import ir
     from tvm.s_tir import Schedule, Trace
 
@@ -123,15 +98,7 @@ def replayed(packed: Mapping[str, Any], mod: IRModule) -> Schedule:
 
 
 def unpack_schedule(text: str, mod: IRModule) -> Schedule:
-    """Apply the schedule that a result keeps to its program.
-
-    Args:
-        text: Of one schedule, see `Run.schedules`.
-        mod: The task's program before it is scheduled.
-
-    Raises:
-        PackedError: The text is no such text, or the schedule does not fit the program.
-    """
+    """Apply the schedule that a result keeps to its task's program: PackedError if it cannot."""
     packed = parsed(text)
     if len(packed) != 1 or not is_packed_schedule(packed[0]):
         raise PackedError("expected one packed schedule")
@@ -139,11 +106,7 @@ def unpack_schedule(text: str, mod: IRModule) -> Schedule:
 
 
 def tensorizes(text: str) -> bool:
-    """Whether a packed schedule names tensor intrinsics, which have to be registered before.
-
-    Raises:
-        PackedError: The text is no packed schedule.
-    """
+    """Whether a packed schedule names tensor intrinsics, which have to be registered before."""
     return '"Tensorize"' in inflated(text)
 
 
@@ -153,11 +116,7 @@ def deflated(text: str) -> str:
 
 
 def inflated(text: str) -> str:
-    """Undo `deflated`.
-
-    Raises:
-        PackedError: The text is no such text.
-    """
+    """Undo `deflated`: PackedError if the text is no such text."""
     inflater = zlib.decompressobj()
     try:
         content = inflater.decompress(base64.b64decode(text, validate=True), _MOST_BYTES)
@@ -167,11 +126,7 @@ def inflated(text: str) -> str:
 
 
 def parsed(text: str) -> list[Any]:
-    """The list that packed text holds.
-
-    Raises:
-        PackedError: It holds none.
-    """
+    """The list that packed text holds: PackedError if it holds none."""
     content = inflated(text)
     try:
         values = json.loads(content)

@@ -38,11 +38,8 @@ class UntestedVersionWarning(UserWarning):
 def check_pair() -> None:
     """Check that TVM and its ffi package are there and fit together; imports neither.
 
-    Warns:
-        UntestedVersionWarning: TVM is newer than what was tested, or a build without a version.
-
-    Raises:
-        VersionError: TVM is older, or with this ffi package it would crash.
+    VersionError if TVM is older than what was tested, or would crash with this ffi package; a
+    warning if it is newer, or a build without a version.
     """
     tvm = _installed(TVM)
     if tvm is None:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from pytest_ansorbench.measure.check import mismatch
+from pytest_ansorbench.measure.arguments import mismatch
 from pytest_ansorbench.measure.engine import EngineError, UntunedError
 from pytest_ansorbench.measure.local.compiled import Compiled, CompiledKernel, CompiledNetwork
 from pytest_ansorbench.measure.outcomes import Built, Measured, MeasuredInTurn

@@ -14,7 +14,7 @@ from pytest_ansorbench.bench.progress import RunProgress
 from pytest_ansorbench.bench.repeat import run_repeat
 from pytest_ansorbench.bench.yardsticks import YardstickPlan
 from pytest_ansorbench.measure.engine import EngineError
-from pytest_ansorbench.measure.noise import observe_noise
+from pytest_ansorbench.measure.noise_probe import observe_noise
 from pytest_ansorbench.stats.noise_model import slice_ms_for
 from pytest_ansorbench.storage import fingerprint, machine_difference
 from pytest_ansorbench.storage.entries import NoiseEntry, YardsticksEntry

@@ -23,7 +23,7 @@ def add_command(commands: argparse._SubParsersAction[Any]) -> None:
 def _devices(given: argparse.Namespace) -> int:
     from tabulate import tabulate
 
-    from pytest_ansorbench.measure.remote.address import DeviceAddress
+    from pytest_ansorbench.measure.remote.settings import DeviceAddress
     from pytest_ansorbench.measure.remote.tracker import TrackerConnection, TrackerError
 
     try:

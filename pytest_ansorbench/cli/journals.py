@@ -101,7 +101,7 @@ def _watch_session(given: argparse.Namespace) -> int:
 
 
 def _watch_workers(given: argparse.Namespace, scheduler: ClusterAddress) -> int:
-    from pytest_ansorbench.cluster.overview import ClusterWatch
+    from pytest_ansorbench.cluster.workers import ClusterWatch
     from pytest_ansorbench.environment import ToolchainError
     from pytest_ansorbench.measure.engine import EngineError
     from pytest_ansorbench.report import workers_report

@@ -181,13 +181,13 @@ def _rebuilt(
     from pytest_ansorbench.kernels import another_machine, compare_kernels, steady_then
     from pytest_ansorbench.measure.engine import EngineError
     from pytest_ansorbench.measure.local.toolchains import local_toolchains
-    from pytest_ansorbench.measure.rounds import Rounds
+    from pytest_ansorbench.measure.process_sets import ProcessSets
     from pytest_ansorbench.measure.settings import EngineSettings
     from pytest_ansorbench.records.rebuilt_kernels import RebuiltKernels
     from pytest_ansorbench.workloads import CASES
 
     try:
-        effort = Rounds.parse(given.rounds).effort
+        effort = ProcessSets.parse(given.rounds).effort
     except ValueError as error:
         raise Refusal(f"bad --rounds {given.rounds!r}: {error}") from None
     winners = [winner for row in rows for winner in row]
@@ -238,7 +238,7 @@ def _rebuilt(
 
 def _steady(compared: LocalToolchains, *, recorded: bool) -> list[NoiseTrace]:
     """How fast the machine is, where that is compared with how fast it was."""
-    from pytest_ansorbench.measure.noise import observe_noise
+    from pytest_ansorbench.measure.noise_probe import observe_noise
 
     seen = observe_noise(compared.own, _STEADY_S) if recorded else None
     return [] if seen is None else [seen]

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_ansorbench.bench.blocks import Block
-from pytest_ansorbench.cluster.client import check_dask, connected
 from pytest_ansorbench.cluster.executor import ClusterExecutor
 from pytest_ansorbench.cluster.identity import identify, requirements
 from pytest_ansorbench.cluster.pool import Pool
 from pytest_ansorbench.cluster.settings import RESOURCE, ClusterAddress, ClusterSettings
 from pytest_ansorbench.cluster.work import LiveWork, SiteSettings, packed
+from pytest_ansorbench.cluster.workers import check_dask, connected
 from pytest_ansorbench.environment import MisfitError, check_toolchain
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.local.machine import describe_machine
@@ -33,16 +33,9 @@ def cluster_executor(
 ) -> ClusterExecutor:
     """Connect to a scheduler, or start workers here, and wait for one that fits.
 
-    Args:
-        settings: Which cluster.
-        site: What workers make their engines of.
-        root: Folder of the project, whose modules travel with the blocks.
-        note: Is told who was refused, and what was lost.
-
-    Raises:
-        ToolchainError: Dask or this interpreter's own toolchain is missing, or there are more
-            local workers than cores.
-        EngineError: There is no scheduler, or no worker that fits.
+    Modules below `root`, the project's folder, travel with the blocks. ToolchainError if Dask or
+    this interpreter's own toolchain is missing, or there are more local workers than cores;
+    EngineError if there is no scheduler, or no worker that fits.
     """
     assert settings.address is not None
     check_toolchain()
@@ -81,12 +74,7 @@ def _connected(address: ClusterAddress, patience_s: float) -> tuple[Any, Any]:
 
 
 def _shared_out(site: SiteSettings, workers: int) -> SiteSettings:
-    """The site with cores of its own for each of several workers on this machine.
-
-    Raises:
-        MisfitError: There are fewer cores than workers, or kernels want more threads than a worker
-            has cores.
-    """
+    """The site with cores of its own for each of several workers on this machine."""
     if workers == 1:
         return site
     usable = site.engine.cores or sorted(os.sched_getaffinity(0))

@@ -1,4 +1,4 @@
-"""A block at a worker: its entries go to the session that asked, each as soon as it is there."""
+"""A block at a worker: each journal entry is sent to the session as soon as it is written."""
 
 from __future__ import annotations
 
@@ -19,13 +19,19 @@ from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.storage import to_line
 from pytest_ansorbench.storage.entries import Entry
 
-Outcome = Literal["done", "unwanted", "unfit", "untuned", "unresumable", "broken", "failed"]
-"""How a block ended: as it should; given up by who asked; refused by the worker; with a program
-that does not work; with rounds of another case; with a broken engine; with any other error."""
-
+Outcome = Literal[
+    "done",
+    "unwanted",  # the session has cancelled the task
+    "unfit",  # UnfitError: this worker cannot carry it out
+    "untuned",  # UntunedError: the case does not work even untuned
+    "unresumable",  # ResumeError: the rounds to resume are of another case
+    "broken",  # EngineError
+    "failed",  # any other error
+]
+"""How a block ended."""
 
 _ADVANCE_S: Final = 1.0
-"""One trial in so many seconds is told of: the others would wait for the scheduler."""
+"""Progress is sent once in so many seconds: each message waits for the scheduler."""
 
 
 class UnfitError(Exception):
@@ -33,38 +39,27 @@ class UnfitError(Exception):
 
 
 class Work(Protocol):
-    """What a worker is to do. It travels pickled."""
+    """What a worker is to do, pickled on its way there."""
 
     def entries(self, watcher: Watcher) -> Generator[Entry, None, None]:
-        """Do it.
-
-        Raises:
-            UnfitError: This worker cannot.
-            UntunedError, ResumeError, EngineError: See `Executor.receive`.
-        """
+        """Carry it out. Its errors are those that `Outcome` names."""
         ...
 
 
 @dataclass(frozen=True)
 class Order:
-    """A block on its way to a worker.
+    """A block on its way to a worker."""
 
-    Attributes:
-        key: What the session calls it.
-        queue: Name of the queue that its messages go to.
-        work: What is to be done.
-    """
-
-    key: str
-    queue: str
+    key: str  # what the session calls it
+    queue: str  # name of the queue that its messages go to
     work: Work
 
 
 def deliver(order: Order) -> None:
-    """Do what was ordered; run by a worker as a task.
+    """Carry out a block, as a task of Dask's at a worker.
 
-    All that comes of it, errors included, goes through the queue as text, so that the session has
-    nothing to unpickle. It stops at the next entry once the session has cancelled the task, or is
+    Entries and errors go through the queue as text, so that the session unpickles nothing that
+    comes from a worker. It stops at the next entry once the session has cancelled the task, or is
     gone.
     """
     from distributed import Queue, get_client, get_worker
@@ -83,7 +78,7 @@ def deliver(order: Order) -> None:
 
 
 def _done(work: Work, sender: _Sender, is_unwanted: Callable[[], bool]) -> tuple[Outcome, str]:
-    """Do the work and send its entries; how it ended, and why."""
+    """Send the entries of some work; how it ended, and why."""
     try:
         with closing(work.entries(sender)) as entries:
             for entry in entries:
@@ -104,7 +99,7 @@ def _done(work: Work, sender: _Sender, is_unwanted: Callable[[], bool]) -> tuple
 
 
 def _is_unwanted(worker: Any, task: str) -> bool:
-    """Whether nobody waits for the task any more."""
+    """Whether the scheduler has cancelled the task, or forgotten it."""
     state = worker.state.tasks.get(task)
     return state is None or state.state == "cancelled"
 

@@ -14,9 +14,9 @@ from typing import Any, Final, TypeVar
 from pytest_ansorbench.bench.blocks import Block, BlockEvent, Ended, Lost, Watcher, Wrote
 from pytest_ansorbench.bench.progress import RunProgress
 from pytest_ansorbench.cluster.courier import Order, Outcome, Work, deliver
-from pytest_ansorbench.cluster.overview import block_key
 from pytest_ansorbench.cluster.pool import Pool
 from pytest_ansorbench.cluster.settings import RESOURCE
+from pytest_ansorbench.cluster.workers import block_key
 from pytest_ansorbench.codec import from_json
 from pytest_ansorbench.measure.engine import EngineError, UntunedError
 from pytest_ansorbench.search import ResumeError
@@ -38,30 +38,17 @@ WorkOf = Callable[[Block, Mapping[str, float]], Work]
 
 @dataclass
 class _Submitted:
-    """A block that is not over.
-
-    Attributes:
-        block: The block.
-        watcher: Is told how far it has come.
-        key: What this submission of it is called.
-        future: Its task.
-        workers: Addresses of the workers that it may go to.
-        attempt: The attempt that is under way; empty before it begins.
-        address: Who is at it; empty before it begins.
-        worker: What that one is called.
-        over: Whether its last entry is here, so that it is over whether or not that is said.
-        losses: How often it was lost.
-    """
+    """A block that is not over."""
 
     block: Block
     watcher: Watcher
-    key: str = ""
+    key: str = ""  # of this submission
     future: Any = None
-    workers: frozenset[str] = frozenset()
-    attempt: str = ""
-    address: str = ""
-    worker: str = ""
-    over: bool = False
+    workers: frozenset[str] = frozenset()  # addresses of those that may carry it out
+    attempt: str = ""  # that is under way; empty before it begins
+    address: str = ""  # of the worker that is at it; empty before it begins
+    worker: str = ""  # name of that worker
+    over: bool = False  # its last entry is here: it is over even if its worker is lost
     losses: int = 0
 
 
@@ -72,22 +59,14 @@ class ClusterExecutor:
     Each block is a task of the scheduler that takes the one `ansor_bench` of a worker. Its entries
     come back through a queue at the scheduler, in order. A worker that is gone, or has been silent
     for so long that the scheduler gives it up, has its block begun again elsewhere.
-
-    Attributes:
-        client: A client of the cluster's scheduler, which is closed in the end.
-        pool: The workers.
-        work_of: Makes what is sent to them.
-        patience_s: Seconds to wait for a worker that fits.
-        note: Is told who was refused, and what was lost.
-        cluster: Processes that were started for this session; None for none.
     """
 
-    client: Any
+    client: Any  # closed in the end
     pool: Pool
     work_of: WorkOf
-    patience_s: float
-    note: Callable[[str], None] = lambda what: None
-    cluster: Any = None
+    patience_s: float  # to wait for a worker that fits
+    note: Callable[[str], None] = lambda what: None  # which workers were refused, what was lost
+    cluster: Any = None  # processes that were started for this session
     _submitted: dict[int, _Submitted] = field(default_factory=dict, init=False)
     _inbox: deque[Mapping[str, str]] = field(default_factory=deque, init=False)
     _happened: deque[BlockEvent] = field(default_factory=deque, init=False)
@@ -109,7 +88,6 @@ class ClusterExecutor:
 
     @property
     def target(self) -> str:
-        """See `Executor.target`."""
         return self.pool.target
 
     @property
@@ -127,27 +105,26 @@ class ClusterExecutor:
         return ""
 
     def block_misfit(self, machine: Mapping[str, Any]) -> str:
-        """Why nobody can go on with what was begun on a machine."""
+        """Why no worker can go on with what was begun on a machine."""
         differences = [machine_difference(machine, one.machine) for one in self.pool.fit.values()]
         if "" in differences:
             return ""
         return f"no worker has its machine ({differences[0] if differences else 'none is there'})"
 
     def submit(self, block: Block, watcher: Watcher) -> None:
-        """See `Executor.submit`. A block with a past goes to a machine like the one it is of."""
+        """Hand a block out; one with a past goes to a machine like the one it is of."""
         submitted = _Submitted(block, watcher)
         self._submitted[block.seed] = submitted
         self._send(submitted)
 
     def receive(self) -> BlockEvent:
-        """See `Executor.receive`."""
         while not self._happened:
             if not self._asking(self._step):
                 time.sleep(_PAUSE_S)
         return self._happened.popleft()
 
     def cancel(self) -> None:
-        """See `Executor.cancel`. Workers stop at the end of their round."""
+        """Give all blocks up; workers stop at the end of their round."""
         for submitted in self._submitted.values():
             with contextlib.suppress(Exception):  # the scheduler may be gone, too
                 submitted.future.cancel()
@@ -169,11 +146,7 @@ class ClusterExecutor:
                     one.close(timeout=10.0)
 
     def _asking(self, call: Callable[[], T]) -> T:
-        """Do something that needs the scheduler.
-
-        Raises:
-            EngineError: It is gone.
-        """
+        """Do something that needs the scheduler: EngineError if that is gone."""
         from distributed.comm import CommClosedError
 
         try:
@@ -191,11 +164,7 @@ class ClusterExecutor:
             raise OSError(f"the connection is {self.client.status}")
 
     def _wait_for_workers(self) -> None:
-        """Wait until at least one worker fits.
-
-        Raises:
-            EngineError: None did in time.
-        """
+        """Wait until at least one worker fits: EngineError if none did in time."""
         deadline_s = time.monotonic() + self.patience_s
         while True:
             self._asking(self.pool.refresh)
@@ -244,10 +213,9 @@ class ClusterExecutor:
         )
 
     def _step(self) -> bool:
-        """Take one message, or look for more; so an interrupt loses nothing that was handed out.
+        """Take one message, or look for more, and whether there was anything.
 
-        Returns:
-            Whether there was anything.
+        One at a time, so that an interrupt loses nothing that was handed out.
         """
         if not self._inbox:
             return self._poll()
@@ -255,11 +223,7 @@ class ClusterExecutor:
         return True
 
     def _poll(self) -> bool:
-        """Fetch messages, and see now and then who is there.
-
-        Returns:
-            Whether there was anything.
-        """
+        """Fetch messages, and whether there were any; see now and then which workers are there."""
         self._inbox.extend(self._queue.get(batch=True))
         if self._inbox:
             return True
@@ -274,7 +238,6 @@ class ClusterExecutor:
         return False
 
     def _take(self, message: Mapping[str, str]) -> None:
-        """Take one message."""
         submitted = next(
             (one for one in self._submitted.values() if one.key == message["key"]), None
         )
@@ -317,12 +280,7 @@ class ClusterExecutor:
         self._happened.append(Wrote(submitted.block.seed, entry))  # type: ignore[arg-type]
 
     def _end(self, submitted: _Submitted, outcome: Outcome, reason: str) -> None:
-        """A block is over, one way or another.
-
-        Raises:
-            UntunedError, ResumeError: The case is to blame.
-            EngineError: The block cannot be carried out.
-        """
+        """A block is over, in one of the ways that `Outcome` names."""
         if outcome == "done":
             self._conclude(submitted)
         elif outcome == "unfit":
@@ -339,11 +297,7 @@ class ClusterExecutor:
             self._begin_again(submitted, f"worker {submitted.worker}: {reason or outcome}")
 
     def _redirect(self) -> None:
-        """Send blocks again that nobody can carry out as things are.
-
-        Raises:
-            EngineError: There is no worker any more.
-        """
+        """Send blocks again that no worker can carry out as things are."""
         if not self.pool.fit:
             self.note(f"waiting for a worker, {self.patience_s:g} s at most")
             self._wait_for_workers()
@@ -360,7 +314,7 @@ class ClusterExecutor:
         self._happened.append(Ended(submitted.block.seed))
 
     def _begin_again(self, submitted: _Submitted, reason: str) -> None:
-        """Give a block to somebody else, unless it is over."""
+        """Give a block to another worker, unless it is over."""
         if submitted.over:
             submitted.future.cancel()
             self._conclude(submitted)
@@ -373,11 +327,7 @@ class ClusterExecutor:
         self._send(submitted)
 
     def _lose(self, submitted: _Submitted, reason: str) -> None:
-        """Nothing counts of what a block has done so far.
-
-        Raises:
-            EngineError: It was lost too often.
-        """
+        """Nothing counts of what a block has done so far: EngineError if that is too often."""
         block = submitted.block
         submitted.losses += 1
         submitted.block = replace(block, past=None)

@@ -17,11 +17,7 @@ _DECISIVE: Final = ("apache-tvm", "apache-tvm-ffi", "xgboost")
 
 @cache
 def code_version() -> str:
-    """Hash of this package's Python files: two installations that agree run the same code.
-
-    Returns:
-        Twelve hexadecimal digits.
-    """
+    """Hash of this package's Python files: two installations that agree run the same code."""
     digest = hashlib.sha256()
     for path in sorted(_CODE.rglob("*.py")):
         digest.update(path.relative_to(_CODE).as_posix().encode())
@@ -30,11 +26,7 @@ def code_version() -> str:
 
 
 def requirements(machine: Mapping[str, Any]) -> dict[str, str]:
-    """What a worker has to have in common with the session that asks.
-
-    Args:
-        machine: Description of the machine, see `describe_machine`.
-    """
+    """What a worker has to have in common with the session that asks."""
     packages = machine["packages"]
     return {
         # Cases and strategies travel as this version of Python writes them.
@@ -45,14 +37,10 @@ def requirements(machine: Mapping[str, Any]) -> dict[str, str]:
 
 
 def identify(target: str | None) -> dict[str, Any]:
-    """Say what this process is; run by a worker.
+    """What this process is, asked of a worker: `requirements`, `target` and `machine` as JSON.
 
-    Args:
-        target: TVM target as a session was given it; None for the worker's own CPU.
-
-    Returns:
-        JSON values under `requirements`, `target`, and `machine` as an engine describes it; or
-        only under `error` the reason why it cannot measure.
+    Or only the `error` that keeps it from measuring. The target is as a session was given it; None
+    for the worker's own CPU.
     """
     from pytest_ansorbench.environment import ToolchainError, check_toolchain, resolve_target
     from pytest_ansorbench.measure.local.machine import describe_machine
@@ -67,11 +55,7 @@ def identify(target: str | None) -> dict[str, Any]:
 
 
 def difference(expected: Mapping[str, str], found: Mapping[str, str]) -> str:
-    """In what a worker differs from what is required.
-
-    Returns:
-        E.g. `apache-tvm 0.26.0 and not 0.27.0`; empty if in nothing.
-    """
+    """In what a worker differs from what is required, e.g. `apache-tvm 0.26.0 and not 0.27.0`."""
     return ", ".join(
         f"{name} {found.get(name)} and not {wanted}"
         for name, wanted in expected.items()

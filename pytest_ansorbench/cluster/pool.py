@@ -13,18 +13,12 @@ _ANSWER_S: Final = 10.0
 """Seconds to fetch an answer that a worker has given."""
 
 Identify = Callable[[], Mapping[str, Any]]
-"""Says what the process is that calls it, see `identity.identify`. It travels pickled."""
+"""Like `identity.identify`, with the target; pickled on its way to a worker."""
 
 
 @dataclass(frozen=True)
 class Helper:
-    """A worker that fits.
-
-    Attributes:
-        address: Where it is.
-        name: What it is called.
-        machine: Description of its machine.
-    """
+    """A worker that fits."""
 
     address: str
     name: str
@@ -36,24 +30,12 @@ class Pool:
 
     A worker is asked what it is by a task, so that one that is measuring for another session is
     asked afterwards. The target of the first one that fits is that of the session.
-
-    Attributes:
-        target: TVM target of the session; empty until there is a worker.
-        fit: By address, the workers that fit.
-        refused: By name, why the others do not.
     """
 
     def __init__(self, client: Any, identify: Identify, expected: Mapping[str, str]) -> None:
-        """Prepare; nobody is asked yet.
-
-        Args:
-            client: A client of the cluster's scheduler.
-            identify: Has a worker say what it is.
-            expected: What it has to have in common with the session.
-        """
-        self.target = ""
-        self.fit: dict[str, Helper] = {}
-        self.refused: dict[str, str] = {}
+        self.target = ""  # of the session; empty until there is a worker
+        self.fit: dict[str, Helper] = {}  # by address
+        self.refused: dict[str, str] = {}  # by name, why
         self._client = client
         self._identify = identify
         self._expected = dict(expected)
@@ -61,11 +43,7 @@ class Pool:
         self._answered: set[str] = set()
 
     def refresh(self) -> None:
-        """Find out who is there, and ask those that are new.
-
-        Raises:
-            OSError: The scheduler is gone.
-        """
+        """Find out who is there, and ask those that are new; OSError if the scheduler is gone."""
         there = {
             address: str(info["name"])
             for address, info in self._client.scheduler_info()["workers"].items()

@@ -15,12 +15,7 @@ _LOCAL: Final = re.compile(r"local:([1-9]\d{0,2})")
 
 @dataclass(frozen=True)
 class ClusterAddress:
-    """A Dask scheduler, or workers that a session starts itself.
-
-    Attributes:
-        scheduler: Address of a scheduler; empty for workers on this machine.
-        workers: How many workers to start on this machine; 0 with a scheduler.
-    """
+    """A Dask scheduler, or workers that a session starts itself on this machine."""
 
     scheduler: str = ""
     workers: int = 0
@@ -29,8 +24,7 @@ class ClusterAddress:
     def parse(cls, text: str) -> ClusterAddress:
         """Read `HOST:PORT`, with `tls://` before it where it is encrypted, or `local:N`.
 
-        Raises:
-            ValueError: It is neither; the message says what was expected.
+        A ValueError says what was expected.
         """
         text = text.strip()
         local = _LOCAL.fullmatch(text)
@@ -50,13 +44,8 @@ class ClusterAddress:
 
 @dataclass(frozen=True)
 class ClusterSettings:
-    """Which cluster carries blocks out.
-
-    Attributes:
-        address: Where it is; None for none.
-        patience_s: Seconds to wait for a worker that fits, and for one that takes the place of
-            one that is gone.
-    """
+    """Which cluster carries blocks out; None for none."""
 
     address: ClusterAddress | None = None
     patience_s: float = 60.0
+    """To wait for a worker that fits, and for one that takes the place of one that is gone."""

@@ -23,42 +23,28 @@ from pytest_ansorbench.workloads.version import case_version
 
 @dataclass(frozen=True)
 class SiteSettings:
-    """What a worker makes its engine of.
+    """What a worker makes its engine of."""
 
-    Attributes:
-        target: TVM target as a session was given it; None for the worker's own CPU.
-        engine: How candidates are built and run.
-        noise_check_s: Seconds of a look at how steady the machine is; 0 for none.
-        yardsticks: What kernels are held against besides each other.
-        cores: By name of the worker, the cores that it has for itself; none where each worker has
-            a machine.
-    """
-
-    target: str | None
+    target: str | None  # as a session was given it; None for the worker's own CPU
     engine: EngineSettings
-    noise_check_s: float
+    noise_check_s: float  # of a look at how steady the machine is; 0 for none
     yardsticks: YardstickPlan
     cores: Mapping[str, Sequence[int]]
+    """By name of the worker, the cores that it has for itself; none where each has a machine."""
 
 
 @dataclass(frozen=True)
 class LiveWork:
-    """One repeat, run by searches. It travels to a worker.
-
-    Attributes:
-        site: What the worker makes its engine of.
-        requirements: What the worker has to be, see `identity.requirements`.
-        block: The block as `packed` wrote it.
-        slices_ms: By machine, lengths of slices that suit its noise, as far as it was looked at.
-    """
+    """One repeat, run by searches; the `Work` of a block."""
 
     site: SiteSettings
     requirements: Mapping[str, str]
-    block: bytes
+    block: bytes  # as `packed` wrote it
     slices_ms: Mapping[str, float]
+    """By machine, lengths of slices that suit its noise, as far as it was looked at."""
 
     def entries(self, watcher: Watcher) -> Generator[Entry, None, None]:
-        """See `Work.entries`. The engine lives as long as the block does."""
+        """Carry it out, with an engine that lives as long as the block does."""
         block = self._unpacked()
         site = self._site()
         try:
@@ -113,14 +99,7 @@ def packed(block: Block, root: Path) -> bytes:
 
     Classes out of modules below `root`, such as a conftest, go with it as they are; all others
     have to be installed where it is read. Only what a session sends itself is read again, never a
-    file.
-
-    Args:
-        block: The block.
-        root: Folder of the project.
-
-    Raises:
-        ValueError: The case or a strategy cannot be sent; the message says why.
+    file. A ValueError says why the case or a strategy cannot be sent.
     """
     import cloudpickle
 

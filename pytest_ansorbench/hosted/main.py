@@ -57,7 +57,6 @@ class _Host:
         self._numbers = itertools.count(1)
 
     def answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Do what is asked."""
         operation = message["op"]
         if operation == "open":
             return self._open(str(message["target"]), message["settings"])
@@ -75,7 +74,6 @@ class _Host:
         return {}
 
     def close(self) -> None:
-        """End all processes."""
         if self._engine is not None:
             self._engine.close()
 

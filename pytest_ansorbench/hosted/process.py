@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import signal
-import socket
-import subprocess
 from collections.abc import Callable, Mapping
-from multiprocessing.connection import wait
-from typing import IO, Any, Final, NoReturn
+from typing import Any, Final
 
 from pytest_ansorbench.measure.engine import EngineError
-from pytest_ansorbench.measure.local.channel import Channel, ChannelClosed
-from pytest_ansorbench.measure.local.fork_server import anonymous_file, cause_of_death, last_words
+from pytest_ansorbench.measure.local.channel import ChannelClosed
+from pytest_ansorbench.measure.local.interpreter import Interpreter
 from pytest_ansorbench.storage.entries import JOURNAL_VERSION
 
 PROTOCOL: Final = f"1.{JOURNAL_VERSION}"
@@ -25,54 +19,32 @@ _MAIN: Final = "pytest_ansorbench.hosted.main"
 
 
 class HostRefusal(Exception):
-    """What the host cannot do although it is well; the message says why.
-
-    Attributes:
-        kind: `resume` if a journal does not fit, else `engine`.
-    """
+    """What the host cannot do although it is well; the message says why."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
-        self.kind = kind
+        self.kind = kind  # `resume` if a journal does not fit, else `engine`
 
 
 class HostProcess:
     """Starts the process when it is first asked something, and again once it was closed.
 
-    It has a session of its own, so that a terminal's Ctrl-C meets the parent alone. It ends when
-    the parent closes it or is gone.
-
-    Attributes:
-        name: Name of the toolchain, for messages.
+    Requests raise HostRefusal if the host says no, EngineError if it cannot be started or is gone.
     """
 
     def __init__(self, name: str, python: str, opening: Callable[[], Mapping[str, Any]]) -> None:
         """Prepare; nothing is started.
 
-        Args:
-            name: Name of the toolchain.
-            python: Path of the interpreter.
-            opening: Gives the first request to each new process, which says what its engine is
-                like, as JSON values.
+        The name is the toolchain's. `opening` gives the first request to each new process, which
+        says what its engine is like, as JSON values.
         """
         self.name = name
         self._python = python
         self._opening = opening
-        self._running: _Running | None = None
+        self._running: Interpreter | None = None
 
     def request(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Ask for something, and wait for the answer.
-
-        Args:
-            message: With the operation as `op`.
-
-        Returns:
-            The first answer; further ones come from `receive`.
-
-        Raises:
-            HostRefusal: The host says no.
-            EngineError: It cannot be started, or is gone.
-        """
+        """Ask for the operation `op`; the first answer, further ones come from `receive`."""
         if self._running is None:
             self._running = self._started()
             self._send(self._opening())
@@ -81,114 +53,63 @@ class HostProcess:
         return self.receive()
 
     def receive(self) -> dict[str, Any]:
-        """Wait for an answer.
-
-        Raises:
-            HostRefusal: The host says no.
-            EngineError: It is gone.
-        """
         try:
             answer, _ = self._process().channel.receive()
         except ChannelClosed:
-            self._fail()
+            raise self._gone() from None
         if "error" in answer:
             raise HostRefusal(str(answer["kind"]), f"toolchain {self.name}: {answer['error']}")
         return answer
 
     @property
     def is_running(self) -> bool:
-        """Whether there is a process to be asked."""
         return self._running is not None
 
     def close(self) -> None:
-        """End the process. Does nothing if there is none."""
-        if self._running is not None:
-            running, self._running = self._running, None
+        """End the process and all it has started."""
+        running, self._running = self._running, None
+        if running is not None:
             running.close()
 
     def _send(self, message: Mapping[str, Any]) -> None:
         try:
             self._process().channel.send(message)
         except ChannelClosed:
-            self._fail()
+            raise self._gone() from None
 
-    def _process(self) -> _Running:
+    def _process(self) -> Interpreter:
         if self._running is None:
             raise EngineError(f"toolchain {self.name}: its search process was closed")
         return self._running
 
-    def _fail(self) -> NoReturn:
-        running = self._process()
-        code = running.process.wait()
-        words = last_words(running.log)
+    def _gone(self) -> EngineError:
+        cause, words = self._process().died_of()
         self.close()
-        raise EngineError(
-            f"toolchain {self.name}: its search process is gone: {cause_of_death(code)}{words}"
-        ) from None
+        return EngineError(f"toolchain {self.name}: its search process is gone: {cause}{words}")
 
-    def _started(self) -> _Running:
-        ours, theirs = socket.socketpair()
-        log = anonymous_file()
-        with theirs:
-            try:
-                process = subprocess.Popen(
-                    [self._python, "-m", _MAIN, str(theirs.fileno())],
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=log,
-                    pass_fds=[theirs.fileno()],
-                    start_new_session=True,
-                )
-            except OSError as error:
-                ours.close()
-                log.close()
-                raise EngineError(
-                    f"toolchain {self.name}: cannot start the interpreter {self._python!r}: "
-                    f"{error.strerror}; expected the path of one, e.g. .venv/bin/python"
-                ) from None
-        running = _Running(process, Channel(ours), log)
+    def _started(self) -> Interpreter:
         try:
-            self._greet(running)
-        except BaseException:
-            running.close()
-            raise
+            running = Interpreter(self._python, _MAIN)
+            try:
+                self._greet(running)
+            except BaseException:
+                running.close()
+                raise
+        except EngineError as error:
+            raise EngineError(f"toolchain {self.name}: {error}") from None
         return running
 
-    def _greet(self, running: _Running) -> None:
+    def _greet(self, running: Interpreter) -> None:
         """Wait until the process says that it is there, and what it speaks."""
-        if not wait([running.channel.fileno()], START_TIMEOUT_S):
-            raise EngineError(
-                f"toolchain {self.name}: its search process said nothing for {START_TIMEOUT_S:g} s"
-            )
         try:
-            greeting, _ = running.channel.receive()
-        except ChannelClosed:
-            running.process.wait()
+            running.greeting(START_TIMEOUT_S, PROTOCOL)
+        except TimeoutError:
             raise EngineError(
-                f"toolchain {self.name}: the interpreter {self._python!r} cannot search"
-                f"{last_words(running.log)}; install pytest-ansorbench there, the same version as "
-                "here"
+                f"its search process said nothing for {START_TIMEOUT_S:g} s"
             ) from None
-        if greeting.get("protocol") != PROTOCOL:
+        except ChannelClosed:
+            _, words = running.died_of()
             raise EngineError(
-                f"toolchain {self.name}: the interpreter {self._python!r} has a pytest-ansorbench "
-                f"that speaks protocol {greeting.get('protocol')} and not {PROTOCOL}; install the "
-                "same version as here"
-            )
-
-
-class _Running:
-    """A process, its channel, and what it prints."""
-
-    def __init__(self, process: subprocess.Popen[bytes], channel: Channel, log: IO[bytes]) -> None:
-        self.process = process
-        self.channel = channel
-        self.log = log
-
-    def close(self) -> None:
-        """Kill it and all it has started; returns when it is gone."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-        self.channel.close()
-        self.log.close()
+                f"the interpreter {self._python!r} cannot search{words}; install "
+                "pytest-ansorbench there, the same version as here"
+            ) from None

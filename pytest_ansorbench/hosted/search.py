@@ -1,4 +1,4 @@
-"""One search that a host runs: as much of it as its journal entries tell."""
+"""An arm that another interpreter searches, and one of its searches, known by its entries."""
 
 from __future__ import annotations
 
@@ -7,30 +7,48 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pytest_ansorbench.codec import from_json, to_json
-from pytest_ansorbench.hosted.process import HostRefusal
-from pytest_ansorbench.hosted.strategy import HostedStrategy
+from pytest_ansorbench.hosted.process import HostProcess, HostRefusal
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.program import SavedKernel
 from pytest_ansorbench.packed import pack_program
 from pytest_ansorbench.records import LastRanking, Round, Trial
 from pytest_ansorbench.search import ResumeError, select
 from pytest_ansorbench.storage.entries import LastCheckEntry, RoundEntry
+from pytest_ansorbench.workloads import OPERATORS
 
 if TYPE_CHECKING:
+    from pytest_ansorbench.strategies.strategy import Strategy
     from pytest_ansorbench.workloads.case import Case, Surroundings, Task
+
+
+class UnhostableCaseError(ValueError):
+    """A case that another interpreter does not have."""
+
+
+@dataclass(frozen=True)
+class HostedStrategy:
+    """A strategy of the package, run by the host of a toolchain."""
+
+    name: str  # of the arm, e.g. `default@old`
+    strategy: Strategy  # as this interpreter has it
+    host: HostProcess = field(compare=False)
+    description: str = ""  # one line for listings
+
+    def check(self, case: Case) -> None:
+        """Check that the host has a case, of which it is told the id: UnhostableCaseError."""
+        shipped: Sequence[Case] = OPERATORS
+        if not any(one.id == case.id and type(one) is type(case) for one in shipped):
+            raise UnhostableCaseError(
+                f"bad strategy {self.name!r} for the case {case.id}: expected an operator that "
+                "ships with the package; the other interpreter knows of no others"
+            )
 
 
 @dataclass(frozen=True)
 class SavedBest:
-    """A valid trial and its kernel, to be made by the host's toolchain.
+    """A valid trial and its kernel, to be made by the host's toolchain."""
 
-    Attributes:
-        index: Its place in the run.
-        latency_s: Its latency.
-        kernel: The kernel.
-    """
-
-    index: int
+    index: int  # in the run
     latency_s: float
     kernel: SavedKernel
 
@@ -41,30 +59,20 @@ class SavedBest:
 
 @dataclass
 class HostedTask:
-    """The only task of a hosted search.
+    """The only task of a hosted search."""
 
-    Attributes:
-        task: The task, as this interpreter has it.
-        best: The fastest valid trial, or what the last check crowned; None if none is valid.
-        leads: Every trial that was the best so far, in order.
-        trials_done: Its trials so far.
-    """
-
-    task: Task
+    task: Task  # as this interpreter has it
     best: SavedBest | None = None
+    """The fastest valid trial, or what the last check crowned; None if none is valid."""
     leads: list[SavedBest] = field(default_factory=list)
+    """Every trial that was the best so far, in order."""
     trials_done: int = 0
 
 
 class HostedSearch:
-    """A run in the making, like `search.loop.Search`, with everything that matters elsewhere.
+    """A run in the making that a host steps through, in place of `search.loop.Search`.
 
-    Attributes:
-        strategy: How the case is searched.
-        budget_trials: Trials to measure.
-        ranking: The last check, once it is done.
-        tasks: Its only task.
-        current: The same.
+    Its methods raise EngineError if the host's engine cannot go on, or the host is gone.
     """
 
     def __init__(
@@ -80,22 +88,9 @@ class HostedSearch:
         resumed: Sequence[RoundEntry] = (),
         ranking: LastRanking | None = None,
     ) -> None:
-        """Have the host set up design space and what was learnt; see `search.loop.Search`.
+        """Have the host set up design space and what was learnt, as `search.loop.Search` does.
 
-        Args:
-            case: An operator that ships with the package.
-            tasks: Its only task.
-            strategy: How, and by which host.
-            seed: Seed of everything random, at least 0.
-            budget_trials: Trials to measure.
-            round_trials: Trials a round.
-            on_trial: Called after every trial.
-            resumed: The rounds that this run has behind it already.
-            ranking: The last check, if this run has that behind it, too.
-
-        Raises:
-            ResumeError: The rounds are not of what the host searches.
-            EngineError: The host cannot be had.
+        ResumeError if the rounds that are behind it are not of what the host searches.
         """
         self.strategy = strategy
         self.budget_trials = budget_trials
@@ -129,19 +124,16 @@ class HostedSearch:
 
     @property
     def finished(self) -> bool:
-        """Whether the budget is spent or the design space exhausted."""
         if len(self._trials) >= self.budget_trials:
             return True
         return bool(self._entries and self._entries[-1].stopped)
 
     @property
     def rounds(self) -> Sequence[Round]:
-        """The rounds so far."""
         return [entry.round for entry in self._entries]
 
     @property
     def trials(self) -> Sequence[Trial]:
-        """The trials so far, in order of measurement."""
         return self._trials
 
     @property
@@ -152,22 +144,16 @@ class HostedSearch:
 
     @property
     def estimated_s(self) -> float | None:
-        """Latency of the best so far; None while no trial is valid."""
         valid = [trial.latency_s for trial in self._trials if trial.latency_s is not None]
         return min(valid, default=None)
 
     @property
     def best_gflops(self) -> float:
-        """Throughput of the best so far, in GFLOP/s; 0 while no trial is valid."""
         estimated_s = self.estimated_s
         return self._case.flops / estimated_s / 1e9 if estimated_s else 0.0
 
     def step(self) -> None:
-        """Have the host run one round. Does nothing once the search is finished.
-
-        Raises:
-            EngineError: The host's engine cannot go on, or the host is gone.
-        """
+        """Have the host run one round. Does nothing once the search is finished."""
         if self.finished:
             return
         done = len(self._trials)
@@ -185,16 +171,11 @@ class HostedSearch:
 
     @property
     def last_check_due(self) -> bool:
-        """Whether `rank` is to be called before the winner counts."""
         wanted = self.strategy.strategy.last_check is not None
         return self.finished and wanted and self.ranking is None
 
     def rank(self) -> None:
-        """Have the host do the last check. Does nothing if none is due.
-
-        Raises:
-            EngineError: The host's engine cannot go on, or the host is gone.
-        """
+        """Have the host do the last check. Does nothing if none is due."""
         if not self.last_check_due:
             return
         answer = self._ask({"op": "rank", "search": self._number, "label": ""})
@@ -202,25 +183,15 @@ class HostedSearch:
         self._crown(self.ranking)
 
     def close(self) -> None:
-        """Let the host forget the search."""
         number, self._number = self._number, None
         if number is not None and self.strategy.host.is_running:
             self._ask({"op": "close", "search": number})
 
     def last_round(self, label: str) -> RoundEntry:
-        """The round that was stepped through last.
-
-        Args:
-            label: What the journal calls the case.
-        """
+        """The round that was stepped through last; the journal calls the case by its label."""
         return self._named(self._entries[-1], label)
 
     def last_check(self, label: str) -> LastCheckEntry:
-        """The last check as the journal keeps it.
-
-        Args:
-            label: What the journal calls the case.
-        """
         assert self.ranking is not None
         return LastCheckEntry(label, self._seed, self.strategy.name, self.ranking)
 

@@ -1,42 +1,36 @@
-"""The arrays a kernel is called with: aligned, not copied, with guards around the output."""
+"""The arrays a kernel is called with, and how its output is compared with the reference."""
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from pytest_ansorbench.workloads.case import Check
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tvm.s_tir.meta_schedule.arg_info import ArgInfo
 
-    from pytest_ansorbench.workloads.case import Check
-
-#: Data type and shape of each argument of a kernel, the inputs first, then the output.
 Shapes = Sequence[tuple[str, Sequence[int]]]
+"""Data type and shape of each argument of a kernel, the inputs first, then the output."""
 
-#: TVM's own alignment of tensors, in bytes.
 ALIGNMENT: Final = 64
-#: Bytes on each side of an output that a kernel must not touch.
+"""TVM's own alignment of tensors, in bytes."""
 GUARD: Final = 4096
+"""Bytes on each side of an output that a kernel must not touch."""
 _GUARD_BYTE: Final = 0xA5
 
 
 class Arguments:
-    """Inputs from the check, or random ones, and an output full of NaN between guards.
+    """Inputs from the check, or random ones in [-1, 1), and an output full of NaN between guards.
 
-    Attributes:
-        arrays: One per argument of the kernel, in order; the last is the output.
+    They are aligned as TVM wants them, and not copied unless that takes it.
     """
 
     def __init__(self, shapes: Shapes, check: Check | None) -> None:
-        """Make the arrays.
-
-        Args:
-            shapes: Data type and shape of each argument, the inputs first, then the output.
-            check: Its inputs are used as they are; without, inputs are random in [-1, 1).
-        """
         *inputs, (dtype, shape) = shapes
         if check is None:
             rng = np.random.default_rng(0)
@@ -44,6 +38,7 @@ class Arguments:
         else:
             given = check.inputs
         self._guarded, self.output = _guarded(dtype, shape)
+        # One for each argument of the kernel, in order; the last is the output.
         self.arrays: tuple[NDArray[Any], ...] = (*map(aligned, given), self.output)
 
     def damage(self) -> str:
@@ -77,17 +72,11 @@ def in_own_memory(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def in_ordinary_pages(size: int) -> NDArray[np.uint8]:
-    """Aligned memory in pages of the default size, in which TVM's runtime has its tensors.
+    """Zeros, aligned, in pages of the default size, in which TVM's runtime has its tensors.
 
     NumPy asks Linux for huge pages where an array has 4 MB or more
     (https://numpy.org/doc/stable/reference/global_state.html). A kernel then needs hardly any
     address translations for its large arguments, as it would nowhere else.
-
-    Args:
-        size: In bytes.
-
-    Returns:
-        Zeros, shape (size,).
     """
     memory = np.frombuffer(bytearray(size + ALIGNMENT), np.uint8)
     start = -memory.ctypes.data % ALIGNMENT
@@ -106,3 +95,37 @@ def _guarded(
     array = memory[GUARD : GUARD + size].view(kind).reshape(shape)
     array.fill(np.nan if kind.kind == "f" else 0)
     return memory, array
+
+
+def mismatch(output: NDArray[np.float32], check: Check) -> str:
+    """One sentence on how an output differs from the reference; empty if all elements agree.
+
+    They agree within atol + rtol * |expected|; one that is not finite where the reference is
+    finite never does.
+    """
+    expected = check.expected
+    agrees = np.isclose(output, expected, rtol=check.rtol, atol=check.atol)
+    if agrees.all():
+        return ""
+    worst = float(np.nanmax(np.abs(np.where(agrees, 0.0, output - expected))))
+    return (
+        f"{agrees.size - int(agrees.sum())} of {agrees.size} elements differ from the reference, "
+        f"by up to {worst:.3g}"
+    )
+
+
+def dump_check(check: Check) -> bytes:
+    """Pack a check as an `.npz` archive."""
+    arrays: dict[str, Any] = {f"input{i}": array for i, array in enumerate(check.inputs)}
+    tolerance = np.array([check.rtol, check.atol])
+    archive = io.BytesIO()
+    np.savez(archive, expected=check.expected, tolerance=tolerance, **arrays)
+    return archive.getvalue()
+
+
+def load_check(archive: bytes) -> Check:
+    """Unpack what `dump_check` packed, with aligned inputs. Never unpickles."""
+    with np.load(io.BytesIO(archive), allow_pickle=False) as arrays:
+        inputs = tuple(aligned(arrays[f"input{i}"]) for i in range(len(arrays.files) - 2))
+        rtol, atol = (float(value) for value in arrays["tolerance"])
+        return Check(inputs, arrays["expected"], rtol, atol)

@@ -34,9 +34,6 @@ def register_intrinsics(target: Target) -> None:
     For an LLVM target of a known architecture only that architecture's intrinsics are
     imported; for any other target all of them are. Does nothing if the whole package was
     imported before.
-
-    Args:
-        target: The target that will be tuned for.
     """
     if _PACKAGE not in sys.modules:
         submodule = _submodule(target)

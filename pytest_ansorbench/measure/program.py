@@ -18,22 +18,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """Something to compile and call. Use `kernel`, `operator` or `network` to make one.
-
-    Attributes:
-        mod: The module.
-        kind: How it is compiled and called.
-        shapes: Data type and shape of each argument of a kernel, the inputs first, then the
-            output; empty for a network, which is called with the inputs of its check.
-        functions: Number of functions to compile, at least 1. Time limits are for one of them.
-        surroundings: The network around a kernel, where there is one and it is known.
-    """
+    """Something to compile and call. Use `kernel`, `operator` or `network` to make one."""
 
     mod: IRModule
     kind: Literal["kernel", "network"]
-    shapes: Shapes
-    functions: int
-    surroundings: Surroundings | None = None
+    shapes: Shapes  # empty for a network, which is called with the inputs of its check
+    functions: int  # to compile, at least 1; time limits are for one of them
+    surroundings: Surroundings | None = None  # the network around a kernel, where it is known
 
     @classmethod
     def kernel(
@@ -42,13 +33,7 @@ class Program:
         args_info: Sequence[ArgInfo],
         surroundings: Surroundings | None = None,
     ) -> Program:
-        """A TensorIR module with one function `main`.
-
-        Args:
-            mod: The module, scheduled or not.
-            args_info: Its arguments as TVM describes them, inputs then output.
-            surroundings: Those of its task.
-        """
+        """A TensorIR module with one function `main`, scheduled or not."""
         return cls(mod, "kernel", shapes_of(args_info), 1, surroundings)
 
     @classmethod
@@ -77,43 +62,28 @@ class SavedKernel:
 
     Versions of TVM write programs in different ways, and schedules in one. A version that cannot
     read the program takes that of the shipped case, as its own TVM builds it.
-
-    Attributes:
-        program: The program before it is scheduled, packed.
-        schedule: Its schedule, packed.
-        case: Id of the case that it is of; empty if there is none.
-        place: The task's place in the case, from 0.
-        surroundings: The network around it, where there is one and it is known.
-        toolchain: Name of the toolchain that is to build it, where there are several; empty for
-            the engine's own.
     """
 
-    program: str
-    schedule: str
-    case: str = ""
-    place: int = 0
+    program: str  # before it is scheduled, packed
+    schedule: str  # packed
+    case: str = ""  # id of the case that it is of, if there is one
+    place: int = 0  # of the task in the case
     surroundings: Surroundings | None = None
-    toolchain: str = ""
+    toolchain: str = ""  # name of the one that is to build it; empty for the engine's own
     kind: Literal["saved"] = "saved"
     shapes: Shapes = ()
     functions: int = 1
 
     def serialized(self) -> bytes:
-        """All of it as JSON."""
         parts = {name: getattr(self, name) for name in ("program", "schedule", "case", "place")}
         return json.dumps(parts).encode()
 
 
 @dataclass(frozen=True)
 class KernelJob:
-    """One kernel for several toolchains to build.
+    """One kernel for several toolchains to build."""
 
-    Attributes:
-        kernels: One a toolchain, all of one task.
-        check: Inputs and expected output; None if they are not known.
-    """
-
-    kernels: tuple[SavedKernel, ...]
+    kernels: tuple[SavedKernel, ...]  # one a toolchain, all of one task
     check: Check | None
 
 

@@ -16,12 +16,7 @@ FLUSH_CACHE_MB: Final = 64
 
 
 class CachesError(ValueError):
-    """Caches that are not to be cold, and megabytes to empty them by.
-
-    Attributes:
-        caches: How calls are to find the caches.
-        flush_cache_mb: The megabytes.
-    """
+    """Caches that are not to be cold, and megabytes to empty them by."""
 
     def __init__(self, caches: Caches, flush_cache_mb: int) -> None:
         super().__init__(f"{flush_cache_mb} MB are to empty caches that are to be {caches!r}")
@@ -31,36 +26,29 @@ class CachesError(ValueError):
 
 @dataclass(frozen=True)
 class EngineSettings:
-    """How candidates are built and run; the same for all arms of an experiment.
-
-    Attributes:
-        build_workers: Candidates that compile at a time; None for one per kernel thread.
-        build_timeout_s: Seconds a candidate may take to compile.
-        run_timeout_s: Seconds a candidate may take to be measured and checked.
-        memory_limit_mb: Megabytes a candidate may allocate, compiling and running.
-        check: Whether the output of every measured candidate is compared with the reference,
-            or only of those that would be the run's best so far.
-        caches: How a timed call finds the caches: `warm`, after other calls on the same arguments;
-            `cold`, after a copy of `flush_mb` megabytes; or `network`, as the network around a
-            task leaves them, where a program that is in no network is measured warm. None for
-            `cold` if there is a `flush_cache_mb`, else `DEFAULT_CACHES`.
-        flush_cache_mb: Megabytes to copy before each call, timed alone; 0 for none, and where
-            caches are to be `cold` for `FLUSH_CACHE_MB`.
-        cores: Cores to build and run on, each kernel thread pinned to one of its own; None
-            leaves placement to TVM and the operating system.
-
-    Raises:
-        CachesError: There are megabytes to copy, but caches are not to be cold.
-    """
+    """How candidates are built and run; the same for all arms of an experiment."""
 
     build_workers: int | None = None
+    """Candidates that compile at a time; None for one per kernel thread."""
     build_timeout_s: float = 30.0
     run_timeout_s: float = 30.0
+    """For a candidate to be measured and checked."""
     memory_limit_mb: int = 4096
+    """That a candidate may allocate, compiling and running."""
     check: CheckScope = "winners"
+    """Whose outputs are compared with the reference: of those that would be the run's best so far,
+    or of every measured candidate."""
     caches: Caches | None = None
+    """How a timed call finds the caches: `warm`, after other calls on the same arguments; `cold`,
+    after a copy of `flush_mb` megabytes; or `network`, as the network around a task leaves them,
+    where a program that is in no network is measured warm. None for `cold` if there is a
+    `flush_cache_mb`, else `DEFAULT_CACHES`."""
     flush_cache_mb: int = 0
+    """To copy before each call, timed alone; 0 for none, and where caches are to be `cold` for
+    `FLUSH_CACHE_MB`. CachesError if caches are to be anything else."""
     cores: tuple[int, ...] | None = None
+    """To build and run on, each kernel thread pinned to one of its own; None leaves placement to
+    TVM and the operating system."""
 
     def __post_init__(self) -> None:
         if self.flush_cache_mb and self.caches not in (None, "cold"):
@@ -89,11 +77,7 @@ class EngineSettings:
     def conditions_of(cls, recorded: Mapping[str, Any]) -> dict[str, Any]:
         """What recorded settings say of these: left out or given, a default is the same.
 
-        Args:
-            recorded: By name, as a result has them; others may be among them.
-
-        Returns:
-            As `conditions`, of those settings that the result's version had.
+        They may have others among them, or be of a version that had fewer.
         """
         given = {one.name: recorded[one.name] for one in fields(cls) if one.name in recorded}
         conditions = cls(**given).conditions()

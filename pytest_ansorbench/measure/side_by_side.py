@@ -18,15 +18,7 @@ from pytest_ansorbench.stats.paired_ratio import NeighbourRatios
 
 @dataclass(frozen=True)
 class Span:
-    """A least and a most number, both at least 1.
-
-    Attributes:
-        least: The least.
-        most: The most.
-
-    Raises:
-        ValueError: They are out of order or below 1.
-    """
+    """A least and a most number, both at least 1."""
 
     least: int
     most: int
@@ -37,11 +29,7 @@ class Span:
 
     @classmethod
     def parse(cls, text: str) -> Span:
-        """Read e.g. `20:60`, or `30` for `30:30`.
-
-        Raises:
-            ValueError: It is none; the message says what was expected.
-        """
+        """Read e.g. `20:60`, or `30` for `30:30`; a ValueError says what was expected."""
         parts = text.split(":")
         if len(parts) > 2 or not all(part.strip().isdecimal() for part in parts):
             raise ValueError(_EXPECTED)
@@ -60,25 +48,20 @@ class SideBySide:
 
     In each *turn* every program runs for one slice. A *set* of fresh processes takes turns until
     the ratio of each program to the first is known closely enough, then the next set begins.
-
-    Attributes:
-        slice_ms: Milliseconds of a slice, after one call that does not count; at least one call,
-            whatever it takes.
-        rest_ms: Milliseconds of rest before each slice.
-        precision: Half the width of the interval of the logarithm of each ratio at which it is
-            known closely enough; 0 for the most turns and sets.
-        turns: Turns of a set.
-        sets: Sets of processes.
-        most_s: Seconds after which no further turn or set begins, once each program has a slice;
-            None for as long as it takes.
     """
 
     slice_ms: float = 5.0
+    """After one call that does not count; at least one call, whatever it takes."""
     rest_ms: float = 0.0
+    """Before each slice."""
     precision: float = 0.005
+    """Half the width of the interval of the logarithm of each ratio at which it is known closely
+    enough; 0 for the most turns and sets."""
     turns: Span = Span(15, 60)
+    """Of a set."""
     sets: Span = Span(4, 8)
     most_s: float | None = None
+    """After which no further turn or set begins, once each program has a slice."""
 
     @classmethod
     def of_samples(cls, samples: int) -> SideBySide:
@@ -93,11 +76,7 @@ class SideBySide:
         """Who runs after whom in a turn: A B C, C B A, then B C A, A C B, and so on.
 
         A program's mean place is the same for all after every two turns, and each is first and
-        last equally often after `2 * programs` turns.
-
-        Args:
-            turn: Its number, counted through all sets, from 0.
-            programs: How many there are.
+        last equally often after `2 * programs` turns. Turns are counted through all sets, from 0.
         """
         start = turn // 2 % programs
         order = [*range(start, programs), *range(start)]
@@ -110,10 +89,7 @@ class SideBySide:
     def ends_set(self, turns: int, ratios: Sequence[NeighbourRatios], elapsed_s: float) -> bool:
         """Whether a set of processes has taken turns enough.
 
-        Args:
-            turns: Turns it has behind it.
-            ratios: For each program but the first that still runs, its slices so far.
-            elapsed_s: Seconds of the whole measurement.
+        Ratios are of each program but the first that still runs, seconds of the whole measurement.
         """
         if turns >= self.turns.most or (turns >= 1 and self._is_late(elapsed_s)):
             return True
@@ -124,13 +100,7 @@ class SideBySide:
         return all(ratio.last_half_width() <= enough for ratio in ratios)
 
     def ends(self, sets: int, ratios: Sequence[NeighbourRatios], elapsed_s: float) -> bool:
-        """Whether there are sets enough.
-
-        Args:
-            sets: Sets so far, at least 1.
-            ratios: For each program but the first that has not failed, its slices so far.
-            elapsed_s: Seconds of the whole measurement.
-        """
+        """Whether there are sets enough, of one at least; ratios and seconds as in `ends_set`."""
         if sets >= self.sets.most or self._is_late(elapsed_s):
             return True
         if sets < self.sets.least or self.precision == 0.0:

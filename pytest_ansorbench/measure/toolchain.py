@@ -16,22 +16,15 @@ TODAY: Final = "today"
 
 @dataclass(frozen=True)
 class Toolchain:
-    """One way to compile kernels.
-
-    Attributes:
-        name: What tables call it.
-        python: Path of the interpreter whose TVM compiles; None for this one's.
-        target: Attributes laid over those of the target, e.g. `{"mcpu": "x86-64-v3"}`.
-        passes: Options of TVM's `PassContext`, e.g. `{"tirx.disable_vectorize": True}`.
-
-    Raises:
-        ValueError: The name is no plain word.
-    """
+    """One way to compile kernels."""
 
     name: str = TODAY
     python: str | None = None
+    """Path of the interpreter whose TVM compiles; None for this one's."""
     target: Mapping[str, Any] = field(default_factory=dict)
+    """Attributes laid over those of the target, e.g. `{"mcpu": "x86-64-v3"}`."""
     passes: Mapping[str, Any] = field(default_factory=dict)
+    """Options of TVM's `PassContext`, e.g. `{"tirx.disable_vectorize": True}`."""
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
@@ -39,17 +32,11 @@ class Toolchain:
 
     @classmethod
     def parse_variant(cls, text: str) -> Toolchain:
-        """Read `NAME:KEY=VALUE,...`.
+        """Read `NAME:KEY=VALUE,...`; a ValueError says what was expected.
 
         A key with a dot is an option of TVM's `PassContext`, any other an attribute of the target.
         Values are JSON where they can be, and text otherwise. A comma within a JSON list is part of
         it.
-
-        Args:
-            text: E.g. `avx2:mcpu=x86-64-v3` or `scalar:tirx.disable_vectorize=true`.
-
-        Raises:
-            ValueError: It is none; the message says what was expected.
         """
         name, colon, rest = text.partition(":")
         settings = [part.partition("=") for part in _parts(rest)]
@@ -66,11 +53,7 @@ class Toolchain:
 
     @classmethod
     def parse_interpreter(cls, text: str) -> Toolchain:
-        """Read `NAME=PATH`, the path of an interpreter.
-
-        Raises:
-            ValueError: It is none; the message says what was expected.
-        """
+        """Read `NAME=PATH`, the path of an interpreter; a ValueError says what was expected."""
         name, sign, python = text.partition("=")
         if not sign or not python.strip():
             raise ValueError("expected NAME=PATH, e.g. old=.venv-old/bin/python")
@@ -88,22 +71,13 @@ class Toolchain:
 
 
 def toolchains(against: str | None, variants: Sequence[Toolchain]) -> tuple[Toolchain, ...]:
-    """What kernels are made with, the reference first.
-
-    Args:
-        against: Path of another interpreter, whose toolchain is the reference then; or None.
-        variants: Other ways to compile than today's.
-    """
+    """What kernels are made with, the reference first: another interpreter if there is one."""
     reference = () if against is None else (Toolchain(AGAINST, python=against),)
     return (*reference, Toolchain(), *variants)
 
 
 def check_names(variants: Sequence[Toolchain]) -> None:
-    """Check that tables can tell variants apart.
-
-    Raises:
-        ValueError: Two have one name, or one has the name of another toolchain.
-    """
+    """Check that tables can tell variants apart: a ValueError names the name that is taken."""
     names = [TODAY, AGAINST, *(variant.name for variant in variants)]
     for name in names:
         if names.count(name) > 1:

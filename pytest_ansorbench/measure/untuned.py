@@ -26,18 +26,7 @@ def task_check(engine: Engine, task: Task) -> Check | None:
     """Have a task's untuned program say what it computes on random inputs.
 
     Inputs are from [-1, 1), or from [0, 1) where negative ones lead to roots or logarithms that
-    are no numbers.
-
-    Args:
-        engine: Compiles and runs it.
-        task: A task without a check.
-
-    Returns:
-        The check; None if the outputs are not finite either way.
-
-    Raises:
-        UntunedError: The program cannot be compiled or run.
-        EngineError: The engine is broken.
+    are no numbers. None if the outputs are not finite either way.
     """
     program = Program.operator(task.mod)
     for low in (-1.0, 0.0):
@@ -51,17 +40,7 @@ def task_check(engine: Engine, task: Task) -> Check | None:
 
 
 def network_check(engine: Engine, case: NetworkCase, mod: IRModule) -> Check:
-    """Have a network's untuned program say what it computes.
-
-    Args:
-        engine: Compiles and runs it.
-        case: Has the arguments.
-        mod: Its program, a fused Relax module.
-
-    Raises:
-        UntunedError: The program cannot be compiled or run.
-        EngineError: The engine is broken.
-    """
+    """Have a network's untuned program, a fused Relax module, say what it computes."""
     arguments = case.arguments()
     asked = Check(arguments, np.empty(0, np.float32), 0.0, 0.0)
     expected = engine.output(Program.network(mod), asked)

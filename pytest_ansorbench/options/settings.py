@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pytest_ansorbench.budget import Budget, Trials
 from pytest_ansorbench.cluster.settings import ClusterSettings
+from pytest_ansorbench.measure.process_sets import ProcessSets
 from pytest_ansorbench.measure.remote.settings import RemoteSettings
-from pytest_ansorbench.measure.rounds import Rounds
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.measure.toolchain import Toolchain
@@ -117,7 +117,7 @@ class KernelSettings:
     result: str | None = None
     against: str | None = None  # the interpreter whose toolchain is the reference
     variants: tuple[Toolchain, ...] = ()
-    rounds: Rounds = field(default_factory=Rounds)
+    rounds: ProcessSets = field(default_factory=ProcessSets)
 
 
 @dataclass(frozen=True)

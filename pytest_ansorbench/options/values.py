@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from pytest_ansorbench.budget import Trials
     from pytest_ansorbench.cluster.settings import ClusterAddress
-    from pytest_ansorbench.measure.remote.address import DeviceAddress
-    from pytest_ansorbench.measure.rounds import Rounds
+    from pytest_ansorbench.measure.process_sets import ProcessSets
+    from pytest_ansorbench.measure.remote.settings import DeviceAddress
     from pytest_ansorbench.measure.side_by_side import Span
     from pytest_ansorbench.measure.toolchain import Toolchain
     from pytest_ansorbench.records import Implementation, Shard
@@ -188,13 +188,13 @@ def shard(value: object) -> Shard:
 
 
 def tracker(value: object) -> DeviceAddress:
-    from pytest_ansorbench.measure.remote.address import DeviceAddress
+    from pytest_ansorbench.measure.remote.settings import DeviceAddress
 
     return DeviceAddress.parse_tracker(str(value))
 
 
 def server(value: object) -> DeviceAddress:
-    from pytest_ansorbench.measure.remote.address import DeviceAddress
+    from pytest_ansorbench.measure.remote.settings import DeviceAddress
 
     return DeviceAddress.parse_server(str(value))
 
@@ -271,11 +271,11 @@ def implementations(value: object) -> tuple[Implementation, ...]:
     return tuple(name for name in IMPLEMENTATIONS if name in given)
 
 
-def rounds(value: object) -> Rounds:
+def rounds(value: object) -> ProcessSets:
     """A number of sets of processes, or as many as it takes."""
-    from pytest_ansorbench.measure.rounds import Rounds
+    from pytest_ansorbench.measure.process_sets import ProcessSets
 
-    return Rounds.parse(str(value))
+    return ProcessSets.parse(str(value))
 
 
 def interpreters(value: object) -> tuple[Toolchain, ...]:

@@ -198,7 +198,7 @@ class KernelBench:
 
     def _steady(self) -> tuple[NoiseTrace, ...]:
         """How fast the machine is, where that is compared with how fast it was."""
-        from pytest_ansorbench.measure.noise import observe_noise
+        from pytest_ansorbench.measure.noise_probe import observe_noise
 
         seconds = self.settings.experiment.noise_check_s
         if not self._is_recorded or not seconds or self._toolchains is None:

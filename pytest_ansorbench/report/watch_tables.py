@@ -8,7 +8,7 @@ from typing import Final
 
 from pytest_ansorbench.bench.progress import RunProgress
 from pytest_ansorbench.bench.watching import WatchedCase, WatchedSession
-from pytest_ansorbench.cluster.overview import WorkerOverview
+from pytest_ansorbench.cluster.workers import WorkerActivity
 from pytest_ansorbench.records import worst
 from pytest_ansorbench.report.cells import (
     Cell,
@@ -56,7 +56,7 @@ _WORKER_COLUMNS: Final = (
 )
 
 
-def workers_report(workers: Sequence[WorkerOverview]) -> Report:
+def workers_report(workers: Sequence[WorkerActivity]) -> Report:
     """Report on the workers of a cluster that take blocks, and what each is at."""
     busy = sum(bool(one.session) for one in workers)
     line = f"{counted(len(workers), 'worker')}, {busy}/{len(workers)} at work"

@@ -18,7 +18,7 @@ import numpy as np
 
 from pytest_ansorbench.workloads import CASES
 from pytest_ansorbench.workloads.operator import Operator
-from pytest_ansorbench.yardsticks.kernel import LibraryKernel, NoKernel
+from pytest_ansorbench.yardsticks.reference_kernels import LibraryKernel, NoKernel
 
 _WARM_S: Final = 0.2
 _SAMPLE_S: Final = 0.01
@@ -32,14 +32,7 @@ def main() -> None:
 
 
 def answer(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Time the kernel that is asked for.
-
-    Args:
-        asked: `library`, `case`, `threads` and `cores`, as `libraries.library_kernel` has them.
-
-    Returns:
-        `version` of the library, `latencies_s`, and in `error` why there are none.
-    """
+    """Time the kernel that `library_kernel` asks for."""
     if asked["cores"] and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, asked["cores"])
     library = str(asked["library"])

@@ -19,21 +19,16 @@ from pytest_ansorbench.workloads import (
     TransposeBatchMatmul,
 )
 from pytest_ansorbench.workloads.operators.convolution import Convolution
-from pytest_ansorbench.yardsticks.kernel import LibraryKernel, NoKernel
+from pytest_ansorbench.yardsticks.reference_kernels import LibraryKernel, NoKernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
 def kernel(operator: Operator, threads: int) -> LibraryKernel:
-    """An operator's kernel on its own inputs.
+    """An operator's kernel on its own inputs: NoKernel if NumPy has no way that anyone would take.
 
-    Args:
-        operator: The operator.
-        threads: Threads of the BLAS, which its environment has told it already.
-
-    Raises:
-        NoKernel: NumPy has no way that anyone would take.
+    The BLAS was told its threads by its environment.
     """
     return LibraryKernel(_kernel(operator, *operator.inputs()), _as_it_is)
 

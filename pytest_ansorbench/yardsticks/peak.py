@@ -30,19 +30,11 @@ MEMORY: Final = "memory"
 
 
 def measure_peak(engine: Engine) -> MachinePeak | None:
-    """Measure what a machine can do, in some seconds.
+    """Measure what the machine of a started engine can do, in some seconds.
 
     Of several samples the fastest counts: a peak is what others on the machine only take away
     from. The programs are compiled as kernels are, for the engine's target and on as many threads.
-
-    Args:
-        engine: Measures; it is started.
-
-    Returns:
-        Its peak; None if the engine's limits do not let it be measured.
-
-    Raises:
-        EngineError: The engine cannot go on.
+    None if the engine's limits do not let it be measured.
     """
     threads = int(engine.target.attrs["num-cores"])
     rates = []
@@ -69,8 +61,7 @@ def measure_peak(engine: Engine) -> MachinePeak | None:
 def multiply_adds(threads: int, lanes: int) -> Program:
     """Vectors that stay in registers are halved and added to, over and over, on each thread.
 
-    Returns:
-        A kernel of `2 * threads * 12 * lanes * 100,000` floating-point operations.
+    It has `2 * threads * 12 * lanes * 100,000` floating-point operations.
     """
     from tvm import te, tirx
     from tvm.s_tir import Schedule
@@ -105,13 +96,7 @@ def multiply_adds(threads: int, lanes: int) -> Program:
 
 
 def reads(threads: int, rows: int, times: int) -> Program:
-    """Each thread adds up rows of its own, over and over.
-
-    Args:
-        threads: How many.
-        rows: Rows of 128 floats that a thread reads.
-        times: How often it does.
-    """
+    """Each thread adds up rows of its own, of 128 floats, over and over."""
     from tvm import te
     from tvm.s_tir import Schedule
 

@@ -24,22 +24,14 @@ from pytest_ansorbench.workloads import (
     TransposedConv2d,
 )
 from pytest_ansorbench.workloads.operators.convolution import Convolution
-from pytest_ansorbench.yardsticks.kernel import LibraryKernel, NoKernel
+from pytest_ansorbench.yardsticks.reference_kernels import LibraryKernel, NoKernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
 def kernel(operator: Operator, threads: int) -> LibraryKernel:
-    """An operator's kernel on its own inputs.
-
-    Args:
-        operator: The operator.
-        threads: Threads that PyTorch uses.
-
-    Raises:
-        NoKernel: PyTorch has none that computes it in one call.
-    """
+    """An operator's kernel on its own inputs: NoKernel if none computes it in one call."""
     import torch
 
     torch.set_num_threads(threads)

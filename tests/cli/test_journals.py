@@ -10,7 +10,7 @@ import pytest
 from distributed import Client
 
 from pytest_ansorbench.cli import main
-from pytest_ansorbench.cluster.overview import ClusterWatch, block_key
+from pytest_ansorbench.cluster.workers import ClusterWatch, block_key
 from pytest_ansorbench.records import Result
 from pytest_ansorbench.storage import Journal, list_journals, write_result
 from pytest_ansorbench.storage.entries import EndEntry

@@ -9,6 +9,7 @@ import pytest
 
 from pytest_ansorbench.cli import main
 from pytest_ansorbench.measure.local.engine import LocalEngine
+from pytest_ansorbench.measure.local.supervisor import Supervisor
 from pytest_ansorbench.storage import read_rebuilt, write_result
 from tests import interpreters
 from tests.synthetic import make_case_result, make_result
@@ -121,7 +122,7 @@ def test_a_result_without_schedules_says_so(tmp_path, capsys):
 
 @pytest.mark.parametrize(("round_number", "shown"), [(2, 0), (3, 5)])
 def test_ctrl_c_shows_what_has_an_interval(path, capsys, monkeypatch, round_number, shown):
-    renew, calls = LocalEngine.renew_server, []
+    renew, calls = Supervisor.renew, []
 
     def interrupted(self):
         calls.append(self)
@@ -129,7 +130,7 @@ def test_ctrl_c_shows_what_has_an_interval(path, capsys, monkeypatch, round_numb
             raise KeyboardInterrupt
         renew(self)
 
-    monkeypatch.setattr(LocalEngine, "renew_server", interrupted)
+    monkeypatch.setattr(Supervisor, "renew", interrupted)
     assert main(["kernels", path, "--rounds", "4", "--variant", "o1:opt-level=1"]) == 2
     captured = capsys.readouterr()
     assert captured.out.count("  o1  ") == shown + bool(shown)

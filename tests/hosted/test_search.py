@@ -161,7 +161,7 @@ def test_rounds_of_another_design_space_are_refused(arm, finished):
 
 def test_a_host_that_is_killed_is_told_of_and_replaced(arm, host):
     search = begun(arm)
-    pid = host._running.process.pid
+    pid = host._running.pid
     started = [pid, *(child.pid for child in psutil.Process(pid).children(recursive=True))]
     psutil.Process(pid).kill()
     with pytest.raises(EngineError, match=r"toolchain old: its search process is gone.*SIGKILL"):

@@ -7,7 +7,7 @@ import io
 import numpy as np
 import pytest
 
-from pytest_ansorbench.measure.check import dump_check, load_check, mismatch
+from pytest_ansorbench.measure.arguments import dump_check, load_check, mismatch
 from pytest_ansorbench.workloads import Check
 
 EXPECTED = np.array([0.0, 1.0, -100.0], np.float32)

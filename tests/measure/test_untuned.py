@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from pytest_ansorbench.measure.check import mismatch
+from pytest_ansorbench.measure.arguments import mismatch
 from pytest_ansorbench.measure.engine import UntunedError
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span

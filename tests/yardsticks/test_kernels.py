@@ -22,7 +22,7 @@ from pytest_ansorbench.workloads import (
     TransposedConv2d,
 )
 from pytest_ansorbench.yardsticks import numpy_kernels, torch_kernels
-from pytest_ansorbench.yardsticks.kernel import NoKernel
+from pytest_ansorbench.yardsticks.reference_kernels import NoKernel
 
 PLANE = {"batch": 1, "height": 9, "width": 7, "kernel": 3, "stride": 2, "padding": 1}
 CHANNELS = {"in_channels": 4, "out_channels": 6}

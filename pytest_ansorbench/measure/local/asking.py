@@ -29,14 +29,12 @@ class WrongOutput(Exception):
 
 
 class Asking:
-    """Asks a child process, and ends it if it does not answer in time.
+    """Asks a child process, and kills it if it does not answer in time.
 
-    Attributes:
-        child: The process.
+    Requests raise ProgramError, WorkerDied and WorkerTimeout.
     """
 
     def __init__(self, child: Child) -> None:
-        """Take charge of a process that has been forked."""
         self.child = child
         self._timeout_s = 0.0
         self._deadline_s = time.monotonic()
@@ -52,35 +50,19 @@ class Asking:
         return max(0.0, self._deadline_s - time.monotonic())
 
     def ask(self, message: dict[str, Any], payload: bytes = b"") -> dict[str, Any]:
-        """Send a request and wait for the reply.
-
-        Raises:
-            ProgramError: It failed.
-            WorkerDied: Its process ended instead.
-            WorkerTimeout: Its time was up; it was killed.
-        """
+        """Send a request and wait for the reply."""
         self.send(message, payload)
         return self.receive()[0]
 
     def send(self, message: dict[str, Any], payload: bytes = b"") -> None:
-        """Send a request; `receive` gives the reply.
-
-        Raises:
-            WorkerDied: There is nobody to read it.
-        """
+        """Send a request; `receive` gives the reply."""
         try:
             self.child.channel.send(message, payload)
         except ChannelClosed:
             raise WorkerDied from None
 
     def receive(self) -> tuple[dict[str, Any], bytes]:
-        """Wait for the reply to the last request, and the bytes that come with it.
-
-        Raises:
-            ProgramError: It failed.
-            WorkerDied: Its process ended instead.
-            WorkerTimeout: Its time was up; it was killed.
-        """
+        """Wait for the reply to the last request, and the bytes that come with it."""
         if not wait([self.child.channel.fileno()], self.patience_s):
             self.child.kill()
             raise WorkerTimeout(f"no result after {self._timeout_s:g} s")
@@ -93,9 +75,5 @@ class Asking:
         return reply, payload
 
     def end(self) -> Ended:
-        """End the process.
-
-        Raises:
-            ServerDied: The fork server died, and so did this process.
-        """
+        """End the process; ServerDied if the fork server died, and so did this process."""
         return self.child.bury()

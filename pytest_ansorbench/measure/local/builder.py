@@ -1,12 +1,12 @@
-"""Compiles programs in parallel, each in a worker process that keeps what it compiled."""
+"""Compiles programs in parallel, each in a worker process."""
 
 from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from multiprocessing.connection import wait
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.measure.local.asking import ProgramError, WorkerDied, WorkerTimeout
 from pytest_ansorbench.measure.local.fork_server import ServerDied
@@ -22,30 +22,10 @@ if TYPE_CHECKING:
     from pytest_ansorbench.workloads.case import Check
 
 
-class Outcome(Protocol):
-    """What is made of a program that was compiled."""
-
-    operation: str
-    """What a worker is asked for; see `Worker.begin_build`."""
-
-    def taken(self, worker: Worker) -> Any:
-        """The handle of a program that a worker has replied for.
-
-        Raises:
-            ProgramError, WorkerDied, WorkerTimeout: Building has failed.
-        """
-        ...
-
-
-class InMemory:
-    """Machine code in the workers' own memory, no file, no linker; the worker is the handle."""
-
-    operation = "build"
-
-    def taken(self, worker: Worker) -> Worker:
-        """The worker, which waits."""
-        worker.receive()
-        return worker
+def _waiting(worker: Worker) -> Worker:
+    """The worker itself: it has machine code in its own memory, no file, no linker, and waits."""
+    worker.receive()
+    return worker
 
 
 class Builder:
@@ -57,18 +37,16 @@ class Builder:
         target: Target,
         passes: Mapping[str, Any],
         settings: EngineSettings,
-        outcome: Outcome = InMemory(),  # noqa: B008 - it has no state
+        operation: str = "build",
+        handle_of: Callable[[Worker], Any] = _waiting,
     ) -> None:
         """Prepare to build.
 
-        Args:
-            supervisor: Forks the workers.
-            target: What to compile for.
-            passes: Options of TVM's `PassContext`.
-            settings: How many compile at a time, and how long one may take.
-            outcome: What is made of a program that was compiled.
+        Of a worker that was asked for an operation, see `Worker.begin_build`, `handle_of` makes
+        what the engine has of a program. It receives the reply, and raises what that raises.
         """
-        self._outcome = outcome
+        self._operation = operation
+        self._handle_of = handle_of
         self._supervisor = supervisor
         self._target = str(target)
         self._passes = passes
@@ -78,7 +56,7 @@ class Builder:
     def build(
         self, programs: Sequence[Buildable], check: Check | None, limit_s: float | None = None
     ) -> list[Built]:
-        """See `Engine.build`."""
+        """Build programs, see `Engine.build`."""
         timeout_s = self._settings.build_timeout_s
         if limit_s is not None:
             timeout_s = min(timeout_s, limit_s)
@@ -111,13 +89,13 @@ class Builder:
     ) -> Worker:
         child = self._supervisor.fork(check)
         worker = Worker(child, program, check, self._settings)
-        worker.begin_build(self._outcome.operation, self._target, self._passes, timeout_s, text)
+        worker.begin_build(self._operation, self._target, self._passes, timeout_s, text)
         return worker
 
     def _built(self, worker: Worker, started_s: float) -> Built:
         """What a worker that has replied, or had its time, came to."""
         try:
-            handle = self._outcome.taken(worker)
+            handle = self._handle_of(worker)
         except (ProgramError, WorkerTimeout, WorkerDied) as failure:
             ended = worker.end()
             return Built(

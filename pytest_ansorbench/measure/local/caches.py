@@ -42,12 +42,7 @@ class Predecessors:
     """What runs before a call, on the threads of TVM's own pool, which so stay awake."""
 
     def __init__(self, arrays: Sequence[NDArray[Any]], surroundings: Surroundings) -> None:
-        """Divide memory among threads.
-
-        Args:
-            arrays: The arguments of the kernel, the inputs first, then the output.
-            surroundings: Tells which inputs were just written, and how much memory is read.
-        """
+        """Divide memory among threads; arrays are the kernel's inputs, then its output."""
         import tvm
         from tvm.runtime import from_dlpack
 
@@ -64,7 +59,7 @@ class Predecessors:
         ]
 
     def __call__(self, *_: object) -> None:
-        """Run; the arguments of the kernel are of no interest."""
+        # TVM hands over the kernel's own arguments.
         read, write = compiled()
         for pieces in self._other:
             read(pieces, self._sums)

@@ -7,7 +7,7 @@ import json
 import os
 import socket
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 _HEADER: Final = struct.Struct("!QQ")
@@ -22,7 +22,7 @@ class Channel:
     """One end of a stream socket that carries whole messages.
 
     A frame is the lengths of its two parts, then a JSON object, then bytes. File descriptors
-    travel with the frame they are sent with.
+    travel with the frame they are sent with. Methods raise `ChannelClosed`.
     """
 
     def __init__(self, end: socket.socket) -> None:
@@ -36,16 +36,6 @@ class Channel:
     def send(
         self, message: Mapping[str, Any], payload: bytes = b"", descriptors: Sequence[int] = ()
     ) -> None:
-        """Send a message.
-
-        Args:
-            message: JSON values.
-            payload: Bytes that come with it.
-            descriptors: Open file descriptors that the other side is to have, too.
-
-        Raises:
-            ChannelClosed: Nobody is there to receive it.
-        """
         text = json.dumps(message).encode()
         frame = _HEADER.pack(len(text), len(payload)) + text
         try:
@@ -57,14 +47,7 @@ class Channel:
             raise ChannelClosed(str(error)) from None
 
     def receive(self) -> tuple[dict[str, Any], bytes]:
-        """Wait for a message.
-
-        Returns:
-            The message and its bytes.
-
-        Raises:
-            ChannelClosed: The end has come instead.
-        """
+        """Wait for a message and the bytes that come with it."""
         text_length, payload_length = _HEADER.unpack(self._exactly(_HEADER.size))
         message: dict[str, Any] = json.loads(self._exactly(text_length))
         return message, self._exactly(payload_length)
@@ -75,7 +58,6 @@ class Channel:
         return taken
 
     def close(self) -> None:
-        """Close this end; the other side receives the end."""
         for descriptor in self.take_descriptors():
             with contextlib.suppress(OSError):
                 os.close(descriptor)
@@ -95,3 +77,32 @@ class Channel:
                 raise ChannelClosed("the other side is gone")
             received += part
         return bytes(received)
+
+
+def answer(channel: Channel, handlers: Mapping[str, Callable[..., dict[str, Any]]]) -> None:
+    """Answer requests until the channel ends: what a child process does.
+
+    A request's `op` names a handler; all else in it, and bytes that came with it as `payload`, are
+    the handler's arguments. A reply's `payload` is sent as bytes. A handler that raises makes a
+    reply with `error`.
+    """
+    while True:
+        try:
+            message, payload = channel.receive()
+        except ChannelClosed:
+            return
+        handler = handlers[message.pop("op")]
+        if payload:
+            message["payload"] = payload
+        try:
+            reply = handler(**message)
+        except Exception as error:  # whatever a program provokes is a failed trial
+            reply = {"error": f"{type(error).__name__}: {first_line(error)}"}
+        channel.send(reply, reply.pop("payload", b""))
+
+
+def first_line(error: Exception) -> str:
+    """The line of an error message that says what happened, 300 characters at most."""
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    # TVM puts its stack trace first and the message last.
+    return lines[-1].strip()[:300] if lines else ""

@@ -6,7 +6,7 @@ import json
 import struct
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +26,6 @@ from pytest_ansorbench.packed import PackedError, tensorizes, unpack_program, un
 from pytest_ansorbench.workloads import CASES
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
     from tvm import IRModule
     from tvm.runtime import Module
@@ -47,12 +46,9 @@ class Compiled(Protocol):
     def take(
         self, shapes: Shapes, check: Check | None, surroundings: Surroundings | None = None
     ) -> None:
-        """Make its arguments.
+        """Make its arguments: the check's inputs, or random ones of the shapes, and an output.
 
-        Args:
-            shapes: Data type and shape of each, the inputs first, then the output.
-            check: Its inputs are used as they are; without, inputs are random.
-            surroundings: The network that timed calls are to be as in; None for none.
+        With surroundings, each call that is timed is timed alone, after what precedes it there.
         """
         ...
 
@@ -61,10 +57,7 @@ class Compiled(Protocol):
         ...
 
     def time(self, calls: int, samples: int, flush_bytes: int) -> list[float]:
-        """Call it once uncounted, then time `samples` times `calls` calls; seconds a call.
-
-        With surroundings, each call is timed alone, after what precedes it there.
-        """
+        """Call it once uncounted, then time `samples` times `calls` calls; seconds a call."""
         ...
 
     def output(self) -> NDArray[Any]:
@@ -72,7 +65,7 @@ class Compiled(Protocol):
         ...
 
     def damage(self) -> str:
-        """What it wrote where it should not: one sentence, empty if nothing."""
+        """What it wrote where it should not: one sentence, empty if nothing is known."""
         ...
 
     def code_bytes(self) -> int | None:
@@ -81,19 +74,13 @@ class Compiled(Protocol):
 
 
 class CompiledKernel:
-    """A kernel, which is given its output to write to."""
+    """A scheduled TensorIR module, which is given its output to write to."""
 
     def __init__(self, mod: IRModule, target: Target, shapes: Shapes = ()) -> None:
-        """Compile a scheduled TensorIR module.
-
-        Args:
-            mod: The module.
-            target: What to compile for.
-            shapes: Data type and shape of each argument, if whoever asks does not know them.
-        """
         self._module = compile_module(mod, target)
-        self._shapes = shapes
+        self._shapes = shapes  # if whoever asks does not know them
         self._arguments: Arguments | None = None
+        self._tensors: Sequence[Any] = ()
         self._predecessors: Predecessors | None = None
 
     @classmethod
@@ -105,11 +92,7 @@ class CompiledKernel:
 
     @classmethod
     def of_saved(cls, payload: bytes, target: Target) -> CompiledKernel:
-        """Apply a schedule to its program, both given as `SavedKernel` writes them, and compile.
-
-        Raises:
-            PackedError: The schedule does not apply, or this TVM cannot read one of the two.
-        """
+        """Apply a schedule to its program, both given as `SavedKernel` writes them, and compile."""
         from tvm.s_tir.meta_schedule.arg_info import ArgInfo
 
         saved = json.loads(payload)
@@ -122,7 +105,7 @@ class CompiledKernel:
     def take(
         self, shapes: Shapes, check: Check | None, surroundings: Surroundings | None = None
     ) -> None:
-        """See `Compiled`; the output lies between guards.
+        """Make its arguments; the output lies between guards.
 
         Inputs are those that the process was forked with, at the same places in memory for all
         children of one server. A kernel that was saved may be compared with another server's, and
@@ -131,37 +114,33 @@ class CompiledKernel:
         if self._shapes and check is not None:
             check = replace(check, inputs=tuple(map(in_own_memory, check.inputs)))
         self._arguments = Arguments(shapes or self._shapes, check)
+        self._tensors = tensors_on(self._arguments.arrays)
         if surroundings is not None:
             self._predecessors = Predecessors(self._arguments.arrays, surroundings)
 
     def call(self) -> float:
-        """See `Compiled`."""
-        return first_run(self._module, KERNEL_ENTRY, self._ready().arrays)
+        return first_run(self._module, KERNEL_ENTRY, self._tensors)
 
     def time(self, calls: int, samples: int, flush_bytes: int) -> list[float]:
-        """See `Compiled`."""
-        arrays = self._ready().arrays
         if self._predecessors is None:
             return evaluate(
-                self._module, KERNEL_ENTRY, arrays, calls, samples, flush_bytes=flush_bytes
+                self._module, KERNEL_ENTRY, self._tensors, calls, samples, flush_bytes=flush_bytes
             )
         before = self._predecessors.registered()
         seconds = evaluate(
-            self._module, KERNEL_ENTRY, arrays, 1, calls * samples, flush_bytes=0, before=before
+            self._module, KERNEL_ENTRY, self._tensors, 1, calls * samples, before=before
         )
         return [fmean(seconds[i : i + calls]) for i in range(0, len(seconds), calls)]
 
     def output(self) -> NDArray[Any]:
-        """See `Compiled`."""
         return self._ready().output
 
     def damage(self) -> str:
-        """See `Compiled`."""
         return self._ready().damage()
 
     def code_bytes(self) -> int | None:
-        """See `Compiled`."""
-        return object_bytes(self._module)
+        with _written(self._module) as path:
+            return path.stat().st_size
 
     def _ready(self) -> Arguments:
         assert self._arguments is not None
@@ -169,10 +148,9 @@ class CompiledKernel:
 
 
 class CompiledNetwork:
-    """A Relax program on a virtual machine of its own, which allocates its output itself."""
+    """A fused Relax module on a virtual machine of its own, which allocates its output itself."""
 
     def __init__(self, program: IRModule, target: Target) -> None:
-        """Compile a fused Relax module, whose functions may have been scheduled."""
         self._machine = compile_program(program, target)
 
     @classmethod
@@ -185,43 +163,32 @@ class CompiledNetwork:
     def take(
         self, shapes: Shapes, check: Check | None, surroundings: Surroundings | None = None
     ) -> None:
-        """See `Compiled`; the arguments are the inputs of the check, and nothing is around."""
-        from tvm.runtime import from_dlpack
-
+        """Take the inputs of the check; nothing is around a network."""
         assert check is not None
-        self._tensors = [from_dlpack(aligned(array)) for array in check.inputs]
+        self._tensors = tensors_on(map(aligned, check.inputs))
         self._machine.save_function("main", _NETWORK_ENTRY, *self._tensors)
 
     def call(self) -> float:
-        """See `Compiled`."""
         return first_run(self._machine.module, _NETWORK_ENTRY, ())
 
     def time(self, calls: int, samples: int, flush_bytes: int) -> list[float]:
-        """See `Compiled`."""
-        return evaluate(
-            self._machine.module, _NETWORK_ENTRY, (), calls, samples, flush_bytes=flush_bytes
-        )
+        module = self._machine.module
+        return evaluate(module, _NETWORK_ENTRY, (), calls, samples, flush_bytes=flush_bytes)
 
     def output(self) -> NDArray[Any]:
-        """See `Compiled`; it is called for that once more."""
+        """What it computes; it is called for that once more."""
         array: NDArray[Any] = self._machine.module[_NETWORK_ENTRY]().numpy()
         return array
 
     def damage(self) -> str:
-        """Nothing is known: all memory is the machine's own."""
         return ""
 
     def code_bytes(self) -> int | None:
-        """Nothing is known: an executable is more than its kernels."""
-        return None
+        return None  # an executable is more than its kernels
 
 
 def _program(text: str, case: str, place: int) -> IRModule:
-    """A saved program, or if this TVM cannot read it that of the shipped case.
-
-    Raises:
-        PackedError: It cannot be read, and there is no such case.
-    """
+    """A saved program, or if this TVM cannot read it that of the shipped case."""
     try:
         return unpack_program(text)
     except PackedError as error:
@@ -261,27 +228,17 @@ def _lowered(mod: IRModule, target: Target) -> Module:
 
 @contextmanager
 def _written(module: Module) -> Iterator[Path]:
-    """A compiled module's object file, for as long as it is looked at."""
+    """A compiled module's object file (code, constants, relocations), while it is looked at."""
     with tempfile.TemporaryDirectory(prefix="ansor-bench-") as folder:
         path = Path(folder) / "kernel.o"
         module.write_to_file(str(path), "o")
         yield path
 
 
-def object_bytes(module: Module) -> int:
-    """Size of a compiled module's object file: code, constants and relocations."""
-    with _written(module) as path:
-        return path.stat().st_size
-
-
 def compile_program(program: IRModule, target: Target) -> VirtualMachine:
     """Compile a network in memory.
 
     Does what `relax_integration.compile_relax` does once tuned functions are in their place.
-
-    Args:
-        program: A fused Relax module.
-        target: What to compile for.
     """
     import tvm
     from tvm import relax
@@ -295,72 +252,44 @@ def compile_program(program: IRModule, target: Target) -> VirtualMachine:
     return relax.VirtualMachine(executable, tvm.cpu())
 
 
-def first_run(module: Module, entry: str, arrays: Sequence[NDArray[np.generic]]) -> float:
-    """Call a function once; seconds it took."""
+def tensors_on(arrays: Iterable[NDArray[Any]]) -> list[Any]:
+    """TVM's view of arrays, on the same memory."""
     from tvm.runtime import from_dlpack
 
-    function, tensors = module[entry], [from_dlpack(array) for array in arrays]
-    started = time.perf_counter()
+    return [from_dlpack(array) for array in arrays]
+
+
+def first_run(module: Module, entry: str, tensors: Sequence[Any]) -> float:
+    """Call a function once; seconds it took."""
+    function = module[entry]
+    started_s = time.perf_counter()
     function(*tensors)
-    return time.perf_counter() - started
+    return time.perf_counter() - started_s
 
 
 def evaluate(
-    module: Module,
-    entry: str,
-    arrays: Sequence[NDArray[np.generic]],
-    number: int,
-    repeat: int,
-    *,
-    flush_bytes: int,
-    before: str = "",
-) -> list[float]:
-    """TVM's time evaluator: one call, then `repeat` times the mean of `number` calls.
-
-    The Python around it (`Module.time_evaluator`) is left out, since it also computes a
-    summary with NumPy, which takes longer than many a kernel.
-
-    Args:
-        module: Has the function.
-        entry: Its name.
-        arrays: Its arguments.
-        number: Calls a sample.
-        repeat: Samples.
-        flush_bytes: Bytes to copy before each sample.
-        before: Name of the global function of TVM's that runs before each sample; empty for none.
-    """
-    import tvm
-    from tvm.runtime import from_dlpack
-
-    tensors = [from_dlpack(array) for array in arrays]
-    return evaluate_tensors(
-        module,
-        entry,
-        tensors,
-        number,
-        repeat,
-        device=tvm.cpu(),
-        flush_bytes=flush_bytes,
-        before=before,
-    )
-
-
-def evaluate_tensors(
     module: Module,
     entry: str,
     tensors: Sequence[Any],
     number: int,
     repeat: int,
     *,
-    device: Any,
-    flush_bytes: int,
+    device: Any = None,
+    flush_bytes: int = 0,
     before: str = "",
 ) -> list[float]:
-    """`evaluate`, of tensors on a device, with a module that may be on another machine."""
+    """TVM's time evaluator: one call, then `repeat` times the mean seconds of `number` calls.
+
+    The Python around it (`Module.time_evaluator`) is left out, since it also computes a
+    summary with NumPy, which takes longer than many a kernel. Module and tensors may be on another
+    machine's `device`. Before each sample so many bytes are copied, or the global function of
+    TVM's with the name `before` is called.
+    """
     import tvm
 
+    where = tvm.cpu() if device is None else device
     evaluator = tvm.get_global_func("runtime.RPCTimeEvaluator")(
-        module, entry, int(device.dlpack_device_type()), device.index,
+        module, entry, int(where.dlpack_device_type()), where.index,
         number, repeat, 0, 1, 0, 1, flush_bytes, before,
     )  # fmt: skip
     blob = evaluator(*tensors)

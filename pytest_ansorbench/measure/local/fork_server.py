@@ -17,34 +17,30 @@ import contextlib
 import os
 import signal
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import wait
 from pathlib import Path
-from tempfile import TemporaryFile
-from typing import IO, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.local.channel import Channel, ChannelClosed
+from pytest_ansorbench.measure.local.interpreter import Interpreter, cause_of_death
 from pytest_ansorbench.measure.settings import Caches
 
-#: Importing TVM and compiling a first kernel takes 2 s here; a cold disk takes longer.
 WARM_UP_TIMEOUT_S: Final = 180.0
+"""Importing TVM and compiling a first kernel takes 2 s here; a cold disk takes longer."""
 
-#: The module that is the server.
-_MAIN: Final = "pytest_ansorbench.measure.local.fork_server_main"
-
-#: What parent, server and children say to each other; another interpreter's may differ.
 PROTOCOL: Final = 2
+"""What parent, server and children say to each other; another interpreter's may differ."""
 
-#: A child that was killed, or whose channel was closed, is gone within milliseconds.
+_MAIN: Final = "pytest_ansorbench.measure.local.fork_server_main"
 _BURIAL_TIMEOUT_S: Final = 30.0
-
+"""A child that was killed, or whose channel was closed, is gone within milliseconds."""
 
 Role = Literal["worker", "relay"]
+"""Of a child: to compile and run programs, or to talk to a device."""
 
 
 class ServerDied(Exception):
@@ -53,38 +49,26 @@ class ServerDied(Exception):
 
 @dataclass(frozen=True)
 class Ended:
-    """How a child ended.
-
-    Attributes:
-        cause: Its signal or exit code, and its last words if any.
-        peak_memory_mb: Largest resident memory it had, shared pages included.
-    """
+    """How a child ended."""
 
     cause: str
+    """Its signal or exit code, and its last words if any."""
     peak_memory_mb: float
+    """Largest resident memory it had, shared pages included."""
 
 
 class Child:
-    """One forked process, waiting for requests.
-
-    Attributes:
-        pid: Its process id, which is its process group's as well.
-        channel: Where requests go and replies come from.
-        server: Whom it was forked from.
-    """
+    """One forked process, waiting for requests."""
 
     def __init__(self, pid: int, channel: Channel, server: ForkServer) -> None:
-        self.pid = pid
+        self.pid = pid  # also that of its process group
         self.channel = channel
         self.server = server
         self._ended: Ended | None = None
 
     @property
     def peak_memory_mb(self) -> float:
-        """Largest resident memory so far, as `Ended` has it; 0 where it cannot be told: Linux can.
-
-        A child that has ended is asked by `bury`.
-        """
+        """As `Ended` has it, so far; 0 where it cannot be told: Linux can."""
         with contextlib.suppress(OSError):
             for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
                 if line.startswith("VmHWM:"):
@@ -96,7 +80,6 @@ class Child:
         self._signal(signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Let it go on; nothing happens if it is not suspended."""
         self._signal(signal.SIGCONT)
 
     def kill(self) -> None:
@@ -106,13 +89,7 @@ class Child:
     def bury(self) -> Ended:
         """Close the channel, on which a child in order exits, and wait until it is gone.
 
-        A suspended one goes on first.
-
-        Returns:
-            How it ended; the same again if it is asked again.
-
-        Raises:
-            ServerDied: The server died, and so did the child.
+        A suspended one goes on first. Raises ServerDied if the child died with the server.
         """
         self.channel.close()
         if self._ended is None:
@@ -128,128 +105,78 @@ class Child:
 
 
 class ForkServer:
-    """Starts the server process and forks children from it.
+    """Starts the server process and forks children from it, which end with it.
 
-    The server has a session of its own, so that a terminal's Ctrl-C meets the parent alone.
-    It ends when the parent closes it or is gone, and its children end with it.
-
-    Attributes:
-        machine: The machine and the packages as its interpreter has them, once it is warm.
+    Requests raise ServerDied if it is gone.
     """
 
     def __init__(
         self,
         *,
-        threads: int,
-        memory_limit_mb: int,
+        threads: int,  # of a kernel
+        memory_limit_mb: int,  # that a child may allocate beyond what it is forked with
         caches: Caches = "warm",
-        cores: Sequence[int] | None = None,
+        cores: Sequence[int] | None = None,  # that children keep to, one a thread at least
         python: str | None = None,
     ) -> None:
-        """Start the process; `wait_until_warm` waits for it.
-
-        Args:
-            threads: Threads that a kernel may use.
-            memory_limit_mb: Memory a child may allocate beyond what it is forked with.
-            caches: How children's calls are to find the caches.
-            cores: Cores that children are to keep to, one for each of a kernel's threads at
-                least; None leaves placement to TVM and the operating system.
-            python: Path of the interpreter that it is a process of; None for this one.
-
-        Raises:
-            EngineError: This operating system cannot fork, or there is no such interpreter.
-        """
+        """Start the process; `wait_until_warm` waits for it. An EngineError says if it cannot."""
         if not hasattr(os, "fork"):
             raise EngineError(
                 "measuring needs an operating system that forks: Linux, macOS, or WSL on Windows"
             )
-        ours, theirs = socket.socketpair()
-        options = [str(theirs.fileno()), str(memory_limit_mb), caches]
+        options = [str(memory_limit_mb), caches]
         if cores is not None:
             options.append(",".join(map(str, cores)))
+        environment = {
+            "TVM_NUM_THREADS": str(threads),
+            # TVM binds its own threads, but leaves the calling one to the operating system.
+            **({} if cores is None else {"TVM_BIND_THREADS": "0"}),
+            # A process that forks must have one thread.
+            "OPENBLAS_NUM_THREADS": "1",
+            "MKL_NUM_THREADS": "1",
+        }
         self._python = python
-        self._log = anonymous_file()
-        with theirs:
-            try:
-                self._process = subprocess.Popen(
-                    [python or sys.executable, "-m", _MAIN, *options],
-                    stdin=subprocess.DEVNULL,
-                    stdout=self._log,
-                    stderr=self._log,
-                    env={**os.environ, **_environment(threads, pinned=cores is not None)},
-                    pass_fds=[theirs.fileno()],
-                    start_new_session=True,
-                )
-            except OSError as error:
-                ours.close()
-                self._log.close()
-                raise EngineError(
-                    f"cannot start the interpreter {python or sys.executable!r}: {error.strerror}; "
-                    "expected the path of one, e.g. .venv/bin/python"
-                ) from None
-        self._control = Channel(ours)
-        self.machine: Mapping[str, Any] = {}
+        self._process = Interpreter(python, _MAIN, options, environment)
+        self._control = self._process.channel
+        self.machine: Mapping[str, Any] = {}  # as its interpreter has it, once it is warm
+        self.closed = False
         self._children: dict[int, Child] = {}
         self._ended: dict[int, Ended] = {}
-        self._closed = False
 
     @property
     def pid(self) -> int:
-        """The server's process id."""
         return self._process.pid
 
     def wait_until_warm(self) -> None:
-        """Wait for a server that is starting.
-
-        Raises:
-            EngineError: It did not start, or did not warm up; the message holds the cause.
-        """
-        if not wait([self._control.fileno()], WARM_UP_TIMEOUT_S):
-            self.close()
-            raise EngineError(f"the fork server was not warm after {WARM_UP_TIMEOUT_S:g} s")
+        """Wait for a server that is starting; an EngineError says why it does not."""
         try:
-            message, _ = self._control.receive()
+            message = self._process.greeting(WARM_UP_TIMEOUT_S, PROTOCOL)
+            if "error" in message:
+                raise EngineError(f"the fork server did not warm up: {message['error']}")
+        except TimeoutError:
+            self.close()
+            raise EngineError(
+                f"the fork server was not warm after {WARM_UP_TIMEOUT_S:g} s"
+            ) from None
         except ChannelClosed:
-            code = self._process.wait()
-            words = last_words(self._log)
+            cause, words = self._process.died_of()
             self.close()
             if self._python is not None and "No module named" in words:
                 raise EngineError(
                     f"the interpreter {self._python!r} lacks what is needed{words}; install "
                     "pytest-ansorbench there, the same version as here"
                 ) from None
-            raise EngineError(
-                f"the fork server did not start: {cause_of_death(code)}{words}"
-            ) from None
-        if message.get("protocol", 0) != PROTOCOL:
+            raise EngineError(f"the fork server did not start: {cause}{words}") from None
+        except BaseException:
             self.close()
-            raise EngineError(
-                f"the interpreter {self._python or sys.executable!r} has a pytest-ansorbench that "
-                f"speaks protocol {message.get('protocol', 0)} and not {PROTOCOL}; install the "
-                "same version as here"
-            )
-        if "error" in message:
-            self.close()
-            raise EngineError(f"the fork server did not warm up: {message['error']}")
+            raise
         self.machine = message["machine"]
 
     def load(self, arrays: bytes) -> None:
-        """Give future children a check's inputs and expected output, as `dump_check` packs them.
-
-        Raises:
-            ServerDied: It is gone.
-        """
+        """Give future children a check's inputs and expected output, as `dump_check` packs them."""
         self._request({"op": "load"}, arrays)
 
     def fork(self, role: Role = "worker") -> Child:
-        """Fork a child.
-
-        Args:
-            role: What it is to do: compile and run programs, or talk to a device.
-
-        Raises:
-            ServerDied: It is gone.
-        """
         ours, theirs = socket.socketpair()
         with theirs:
             try:
@@ -262,14 +189,9 @@ class ForkServer:
         return child
 
     def wait_for_end(self, child: Child) -> Ended:
-        """Wait until a child is gone.
-
-        Raises:
-            ServerDied: It is gone, and the child with it.
-        """
         deadline = time.monotonic() + _BURIAL_TIMEOUT_S
         while child.pid not in self._ended:
-            if self._closed:
+            if self.closed:
                 raise ServerDied
             if wait([self._control.fileno()], max(0.0, deadline - time.monotonic())):
                 self._note_end(self._receive())
@@ -281,18 +203,14 @@ class ForkServer:
 
     def close(self) -> None:
         """Kill the server and its children; returns when they are gone."""
-        if self._closed:
+        if self.closed:
             return
-        self._closed = True
+        self.closed = True
         for child in list(self._children.values()):
             child.kill()
             child.channel.close()
         self._children.clear()
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
-        self._control.close()
-        self._log.close()
+        self._process.close()
 
     def _request(
         self,
@@ -319,38 +237,3 @@ class ForkServer:
             cause_of_death(message["code"]) + str(message["last_words"]),
             float(message["peak_memory_mb"]),
         )
-
-
-def anonymous_file() -> IO[bytes]:
-    """A file without a name, in memory where that can be: nothing to clean up, no disk to fill."""
-    if hasattr(os, "memfd_create"):
-        return os.fdopen(os.memfd_create("ansor-bench-log"), "w+b")
-    return TemporaryFile("w+b")
-
-
-def last_words(log: IO[bytes]) -> str:
-    """The last line of a log, to be put behind a cause of death; empty if there is none."""
-    size = log.seek(0, os.SEEK_END)
-    log.seek(max(0, size - 4096))
-    lines = log.read().decode(errors="replace").strip().splitlines()
-    return f": {lines[-1].strip()[:200]}" if lines else ""
-
-
-def cause_of_death(code: int) -> str:
-    """What ended a process, from its exit code as `subprocess` has it: below 0, a signal."""
-    if code >= 0:
-        return f"worker exited with code {code}"
-    with contextlib.suppress(ValueError):
-        return f"worker died of {signal.Signals(-code).name}"
-    return f"worker died of signal {-code}"
-
-
-def _environment(threads: int, *, pinned: bool) -> dict[str, str]:
-    return {
-        "TVM_NUM_THREADS": str(threads),
-        # TVM binds its own threads, but leaves the calling one to the operating system.
-        **({"TVM_BIND_THREADS": "0"} if pinned else {}),
-        # A process that forks must have one thread.
-        "OPENBLAS_NUM_THREADS": "1",
-        "MKL_NUM_THREADS": "1",
-    }

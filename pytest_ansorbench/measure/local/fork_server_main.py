@@ -16,24 +16,24 @@ import signal
 import socket
 import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from multiprocessing.connection import wait
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO, Any, Final, Protocol
+from typing import IO, Any, Final
 
-from pytest_ansorbench.measure.arguments import aligned
-from pytest_ansorbench.measure.check import load_check
+from pytest_ansorbench.measure.arguments import aligned, load_check
 from pytest_ansorbench.measure.local import caches
-from pytest_ansorbench.measure.local.answering import first_line
-from pytest_ansorbench.measure.local.channel import Channel, ChannelClosed
+from pytest_ansorbench.measure.local.channel import Channel, ChannelClosed, first_line
 from pytest_ansorbench.measure.local.compiled import (
     KERNEL_ENTRY,
     compile_module,
     evaluate,
     first_run,
+    tensors_on,
 )
-from pytest_ansorbench.measure.local.fork_server import PROTOCOL, anonymous_file, last_words
+from pytest_ansorbench.measure.local.fork_server import PROTOCOL
+from pytest_ansorbench.measure.local.interpreter import anonymous_file, last_words
 from pytest_ansorbench.measure.local.machine import describe_machine
 from pytest_ansorbench.measure.local.worker_main import WorkerMain
 from pytest_ansorbench.measure.remote.relay_main import RelayMain
@@ -42,20 +42,11 @@ from pytest_ansorbench.workloads.case import Check
 _PR_SET_PDEATHSIG: Final = 1
 
 
-class _Main(Protocol):
-    """What a child does: it serves requests."""
-
-    def serve(self) -> None:
-        """Answer until the channel ends."""
-        ...
-
-
-_MAINS: Final[Mapping[str, Callable[..., _Main]]] = MappingProxyType(
-    {"worker": WorkerMain, "relay": RelayMain}
-)
-"""By the role that a child is forked for."""
-#: What a child may write to a file, in bytes: its log is in memory.
+_Main = type[WorkerMain] | type[RelayMain]
+_MAINS: Final[Mapping[str, _Main]] = MappingProxyType({"worker": WorkerMain, "relay": RelayMain})
+"""What a child serves requests with, by the role that it is forked for."""
 _FILE_LIMIT: Final = 1 << 20
+"""What a child may write to a file, in bytes: its log is in memory."""
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -109,9 +100,9 @@ def warm_up() -> None:
     increment = te.create_prim_func([x, te.compute((1,), lambda i: x[i] + 1.0, name="y")])
     module = tvm.IRModule({"main": increment.with_attr("global_symbol", "main")})
     kernel = compile_module(module, tvm.target.Target("llvm"))
-    arrays = [aligned(np.zeros(1, np.float32)) for _ in range(2)]
-    first_run(kernel, KERNEL_ENTRY, arrays)
-    evaluate(kernel, KERNEL_ENTRY, arrays, 1, 1, flush_bytes=0)
+    tensors = tensors_on(aligned(np.zeros(1, np.float32)) for _ in range(2))
+    first_run(kernel, KERNEL_ENTRY, tensors)
+    evaluate(kernel, KERNEL_ENTRY, tensors, 1, 1)
 
 
 class _Server:
@@ -149,7 +140,7 @@ class _Server:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(pid, signal.SIGKILL)
 
-    def _fork(self, wake_pipe: Sequence[int], main: Callable[..., _Main]) -> None:
+    def _fork(self, wake_pipe: Sequence[int], main: _Main) -> None:
         [descriptor] = self._control.take_descriptors()
         log, server = anonymous_file(), os.getpid()
         pid = os.fork()

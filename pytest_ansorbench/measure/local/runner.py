@@ -1,4 +1,4 @@
-"""Measures programs that wait in their workers: one alone, or several in turn."""
+"""Measures programs that wait to be run, here or on a device: one alone, or beside a leader."""
 
 from __future__ import annotations
 
@@ -6,49 +6,108 @@ import statistics
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from pytest_ansorbench.measure.engine import UntunedError
 from pytest_ansorbench.measure.local.asking import (
     ProgramError,
     WorkerDied,
     WorkerTimeout,
     WrongOutput,
 )
-from pytest_ansorbench.measure.local.builder import Builder
-from pytest_ansorbench.measure.local.fork_server import ServerDied
-from pytest_ansorbench.measure.local.incumbent import Incumbent, IncumbentLost
+from pytest_ansorbench.measure.local.fork_server import Ended, ServerDied
+from pytest_ansorbench.measure.local.leader import Leader, LeaderLost
 from pytest_ansorbench.measure.local.supervisor import Supervisor
-from pytest_ansorbench.measure.local.worker import Worker
 from pytest_ansorbench.measure.outcomes import Built, Measured
 from pytest_ansorbench.measure.policy import (
     ColdMeasurement,
     ComparingMeasurement,
     Measurement,
     NetworkMeasurement,
+    Stopwatch,
 )
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.records import TrialStatus
 
-#: Failures of a run that have a status of their own.
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pytest_ansorbench.workloads.case import Surroundings
+
 _RUN_STATUS: Final[Mapping[type[Exception], TrialStatus]] = {
     WorkerTimeout: "run-timeout",
     WrongOutput: "wrong-result",
 }
+"""Of failures that have a status of their own."""
+
+
+class Runnable(Stopwatch, Protocol):
+    """A compiled program, the handle of a `Built`.
+
+    Requests raise ProgramError, WorkerDied and WorkerTimeout, and ServerDied if the fork server is
+    gone, which is no fault of the program.
+    """
+
+    @property
+    def surroundings(self) -> Surroundings | None:
+        """The network whose doings precede each timed call; None for none."""
+        ...
+
+    @property
+    def is_there(self) -> bool:
+        """False if it went with the fork server that it was a child of."""
+        ...
+
+    @property
+    def peak_memory_mb(self) -> float: ...
+
+    def get_ready(self) -> None:
+        """Called once before it is measured alone or beside a leader."""
+        ...
+
+    def allow(self, timeout_s: float) -> None:
+        """Give it this many seconds from now."""
+        ...
+
+    def make_arguments(self) -> None:
+        """Make what it is called with, once."""
+        ...
+
+    def verify(self) -> None:
+        """Compare its output with the reference, and look at the memory around it: WrongOutput."""
+        ...
+
+    def output(self) -> NDArray[Any]:
+        """What its last call wrote."""
+        ...
+
+    def suspend(self) -> None:
+        """Keep it from using any core until `resume`: it may busy-wait after a call."""
+        ...
+
+    def resume(self) -> None: ...
+
+    def kill(self) -> None: ...
+
+    def give_up(self, failure: Exception) -> Ended:
+        """End it after a failure."""
+        ...
+
+    def end(self) -> Ended: ...
 
 
 class Runner:
-    """Runs one program at a time."""
+    """Runs one program at a time, and tells failures of programs from those of the fork server."""
 
-    def __init__(self, supervisor: Supervisor, builder: Builder, settings: EngineSettings) -> None:
-        """Prepare to run.
-
-        Args:
-            supervisor: Replaces a fork server that dies.
-            builder: Compiles again what was lost with the server.
-            settings: How long a program may take, and which outputs are checked.
-        """
+    def __init__(
+        self,
+        supervisor: Supervisor,
+        restored: Callable[[Any], Built],
+        settings: EngineSettings,
+    ) -> None:
+        """Prepare to run; `restored` replaces a server that died, and the program that it cost."""
         self._supervisor = supervisor
-        self._builder = builder
+        self._restored = restored
         self._settings = settings
 
     def run(
@@ -58,7 +117,7 @@ class Runner:
         best_s: float | None,
         incumbent: Built | None,
     ) -> Measured:
-        """See `Engine.run`."""
+        """Measure a program, see `Engine.run`."""
         if built.handle is None:
             return Measured.not_run(built)
         started_s = time.monotonic()
@@ -66,100 +125,110 @@ class Runner:
         outcome = self._run(built.handle, policy, best_s, incumbent)
         return replace(outcome, build_s=built.build_s, run_s=time.monotonic() - started_s)
 
-    def attempt(self, worker: Worker, work: Callable[[], tuple[float, ...]]) -> Measured:
-        """Do something with a program; if that fails, its worker has ended.
+    def output(self, built: Built) -> NDArray[Any]:
+        """What a program computes in one call, after which it ends; see `Engine.output`."""
+        outputs: list[NDArray[Any]] = []
 
-        Args:
-            worker: Where the program is.
-            work: Returns seconds per call, one entry a sample.
+        def call(program: Runnable) -> tuple[float, ...]:
+            program.make_arguments()
+            seconds = program.first_call()
+            outputs.append(program.output())
+            return (seconds,)
 
-        Raises:
-            ServerDied: The fork server died, and the worker with it.
-        """
-        worker.allow(self._settings.run_timeout_s)
+        while built.handle is not None:
+            program: Runnable = built.handle
+            try:
+                program.get_ready()
+                outcome = self.attempt(program, call)
+            except ServerDied:
+                built = self._restored(program)
+                continue
+            if outcome.status != "ok":
+                raise UntunedError(outcome.error)
+            program.end()
+            return outputs[-1]
+        raise UntunedError(f"{built.status}: {built.error}")
+
+    def attempt(self, program: Runnable, work: Callable[[Runnable], tuple[float, ...]]) -> Measured:
+        """Do something with a program that gives samples; if the program fails, it has ended."""
         try:
-            return Measured("ok", work())
+            program.allow(self._settings.run_timeout_s)
+            return Measured("ok", work(program))
         except (ProgramError, WorkerTimeout, WorkerDied, WrongOutput) as failure:
-            ended = worker.end()
+            ended = program.give_up(failure)
             return Measured(
-                status_of(failure),
+                _RUN_STATUS.get(type(failure), "run-error"),
                 error=str(failure) or ended.cause,
                 peak_memory_mb=ended.peak_memory_mb,
             )
 
     def _run(
-        self, worker: Worker, policy: Measurement, best_s: float | None, incumbent: Built | None
+        self, program: Runnable, policy: Measurement, best_s: float | None, incumbent: Built | None
     ) -> Measured:
-        """Measure a program; if the fork server has died, compile it again first."""
-        rival = _rival(policy, incumbent)
+        """Measure a program; without the leader if that fails, again if the fork server has died.
+
+        A leader that died with its server is compared with no more.
+        """
+        leader = _leader(policy, incumbent)
+        lost = False
         while True:
             try:
-                if rival is not None and not rival.lives_on(self._supervisor.server):
-                    raise IncumbentLost
-                outcome = self._measured(worker, policy, best_s, rival)
-            except IncumbentLost:
-                rival = None
+                outcome = self._measured(program, policy, best_s, None if lost else leader)
+            except LeaderLost:
+                lost = True
             except ServerDied:
-                self._supervisor.replace(worker.child.server)
-                [built] = self._builder.build([worker.program], worker.check)
+                built = self._restored(program)
                 if built.handle is None:
                     return Measured.not_run(built)
-                worker = built.handle
+                program = built.handle
             else:
                 self._supervisor.note_success()
-                lost = rival is None and _rival(policy, incumbent) is not None
                 return replace(outcome, lost_incumbent=lost)
 
     def _measured(
-        self, worker: Worker, policy: Measurement, best_s: float | None, rival: Incumbent | None
+        self, program: Runnable, policy: Measurement, best_s: float | None, leader: Leader | None
     ) -> Measured:
         """Measure a program, check it, and keep it if policies may want it again.
 
-        Raises:
-            IncumbentLost: The incumbent failed; the program is as it was.
-            ServerDied: The fork server died, and the worker with it.
+        After LeaderLost the program is as it was.
         """
         took_lead = False
 
-        def work() -> tuple[float, ...]:
+        def work(program: Runnable) -> tuple[float, ...]:
             nonlocal took_lead
-            worker.make_arguments()
-            samples = self._samples(worker, policy, best_s, rival)
+            program.make_arguments()
+            samples = self._samples(program, policy, best_s, leader)
             took_lead = best_s is None or statistics.median(samples) < best_s
             if took_lead or self._settings.check == "all":
-                worker.verify()
+                program.verify()
             return samples
 
-        outcome = self.attempt(worker, work)
+        program.get_ready()
+        outcome = self.attempt(program, work)
         if outcome.status != "ok":
             return outcome
         if took_lead and isinstance(policy, ComparingMeasurement):
-            kept = Built("ok", 0.0, handle=worker)
-            return replace(outcome, peak_memory_mb=worker.child.peak_memory_mb, kept=kept)
-        return replace(outcome, peak_memory_mb=worker.end().peak_memory_mb)
+            kept = Built("ok", 0.0, handle=program)
+            return replace(outcome, peak_memory_mb=program.peak_memory_mb, kept=kept)
+        return replace(outcome, peak_memory_mb=program.end().peak_memory_mb)
 
     def _samples(
-        self, worker: Worker, policy: Measurement, best_s: float | None, rival: Incumbent | None
+        self, program: Runnable, policy: Measurement, best_s: float | None, leader: Leader | None
     ) -> tuple[float, ...]:
-        if rival is None or best_s is None or not isinstance(policy, ComparingMeasurement):
-            return policy.measure(worker, best_s)
-        rival.wake(self._settings.run_timeout_s)
-        return policy.compare(worker, rival, best_s)
+        if leader is None or best_s is None or not isinstance(policy, ComparingMeasurement):
+            return policy.measure(program, best_s)
+        leader.wake(self._settings.run_timeout_s)
+        return policy.compare(program, leader, best_s)
 
-    def _policy(self, worker: Worker, measurement: Measurement) -> Measurement:
+    def _policy(self, program: Runnable, measurement: Measurement) -> Measurement:
         """A policy for calls that something precedes, in place of a strategy's."""
-        if worker.surroundings is not None:
+        if program.surroundings is not None:
             return NetworkMeasurement()
         return ColdMeasurement() if self._settings.flush_mb else measurement
 
 
-def status_of(failure: Exception) -> TrialStatus:
-    """The status of a trial that failed when it was run."""
-    return _RUN_STATUS.get(type(failure), "run-error")
-
-
-def _rival(policy: Measurement, incumbent: Built | None) -> Incumbent | None:
+def _leader(policy: Measurement, incumbent: Built | None) -> Leader | None:
     """The incumbent, if the policy compares with it."""
     if incumbent is None or incumbent.handle is None:
         return None
-    return Incumbent(incumbent.handle) if isinstance(policy, ComparingMeasurement) else None
+    return Leader(incumbent.handle) if isinstance(policy, ComparingMeasurement) else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from pytest_ansorbench.measure.check import dump_check
+from pytest_ansorbench.measure.arguments import dump_check
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.local.fork_server import Child, ForkServer, Role
 
@@ -18,16 +18,10 @@ _MOST_RESTARTS_IN_A_ROW: Final = 3
 class Supervisor:
     """Keeps a warm fork server at hand, which has the inputs of the current task in memory.
 
-    Attributes:
-        restarts: How often a server was found dead and replaced.
+    Whatever starts a server raises EngineError if that does not start.
     """
 
     def __init__(self, new_server: Callable[[], ForkServer]) -> None:
-        """Prepare; nothing is started.
-
-        Args:
-            new_server: Starts a server and waits until it is warm. Raises EngineError.
-        """
         self.restarts = 0
         self._new_server = new_server
         self._server: ForkServer | None = None
@@ -36,27 +30,17 @@ class Supervisor:
 
     @property
     def server(self) -> ForkServer:
-        """The server, started if there is none.
-
-        Raises:
-            EngineError: It does not start.
-        """
+        """The server, started if there is none."""
         if self._server is None:
-            self._server = self._new_server()
-            self._loaded = None
             self._restarts_in_a_row = 0
+            return self._start()
         return self._server
 
     def fork(self, check: Check | None, role: Role = "worker") -> Child:
         """Fork a child that has a check's inputs and expected output in its memory.
 
-        Args:
-            check: The inputs and the output; None for none.
-            role: What the child is to do.
-
         Raises:
             ServerDied: The server is gone; `replace` it.
-            EngineError: There was none, and none can be started.
         """
         server = self.server
         if check is not self._loaded:
@@ -65,11 +49,7 @@ class Supervisor:
         return server.fork(role)
 
     def replace(self, dead: ForkServer) -> None:
-        """Start another server in place of one that died, unless that has been done.
-
-        Raises:
-            EngineError: Servers died several times in a row, or a new one does not start.
-        """
+        """Start another server in place of one that died, unless that has been done."""
         if dead is not self._server:
             return
         self.restarts += 1
@@ -80,25 +60,24 @@ class Supervisor:
                 f"the fork server died {self._restarts_in_a_row} times in a row: is something "
                 "killing it, or is the machine out of memory?"
             )
-        self._server = self._new_server()
-        self._loaded = None
+        self._start()
 
     def renew(self) -> None:
-        """Start another server in place of this one, in which nothing went wrong.
-
-        Raises:
-            EngineError: It does not start.
-        """
+        """Start another server, whose processes have their memory laid out anew."""
         self.close()
-        self._server = self._new_server()
-        self._loaded = None
+        self._start()
 
     def note_success(self) -> None:
         """A program was measured: deaths before it do not count as in a row with later ones."""
         self._restarts_in_a_row = 0
 
     def close(self) -> None:
-        """End the server and its children."""
         if self._server is not None:
             self._server.close()
             self._server = None
+
+    def _start(self) -> ForkServer:
+        server = self._new_server()
+        server.wait_until_warm()
+        self._server, self._loaded = server, None
+        return server

@@ -8,21 +8,20 @@ end of the channel ends the child.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from pytest_ansorbench.measure.check import mismatch
-from pytest_ansorbench.measure.local.answering import answer
-from pytest_ansorbench.measure.local.channel import Channel
+from pytest_ansorbench.measure.arguments import mismatch
+from pytest_ansorbench.measure.local.channel import Channel, answer
 from pytest_ansorbench.measure.local.compiled import (
     Compiled,
     CompiledKernel,
     CompiledNetwork,
     object_file,
 )
-from pytest_ansorbench.measure.local.placement import place_threads
 from pytest_ansorbench.workloads.case import Surroundings
 
 if TYPE_CHECKING:
@@ -39,81 +38,43 @@ _KINDS: Final[Mapping[str, Callable[[bytes, Target], Compiled]]] = MappingProxyT
         "saved": CompiledKernel.of_saved,
     }
 )
+_OPERATIONS: Final = ("build", "object", "size", "arguments", "call", "time", "check", "output")
 
 
 class WorkerMain:
     """Answers the requests about one program, in order: build, arguments, call or time, check."""
 
     def __init__(self, channel: Channel, check: Check | None, cores: Sequence[int]) -> None:
-        """Prepare to serve.
-
-        Args:
-            channel: Where requests come from.
-            check: Inputs and expected output, if known.
-            cores: Cores to pin a kernel's threads to, one each; empty for none.
-        """
         self._channel = channel
         self._check = check
-        self._cores = cores
+        self._cores = cores  # to pin a kernel's threads to, one each; empty for none
         self._compiled: Compiled | None = None
         self._called = False
-        self._handlers: dict[str, Callable[..., dict[str, Any]]] = {
-            "build": self.build,
-            "object": self.object,
-            "size": self.size,
-            "arguments": self.arguments,
-            "call": self.call,
-            "time": self.time,
-            "check": self.check,
-            "output": self.output,
-        }
 
     def serve(self) -> None:
-        """Answer until the channel ends."""
-        answer(self._channel, self._handlers)
+        answer(self._channel, {name: getattr(self, name) for name in _OPERATIONS})
 
     def build(
         self, kind: str, target: str, passes: dict[str, Any], payload: bytes
     ) -> dict[str, Any]:
-        """Compile a program to machine code in this process's memory.
-
-        Args:
-            kind: What the payload is: TVM's JSON of a module, or a kernel that was saved.
-            target: What to compile for, as JSON.
-            passes: Options of TVM's `PassContext`.
-            payload: The program.
-        """
+        """Compile a program to machine code in this process's memory."""
         self._compiled = _within(passes, lambda: _KINDS[kind](payload, _target(target)))
         return {}
 
     def object(
         self, kind: str, target: str, passes: dict[str, Any], payload: bytes
     ) -> dict[str, Any]:
-        """Compile a kernel to an object file, for whatever target; `payload` is the file.
-
-        Args:
-            kind: `kernel`, the only one that can be.
-            target: What to compile for, as JSON.
-            passes: Options of TVM's `PassContext`.
-            payload: The program.
-        """
+        """Compile a kernel to an object file, for whatever target; `payload` is the file."""
         if kind != "kernel":
             raise ValueError(f"a {kind} cannot be compiled to an object file")
         return {"payload": _within(passes, lambda: object_file(payload, _target(target)))}
 
     def size(self) -> dict[str, Any]:
-        """Bytes of its object file; None if it has none."""
         return {"code_bytes": self._ready().code_bytes()}
 
     def arguments(
         self, shapes: list[tuple[str, list[int]]], surroundings: dict[str, Any] | None
     ) -> dict[str, Any]:
-        """Make the arguments.
-
-        Args:
-            shapes: Their data types and shapes.
-            surroundings: Fields of the `Surroundings` that timed calls are to have; None for none.
-        """
         around = None if surroundings is None else Surroundings(**surroundings)
         self._ready().take(shapes, self._check, around)
         return {}
@@ -125,16 +86,6 @@ class WorkerMain:
         return {"seconds": seconds}
 
     def time(self, calls: int, samples: int, flush_mb: int) -> dict[str, Any]:
-        """Time it with TVM's own evaluator, after one call that does not count.
-
-        Args:
-            calls: Calls a sample.
-            samples: Samples.
-            flush_mb: Size of what is copied before each sample to empty the caches; 0 for none.
-
-        Returns:
-            Mean seconds per call, one entry a sample.
-        """
         compiled = self._ready()
         if not self._called and self._cores:
             compiled.call()
@@ -163,8 +114,31 @@ class WorkerMain:
     def _settle(self) -> None:
         """After a first call, when TVM's threads exist, give each a core of its own."""
         if not self._called:
-            place_threads(self._cores)
+            _place_threads(self._cores)
         self._called = True
+
+
+def _place_threads(cores: Sequence[int]) -> None:
+    """Keep the calling thread, which is this one, off the cores of TVM's pool. On Linux.
+
+    TVM binds each thread of its pool to a core, and leaves the calling thread, which does an equal
+    share of the work, to the operating system. That sometimes puts it on the core of a pool's
+    thread, and leaves it there for as long as the process lives: a kernel on two cores then takes
+    twice its latency. With `cores`, each thread gets one of them, the calling thread first, from
+    the start again if there are more threads.
+    """
+    if not hasattr(os, "sched_setaffinity"):
+        return
+    caller, *pool = sorted(map(int, os.listdir("/proc/self/task")))
+    if cores:
+        for place, thread in enumerate([caller, *pool]):
+            os.sched_setaffinity(thread, {cores[place % len(cores)]})
+        return
+    bound = [os.sched_getaffinity(thread) for thread in pool]
+    taken = {core for cores_of_one in bound if len(cores_of_one) == 1 for core in cores_of_one}
+    left = os.sched_getaffinity(caller) - taken
+    if taken and left:
+        os.sched_setaffinity(caller, left)
 
 
 def _target(text: str) -> Target:

@@ -15,7 +15,7 @@ import time
 from typing import Final
 
 from pytest_ansorbench.measure.engine import EngineError
-from pytest_ansorbench.measure.remote.address import DeviceAddress
+from pytest_ansorbench.measure.remote.settings import DeviceAddress
 from pytest_ansorbench.measure.remote.tracker import Offer, TrackerConnection, TrackerError
 
 _TO_BEGIN, _TO_GO_ON = 1, 1000
@@ -35,11 +35,8 @@ class Lease:
     def __init__(self, address: DeviceAddress, patience_s: float, session_s: float) -> None:
         """Prepare; nothing is asked yet.
 
-        Args:
-            address: A tracker and a key, or one server.
-            patience_s: Seconds to wait for a device that is free.
-            session_s: Seconds that a session may hang before the device ends it: so much longer
-                the device is waited for that was leased already.
+        `session_s` is how long a session may hang before the device ends it: so much longer the
+        device is waited for that was leased already.
         """
         self._address = address
         self._patience_s = patience_s
@@ -47,11 +44,7 @@ class Lease:
         self._device: tuple[str, int] | None = None
 
     def offer(self) -> Offer:
-        """The device, ready for a session.
-
-        Raises:
-            EngineError: It was not free, or is gone.
-        """
+        """The device, ready for a session; an EngineError says that it is not free, or gone."""
         if not self._address.key:
             return Offer(self._address.host, self._address.port, "")
         wait_s = self._patience_s + (0.0 if self._device is None else self._session_s)

@@ -18,26 +18,10 @@ _LINK_S: Final = 30.0
 
 
 class LinkedLibrary:
-    """Compiles in a worker, links here; see `builder.Outcome`.
-
-    Attributes:
-        operation: What a worker is asked for.
-    """
-
-    operation = "object"
+    """Links what a worker has compiled, and begins to upload it."""
 
     def __init__(self, linker: str, relays: Relays, flush_mb: int) -> None:
-        """Check that there is a linker.
-
-        Args:
-            linker: The command of a C compiler that links for the device, with its options, e.g.
-                `aarch64-linux-gnu-gcc`.
-            relays: The session with the device.
-            flush_mb: Megabytes to copy before each timed call; 0 for none.
-
-        Raises:
-            MisfitError: There is no such command.
-        """
+        """Check that there is a linker, the command of a C compiler with its options."""
         self._command = shlex.split(linker)
         if not self._command or shutil.which(self._command[0]) is None:
             problem = (
@@ -49,11 +33,7 @@ class LinkedLibrary:
         self._flush_mb = flush_mb
 
     def taken(self, worker: Worker) -> RemoteProgram:
-        """The program, on its way to the device while others compile; the worker has ended.
-
-        Raises:
-            ProgramError: It cannot be linked.
-        """
+        """The program, on its way to the device while others compile; the worker has ended."""
         _, compiled = worker.receive()
         worker.end()
         library = self._linked(compiled)
@@ -62,7 +42,6 @@ class LinkedLibrary:
         return program
 
     def _linked(self, compiled: bytes) -> bytes:
-        """An object file as a shared library."""
         with tempfile.TemporaryDirectory(prefix="ansor-bench-") as folder:
             object_, library = Path(folder) / "kernel.o", Path(folder) / "kernel.so"
             object_.write_bytes(compiled)

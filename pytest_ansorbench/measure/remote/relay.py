@@ -5,6 +5,7 @@ Libraries are uploaded while further programs compile; their arguments follow wh
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import time
 from collections import deque
@@ -21,6 +22,7 @@ from pytest_ansorbench.measure.local.asking import (
     WorkerTimeout,
     WrongOutput,
 )
+from pytest_ansorbench.measure.local.fork_server import Ended, ServerDied
 from pytest_ansorbench.measure.local.supervisor import Supervisor
 from pytest_ansorbench.measure.remote.lease import Lease
 
@@ -37,20 +39,17 @@ _OPEN_S: Final = 30.0
 class Relays:
     """The session with the device, opened when it is needed and renewed before it ends.
 
-    Attributes:
-        lost: How many sessions ended before they were to.
+    Whatever opens a session raises EngineError if there is no device, and ServerDied if the fork
+    server died that its process is a child of.
     """
 
     def __init__(self, supervisor: Supervisor, lease: Lease, session_s: float) -> None:
         """Prepare; nothing is opened.
 
-        Args:
-            supervisor: Forks the processes that talk to the device.
-            lease: Whose device it is.
-            session_s: Seconds after which the device ends a session by itself: what a kernel that
-                hangs costs at most. After half of it the session is renewed.
+        After `session_s` the device ends a session by itself: so long a kernel that hangs costs at
+        most. After half of it the session is renewed.
         """
-        self.lost = 0
+        self.lost = 0  # sessions that ended before they were to
         self._supervisor = supervisor
         self._lease = lease
         self._session_s = session_s
@@ -62,15 +61,7 @@ class Relays:
         self._loaded: set[int] = set()
 
     def fresh(self, check: Check | None) -> Asking:
-        """A new session, in a process on the device that has run nothing else.
-
-        Args:
-            check: Inputs and expected output of the programs to come.
-
-        Raises:
-            EngineError: There is no device.
-            ServerDied: The fork server died.
-        """
+        """A new session, in a process on the device that has run nothing else."""
         self.close()
         offer = self._lease.offer()
         relay = Asking(self._supervisor.fork(check, "relay"))
@@ -88,53 +79,33 @@ class Relays:
         return relay
 
     def ready(self, check: Check | None) -> Asking:
-        """The session for a program's measurement: a new one if it is old or of another check.
-
-        Raises:
-            EngineError: There is no device.
-            ServerDied: The fork server died.
-        """
-        self._settle()
-        if self._relay is None or check is not self._check or time.monotonic() > self._old_s:
+        """The session for a program's measurement: a new one if it is old or of another check."""
+        relay = self._settled()
+        if relay is None or check is not self._check or time.monotonic() > self._old_s:
             return self.fresh(check)
-        return self._relay
+        return relay
 
     def current(self, check: Check | None, timeout_s: float) -> Asking:
-        """The session under way, or a new one if it has been lost.
-
-        Args:
-            check: Inputs and expected output of its programs.
-            timeout_s: Seconds that a new one is given for what comes.
-
-        Raises:
-            EngineError: There is no device.
-            ServerDied: The fork server died.
-        """
-        self._settle()
-        if self._relay is None:
-            self.fresh(check).allow(timeout_s)
-        assert self._relay is not None
-        return self._relay
+        """The session under way, or if it has been lost a new one with so many seconds."""
+        relay = self._settled()
+        if relay is None:
+            relay = self.fresh(check)
+            relay.allow(timeout_s)
+        return relay
 
     def upload(self, program: int, shapes: Shapes, library: bytes) -> None:
-        """Begin to upload a program, if there is a session; nobody waits for it.
-
-        Args:
-            program: Number to call it by.
-            shapes: Data type and shape of each argument.
-            library: What it was compiled to.
-        """
-        if self._relay is None:
+        """Begin to upload a program, if there is a session; nobody waits for it."""
+        relay = self._living()
+        if relay is None:
             return
         try:
-            self._relay.send(_load_request(program, shapes), library)
+            relay.send(_load_request(program, shapes), library)
         except WorkerDied:
             self.drop()
         else:
             self._uploading.append(program)
 
     def is_uploaded(self, program: int) -> bool:
-        """Whether a program is in the session."""
         return program in self._uploaded
 
     def is_loaded(self, program: int) -> bool:
@@ -142,58 +113,66 @@ class Relays:
         return program in self._loaded
 
     def note_loaded(self, program: int) -> None:
-        """Remember that it is."""
         self._loaded.add(program)
 
     def unload(self, program: int) -> None:
         """Take a program out of the session, if it is there and the session lives."""
-        self._settle()
-        if self._relay is None or program not in self._uploaded | self._loaded:
+        relay = self._settled()
+        if relay is None or program not in self._uploaded | self._loaded:
             return
         self._uploaded.discard(program)
         self._loaded.discard(program)
-        self._relay.allow(_OPEN_S)
+        relay.allow(_OPEN_S)
         try:
-            self._relay.ask({"op": "unload", "program": program})
+            relay.ask({"op": "unload", "program": program})
         except (ProgramError, WorkerDied, WorkerTimeout):
             self.drop()
 
     def drop(self) -> None:
-        """Give a session up that something went wrong in."""
-        if self._relay is not None:
-            self._relay.child.kill()
-            self.lost += 1
-            self.close()
+        """Give a session up that something went wrong in.
 
-    def forget(self) -> None:
-        """There is no session any more: the fork server died, and its children with it."""
-        self._relay = None
-        self._forget_programs()
+        Raises:
+            ServerDied: That is what went wrong.
+        """
+        relay = self._forget()
+        if relay is not None:
+            self.lost += 1
+            relay.child.kill()
+            relay.end()
 
     def close(self) -> None:
         """End the session; the device is free for the next."""
-        relay, self._relay = self._relay, None
-        self._forget_programs()
+        relay = self._forget()
         if relay is not None:
-            relay.end()
+            with contextlib.suppress(ServerDied):
+                relay.end()
 
-    def _settle(self) -> None:
-        """Wait until all that was begun to be uploaded is there."""
-        while self._uploading and self._relay is not None:
-            self._relay.allow(_OPEN_S)
+    def _living(self) -> Asking | None:
+        """The session, unless it went with the fork server."""
+        if self._relay is not None and self._relay.child.server.closed:
+            self._forget()
+        return self._relay
+
+    def _settled(self) -> Asking | None:
+        """The session, once all that was begun to be uploaded is there."""
+        while (relay := self._living()) is not None and self._uploading:
+            relay.allow(_OPEN_S)
             try:
-                self._relay.receive()
+                relay.receive()
             except ProgramError:
                 self._uploading.popleft()  # its failure is told when it is to be run
             except (WorkerDied, WorkerTimeout):
                 self.drop()
             else:
                 self._uploaded.add(self._uploading.popleft())
+        return relay
 
-    def _forget_programs(self) -> None:
+    def _forget(self) -> Asking | None:
+        relay, self._relay = self._relay, None
         self._uploading.clear()
         self._uploaded.clear()
         self._loaded.clear()
+        return relay
 
 
 def _load_request(program: int, shapes: Shapes) -> dict[str, Any]:
@@ -201,14 +180,13 @@ def _load_request(program: int, shapes: Shapes) -> dict[str, Any]:
 
 
 class RemoteProgram:
-    """A program that runs on the device; what `Worker` is for programs that run here.
+    """A program that runs on the device; what `Worker` is for programs that run here."""
 
-    Attributes:
-        program: What was compiled.
-        check: Inputs and expected output, if known.
-        surroundings: None: what precedes a call in a network is not done on a device.
-    """
-
+    surroundings = None
+    """What precedes a call in a network is not done on a device."""
+    is_there = True
+    """It is a library here, which can be uploaded again."""
+    peak_memory_mb = 0.0
     _numbers = itertools.count()
 
     def __init__(
@@ -219,18 +197,9 @@ class RemoteProgram:
         relays: Relays,
         flush_mb: int,
     ) -> None:
-        """Keep a program; nothing is sent.
-
-        Args:
-            program: What was compiled.
-            check: Inputs and expected output.
-            library: What it was compiled to, a shared library.
-            relays: The session.
-            flush_mb: Megabytes to copy before each timed call; 0 for none.
-        """
+        """Keep a program; nothing is sent."""
         self.program = program
         self.check = check
-        self.surroundings = None
         self._number = next(self._numbers)
         self._library = library
         self._relays = relays
@@ -241,8 +210,11 @@ class RemoteProgram:
         """Begin to upload it, if there is a session, and return at once."""
         self._relays.upload(self._number, self.program.shapes, self._library)
 
+    def get_ready(self) -> None:
+        """See to it that the session lasts for its measurement."""
+        self._relays.ready(self.check)
+
     def allow(self, timeout_s: float) -> None:
-        """Give it this many seconds from now."""
         self._timeout_s = timeout_s
         self._relays.current(self.check, timeout_s).allow(timeout_s)
 
@@ -251,25 +223,18 @@ class RemoteProgram:
         self._in_session()
 
     def first_call(self) -> float:
-        """See `Stopwatch.first_call`; it includes the way to the device and back."""
+        """Call it once; the seconds include the way to the device and back."""
         return float(self._ask({"op": "call"})["seconds"])
 
     def time(self, calls: int, samples: int = 1) -> tuple[float, ...]:
-        """See `Stopwatch.time`."""
         request = {"op": "time", "calls": calls, "samples": samples, "flush_mb": self._flush_mb}
         return tuple(float(seconds) for seconds in self._ask(request)["seconds"])
 
     def verify(self) -> None:
-        """Compare its output with the reference.
-
-        Raises:
-            WrongOutput: It differs.
-        """
         if wrong := self._ask({"op": "check"})["wrong"]:
             raise WrongOutput(wrong)
 
     def output(self) -> NDArray[Any]:
-        """What its last call wrote."""
         relay = self._in_session()
         relay.send({"op": "output", "program": self._number})
         reply, payload = relay.receive()
@@ -281,9 +246,21 @@ class RemoteProgram:
     def resume(self) -> None:
         """Nothing, as nothing is suspended."""
 
-    def end(self) -> None:
+    def kill(self) -> None:
+        """End the session: a call that is under way cannot be ended otherwise."""
+        self._relays.drop()
+
+    def give_up(self, failure: Exception) -> Ended:
+        """End it; whatever goes wrong in a session, but a wrong output, costs the session."""
+        if isinstance(failure, WrongOutput):
+            return self.end()
+        self._relays.drop()
+        return Ended("the session with the device ended", 0.0)
+
+    def end(self) -> Ended:
         """Take it out of the session."""
         self._relays.unload(self._number)
+        return Ended("", 0.0)
 
     def _ask(self, message: dict[str, Any]) -> dict[str, Any]:
         return self._in_session().ask({**message, "program": self._number})

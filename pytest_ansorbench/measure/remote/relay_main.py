@@ -8,17 +8,15 @@ Arguments and output travel once a program; what is timed is timed on the device
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from pytest_ansorbench.measure.arguments import Shapes
-from pytest_ansorbench.measure.check import mismatch
-from pytest_ansorbench.measure.local.answering import answer
-from pytest_ansorbench.measure.local.channel import Channel
-from pytest_ansorbench.measure.local.compiled import KERNEL_ENTRY, evaluate_tensors
+from pytest_ansorbench.measure.arguments import Shapes, mismatch
+from pytest_ansorbench.measure.local.channel import Channel, answer
+from pytest_ansorbench.measure.local.compiled import KERNEL_ENTRY, evaluate, first_run
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,69 +24,48 @@ if TYPE_CHECKING:
 
     from pytest_ansorbench.workloads.case import Check
 
-_KNOWN: Mapping[str, str] = {
+_KNOWN: Final[Mapping[str, str]] = {
     "cpu": "target.llvm_get_system_cpu",
     "triple": "target.llvm_get_system_triple",
     "threads": "runtime.NumThreads",
 }
 """What a device says of itself, by the function that tells; one without LLVM says less."""
+_OPERATIONS: Final = (
+    "open",
+    "describe",
+    "load",
+    "unload",
+    "arguments",
+    "call",
+    "time",
+    "check",
+    "output",
+)
 
 
 @dataclass
 class _Loaded:
-    """A program in the session.
-
-    Attributes:
-        module: The remote module.
-        shapes: Data type and shape of each argument.
-        tensors: Its arguments on the device, once they are made.
-    """
+    """A program in the session, by the number that it is called by."""
 
     module: Any
     shapes: Shapes
-    tensors: Sequence[Any] = ()
+    tensors: Sequence[Any] = ()  # its arguments on the device, once they are made
 
 
 class RelayMain:
     """Answers the requests about one session: open, load, arguments, call or time, check."""
 
     def __init__(self, channel: Channel, check: Check | None, cores: Sequence[int]) -> None:
-        """Prepare to serve.
-
-        Args:
-            channel: Where requests come from.
-            check: Inputs and expected output, if known.
-            cores: Of no interest here.
-        """
         self._channel = channel
         self._check = check
         self._session: RPCSession | None = None
         self._programs: dict[int, _Loaded] = {}
 
     def serve(self) -> None:
-        """Answer until the channel ends."""
-        handlers: dict[str, Callable[..., dict[str, Any]]] = {
-            "open": self.open,
-            "describe": self.describe,
-            "load": self.load,
-            "unload": self.unload,
-            "arguments": self.arguments,
-            "call": self.call,
-            "time": self.time,
-            "check": self.check,
-            "output": self.output,
-        }
-        answer(self._channel, handlers)
+        answer(self._channel, {name: getattr(self, name) for name in _OPERATIONS})
 
     def open(self, host: str, port: int, matchkey: str, timeout_s: float) -> dict[str, Any]:
-        """Connect to a device.
-
-        Args:
-            host: Where it listens.
-            port: Its port.
-            matchkey: What it has to be told.
-            timeout_s: Seconds after which it ends the session by itself.
-        """
+        """Connect to a device, which ends the session by itself after a time."""
         from tvm import rpc
 
         self._session = rpc.connect(host, port, matchkey, session_timeout=timeout_s)
@@ -99,13 +76,7 @@ class RelayMain:
         return {name: self._said(function) for name, function in _KNOWN.items()}
 
     def load(self, program: int, shapes: Shapes, payload: bytes) -> dict[str, Any]:
-        """Upload a shared library and load it.
-
-        Args:
-            program: Number to call it by.
-            shapes: Data type and shape of each argument, the inputs first, then the output.
-            payload: The library.
-        """
+        """Upload a shared library and load it."""
         name = f"{program}.so"
         started_s = time.monotonic()
         self._remote.upload(bytearray(payload), name)
@@ -113,7 +84,6 @@ class RelayMain:
         return {"seconds": time.monotonic() - started_s}
 
     def unload(self, program: int) -> dict[str, Any]:
-        """Forget a program."""
         if self._programs.pop(program, None) is not None:
             self._remote.remove(f"{program}.so")
         return {}
@@ -136,22 +106,12 @@ class RelayMain:
     def call(self, program: int) -> dict[str, Any]:
         """Call it once; the seconds include the way there and back."""
         loaded = self._programs[program]
-        function = loaded.module[KERNEL_ENTRY]
-        started_s = time.perf_counter()
-        function(*loaded.tensors)
-        return {"seconds": time.perf_counter() - started_s}
+        return {"seconds": first_run(loaded.module, KERNEL_ENTRY, loaded.tensors)}
 
     def time(self, program: int, calls: int, samples: int, flush_mb: int) -> dict[str, Any]:
-        """Time it on the device, after one call that does not count.
-
-        Args:
-            program: Its number.
-            calls: Calls a sample.
-            samples: Samples.
-            flush_mb: Size of what is copied before each sample to empty the caches; 0 for none.
-        """
+        """Time it on the device, after one call that does not count."""
         loaded = self._programs[program]
-        seconds = evaluate_tensors(
+        seconds = evaluate(
             loaded.module,
             KERNEL_ENTRY,
             loaded.tensors,

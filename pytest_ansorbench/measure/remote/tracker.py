@@ -12,10 +12,9 @@ import socket
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Final
 
-from pytest_ansorbench.measure.remote.address import DeviceAddress
+from pytest_ansorbench.measure.remote.settings import DeviceAddress
 
 _MAGIC: Final = 0x2F271
 _SUCCESS, _REQUEST, _SUMMARY = 0, 4, 6
@@ -31,13 +30,7 @@ class TrackerError(Exception):
 
 @dataclass(frozen=True)
 class Offer:
-    """A device that a tracker hands out, for whoever connects with its key.
-
-    Attributes:
-        host: Where the device listens.
-        port: Its port.
-        matchkey: What it has to be told.
-    """
+    """A device that a tracker hands out, for whoever connects with its key."""
 
     host: str
     port: int
@@ -46,30 +39,18 @@ class Offer:
 
 @dataclass(frozen=True)
 class DeviceQueue:
-    """The devices of one key.
-
-    Attributes:
-        key: What they are called.
-        addresses: Host and port of each.
-        free: How many nobody uses.
-        waiting: Requests that wait for one.
-    """
+    """The devices of one key."""
 
     key: str
-    addresses: tuple[str, ...]
-    free: int
-    waiting: int
+    addresses: tuple[str, ...]  # host and port of each
+    free: int  # how many nobody uses
+    waiting: int  # requests that wait for one
 
 
 class TrackerConnection:
-    """A connection to a tracker; a context manager."""
+    """A connection to a tracker; a context manager. Its methods raise TrackerError."""
 
     def __init__(self, address: DeviceAddress) -> None:
-        """Connect.
-
-        Raises:
-            TrackerError: There is no tracker.
-        """
         self._address = address
         try:
             self._socket = socket.create_connection((address.host, address.port), _ANSWER_S)
@@ -88,12 +69,7 @@ class TrackerConnection:
     def __enter__(self) -> TrackerConnection:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -101,11 +77,7 @@ class TrackerConnection:
         self._socket.close()
 
     def queues(self) -> tuple[DeviceQueue, ...]:
-        """What the tracker has, by key.
-
-        Raises:
-            TrackerError: It does not answer.
-        """
+        """What the tracker has, by key."""
         summary = self._asked([_SUMMARY], _ANSWER_S)
         addresses: dict[str, list[str]] = {key: [] for key in summary["queue_info"]}
         for server in summary["server_info"]:
@@ -122,15 +94,7 @@ class TrackerConnection:
         )
 
     def request(self, priority: int, patience_s: float) -> Offer:
-        """Wait for a device.
-
-        Args:
-            priority: Requests of a higher one are served first.
-            patience_s: Seconds to wait at most.
-
-        Raises:
-            TrackerError: None was free in that time.
-        """
+        """Wait for a device; requests of a higher priority are served first."""
         value = self._asked([_REQUEST, self._address.key, "", priority], patience_s)
         host, port, matchkey = value
         return Offer(str(host), int(port), str(matchkey))

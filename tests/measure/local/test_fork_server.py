@@ -11,14 +11,8 @@ import psutil
 import pytest
 
 from pytest_ansorbench.measure.local.channel import ChannelClosed
-from pytest_ansorbench.measure.local.fork_server import (
-    EngineError,
-    ForkServer,
-    ServerDied,
-    anonymous_file,
-    cause_of_death,
-    last_words,
-)
+from pytest_ansorbench.measure.local.fork_server import EngineError, ForkServer, ServerDied
+from pytest_ansorbench.measure.local.interpreter import anonymous_file, cause_of_death, last_words
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ansorbench.measure.noise import steady_kernel
+from pytest_ansorbench.measure.noise_probe import steady_kernel
 
 pytestmark = pytest.mark.skipif(
     not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < 2,

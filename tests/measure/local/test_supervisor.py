@@ -17,6 +17,9 @@ class Stillborn(ForkServer):
         super().__init__(threads=1, memory_limit_mb=100)
         psutil.Process(self.pid).kill()
 
+    def wait_until_warm(self):
+        """It never is."""
+
 
 def test_servers_that_die_in_a_row_end_it():
     supervisor = Supervisor(Stillborn)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import psutil
 
-from pytest_ansorbench.measure.remote.address import DeviceAddress
+from pytest_ansorbench.measure.remote.settings import DeviceAddress
 from pytest_ansorbench.measure.remote.tracker import TrackerConnection, TrackerError
 
 KEY = "bench"

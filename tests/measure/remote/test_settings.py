@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ansorbench.measure.remote.address import DeviceAddress
+from pytest_ansorbench.measure.remote.settings import DeviceAddress
 
 
 @pytest.mark.parametrize(

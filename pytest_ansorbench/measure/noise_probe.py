@@ -18,17 +18,9 @@ _LANES: Final = 16
 
 
 def observe_noise(engine: Engine, duration_s: float) -> NoiseTrace | None:
-    """Time a fixed kernel on all cores, in two processes in turn.
+    """Time a fixed kernel on all cores, in two processes in turn; compilation counts, too.
 
-    Args:
-        engine: Measures; it is started.
-        duration_s: Seconds to take, compilation included.
-
-    Returns:
-        What was seen; None if the engine's limits do not let the kernel be measured.
-
-    Raises:
-        EngineError: The engine cannot go on.
+    None if the limits of the engine, which is started, do not let the kernel be measured.
     """
     program = steady_kernel()
     most = max(1, math.ceil(duration_s / (2 * SLICE_MS / 1e3)))

@@ -1,4 +1,4 @@
-"""How many sets of processes saved kernels are measured in, side by side."""
+"""How many sets of fresh processes saved kernels are measured in, side by side."""
 
 from __future__ import annotations
 
@@ -11,36 +11,27 @@ _PRECISION: Final = 0.01
 """Half the width of a ratio's interval at which `auto` is content."""
 _AUTO: Final = Span(8, 24)
 _TURNS: Final = Span(15, 30)
+_EXPECTED: Final = "expected auto or a number from 2, e.g. 8"
 
 
 @dataclass(frozen=True)
-class Rounds:
-    """How many sets of fresh processes each kernel is measured in.
-
-    Attributes:
-        sets: The number, at least 2; None for until each ratio is known to 1%, 8 to 24.
-
-    Raises:
-        ValueError: It is below 2, where there is no interval.
-    """
+class ProcessSets:
+    """How many sets each kernel is measured in."""
 
     sets: int | None = None
+    """None for until each ratio is known to 1%, 8 to 24. Below 2 there is no interval."""
 
     def __post_init__(self) -> None:
         if self.sets is not None and self.sets < 2:
-            raise ValueError("expected auto or a number from 2, e.g. 8")
+            raise ValueError(_EXPECTED)
 
     @classmethod
-    def parse(cls, text: str) -> Rounds:
-        """Read `auto` or a number.
-
-        Raises:
-            ValueError: It is neither.
-        """
+    def parse(cls, text: str) -> ProcessSets:
+        """Read `auto` or a number; a ValueError says what was expected."""
         if text == "auto":
             return cls()
         if not text.isdecimal():
-            raise ValueError("expected auto or a number from 2, e.g. 8")
+            raise ValueError(_EXPECTED)
         return cls(int(text))
 
     def __str__(self) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.local.engine import LocalEngine
-from pytest_ansorbench.measure.noise import SLICE_MS, observe_noise, steady_kernel
+from pytest_ansorbench.measure.noise_probe import SLICE_MS, observe_noise, steady_kernel
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.storage.checks import check_trace
 from tests.fast_engine import FastEngine

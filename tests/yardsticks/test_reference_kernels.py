@@ -8,9 +8,9 @@ import statistics
 import pytest
 
 from pytest_ansorbench import workloads
-from pytest_ansorbench.yardsticks import libraries, library_kernel
-from pytest_ansorbench.yardsticks.kernel import LibraryKernel, NoKernel
+from pytest_ansorbench.yardsticks import library_kernel, reference_kernels
 from pytest_ansorbench.yardsticks.library_main import _checked, answer
+from pytest_ansorbench.yardsticks.reference_kernels import LibraryKernel, NoKernel
 
 MATMUL = "matmul-b12-m128-n64-k128"
 
@@ -51,10 +51,10 @@ def test_a_wrong_output_is_no_kernel() -> None:
 
 
 def test_a_process_that_dies_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(libraries, "_MAIN", "no_such_module")
+    monkeypatch.setattr(reference_kernels, "_MAIN", "no_such_module")
     assert "No module named no_such_module" in library_kernel("numpy", MATMUL, 1).error
 
 
 def test_a_process_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(libraries, "_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(reference_kernels, "_TIMEOUT_S", 0.05)
     assert library_kernel("numpy", MATMUL, 1).error == "not done after 0.05 s"

@@ -1,0 +1,91 @@
+"""The workers of a cluster as its scheduler tells of them: what they are doing."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pytest_ansorbench.cluster.settings import RESOURCE, ClusterAddress
+from pytest_ansorbench.environment import ToolchainError
+from pytest_ansorbench.measure.engine import EngineError
+
+_KEY: Final = re.compile(r"ansor-bench-(?P<session>\w+)-(?P<seed>\d+)-\w+-(?P<case>.+)")
+
+
+def check_dask() -> None:
+    """Check that Dask is installed: ToolchainError."""
+    try:
+        import distributed  # noqa: F401 -- whether it can be imported
+    except ImportError as error:
+        raise ToolchainError(
+            f"cannot import distributed ({error}): pip install 'pytest-ansorbench[cluster]'"
+        ) from None
+
+
+def connected(scheduler: str, timeout_s: float) -> Any:
+    """A client of a scheduler, e.g. `tcp://127.0.0.1:8786`, to be closed by the caller."""
+    check_dask()
+    from distributed import Client
+
+    try:
+        return Client(scheduler, timeout=timeout_s, set_as_default=False)
+    except (OSError, TimeoutError) as error:
+        raise EngineError(
+            f"no Dask scheduler at {scheduler} within {timeout_s:g} s "
+            f"({type(error).__name__}); start one with dask scheduler"
+        ) from None
+
+
+def block_key(session: str, case: str, seed: int, submission: str) -> str:
+    """What the scheduler calls a submission of a block; sessions are letters and digits."""
+    return f"ansor-bench-{session}-{seed}-{submission}-{case}"
+
+
+@dataclass(frozen=True)
+class WorkerActivity:
+    """A worker that takes blocks, and which one it is at."""
+
+    name: str
+    session: str = ""  # that it works for; empty if it is free
+    case: str = ""
+    seed: int | None = None
+
+
+class ClusterWatch:
+    """Follows what workers do; it only reads. A context manager.
+
+    ToolchainError if Dask is not installed, EngineError if there is no scheduler, or no more.
+    """
+
+    def __init__(self, address: ClusterAddress, timeout_s: float = 10.0) -> None:
+        self.address = address
+        self._client = connected(address.scheduler, timeout_s)
+
+    def __enter__(self) -> ClusterWatch:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._client.close()
+
+    def look(self) -> tuple[WorkerActivity, ...]:
+        """The workers that take blocks, by name."""
+        try:
+            there = self._client.scheduler_info()["workers"]
+            at_work = self._client.processing()
+        except (OSError, TimeoutError) as error:
+            raise EngineError(
+                f"the scheduler at {self.address} is gone ({type(error).__name__})"
+            ) from None
+        found = []
+        for address, info in there.items():
+            if not info["resources"].get(RESOURCE):
+                continue
+            name, keys = str(info["name"]), map(str, at_work.get(address, ()))
+            block = next(filter(None, map(_KEY.fullmatch, keys)), None)
+            found.append(
+                WorkerActivity(name)
+                if block is None
+                else WorkerActivity(name, block["session"], block["case"], int(block["seed"]))
+            )
+        return tuple(sorted(found, key=lambda one: one.name))

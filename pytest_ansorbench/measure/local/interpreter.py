@@ -1,0 +1,115 @@
+"""A Python process of this or another interpreter, with a channel to it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from multiprocessing.connection import wait
+from tempfile import TemporaryFile
+from types import MappingProxyType
+from typing import IO, Any, Final
+
+from pytest_ansorbench.measure.engine import EngineError
+from pytest_ansorbench.measure.local.channel import Channel
+
+_NONE: Final[Mapping[str, str]] = MappingProxyType({})
+
+
+class Interpreter:
+    """A process that runs `python -m MODULE FD OPTIONS`, its end of the channel being FD.
+
+    It has a session of its own, so that a terminal's Ctrl-C meets the parent alone. It is to end
+    when its channel ends: when the parent closes it or is gone.
+    """
+
+    def __init__(
+        self,
+        python: str | None,
+        module: str,
+        options: Sequence[str] = (),
+        environment: Mapping[str, str] = _NONE,
+    ) -> None:
+        """Start it; an EngineError says that there is no such interpreter."""
+        self._python = python or sys.executable
+        ours, theirs = socket.socketpair()
+        self._log = anonymous_file()
+        with theirs:
+            try:
+                self._process = subprocess.Popen(
+                    [self._python, "-m", module, str(theirs.fileno()), *options],
+                    stdin=subprocess.DEVNULL,
+                    stdout=self._log,
+                    stderr=self._log,
+                    env={**os.environ, **environment},
+                    pass_fds=[theirs.fileno()],
+                    start_new_session=True,
+                )
+            except OSError as error:
+                ours.close()
+                self._log.close()
+                raise EngineError(
+                    f"cannot start the interpreter {self._python!r}: {error.strerror}; "
+                    "expected the path of one, e.g. .venv/bin/python"
+                ) from None
+        self.channel = Channel(ours)
+        self.pid = self._process.pid
+
+    def greeting(self, timeout_s: float, protocol: object) -> dict[str, Any]:
+        """Wait for its first message.
+
+        Raises:
+            TimeoutError: There was none in time.
+            ChannelClosed: It ended instead.
+            EngineError: It speaks another protocol.
+        """
+        if not wait([self.channel.fileno()], timeout_s):
+            raise TimeoutError
+        message, _ = self.channel.receive()
+        spoken = message.get("protocol", 0)
+        if spoken != protocol:
+            raise EngineError(
+                f"the interpreter {self._python!r} has a pytest-ansorbench that speaks protocol "
+                f"{spoken} and not {protocol}; install the same version as here"
+            )
+        return message
+
+    def died_of(self) -> tuple[str, str]:
+        """The cause and its last words, once its channel has ended."""
+        return cause_of_death(self._process.wait()), last_words(self._log)
+
+    def close(self) -> None:
+        """Kill it and all that shares its process group; returns when it is gone."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
+        self._process.wait()
+        self.channel.close()
+        self._log.close()
+
+
+def anonymous_file() -> IO[bytes]:
+    """A file without a name, in memory where that can be: nothing to clean up, no disk to fill."""
+    if hasattr(os, "memfd_create"):
+        return os.fdopen(os.memfd_create("ansor-bench-log"), "w+b")
+    return TemporaryFile("w+b")
+
+
+def last_words(log: IO[bytes]) -> str:
+    """The last line of a log, to be put behind a cause of death; empty if there is none."""
+    size = log.seek(0, os.SEEK_END)
+    log.seek(max(0, size - 4096))
+    lines = log.read().decode(errors="replace").strip().splitlines()
+    return f": {lines[-1].strip()[:200]}" if lines else ""
+
+
+def cause_of_death(code: int) -> str:
+    """What ended a process, from its exit code as `subprocess` has it: below 0, a signal."""
+    if code >= 0:
+        return f"worker exited with code {code}"
+    with contextlib.suppress(ValueError):
+        return f"worker died of {signal.Signals(-code).name}"
+    return f"worker died of signal {-code}"
