@@ -12,8 +12,7 @@ from typing import Any, Final
 
 from pytest_ansorbench.bench.blocks import Block
 from pytest_ansorbench.cluster.executor import ClusterExecutor
-from pytest_ansorbench.cluster.identity import identify, requirements
-from pytest_ansorbench.cluster.pool import Pool
+from pytest_ansorbench.cluster.pool import Pool, identify, requirements
 from pytest_ansorbench.cluster.settings import RESOURCE, ClusterAddress, ClusterSettings
 from pytest_ansorbench.cluster.work import LiveWork, SiteSettings, packed
 from pytest_ansorbench.cluster.workers import check_dask, connected

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
+import platform
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any, Final
 
-from pytest_ansorbench.cluster.identity import difference
+import pytest_ansorbench
 from pytest_ansorbench.cluster.settings import RESOURCE
+from pytest_ansorbench.environment import ToolchainError, check_toolchain, resolve_target
+from pytest_ansorbench.measure.local.machine import describe_machine
+
+_CODE: Final = Path(pytest_ansorbench.__file__).parent
+_DECISIVE: Final = ("apache-tvm", "apache-tvm-ffi", "xgboost")
 
 _ANSWER_S: Final = 10.0
 """Seconds to fetch an answer that a worker has given."""
 
 Identify = Callable[[], Mapping[str, Any]]
-"""Like `identity.identify`, with the target; pickled on its way to a worker."""
+"""Like `identify`, with the target; pickled on its way to a worker."""
 
 
 @dataclass(frozen=True)
@@ -86,3 +95,48 @@ class Pool:
         self.target = self.target or answer["target"]
         self.refused.pop(name, None)
         self.fit[address] = Helper(address, name, answer["machine"])
+
+
+@cache
+def code_version() -> str:
+    """Hash of this package's Python files: two installations that agree run the same code."""
+    digest = hashlib.sha256()
+    for path in sorted(_CODE.rglob("*.py")):
+        digest.update(path.relative_to(_CODE).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def requirements(machine: Mapping[str, Any]) -> dict[str, str]:
+    """What a worker has to have in common with the session that asks."""
+    packages = machine["packages"]
+    return {
+        # Cases and strategies travel as this version of Python writes them.
+        "Python": ".".join(platform.python_version_tuple()[:2]),
+        **{name: str(packages.get(name)) for name in _DECISIVE},
+        "code of pytest-ansorbench": code_version(),
+    }
+
+
+def identify(target: str | None) -> dict[str, Any]:
+    """What this process is, asked of a worker: `requirements`, `target` and `machine` as JSON.
+
+    Or only the `error` that keeps it from measuring. The target is as a session was given it; None
+    for the worker's own CPU.
+    """
+    try:
+        check_toolchain()
+        resolved = str(resolve_target(target))
+    except ToolchainError as error:
+        return {"error": str(error)}
+    machine = {**describe_machine(), "target": resolved}
+    return {"requirements": requirements(machine), "target": resolved, "machine": machine}
+
+
+def difference(expected: Mapping[str, str], found: Mapping[str, str]) -> str:
+    """In what a worker differs from what is required, e.g. `apache-tvm 0.26.0 and not 0.27.0`."""
+    return ", ".join(
+        f"{name} {found.get(name)} and not {wanted}"
+        for name, wanted in expected.items()
+        if found.get(name) != wanted
+    )

@@ -13,7 +13,7 @@ from pytest_ansorbench.bench.blocks import Block, Watcher
 from pytest_ansorbench.bench.site import Site
 from pytest_ansorbench.bench.yardsticks import YardstickPlan
 from pytest_ansorbench.cluster.courier import UnfitError
-from pytest_ansorbench.cluster.identity import difference, identify
+from pytest_ansorbench.cluster.pool import difference, identify
 from pytest_ansorbench.environment import ToolchainError
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.storage import fingerprint

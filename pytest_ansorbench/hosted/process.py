@@ -8,6 +8,7 @@ from typing import Any, Final
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.local.channel import ChannelClosed
 from pytest_ansorbench.measure.local.interpreter import Interpreter
+from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.storage.entries import JOURNAL_VERSION
 
 PROTOCOL: Final = f"1.{JOURNAL_VERSION}"
@@ -18,18 +19,10 @@ START_TIMEOUT_S: Final = 180.0
 _MAIN: Final = "pytest_ansorbench.hosted.main"
 
 
-class HostRefusal(Exception):
-    """What the host cannot do although it is well; the message says why."""
-
-    def __init__(self, kind: str, message: str) -> None:
-        super().__init__(message)
-        self.kind = kind  # `resume` if a journal does not fit, else `engine`
-
-
 class HostProcess:
     """Starts the process when it is first asked something, and again once it was closed.
 
-    Requests raise HostRefusal if the host says no, EngineError if it cannot be started or is gone.
+    Requests raise ResumeError if a journal does not fit, EngineError if anything else is wrong.
     """
 
     def __init__(self, name: str, python: str, opening: Callable[[], Mapping[str, Any]]) -> None:
@@ -58,7 +51,8 @@ class HostProcess:
         except ChannelClosed:
             raise self._gone() from None
         if "error" in answer:
-            raise HostRefusal(str(answer["kind"]), f"toolchain {self.name}: {answer['error']}")
+            refused = ResumeError if answer["kind"] == "resume" else EngineError
+            raise refused(f"toolchain {self.name}: {answer['error']}")
         return answer
 
     @property

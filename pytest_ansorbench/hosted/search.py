@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING
 
 from pytest_ansorbench.codec import from_json, to_json
-from pytest_ansorbench.hosted.process import HostProcess, HostRefusal
-from pytest_ansorbench.measure.engine import EngineError
+from pytest_ansorbench.hosted.process import HostProcess
 from pytest_ansorbench.measure.program import SavedKernel
 from pytest_ansorbench.packed import pack_program
 from pytest_ansorbench.records import LastRanking, Round, Trial
-from pytest_ansorbench.search import ResumeError, select
+from pytest_ansorbench.search import select
 from pytest_ansorbench.storage.entries import LastCheckEntry, RoundEntry
 from pytest_ansorbench.workloads import OPERATORS
 
@@ -99,6 +98,7 @@ class HostedSearch:
         self.tasks = [HostedTask(task)]
         self.current = self.tasks[0]
         self._case = case
+        self._host = strategy.host
         self._program = pack_program(task.mod)
         self._seed = seed
         self._on_trial = on_trial
@@ -106,7 +106,7 @@ class HostedSearch:
         self._trials: list[Trial] = []
         for entry in resumed:
             self._take(entry)
-        answer = self._ask(
+        answer = self._host.request(
             {
                 "op": "begin",
                 "case": case.id,
@@ -158,13 +158,13 @@ class HostedSearch:
             return
         done = len(self._trials)
         try:
-            answer = self._ask({"op": "step", "search": self._number, "label": ""})
+            answer = self._host.request({"op": "step", "search": self._number, "label": ""})
             while "trial" in answer:
                 self._trials.append(from_json(Trial, answer["trial"]))
                 self._on_trial(self)
-                answer = self._receive()
+                answer = self._host.receive()
         except KeyboardInterrupt:
-            self.strategy.host.close()  # it would go on with its round
+            self._host.close()  # it would go on with its round
             raise
         del self._trials[done:]
         self._take(from_json(RoundEntry, answer["round"]))
@@ -178,14 +178,14 @@ class HostedSearch:
         """Have the host do the last check. Does nothing if none is due."""
         if not self.last_check_due:
             return
-        answer = self._ask({"op": "rank", "search": self._number, "label": ""})
+        answer = self._host.request({"op": "rank", "search": self._number, "label": ""})
         self.ranking = from_json(LastCheckEntry, answer["last_check"]).ranking
         self._crown(self.ranking)
 
     def close(self) -> None:
         number, self._number = self._number, None
-        if number is not None and self.strategy.host.is_running:
-            self._ask({"op": "close", "search": number})
+        if number is not None and self._host.is_running:
+            self._host.request({"op": "close", "search": number})
 
     def last_round(self, label: str) -> RoundEntry:
         """The round that was stepped through last; the journal calls the case by its label."""
@@ -216,7 +216,7 @@ class HostedSearch:
             self._program,
             select(entry.state.candidates, place),
             self._case.id,
-            toolchain=self.strategy.host.name,
+            toolchain=self._host.name,
         )
 
     def _crown(self, ranking: LastRanking) -> None:
@@ -230,21 +230,3 @@ class HostedSearch:
                         task.best = SavedBest(trial.index, trial.latency_s, kernel)
             others = (lead for lead in task.leads if lead.index != checked.crowned)
             task.leads = [*others, *([task.best] if task.best else [])]
-
-    def _ask(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        try:
-            return self.strategy.host.request(message)
-        except HostRefusal as refusal:
-            _give_up(refusal)
-
-    def _receive(self) -> dict[str, Any]:
-        try:
-            return self.strategy.host.receive()
-        except HostRefusal as refusal:
-            _give_up(refusal)
-
-
-def _give_up(refusal: HostRefusal) -> NoReturn:
-    if refusal.kind == "resume":
-        raise ResumeError(str(refusal)) from None
-    raise EngineError(str(refusal)) from None

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from pytest_ansorbench.cluster.identity import code_version, difference, identify, requirements
+from pytest_ansorbench.cluster.pool import code_version, difference, identify, requirements
 from pytest_ansorbench.measure.local.machine import describe_machine
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_ansorbench.bench import Block, YardstickPlan
 from pytest_ansorbench.cluster.courier import UnfitError
-from pytest_ansorbench.cluster.identity import requirements
+from pytest_ansorbench.cluster.pool import requirements
 from pytest_ansorbench.cluster.work import LiveWork, SiteSettings, packed
 from pytest_ansorbench.measure.local.machine import describe_machine
 from pytest_ansorbench.measure.settings import EngineSettings

@@ -24,10 +24,6 @@ class WorkerTimeout(Exception):
     """The program took longer than allowed, and was killed; the message says how long."""
 
 
-class WrongOutput(Exception):
-    """The program's output is not what it should be; the message is one sentence on that."""
-
-
 class Asking:
     """Asks a child process, and kills it if it does not answer in time.
 
@@ -49,10 +45,10 @@ class Asking:
         """Seconds left of what it was allowed."""
         return max(0.0, self._deadline_s - time.monotonic())
 
-    def ask(self, message: dict[str, Any], payload: bytes = b"") -> dict[str, Any]:
-        """Send a request and wait for the reply."""
+    def ask(self, message: dict[str, Any], payload: bytes = b"") -> tuple[dict[str, Any], bytes]:
+        """Send a request, and wait for the reply and the bytes that come with it."""
         self.send(message, payload)
-        return self.receive()[0]
+        return self.receive()
 
     def send(self, message: dict[str, Any], payload: bytes = b"") -> None:
         """Send a request; `receive` gives the reply."""
@@ -62,7 +58,7 @@ class Asking:
             raise WorkerDied from None
 
     def receive(self) -> tuple[dict[str, Any], bytes]:
-        """Wait for the reply to the last request, and the bytes that come with it."""
+        """Wait for the reply to the last request."""
         if not wait([self.child.channel.fileno()], self.patience_s):
             self.child.kill()
             raise WorkerTimeout(f"no result after {self._timeout_s:g} s")

@@ -6,12 +6,13 @@ import json
 import struct
 import tempfile
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from pytest_ansorbench.measure.arguments import (
     Arguments,
@@ -40,9 +41,10 @@ _NETWORK_ENTRY: Final = "with_arguments"
 """A network's `main`, bound to its arguments."""
 
 
-class Compiled(Protocol):
+class Compiled(ABC):
     """Something compiled, which can be called once it has its arguments."""
 
+    @abstractmethod
     def take(
         self, shapes: Shapes, check: Check | None, surroundings: Surroundings | None = None
     ) -> None:
@@ -50,30 +52,29 @@ class Compiled(Protocol):
 
         With surroundings, each call that is timed is timed alone, after what precedes it there.
         """
-        ...
 
+    @abstractmethod
     def call(self) -> float:
         """Call it once; seconds that took."""
-        ...
 
+    @abstractmethod
     def time(self, calls: int, samples: int, flush_bytes: int) -> list[float]:
         """Call it once uncounted, then time `samples` times `calls` calls; seconds a call."""
-        ...
 
+    @abstractmethod
     def output(self) -> NDArray[Any]:
         """What its last call wrote."""
-        ...
 
     def damage(self) -> str:
         """What it wrote where it should not: one sentence, empty if nothing is known."""
-        ...
+        return ""
 
     def code_bytes(self) -> int | None:
         """Bytes of its object file; None if it has none."""
-        ...
+        return None
 
 
-class CompiledKernel:
+class CompiledKernel(Compiled):
     """A scheduled TensorIR module, which is given its output to write to."""
 
     def __init__(self, mod: IRModule, target: Target, shapes: Shapes = ()) -> None:
@@ -147,7 +148,7 @@ class CompiledKernel:
         return self._arguments
 
 
-class CompiledNetwork:
+class CompiledNetwork(Compiled):
     """A fused Relax module on a virtual machine of its own, which allocates its output itself."""
 
     def __init__(self, program: IRModule, target: Target) -> None:
@@ -179,12 +180,6 @@ class CompiledNetwork:
         """What it computes; it is called for that once more."""
         array: NDArray[Any] = self._machine.module[_NETWORK_ENTRY]().numpy()
         return array
-
-    def damage(self) -> str:
-        return ""
-
-    def code_bytes(self) -> int | None:
-        return None  # an executable is more than its kernels
 
 
 def _program(text: str, case: str, place: int) -> IRModule:

@@ -1,20 +1,20 @@
-"""The engine that measures on this machine."""
+"""The engine that measures on this machine, and what it shares with that for devices."""
 
 from __future__ import annotations
 
-import contextlib
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pytest_ansorbench.environment import check_cores, check_toolchain, resolve_target
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
 from pytest_ansorbench.measure.local.asking import ProgramError, WorkerDied, WorkerTimeout
 from pytest_ansorbench.measure.local.builder import Builder
-from pytest_ansorbench.measure.local.fork_server import ForkServer, ServerDied
+from pytest_ansorbench.measure.local.fork_server import ForkServer
 from pytest_ansorbench.measure.local.machine import describe_machine, observe_machine
 from pytest_ansorbench.measure.local.runner import Runner
-from pytest_ansorbench.measure.local.side_by_side import TurnTaking
+from pytest_ansorbench.measure.local.side_by_side import BuildSet, TurnTaking
 from pytest_ansorbench.measure.local.supervisor import Supervisor
 from pytest_ansorbench.measure.local.worker import Worker
 from pytest_ansorbench.measure.outcomes import Built, Measured, MeasuredInTurn
@@ -32,51 +32,27 @@ if TYPE_CHECKING:
     from pytest_ansorbench.workloads.case import Check
 
 
-class LocalEngine:
-    """Compiles and measures programs here, each in a process of its own; an `Engine`.
+_Started = TypeVar("_Started", bound="ForkingEngine")
 
-    The processes are forks of one warm server. To build, up to `build_workers` of them compile
-    at a time, to machine code in their own memory. Then they wait, and `run` lets one at a time
-    make its arguments, run, compare its output, and exit. A program that is kept is a process that
-    sleeps; with cold caches none is kept.
-    """
+
+class ForkingEngine(ABC):
+    """An engine whose processes are forks of one warm server; all of `Engine` but its machine."""
 
     capacity: Final = 64
-    """Each built program holds some 16 MB until it is run."""
 
-    def __init__(
-        self,
-        target: Target,
-        settings: EngineSettings = EngineSettings(),  # noqa: B008 - frozen
-        toolchain: Toolchain = Toolchain(),  # noqa: B008 - frozen
-    ) -> None:
-        """Prepare; nothing is started.
-
-        The target's `num-cores` is the number of kernel threads. Attributes that the toolchain
-        lays over it are in the target already.
-        """
+    def __init__(self, target: Target, settings: EngineSettings) -> None:
+        """Prepare; nothing is started."""
         self.target = target
-        self.toolchain = toolchain
-        self._settings = settings
         self.supervisor = Supervisor(self._new_server)
-        self._builder = Builder(self.supervisor, target, toolchain.passes, settings)
         self.runner = Runner(self.supervisor, self._restored, settings)
-
-    @cached_property
-    def machine(self) -> Mapping[str, Any]:
-        own = self.supervisor.server.machine if self.toolchain.python else describe_machine()
-        return {**own, "target": str(self.target)}
+        self._settings = settings
+        self._builder = self._new_builder()
 
     @property
     def restarts(self) -> int:
         return self.supervisor.restarts
 
-    @property
-    def server_pid(self) -> int:
-        """Process id of the fork server, whose children the workers are."""
-        return self.supervisor.server.pid
-
-    def __enter__(self) -> LocalEngine:
+    def __enter__(self: _Started) -> _Started:
         self.start()
         return self
 
@@ -88,9 +64,6 @@ class LocalEngine:
 
     def close(self) -> None:
         self.supervisor.close()
-
-    def observe(self) -> MachineState:
-        return observe_machine()
 
     def build(
         self, programs: Sequence[Buildable], check: Check | None, limit_s: float | None = None
@@ -109,26 +82,76 @@ class LocalEngine:
 
     def discard(self, built: Built) -> None:
         if built.handle is not None:
-            built.handle.kill()
-            with contextlib.suppress(ServerDied):
-                built.handle.end()
+            built.handle.discard()
 
     def measure_side_by_side(
         self, programs: Sequence[Buildable], check: Check | None, effort: SideBySide
     ) -> list[MeasuredInTurn]:
-        """Measure programs in turn; waiting processes are suspended.
-
-        Otherwise TVM's threads would busy-wait beside the others' slices. Threads that sleep at
-        once (`TVM_THREAD_POOL_SPIN_COUNT=0`) make small kernels slower: docs/measurement.md.
-        """
-
-        def build_set(lineup: Sequence[int]) -> list[Built]:
-            return self._builder.build([programs[number] for number in lineup], check)
-
-        cold = self._settings.flush_mb > 0
         return TurnTaking(
-            len(programs), effort, self.runner, build_set, [self.supervisor], cold=cold
+            len(programs),
+            effort,
+            self.runner,
+            self._set_of(programs, check),
+            [self.supervisor],
+            cold=self._settings.flush_mb > 0,
         ).measure()
+
+    def output(self, program: Program, check: Check) -> NDArray[Any]:
+        [built] = self.build([program], check)
+        return self.runner.output(built)
+
+    @abstractmethod
+    def _new_server(self) -> ForkServer: ...
+
+    @abstractmethod
+    def _new_builder(self) -> Builder: ...
+
+    @abstractmethod
+    def _set_of(self, programs: Sequence[Buildable], check: Check | None) -> BuildSet:
+        """Makes sets of processes of some programs."""
+
+    @abstractmethod
+    def _restored(self, program: Any) -> Built:
+        """Replace the fork server, which has died, and the program that it cost."""
+
+
+class LocalEngine(ForkingEngine):
+    """Compiles and measures programs here, each in a process of its own; an `Engine`.
+
+    To build, up to `build_workers` processes compile at a time, to machine code in their own
+    memory, some 16 MB each. Then they wait, and `run` lets one at a time make its arguments, run,
+    compare its output, and exit. A program that is kept is a process that sleeps; with cold caches
+    none is kept. Side by side, waiting processes are suspended: otherwise TVM's threads would
+    busy-wait beside the others' slices. Threads that sleep at once (`TVM_THREAD_POOL_SPIN_COUNT=0`)
+    make small kernels slower: docs/measurement.md.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        settings: EngineSettings = EngineSettings(),  # noqa: B008 - frozen
+        toolchain: Toolchain = Toolchain(),  # noqa: B008 - frozen
+    ) -> None:
+        """Prepare; nothing is started.
+
+        The target's `num-cores` is the number of kernel threads. Attributes that the toolchain
+        lays over it are in the target already.
+        """
+        self.toolchain = toolchain
+        super().__init__(target, settings)
+
+    @cached_property
+    def machine(self) -> Mapping[str, Any]:
+        own = self.supervisor.server.machine if self.toolchain.python else describe_machine()
+        return {**own, "target": str(self.target)}
+
+    @property
+    def server_pid(self) -> int:
+        """Process id of the fork server, whose children the workers are."""
+        return self.supervisor.server.pid
+
+    def observe(self) -> MachineState:
+        return observe_machine()
 
     def code_bytes(self, built: Built) -> int | None:
         """Size of the object file of a program that waits to be run; None if it cannot be told."""
@@ -140,15 +163,6 @@ class LocalEngine:
             return None
         return size
 
-    def output(self, program: Program, check: Check) -> NDArray[Any]:
-        [built] = self._builder.build([program], check)
-        return self.runner.output(built)
-
-    def _restored(self, worker: Worker) -> Built:
-        self.supervisor.replace(worker.child.server)
-        [built] = self._builder.build([worker.program], worker.check)
-        return built
-
     def _new_server(self) -> ForkServer:
         return ForkServer(
             threads=int(self.target.attrs["num-cores"]),
@@ -157,6 +171,17 @@ class LocalEngine:
             cores=self._settings.cores,
             python=self.toolchain.python,
         )
+
+    def _new_builder(self) -> Builder:
+        return Builder(self.supervisor, self.target, self.toolchain.passes, self._settings)
+
+    def _set_of(self, programs: Sequence[Buildable], check: Check | None) -> BuildSet:
+        return lambda lineup: self.build([programs[number] for number in lineup], check)
+
+    def _restored(self, program: Worker) -> Built:
+        self.supervisor.replace(program.child.server)
+        [built] = self.build([program.program], program.check)
+        return built
 
 
 def local_engine(target: str | None, settings: EngineSettings) -> LocalEngine:

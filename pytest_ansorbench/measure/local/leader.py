@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from pytest_ansorbench.measure.local.asking import ProgramError, WorkerDied, WorkerTimeout
-
-if TYPE_CHECKING:
-    from pytest_ansorbench.measure.local.runner import Runnable
+from pytest_ansorbench.measure.local.runnable import Runnable
 
 _Answer = TypeVar("_Answer")
 

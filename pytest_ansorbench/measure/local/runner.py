@@ -6,17 +6,13 @@ import statistics
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from pytest_ansorbench.measure.engine import UntunedError
-from pytest_ansorbench.measure.local.asking import (
-    ProgramError,
-    WorkerDied,
-    WorkerTimeout,
-    WrongOutput,
-)
-from pytest_ansorbench.measure.local.fork_server import Ended, ServerDied
+from pytest_ansorbench.measure.local.asking import ProgramError, WorkerDied, WorkerTimeout
+from pytest_ansorbench.measure.local.fork_server import ServerDied
 from pytest_ansorbench.measure.local.leader import Leader, LeaderLost
+from pytest_ansorbench.measure.local.runnable import Runnable, WrongOutput
 from pytest_ansorbench.measure.local.supervisor import Supervisor
 from pytest_ansorbench.measure.outcomes import Built, Measured
 from pytest_ansorbench.measure.policy import (
@@ -24,7 +20,6 @@ from pytest_ansorbench.measure.policy import (
     ComparingMeasurement,
     Measurement,
     NetworkMeasurement,
-    Stopwatch,
 )
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.records import TrialStatus
@@ -32,68 +27,11 @@ from pytest_ansorbench.records import TrialStatus
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pytest_ansorbench.workloads.case import Surroundings
-
 _RUN_STATUS: Final[Mapping[type[Exception], TrialStatus]] = {
     WorkerTimeout: "run-timeout",
     WrongOutput: "wrong-result",
 }
 """Of failures that have a status of their own."""
-
-
-class Runnable(Stopwatch, Protocol):
-    """A compiled program, the handle of a `Built`.
-
-    Requests raise ProgramError, WorkerDied and WorkerTimeout, and ServerDied if the fork server is
-    gone, which is no fault of the program.
-    """
-
-    @property
-    def surroundings(self) -> Surroundings | None:
-        """The network whose doings precede each timed call; None for none."""
-        ...
-
-    @property
-    def is_there(self) -> bool:
-        """False if it went with the fork server that it was a child of."""
-        ...
-
-    @property
-    def peak_memory_mb(self) -> float: ...
-
-    def get_ready(self) -> None:
-        """Called once before it is measured alone or beside a leader."""
-        ...
-
-    def allow(self, timeout_s: float) -> None:
-        """Give it this many seconds from now."""
-        ...
-
-    def make_arguments(self) -> None:
-        """Make what it is called with, once."""
-        ...
-
-    def verify(self) -> None:
-        """Compare its output with the reference, and look at the memory around it: WrongOutput."""
-        ...
-
-    def output(self) -> NDArray[Any]:
-        """What its last call wrote."""
-        ...
-
-    def suspend(self) -> None:
-        """Keep it from using any core until `resume`: it may busy-wait after a call."""
-        ...
-
-    def resume(self) -> None: ...
-
-    def kill(self) -> None: ...
-
-    def give_up(self, failure: Exception) -> Ended:
-        """End it after a failure."""
-        ...
-
-    def end(self) -> Ended: ...
 
 
 class Runner:

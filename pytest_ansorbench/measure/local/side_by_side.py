@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from pytest_ansorbench.measure.local.fork_server import ServerDied
-from pytest_ansorbench.measure.local.runner import Runnable, Runner
+from pytest_ansorbench.measure.local.runnable import Runnable
+from pytest_ansorbench.measure.local.runner import Runner
 from pytest_ansorbench.measure.local.supervisor import Supervisor
 from pytest_ansorbench.measure.outcomes import Built, Measured, MeasuredInTurn
 from pytest_ansorbench.measure.side_by_side import SideBySide

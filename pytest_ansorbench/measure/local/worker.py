@@ -7,31 +7,27 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from pytest_ansorbench.measure.local.asking import Asking, WorkerDied, WrongOutput
+from pytest_ansorbench.measure.local.asking import Asking, WorkerDied
+from pytest_ansorbench.measure.local.fork_server import Child, Ended
+from pytest_ansorbench.measure.local.runnable import Runnable
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pytest_ansorbench.measure.local.fork_server import Child, Ended
     from pytest_ansorbench.measure.program import Buildable
     from pytest_ansorbench.measure.settings import EngineSettings
     from pytest_ansorbench.workloads.case import Check
 
 
-class Worker(Asking):
-    """One program in the process that was forked for it; `Runnable` by a `Runner`."""
+class Worker(Asking, Runnable):
+    """One program in the process that was forked for it."""
 
     def __init__(
         self, child: Child, program: Buildable, check: Check | None, settings: EngineSettings
     ) -> None:
-        super().__init__(child)
-        self.program = program
-        self.check = check
-        self._flush_mb = settings.flush_mb
+        Asking.__init__(self, child)
+        Runnable.__init__(self, program, check, settings.flush_mb)
         self._has_arguments = False
-        self.surroundings = program.surroundings if settings.found_caches == "network" else None
+        if settings.found_caches == "network":
+            self.surroundings = program.surroundings
 
     def begin_build(
         self, operation: str, target: str, passes: Mapping[str, Any], timeout_s: float, text: bytes
@@ -45,6 +41,9 @@ class Worker(Asking):
         with contextlib.suppress(WorkerDied):  # `receive` will find that out
             self.send(request, text)
 
+    def request(self, message: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+        return self.ask(message)
+
     def allow(self, timeout_s: float) -> None:
         """Give it this many seconds from now for each of its functions."""
         super().allow(timeout_s * self.program.functions)
@@ -56,9 +55,6 @@ class Worker(Asking):
     @property
     def peak_memory_mb(self) -> float:
         return self.child.peak_memory_mb
-
-    def get_ready(self) -> None:
-        """Nothing: its process waits."""
 
     def suspend(self) -> None:
         self.child.suspend()
@@ -72,31 +68,17 @@ class Worker(Asking):
     def give_up(self, failure: Exception) -> Ended:
         return self.end()
 
+    def discard(self) -> None:
+        self.kill()
+        super().discard()
+
     def code_bytes(self) -> int | None:
         """Bytes of its object file; None if it has none."""
-        size: int | None = self.ask({"op": "size"})["code_bytes"]
+        size: int | None = self.ask({"op": "size"})[0]["code_bytes"]
         return size
 
     def make_arguments(self) -> None:
         if not self._has_arguments:
             around = None if self.surroundings is None else asdict(self.surroundings)
-            request = {"op": "arguments", "shapes": self.program.shapes, "surroundings": around}
-            self.ask(request)
+            self.ask({"op": "arguments", "shapes": self.program.shapes, "surroundings": around})
         self._has_arguments = True
-
-    def first_call(self) -> float:
-        return float(self.ask({"op": "call"})["seconds"])
-
-    def time(self, calls: int, samples: int = 1) -> tuple[float, ...]:
-        request = {"op": "time", "calls": calls, "samples": samples}
-        reply = self.ask({**request, "flush_mb": self._flush_mb})
-        return tuple(float(seconds) for seconds in reply["seconds"])
-
-    def verify(self) -> None:
-        if wrong := self.ask({"op": "check"})["wrong"]:
-            raise WrongOutput(wrong)
-
-    def output(self) -> NDArray[Any]:
-        self.send({"op": "output"})
-        reply, payload = self.receive()
-        return np.frombuffer(payload, reply["dtype"]).reshape(reply["shape"])

@@ -1,4 +1,4 @@
-"""One session with a device, seen from the engine, and the programs that are in it.
+"""Sessions with a device, seen from the engine, and the programs that are in them.
 
 Libraries are uploaded while further programs compile; their arguments follow when they are run.
 """
@@ -11,29 +11,34 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
-from pytest_ansorbench.measure.arguments import Shapes
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.local.asking import (
     Asking,
     ProgramError,
     WorkerDied,
     WorkerTimeout,
-    WrongOutput,
 )
-from pytest_ansorbench.measure.local.fork_server import Ended, ServerDied
+from pytest_ansorbench.measure.local.fork_server import Child, Ended, ServerDied
+from pytest_ansorbench.measure.local.runnable import Runnable, WrongOutput
 from pytest_ansorbench.measure.local.supervisor import Supervisor
-from pytest_ansorbench.measure.remote.lease import Lease
+from pytest_ansorbench.measure.remote.tracker import Lease
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pytest_ansorbench.measure.program import Buildable
     from pytest_ansorbench.workloads.case import Check
 
 _OPEN_S: Final = 30.0
 """Seconds to connect to a device that a tracker has handed out."""
+
+
+class DeviceSession(Asking):
+    """The process that talks to a device, and what it was sent."""
+
+    def __init__(self, child: Child, check: Check | None, old_s: float) -> None:
+        super().__init__(child)
+        self.check = check  # of the programs in it
+        self.old_s = old_s  # when it is to be renewed
+        self.uploading: deque[RemoteProgram] = deque()  # that it has not replied to yet
 
 
 class Relays:
@@ -53,140 +58,80 @@ class Relays:
         self._supervisor = supervisor
         self._lease = lease
         self._session_s = session_s
-        self._relay: Asking | None = None
-        self._check: Check | None = None
-        self._old_s = 0.0
-        self._uploading: deque[int] = deque()
-        self._uploaded: set[int] = set()
-        self._loaded: set[int] = set()
+        self._session: DeviceSession | None = None
 
-    def fresh(self, check: Check | None) -> Asking:
+    def fresh(self, check: Check | None) -> DeviceSession:
         """A new session, in a process on the device that has run nothing else."""
         self.close()
         offer = self._lease.offer()
-        relay = Asking(self._supervisor.fork(check, "relay"))
-        relay.allow(_OPEN_S)
+        child = self._supervisor.fork(check, "relay")
+        session = DeviceSession(child, check, time.monotonic() + self._session_s / 2)
+        session.allow(_OPEN_S)
         request = {"op": "open", "host": offer.host, "port": offer.port}
         try:
-            relay.ask({**request, "matchkey": offer.matchkey, "timeout_s": self._session_s})
+            session.ask({**request, "matchkey": offer.matchkey, "timeout_s": self._session_s})
         except (ProgramError, WorkerDied, WorkerTimeout) as error:
-            relay.child.kill()
-            relay.end()
+            session.child.kill()
+            session.end()
             self._lease.lose()
             raise EngineError(f"no session with {offer.host}:{offer.port}: {error}") from None
-        self._relay, self._check = relay, check
-        self._old_s = time.monotonic() + self._session_s / 2
-        return relay
+        self._session = session
+        return session
 
-    def ready(self, check: Check | None) -> Asking:
+    def ready(self, check: Check | None) -> DeviceSession:
         """The session for a program's measurement: a new one if it is old or of another check."""
-        relay = self._settled()
-        if relay is None or check is not self._check or time.monotonic() > self._old_s:
+        session = self.settled()
+        if session is None or check is not session.check or time.monotonic() > session.old_s:
             return self.fresh(check)
-        return relay
+        return session
 
-    def current(self, check: Check | None, timeout_s: float) -> Asking:
+    def current(self, check: Check | None, timeout_s: float) -> DeviceSession:
         """The session under way, or if it has been lost a new one with so many seconds."""
-        relay = self._settled()
-        if relay is None:
-            relay = self.fresh(check)
-            relay.allow(timeout_s)
-        return relay
+        session = self.settled()
+        if session is None:
+            session = self.fresh(check)
+            session.allow(timeout_s)
+        return session
 
-    def upload(self, program: int, shapes: Shapes, library: bytes) -> None:
-        """Begin to upload a program, if there is a session; nobody waits for it."""
-        relay = self._living()
-        if relay is None:
-            return
-        try:
-            relay.send(_load_request(program, shapes), library)
-        except WorkerDied:
-            self.drop()
-        else:
-            self._uploading.append(program)
-
-    def is_uploaded(self, program: int) -> bool:
-        return program in self._uploaded
-
-    def is_loaded(self, program: int) -> bool:
-        """Whether a program is in the session, with its arguments."""
-        return program in self._loaded
-
-    def note_loaded(self, program: int) -> None:
-        self._loaded.add(program)
-
-    def unload(self, program: int) -> None:
-        """Take a program out of the session, if it is there and the session lives."""
-        relay = self._settled()
-        if relay is None or program not in self._uploaded | self._loaded:
-            return
-        self._uploaded.discard(program)
-        self._loaded.discard(program)
-        relay.allow(_OPEN_S)
-        try:
-            relay.ask({"op": "unload", "program": program})
-        except (ProgramError, WorkerDied, WorkerTimeout):
-            self.drop()
-
-    def drop(self) -> None:
-        """Give a session up that something went wrong in.
-
-        Raises:
-            ServerDied: That is what went wrong.
-        """
-        relay = self._forget()
-        if relay is not None:
-            self.lost += 1
-            relay.child.kill()
-            relay.end()
-
-    def close(self) -> None:
-        """End the session; the device is free for the next."""
-        relay = self._forget()
-        if relay is not None:
-            with contextlib.suppress(ServerDied):
-                relay.end()
-
-    def _living(self) -> Asking | None:
-        """The session, unless it went with the fork server."""
-        if self._relay is not None and self._relay.child.server.closed:
-            self._forget()
-        return self._relay
-
-    def _settled(self) -> Asking | None:
-        """The session, once all that was begun to be uploaded is there."""
-        while (relay := self._living()) is not None and self._uploading:
-            relay.allow(_OPEN_S)
+    def settled(self) -> DeviceSession | None:
+        """The session, once all that was begun to be uploaded is there; None if there is none."""
+        while (session := self.living()) is not None and session.uploading:
+            session.allow(_OPEN_S)
             try:
-                relay.receive()
+                session.receive()
             except ProgramError:
-                self._uploading.popleft()  # its failure is told when it is to be run
+                session.uploading.popleft()  # its failure is told when it is to be run
             except (WorkerDied, WorkerTimeout):
                 self.drop()
             else:
-                self._uploaded.add(self._uploading.popleft())
-        return relay
+                session.uploading.popleft().uploaded_to = session
+        return session
 
-    def _forget(self) -> Asking | None:
-        relay, self._relay = self._relay, None
-        self._uploading.clear()
-        self._uploaded.clear()
-        self._loaded.clear()
-        return relay
+    def living(self) -> DeviceSession | None:
+        """The session, unless it went with the fork server."""
+        if self._session is not None and self._session.child.server.closed:
+            self._session = None
+        return self._session
+
+    def drop(self) -> None:
+        """Give a session up that something went wrong in: ServerDied if that is what it was."""
+        session, self._session = self._session, None
+        if session is not None:
+            self.lost += 1
+            session.child.kill()
+            session.end()
+
+    def close(self) -> None:
+        """End the session; the device is free for the next."""
+        session, self._session = self._session, None
+        if session is not None:
+            with contextlib.suppress(ServerDied):
+                session.end()
 
 
-def _load_request(program: int, shapes: Shapes) -> dict[str, Any]:
-    return {"op": "load", "program": program, "shapes": shapes}
+class RemoteProgram(Runnable):
+    """A program that runs on the device: a shared library, which can be uploaded again."""
 
-
-class RemoteProgram:
-    """A program that runs on the device; what `Worker` is for programs that run here."""
-
-    surroundings = None
-    """What precedes a call in a network is not done on a device."""
-    is_there = True
-    """It is a library here, which can be uploaded again."""
-    peak_memory_mb = 0.0
     _numbers = itertools.count()
 
     def __init__(
@@ -197,18 +142,25 @@ class RemoteProgram:
         relays: Relays,
         flush_mb: int,
     ) -> None:
-        """Keep a program; nothing is sent."""
-        self.program = program
-        self.check = check
+        super().__init__(program, check, flush_mb)
+        self.uploaded_to: DeviceSession | None = None
+        self._loaded_in: DeviceSession | None = None  # the session where it has its arguments
         self._number = next(self._numbers)
         self._library = library
         self._relays = relays
-        self._flush_mb = flush_mb
         self._timeout_s = 0.0
 
     def upload(self) -> None:
         """Begin to upload it, if there is a session, and return at once."""
-        self._relays.upload(self._number, self.program.shapes, self._library)
+        session = self._relays.living()
+        if session is None:
+            return
+        try:
+            session.send(self._load_request(), self._library)
+        except WorkerDied:
+            self._relays.drop()
+        else:
+            session.uploading.append(self)
 
     def get_ready(self) -> None:
         """See to it that the session lasts for its measurement."""
@@ -222,29 +174,8 @@ class RemoteProgram:
         """Upload it and make its arguments, as far as that is not done."""
         self._in_session()
 
-    def first_call(self) -> float:
-        """Call it once; the seconds include the way to the device and back."""
-        return float(self._ask({"op": "call"})["seconds"])
-
-    def time(self, calls: int, samples: int = 1) -> tuple[float, ...]:
-        request = {"op": "time", "calls": calls, "samples": samples, "flush_mb": self._flush_mb}
-        return tuple(float(seconds) for seconds in self._ask(request)["seconds"])
-
-    def verify(self) -> None:
-        if wrong := self._ask({"op": "check"})["wrong"]:
-            raise WrongOutput(wrong)
-
-    def output(self) -> NDArray[Any]:
-        relay = self._in_session()
-        relay.send({"op": "output", "program": self._number})
-        reply, payload = relay.receive()
-        return np.frombuffer(payload, reply["dtype"]).reshape(reply["shape"])
-
-    def suspend(self) -> None:
-        """Nothing: the programs of a session share its threads, and only one is called."""
-
-    def resume(self) -> None:
-        """Nothing, as nothing is suspended."""
+    def request(self, message: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+        return self._in_session().ask({**message, "program": self._number})
 
     def kill(self) -> None:
         """End the session: a call that is under way cannot be ended otherwise."""
@@ -258,22 +189,30 @@ class RemoteProgram:
         return Ended("the session with the device ended", 0.0)
 
     def end(self) -> Ended:
-        """Take it out of the session."""
-        self._relays.unload(self._number)
+        """Take it out of the session, if it is there and the session lives."""
+        session = self._relays.settled()
+        if session is not None and session in (self.uploaded_to, self._loaded_in):
+            self.uploaded_to = self._loaded_in = None
+            session.allow(_OPEN_S)
+            try:
+                session.ask({"op": "unload", "program": self._number})
+            except (ProgramError, WorkerDied, WorkerTimeout):
+                self._relays.drop()
         return Ended("", 0.0)
 
-    def _ask(self, message: dict[str, Any]) -> dict[str, Any]:
-        return self._in_session().ask({**message, "program": self._number})
-
-    def _in_session(self) -> Asking:
+    def _in_session(self) -> DeviceSession:
         """The session, with this program in it.
 
         Another program that fails takes the session along; this one goes on in the next.
         """
-        relay = self._relays.current(self.check, self._timeout_s)
-        if not self._relays.is_loaded(self._number):
-            if not self._relays.is_uploaded(self._number):
-                relay.ask(_load_request(self._number, self.program.shapes), self._library)
-            relay.ask({"op": "arguments", "program": self._number})
-            self._relays.note_loaded(self._number)
-        return relay
+        session = self._relays.current(self.check, self._timeout_s)
+        if self._loaded_in is not session:
+            if self.uploaded_to is not session:
+                session.ask(self._load_request(), self._library)
+                self.uploaded_to = session
+            session.ask({"op": "arguments", "program": self._number})
+            self._loaded_in = session
+        return session
+
+    def _load_request(self) -> dict[str, Any]:
+        return {"op": "load", "program": self._number, "shapes": self.program.shapes}

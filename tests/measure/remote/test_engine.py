@@ -174,19 +174,18 @@ def test_a_linker_that_fails_fails_the_program(tracker, both, check):
 def test_the_fork_server_may_die(engine, check):
     import os
 
-    os.kill(engine._supervisor.server.pid, signal.SIGKILL)
+    os.kill(engine.supervisor.server.pid, signal.SIGKILL)
     assert measure(engine, ["fine"], check)[0].status == "ok"
 
 
 def test_programs_are_uploaded_while_others_compile(engine, check):
     built = engine.build([kernel("fine"), kernel("wrong"), kernel("fine")], check)
-    numbers = [one.handle._number for one in built]
-    relays = engine._relays
-    relays.ready(check)
-    assert all(map(relays.is_uploaded, numbers))
-    assert not any(map(relays.is_loaded, numbers))
+    programs = [one.handle for one in built]
+    session = engine._relays.ready(check)
+    assert all(program.uploaded_to is session for program in programs)
+    assert not any(program._loaded_in for program in programs)
     engine.discard(built[0])
-    assert not relays.is_uploaded(numbers[0])
+    assert programs[0].uploaded_to is None
     outcomes = [engine.run(one, QUICK) for one in built[1:]]
     assert [one.status for one in outcomes] == ["wrong-result", "ok"]
 
@@ -194,5 +193,5 @@ def test_programs_are_uploaded_while_others_compile(engine, check):
 def test_what_was_uploaded_to_a_session_that_is_lost_is_uploaded_again(engine, check):
     hung, fine = engine.build([kernel("hang"), kernel("fine")], check)
     assert engine.run(hung, QUICK).status == "run-timeout"
-    assert not engine._relays.is_uploaded(fine.handle._number)
+    assert fine.handle.uploaded_to is not engine._relays.living()
     assert engine.run(fine, QUICK).status == "ok"
