@@ -7,7 +7,7 @@ of it. `tests/measure/engine_contract.py` is the test suite that an engine has t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -50,8 +50,8 @@ class Engine(Protocol):
     def machine(self) -> Mapping[str, Any]:
         """Description of the machine that measures, `target` included: JSON values.
 
-        It is the same at any time, known before `start`, and recorded with every repeat. See
-        `measure.local.machine.describe_machine` for its keys.
+        It is the same at any time, known before `start`, and recorded with every repeat. Its keys
+        are those of `measure.local.machine.describe_machine`.
         """
         ...
 
@@ -185,9 +185,3 @@ class Engine(Protocol):
         """
         ...
 
-
-EngineFactory = Callable[[], Engine]
-"""Makes the engine of a session. Checks what can be checked before anything is started.
-
-Raises `environment.ToolchainError` if something that the engine needs is missing.
-"""
