@@ -184,4 +184,3 @@ class Engine(Protocol):
             EngineError: The engine cannot go on.
         """
         ...
-
