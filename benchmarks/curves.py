@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.report import Section, curves
-from pytest_ansorbench.storage import read_result
+from pytest_ansorbench.storage import read_result, result_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +29,7 @@ def main() -> None:
     parser.add_argument("files", type=Path, nargs="+", metavar="RESULT.json")
     for file in parser.parse_args().files:
         for case in read_result(file).cases:
-            figure = file.with_name(f"{file.stem}-{case.case}.svg")
+            figure = file.with_name(f"{result_name(file)}-{case.case}.svg")
             draw(curves(case), case.case, figure)
             print(figure)
 

@@ -88,10 +88,10 @@ def main() -> None:
 
 def run(case: str, seed: int, given: argparse.Namespace) -> None:
     """One bench, or the rest of one. Gates may break: the report says so."""
-    output = given.into / f"{case}-{seed}.json"
+    output = given.into / f"{case}-{seed}.json.gz"
     if output.exists():
         return
-    storage = ROOT / ".ansor_bench" / given.into.name / output.stem
+    storage = ROOT / ".ansor_bench" / given.into.name / f"{case}-{seed}"
     resume = ["--ansor-resume", "0001"] if any(storage.glob("journals/0001*")) else []
     command = [
         *(sys.executable, "-m", "pytest", "--ansor-bench", "bench_cases"),
@@ -127,7 +127,7 @@ def _paths() -> list[str]:
 
 def suite(folder: Path, seeds: Sequence[int] | None = None) -> Result:
     """All results of a folder, or those of some seeds, as one, with this experiment's limits."""
-    names = ["*.json"] if seeds is None else [f"*-{seed}.json" for seed in seeds]
+    names = ["*.json.gz"] if seeds is None else [f"*-{seed}.json.gz" for seed in seeds]
     found = merged(path for name in names for path in folder.glob(name))
     limits = {"max_suite_search_ratio": 0.2, "min_suite_throughput_ratio": 1.0}
     return replace(found, settings={**found.settings, **limits})

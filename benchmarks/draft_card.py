@@ -20,7 +20,7 @@ from tabulate import tabulate
 from pytest_ansorbench.stats.judging import judge_result
 
 CARD: Final = ROOT / "pytest_ansorbench" / "models" / "draft.card.json"
-FOLDERS: Final = ("draft", "draft-steady", "draft-eights")
+FOLDERS: Final = ("draft",)
 """Of docs/results, one for each machine."""
 MODEL: Final = ("models/draft.npz", "models/draft.ubj")
 ARMS: Final = ("draft", "draft+transfer")

@@ -56,7 +56,7 @@ def main() -> None:
     parser.add_argument("--into", type=Path, default=HERE.parent / "docs" / "results" / "exported")
     given = parser.parse_args()
     given.into.mkdir(parents=True, exist_ok=True)
-    result = given.into / f"{given.case}.json"
+    result = given.into / f"{given.case}.json.gz"
     if not result.exists():
         tune(given.case, given.trials, result)
     print(compared(given.case, result))

@@ -1,76 +1,70 @@
-"""The reports of recorded results in every format, for docs/gallery.
+"""One result as reports show it, for docs/gallery: its table, and three pictures.
 
     pip install -e '.[report]'
-    python benchmarks/gallery.py [--into FOLDER] [RESULT...]
+    python benchmarks/gallery.py [RESULT]
 
-Several results are put together; without any, those of `draft.py`. Where there is a Chromium,
-pictures of the page are taken as well: wide, narrow, and in the dark. A minute.
+Without a result, that of the README's example. Half a minute.
 """
 
 from __future__ import annotations
 
 import argparse
-import shutil
-import subprocess
-import tempfile
+import contextlib
+import io
 from pathlib import Path
 from typing import Final
 
 from pytest_ansorbench.cli import main as ansor_bench
 
-HERE: Final = Path(__file__).parent
-DOCS: Final = HERE.parent / "docs"
-ENDINGS: Final = {
-    "terminal": "txt",
-    "markdown": "markdown",
-    "html": "html",
-    "csv": "csv",
-    "json": "json",
-    "latex": "tex",
-}
-BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome")
+ROOT: Final = Path(__file__).parent.parent
+GALLERY: Final = ROOT / "docs" / "gallery"
+EXAMPLE: Final = ROOT / "docs" / "results" / "readme-example.json.gz"
 PICTURES: Final = {
-    "wide": ("--window-size=1400,1400",),
-    "narrow": ("--window-size=380,1400",),
-    "dark": ("--window-size=1400,1400", "--blink-settings=preferredColorScheme=0"),
+    "curve-time": "Best throughput over the search time, every seed of both strategies",
+    "targets": "Ratio of the times to the targets along the way",
+    "phases": "Seconds of a run by phase",
 }
+PAGE: Final = """# Gallery
+
+One result, that of the [README](../../README.md), as the reports show it. This page is
+written by
+
+```sh
+python benchmarks/gallery.py
+```
+
+[reports.md](../reports.md) says what else there is: pages of HTML with these figures,
+Markdown for a pull request, CSV, JSON and LaTeX.
+
+## Table
+
+```sh
+ansor-bench show {result}
+```
+
+```
+{table}
+```
+
+## Pictures
+"""
 
 
 def main() -> None:
-    """Write all formats, then take pictures."""
+    """Draw the pictures, then write the page around them."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    recorded = sorted((DOCS / "results" / "draft-before").glob("*.json"))
-    parser.add_argument("results", type=Path, nargs="*", default=recorded, metavar="RESULT")
-    parser.add_argument("--into", type=Path, default=DOCS / "gallery")
-    given = parser.parse_args()
-    formats = [f"{name}:{given.into / f'report.{ending}'}" for name, ending in ENDINGS.items()]
-    words = [word for one in formats for word in ("--format", one)]
-    ansor_bench(["report", *map(str, given.results), *words])
-    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if browser is None:
-        print("no Chromium: no pictures")
-        return
-    for name, flags in PICTURES.items():
-        picture(browser, given.into / "report.html", given.into / f"{name}.png", flags)
-
-
-def picture(browser: str, page: Path, path: Path, flags: tuple[str, ...]) -> None:
-    """Have a browser draw a page."""
-    with tempfile.TemporaryDirectory() as profile:
-        subprocess.run(
-            [
-                *(browser, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"),
-                *("--disable-quic", "--disable-background-networking", "--hide-scrollbars"),
-                *("--disable-component-update", "--disable-sync", f"--user-data-dir={profile}"),
-                *flags,
-                f"--screenshot={path}",
-                page.resolve().as_uri(),
-            ],
-            check=True,
-            capture_output=True,
-            timeout=120,
-        )
-    print(f"written: {path}")
+    parser.add_argument("result", type=Path, nargs="?", default=EXAMPLE)
+    result = parser.parse_args().result.resolve()
+    GALLERY.mkdir(exist_ok=True)
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        ansor_bench(["show", str(result)])
+    shown = result.relative_to(ROOT).as_posix()
+    page = PAGE.format(result=shown, table=out.getvalue().strip())
+    for figure, told in PICTURES.items():
+        words = ["plot", figure, str(result), "-o", str(GALLERY / f"{figure}.svg")]
+        ansor_bench(words)
+        page += f"\n![{told}]({figure}.svg)\n\n{told}: `ansor-bench plot {figure}`.\n"
+    (GALLERY / "README.md").write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":

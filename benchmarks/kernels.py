@@ -27,7 +27,7 @@ from pytest_ansorbench.records.rebuilt_kernels import KernelsVerdict, RebuiltKer
 from pytest_ansorbench.report import Terminal, kernels_report
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.rebuilt_ratios import KernelLimits, judge_rebuilt
-from pytest_ansorbench.storage import read_rebuilt
+from pytest_ansorbench.storage import read_rebuilt, result_name
 
 HERE: Final = Path(__file__).parent
 RESULTS: Final = HERE.parent / "docs" / "results" / "kernels"
@@ -44,14 +44,14 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=64, help="of each operator")
     given = parser.parse_args()
     given.into.mkdir(parents=True, exist_ok=True)
-    tuned = given.into / "tuned.json"
+    tuned = given.into / "tuned.json.gz"
     if given.only in (None, "tune") and not tuned.exists():
         tune(tuned, given.trials)
     if given.only in (None, "same"):
-        measure(tuned, given.into / "same.json", ["--against", sys.executable])
+        measure(tuned, given.into / "same.json.gz", ["--against", sys.executable])
     if given.only in (None, "slower"):
-        measure(tuned, given.into / "slower.json", ["--variant", SLOWER])
-    if all((given.into / f"{name}.json").exists() for name in ("same", "slower")):
+        measure(tuned, given.into / "slower.json.gz", ["--variant", SLOWER])
+    if all((given.into / f"{name}.json.gz").exists() for name in ("same", "slower")):
         print(report(given.into))
 
 
@@ -77,22 +77,27 @@ def measure(tuned: Path, output: Path, words: Sequence[str]) -> None:
         *("--json", str(output), *words),
     ]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    (output.with_suffix(".seconds")).write_text(f"{time.monotonic() - started_s:.0f}\n")
+    _seconds(output).write_text(f"{time.monotonic() - started_s:.0f}\n")
+
+
+def _seconds(output: Path) -> Path:
+    """Where it stands how long it took to write a result."""
+    return output.with_name(f"{result_name(output)}.seconds")
 
 
 def report(folder: Path) -> str:
     """What was found, and what would be found again."""
     parts = []
     for name in ("same", "slower"):
-        rebuilt = read_rebuilt(folder / f"{name}.json")
-        seconds = (folder / f"{name}.seconds").read_text().strip()
+        rebuilt = read_rebuilt(folder / f"{name}.json.gz")
+        seconds = _seconds(folder / f"{name}.json.gz").read_text().strip()
         verdicts = judge_rebuilt(rebuilt, Criteria(), LIMITS)
         parts += [
             f"{name}: {len(rebuilt.kernels)} kernels in {seconds} s",
             Terminal().render(kernels_report(rebuilt, verdicts)),
             "",
         ]
-    same = read_rebuilt(folder / "same.json")
+    same = read_rebuilt(folder / "same.json.gz")
     rows = [
         drawn("equal", same, of_all=1.0, of_one=1.0),
         drawn("all kernels 3% slower", same, of_all=0.97, of_one=0.97),

@@ -1,4 +1,4 @@
-"""A figure of S over the way: runs on their ladder of targets, and the votes of their pairs.
+"""A figure of S over the ladder: runs on their ladder of targets, and the votes of their pairs.
 
     python benchmarks/ladder.py RESULT.json [--strategy NAME] [--svg FILE]
 

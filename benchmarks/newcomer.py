@@ -1,6 +1,6 @@
 """How often the newcomer's run ends in a verdict: its repeats, drawn from a longer recording.
 
-    python benchmarks/newcomer.py docs/results/newcomer.json [--draws 200] [--json FILE]
+    python benchmarks/newcomer.py docs/results/newcomer.json.gz [--draws 200] [--json FILE]
 
 `tox -e bench` runs two operators, 15 trials a run, and judges the suite of them. The recording has
 the same searches with more repeats. Each draw takes as many repeats of it as `tox -e bench` has,
@@ -20,7 +20,7 @@ import numpy as np
 from pytest_ansorbench.records import Result
 from pytest_ansorbench.stats.judging import judge_result
 from pytest_ansorbench.stats.looks import Looks
-from pytest_ansorbench.storage import read_result
+from pytest_ansorbench.storage import read_result, result_name
 
 LOOKS = Looks(3, 6)
 LIMIT = 0.85
@@ -51,7 +51,7 @@ def main() -> None:
         "mean repeats": spent,
     }
     print(
-        f"{given.result.stem}, {given.repeats} repeats of {len(result.cases)} cases, "
+        f"{result_name(given.result)}, {given.repeats} repeats of {len(result.cases)} cases, "
         f"{given.draws} draws"
     )
     for outcome, share in sorted(shares.items()):

@@ -74,8 +74,8 @@ def main() -> None:
     size = SIZES[given.size]
     repeats = given.repeats or size.repeats
     files = {
-        "main": RESULTS / f"paper-{given.size}.json",
-        "controls": RESULTS / f"paper-{given.size}-controls.json",
+        "main": RESULTS / f"paper-{given.size}.json.gz",
+        "controls": RESULTS / f"paper-{given.size}-controls.json.gz",
     }
     arms = {
         "main": ["--ansor-strategy", "default,etc,rules,optimized"],

@@ -8,7 +8,7 @@ that sleeps 5 s before each round, one whose design space has no parallel loops,
 itself under another name. The second holds `optimized` with the same sleep against `optimized`.
 Limits: S 1.0, throughput ratio 0.95.
 
-Raw results go to docs/results/planted-{default,optimized}.json, what was printed to
+Raw results go to docs/results/planted-{default,optimized}.json.gz, what was printed to
 docs/results/planted.txt.
 """
 
@@ -65,7 +65,7 @@ def run(part: str, *, resume: bool) -> None:
         *("--ansor-trials", "48", "--ansor-round", "12", "--ansor-repeats", "auto:8"),
         *("--ansor-max-search-ratio", "1.0", "--ansor-min-throughput-ratio", "0.95"),
         *("--ansor-storage", str(storage)),
-        *("--ansor-json", str(RESULTS / f"planted-{part}.json")),
+        *("--ansor-json", str(RESULTS / f"planted-{part}.json.gz")),
         *(("--ansor-resume",) if resume else ()),
     ]
     # A broken gate fails its test, and that is what is wanted here.
@@ -76,7 +76,7 @@ def told() -> tuple[str, bool]:
     """What the results say, and whether it is right."""
     parts, right = [], True
     for part, (_, wanted) in PARTS.items():
-        path = RESULTS / f"planted-{part}.json"
+        path = RESULTS / f"planted-{part}.json.gz"
         judged = judge_result(read_result(path))
         report = result_report(judged.cases, judged.criteria, Layout(COLUMNS), detailed=False)
         parts += [f"$ ansor-bench show {path.name} --columns {','.join(COLUMNS)}", ""]

@@ -1,6 +1,6 @@
 """What confirming changes: progress as searches saw it, and as it was measured again.
 
-    python benchmarks/progress.py docs/results/control-*.json [--deals 2000] [--json FILE]
+    python benchmarks/progress.py docs/results/control-*.json.gz [--deals 2000] [--json FILE]
 
 Each file holds a search against itself, so every run is one of the same arm and the truth is
 S = 1. Printed are the scatter between seeds of what the runs came to, as the searches saw it and

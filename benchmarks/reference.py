@@ -24,7 +24,7 @@ from tabulate import tabulate
 from pytest_ansorbench.records import Estimate, Gate, Result
 from pytest_ansorbench.stats.judging import judge_result
 from pytest_ansorbench.stats.recorded import Pace
-from pytest_ansorbench.storage import read_result
+from pytest_ansorbench.storage import read_result, result_name
 
 HERE: Final = Path(__file__).parent
 RESULTS: Final = HERE.parent / "docs" / "results" / "reference"
@@ -43,9 +43,9 @@ def main() -> None:
     given = parser.parse_args()
     given.into.mkdir(parents=True, exist_ok=True)
     if not given.only:
-        full = given.into / "full.json"
+        full = given.into / "full.json.gz"
         run(given, full, [])
-        run(given, given.into / "again.json", ["--ansor-reference", str(full)])
+        run(given, given.into / "again.json.gz", ["--ansor-reference", str(full)])
     print(report(given.into))
 
 
@@ -63,7 +63,9 @@ def run(given: argparse.Namespace, output: Path, words: Sequence[str]) -> None:
     code = subprocess.run(command, check=False, stdout=sys.stderr).returncode
     if code not in (0, 1):
         raise SystemExit(code)
-    output.with_suffix(".seconds").write_text(f"{time.monotonic() - started_s:.0f}\n")
+    output.with_name(f"{result_name(output)}.seconds").write_text(
+        f"{time.monotonic() - started_s:.0f}\n"
+    )
 
 
 def report(folder: Path) -> str:
@@ -72,7 +74,7 @@ def report(folder: Path) -> str:
     The challenger's runs are others in each session, and so is their luck. What the reuse itself
     does to a verdict is told by the same runs, judged with the second session's first rounds.
     """
-    full, again = (read_result(folder / f"{name}.json") for name in ("full", "again"))
+    full, again = (read_result(folder / f"{name}.json.gz") for name in ("full", "again"))
     seconds = [float((folder / f"{name}.seconds").read_text()) for name in ("full", "again")]
     rows = [
         _row("full", full, seconds[0], seconds[0]),

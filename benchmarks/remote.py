@@ -93,7 +93,7 @@ def has_device() -> bool:
 
 def run(given: argparse.Namespace, case: str, seed: int, way: str) -> None:
     """One session, unless its result is there."""
-    output = given.into / f"{case}-{way}-{seed}.json"
+    output = given.into / f"{case}-{way}-{seed}.json.gz"
     if output.exists():
         return
     command = [
@@ -109,8 +109,8 @@ def run(given: argparse.Namespace, case: str, seed: int, way: str) -> None:
 def report(folder: Path) -> str:
     """Seconds a trial by case, arm and way, and what the device's are over the local ones."""
     runs: dict[tuple[str, str, str], list[Run]] = {}
-    for path in sorted(folder.glob("*.json")):
-        way = path.stem.split("-")[-2]
+    for path in sorted(folder.glob("*.json.gz")):
+        way = path.name.split("-")[-2]
         for case in read_result(path).cases:
             for one in case.runs:
                 runs.setdefault((case.case, one.strategy, way), []).append(one)

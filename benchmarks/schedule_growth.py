@@ -14,13 +14,16 @@ from pathlib import Path
 
 from tabulate import tabulate
 
+from pytest_ansorbench.codec import to_json
+from pytest_ansorbench.storage import read_result
+
 
 def main(paths: list[str]) -> None:
     """Measure all files."""
     rows: list[list[object]] = []
     total = [0, 0, 0]
     for path in paths:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
+        data = to_json(read_result(Path(path)))
         runs = sum(len(case["runs"]) for case in data["cases"])
         whole = _bytes(data)
         for case in data["cases"]:

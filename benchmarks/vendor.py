@@ -51,7 +51,7 @@ def main() -> None:
     given = parser.parse_args()
     given.into.mkdir(parents=True, exist_ok=True)
     for case_id in given.case.split(","):
-        path = given.into / f"{case_id}.json"
+        path = given.into / f"{case_id}.json.gz"
         if not path.exists():
             tune(case_id, path, given)
     print(table(given.into))
@@ -72,7 +72,7 @@ def tune(case_id: str, path: Path, given: argparse.Namespace) -> None:
 
 def table(folder: Path) -> str:
     """All results of a folder, with what each machine can do."""
-    judged = judge_result(merged(folder.glob("*.json")))
+    judged = judge_result(merged(folder.glob("*.json.gz")))
     shown = result_report(judged.cases, judged.criteria, Layout(COLUMNS), detailed=False)
     return Terminal().render(shown)
 

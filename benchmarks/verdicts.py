@@ -1,6 +1,6 @@
 """How often verdicts are right: simulated comparisons, drawn from recorded searches.
 
-    python benchmarks/verdicts.py docs/results/control-*.json [--comparisons 1000] [--json FILE]
+    python benchmarks/verdicts.py docs/results/control-*.json.gz [--comparisons 1000] [--json FILE]
 
 `drawn_runs.py` draws the arms. Gates, intervals and advice are the plugin's own. No TVM, some
 minutes.
@@ -36,6 +36,7 @@ from pytest_ansorbench.stats.search_ratio import search_ratio
 from pytest_ansorbench.stats.stall import too_rare
 from pytest_ansorbench.stats.throughput_ratio import throughput_ratio
 from pytest_ansorbench.stats.trajectory import Trajectory
+from pytest_ansorbench.storage import result_name
 
 CRITERIA = Criteria()
 JUDGE = Judge(CRITERIA, family=1)
@@ -74,9 +75,9 @@ def main() -> None:
             for part in parts
         ]
         for path, simulation in zip(paths, simulations, strict=True):
-            text, found[path.stem] = simulation.result()
+            text, found[result_name(path)] = simulation.result()
             print(text)
-        names = ", ".join(path.stem for path in given.results)
+        names = ", ".join(result_name(path) for path in given.results)
         for part, simulation in zip(parts, of_suites, strict=True):
             text, found[part] = simulation.result()
             print(f"{part}; cases drawn from {names} in turn")
@@ -90,7 +91,7 @@ def simulated(path: Path, comparisons: int) -> tuple[str, dict[str, object]]:
     pool = pool_of(path)
     with contextlib.redirect_stdout(io.StringIO()) as out:
         run = pool[0].run
-        print(f"{path.stem}, {run.case}: {len(pool)} recorded runs of {run.strategy}")
+        print(f"{result_name(path)}, {run.case}: {len(pool)} recorded runs of {run.strategy}")
         figures = simulate(pool, comparisons)
     return out.getvalue(), figures
 

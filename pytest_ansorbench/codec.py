@@ -17,12 +17,24 @@ import collections
 import dataclasses
 import functools
 import itertools
+import json
 import math
-import reprlib
 import sys
 import types
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Any,
+    Final,
+    Literal,
+    NoReturn,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+from pytest_ansorbench.records.checks import RecordError
 
 RecordT = TypeVar("RecordT")
 
@@ -33,99 +45,61 @@ _LARGEST: Final = sys.float_info.max
 _PLAIN: Final = {str: "a string", int: "a whole number", bool: "true or false"}
 
 
-class CodecError(ValueError):
-    """A value that does not fit its record.
+def parse_json(text: str) -> Any:
+    """Parse strict JSON: Python's own parser also takes NaN and Infinity.
 
-    Attributes:
-        where: Path from the outermost record to the value, e.g. `cases[0].runs[2].seed`;
-            empty for the outermost record itself.
-        expected: What would have fitted.
+    Raises:
+        ValueError: It is no JSON.
+        RecursionError: It is nested without measure.
     """
+    return json.loads(text, parse_constant=_refuse_constant)
 
-    def __init__(self, where: str, value: object, expected: str) -> None:
-        super().__init__(f"bad {where or 'value'} {reprlib.repr(value)}: expected {expected}")
-        self.where = where
-        self.expected = expected
+
+def _refuse_constant(literal: str) -> NoReturn:
+    raise ValueError(f"{literal} is no JSON value")
 
 
 def to_json(record: object) -> dict[str, Any]:
-    """Turn a record into JSON values (dict, list, str, int, float, None).
+    """Turn a record into JSON values, one key per field.
 
-    Args:
-        record: A dataclass instance whose fields are records, `tuple[X, ...]`, `X | None`,
-            literals, `Mapping[str, Any]` of JSON values, or plain str, int, float, bool.
-
-    Returns:
-        One key per field, strict JSON. Tuples within free-form mappings become lists.
-
-    Raises:
-        CodecError: A value is not of its field's type, or is NaN.
-        TypeError: `record` is not a dataclass, or a field's type is none of the above.
+    Fields are records, `tuple[X, ...]`, `X | None`, literals, `Mapping[str, Any]` of JSON values,
+    or plain str, int, float, bool. What is not of its field's type is refused, as is NaN.
     """
     cls: Any = type(record)
-    try:
-        encoded: dict[str, Any] = _converter(cls).encode(record)
-    except _MismatchError as mismatch:
-        raise mismatch.error() from None
+    encoded: dict[str, Any] = _converter(cls).encode(record)
     return encoded
 
 
 def from_json(cls: type[RecordT], data: object) -> RecordT:
-    """Build a record of class `cls` from what `json.loads` returns.
-
-    Args:
-        cls: The dataclass to build.
-        data: JSON values, as written by `to_json`.
-
-    Returns:
-        The record, equal to the one that was written.
-
-    Raises:
-        CodecError: A value does not fit, or a field is missing or unknown.
-        TypeError: `cls` is not a dataclass, or a field's type is not supported.
-    """
+    """Build a record from JSON values, refusing what does not fit, is missing or is unknown."""
     hint: Any = cls
-    try:
-        decoded: RecordT = _converter(hint).decode(data)
-    except _MismatchError as mismatch:
-        raise mismatch.error() from None
+    decoded: RecordT = _converter(hint).decode(data)
     return decoded
 
 
-def json_value(value: object) -> Any:
-    """Copy a free-form JSON value.
-
-    Args:
-        value: Mappings with text keys, lists, tuples, str, int, finite float, bool and None.
-
-    Returns:
-        The same, of dicts and lists: what reading it from a file would give.
-
-    Raises:
-        CodecError: There is something else in it, or it is nested too deeply.
-    """
-    try:
-        return _json_value(value)
-    except _MismatchError as mismatch:
-        raise mismatch.error() from None
-
-
-class _MismatchError(Exception):
-    """A mismatch on its way up; each level adds its step, so that success pays for no paths."""
-
-    def __init__(self, value: object, expected: str) -> None:
-        super().__init__(expected)
-        self.value = value
-        self.expected = expected
-        self.steps: list[str] = []
-
-    def under(self, step: str) -> _MismatchError:
-        self.steps.append(step)
-        return self
-
-    def error(self) -> CodecError:
-        where = "".join(reversed(self.steps)).removeprefix(".")
-        return CodecError(where, self.value, self.expected)
+def json_value(value: object, depth: int = 0) -> Any:
+    """Copy a free-form JSON value as dicts and lists, refusing what a file would not give back."""
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise RecordError("", value, "a finite number")
+        return float(value)
+    if depth == MAX_DEPTH:
+        raise RecordError("", value, f"values nested at most {MAX_DEPTH} deep")
+    if isinstance(value, (list, tuple)):
+        return _each(functools.partial(json_value, depth=depth + 1), value)
+    if not isinstance(value, Mapping):
+        raise RecordError("", value, "a JSON value")
+    copied: dict[str, Any] = {}
+    for key, item in value.items():
+        if not isinstance(key, str):
+            raise RecordError("", key, "a string as key")
+        try:
+            copied[key] = json_value(item, depth + 1)
+        except RecordError as error:
+            raise error.within(key) from None
+    return copied
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -151,7 +125,7 @@ def _converter(hint: Any) -> _Converter:
     if hint is float:
         return _Converter(_encode_float, _decode_float, _decode_floats)
     if hint is Any:
-        return _Converter(_json_value, _json_value)
+        return _Converter(json_value, json_value)
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
         return _dataclass(hint)
     origin, args = get_origin(hint), get_args(hint)
@@ -177,7 +151,7 @@ def _plain(cls: type) -> _Converter:
     def check(value: Any) -> Any:
         # An exact match: True is an int to isinstance, but no number of trials.
         if type(value) is not cls:
-            raise _MismatchError(value, expected)
+            raise RecordError("", value, expected)
         return value
 
     def decode_fast(values: list[Any]) -> list[Any] | None:
@@ -199,7 +173,7 @@ def _encode_float(value: Any) -> float | str:
         return "inf" if value == math.inf else _decode_float(float(value))
     if type(value) is int:
         return _decode_float(value)
-    raise _MismatchError(value, "a number")
+    raise RecordError("", value, "a number")
 
 
 def _decode_float(value: Any) -> float:
@@ -213,7 +187,7 @@ def _decode_float(value: Any) -> float:
             pass
     elif type(value) is str and value == "inf":
         return math.inf
-    raise _MismatchError(value, "a finite number or 'inf'")
+    raise RecordError("", value, "a finite number or 'inf'")
 
 
 def _literal(choices: tuple[Any, ...]) -> _Converter:
@@ -223,7 +197,7 @@ def _literal(choices: tuple[Any, ...]) -> _Converter:
     def check(value: Any) -> Any:
         # Lists and dicts cannot be looked up in a set; JSON's own True equals 1.
         if type(value) is not str or value not in allowed:
-            raise _MismatchError(value, expected)
+            raise RecordError("", value, expected)
         return value
 
     def decode_fast(values: list[Any]) -> list[Any] | None:
@@ -252,12 +226,12 @@ def _tuple(inner: _Converter) -> _Converter:
 
     def encode(value: Any) -> list[Any]:
         if not isinstance(value, tuple):
-            raise _MismatchError(value, "a tuple")
+            raise RecordError("", value, "a tuple")
         return _each(inner.encode, value)
 
     def decode(value: Any) -> tuple[Any, ...]:
         if type(value) is not list:
-            raise _MismatchError(value, "a list")
+            raise RecordError("", value, "a list")
         return tuple(_each(inner.decode, value))
 
     def decode_fast(values: list[Any]) -> list[Any] | None:
@@ -278,27 +252,27 @@ def _columns(cls: Any) -> _Converter:
 
     def encode(records: Any) -> dict[str, Any]:
         if not isinstance(records, tuple) or any(type(record) is not cls for record in records):
-            raise _MismatchError(records, f"a tuple of {cls.__name__}")
+            raise RecordError("", records, f"a tuple of {cls.__name__}")
         encoded: dict[str, Any] = {}
         for name, field in fields:
             try:
                 encoded[name] = _each(field.encode, [getattr(record, name) for record in records])
-            except _MismatchError as mismatch:
-                raise mismatch.under(f".{name}") from None
+            except RecordError as error:
+                raise error.within(name) from None
         return encoded
 
     def decode(data: Any) -> tuple[Any, ...]:
         if type(data) is not dict or set(data) != set(names):
-            raise _MismatchError(data, f"an object with the lists {', '.join(names)}, no others")
+            raise RecordError("", data, f"an object with the lists {', '.join(names)}, no others")
         columns: list[list[Any]] = []
         for name, field in fields:
             column = data[name]
             try:
                 if type(column) is not list or len(column) != len(data[names[0]]):
-                    raise _MismatchError(column, f"a list as long as {names[0]!r}")
+                    raise RecordError("", column, f"a list as long as {names[0]!r}")
                 columns.append(field.decode_all(column))
-            except _MismatchError as mismatch:
-                raise mismatch.under(f".{name}") from None
+            except RecordError as error:
+                raise error.within(name) from None
         # A frozen class's own constructor takes three times as long as all the rest of reading.
         records = tuple(map(cls.__new__, itertools.repeat(cls, len(columns[0]))))
         for setter, column in zip(setters, columns, strict=True):
@@ -313,8 +287,8 @@ def _each(convert: Callable[[Any], Any], values: list[Any] | tuple[Any, ...]) ->
     try:
         # `extend` keeps what it got before an error, so the length is the culprit's index.
         converted.extend(map(convert, values))
-    except _MismatchError as mismatch:
-        raise mismatch.under(f"[{len(converted)}]") from None
+    except RecordError as error:
+        raise error.within(f"[{len(converted)}]") from None
     return converted
 
 
@@ -326,30 +300,30 @@ def _dataclass(cls: Any) -> _Converter:
 
     def encode(record: Any) -> dict[str, Any]:
         if type(record) is not cls:
-            raise _MismatchError(record, f"a {cls.__name__}")
+            raise RecordError("", record, f"a {cls.__name__}")
         encoded: dict[str, Any] = {}
         for name, encode_field in encoders:
             try:
                 encoded[name] = encode_field(getattr(record, name))
-            except _MismatchError as mismatch:
-                raise mismatch.under(f".{name}") from None
+            except RecordError as error:
+                raise error.within(name) from None
         return encoded
 
     def decode(data: Any) -> Any:
         if type(data) is not dict:
-            raise _MismatchError(data, f"an object with the fields {', '.join(names)}")
+            raise RecordError("", data, f"an object with the fields {', '.join(names)}")
         values: list[Any] = []
         try:
             for name, decode_field in decoders:
                 values.append(decode_field(data[name]))
         except KeyError:
-            raise _MismatchError(data, f"the field {name!r}, which is missing") from None
-        except _MismatchError as mismatch:
-            raise mismatch.under(f".{name}") from None
+            raise RecordError("", data, f"the field {name!r}, which is missing") from None
+        except RecordError as error:
+            raise error.within(name) from None
         if len(data) != len(names):
             unknown = next(key for key in data if key not in names)
             expected = f"no such field, only {', '.join(names)}"
-            raise _MismatchError(data[unknown], expected).under(f".{unknown}")
+            raise RecordError(unknown, data[unknown], expected)
         return cls(*values)
 
     return _Converter(encode, decode)
@@ -357,31 +331,6 @@ def _dataclass(cls: Any) -> _Converter:
 
 def _json_object(value: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping):
-        raise _MismatchError(value, "an object")
-    copied: dict[str, Any] = _json_value(value)
-    return copied
-
-
-def _json_value(value: Any, depth: int = 0) -> Any:
-    """Copy a free-form JSON value, refusing what would not come back from a file equal."""
-    if value is None or isinstance(value, (str, bool, int)):
-        return value
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            raise _MismatchError(value, "a finite number")
-        return float(value)
-    if depth == MAX_DEPTH:
-        raise _MismatchError(value, f"values nested at most {MAX_DEPTH} deep")
-    if isinstance(value, (list, tuple)):
-        return _each(functools.partial(_json_value, depth=depth + 1), value)
-    if not isinstance(value, Mapping):
-        raise _MismatchError(value, "a JSON value")
-    copied: dict[str, Any] = {}
-    for key, item in value.items():
-        if not isinstance(key, str):
-            raise _MismatchError(key, "a string as key")
-        try:
-            copied[key] = _json_value(item, depth + 1)
-        except _MismatchError as mismatch:
-            raise mismatch.under(f".{key}") from None
+        raise RecordError("", value, "an object")
+    copied: dict[str, Any] = json_value(value)
     return copied

@@ -52,7 +52,7 @@ DIGITS = 9
 
 def printed(stem: str, ending: str) -> str:
     """What a command prints of a recorded result."""
-    words = [word.format(result=RESULTS / f"{stem}.json") for word in OUTPUTS[ending]]
+    words = [word.format(result=RESULTS / f"{stem}.json.gz") for word in OUTPUTS[ending]]
     with contextlib.redirect_stdout(io.StringIO()) as out:
         main(words)
     return out.getvalue()
@@ -61,14 +61,14 @@ def printed(stem: str, ending: str) -> str:
 def reported(ending: str) -> str:
     """What `ansor-bench report` prints in a format; figures that matplotlib drew are left out."""
     with contextlib.redirect_stdout(io.StringIO()) as out:
-        main(["report", str(RESULTS / f"{REPORTED}.json"), "--format", REPORTS[ending]])
+        main(["report", str(RESULTS / f"{REPORTED}.json.gz"), "--format", REPORTS[ending]])
     text = re.sub(r"<svg.*?</svg>", "<svg></svg>", out.getvalue(), flags=re.DOTALL)
     return re.sub(r"\d+\.\d{10,}", lambda figure: f"{float(figure[0]):.{DIGITS}g}", text)
 
 
 def verdicts(stem: str) -> str:
     """Comparisons and gates as a file would hold them, a line each."""
-    judged = judge_result(read_result(RESULTS / f"{stem}.json"))
+    judged = judge_result(read_result(RESULTS / f"{stem}.json.gz"))
     verdicts = [verdict for case in judged.cases for verdict in case.verdicts]
     lines = [json.dumps(_rounded(to_json(one))) for one in (*verdicts, *judged.suites)]
     return "\n".join(lines) + "\n"
@@ -101,7 +101,7 @@ def test_verdicts_are_what_they_were(stem):
 
 @pytest.mark.parametrize("stem", STEMS)
 def test_files_are_read_and_written_without_loss(stem, tmp_path):
-    result = read_result(RESULTS / f"{stem}.json")
+    result = read_result(RESULTS / f"{stem}.json.gz")
     write_result(result, tmp_path / "again.json")
     assert read_result(tmp_path / "again.json") == result
 

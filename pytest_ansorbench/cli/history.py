@@ -31,7 +31,7 @@ def _history(given: argparse.Namespace) -> int:
     from pytest_ansorbench.report.history import Stage, history_report
     from pytest_ansorbench.stats.compare import PairingError
     from pytest_ansorbench.stats.judging import judge_result
-    from pytest_ansorbench.storage import StorageError, list_saved, result_changes
+    from pytest_ansorbench.storage import StorageError, list_saved, result_changes, result_name
 
     check_formats(given)
     if given.last is not None and given.last < 1:
@@ -57,6 +57,6 @@ def _history(given: argparse.Namespace) -> int:
             )
         except (PairingError, ValueError) as error:
             raise Refusal(f"bad result file {str(path)!r}: {error}") from None
-        stages.append(Stage(path.stem, result, judged, changes))
+        stages.append(Stage(result_name(path), result, judged, changes))
     put_out(history_report(stages), given)
     return HOLDS

@@ -7,6 +7,7 @@ result file takes neither TVM nor pytest. `codec` turns records into JSON and ba
 Units are in the names: `_s` seconds, `_gflops` 10^9 floating-point operations a second.
 """
 
+from pytest_ansorbench.records.checks import RecordError
 from pytest_ansorbench.records.noise import MachineNoise, Moment, NoiseTrace
 from pytest_ansorbench.records.results import (
     SCHEMA_VERSION,
@@ -73,6 +74,7 @@ __all__ = [
     "Outcome",
     "Prospect",
     "Reason",
+    "RecordError",
     "Recording",
     "ReferenceKernel",
     "Remeasurement",

@@ -5,6 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from pytest_ansorbench.records.checks import (
+    LATENCIES,
+    LEAST_LATENCY_S,
+    MOST_SECONDS,
+    are_latencies,
+    check,
+)
+
 Moment = Literal["start", "end"]
 
 
@@ -27,6 +35,22 @@ class NoiseTrace:
     elapsed_s: float
     latencies_s: tuple[float, ...]
     processes: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        for name in ("slice_s", "elapsed_s"):
+            seconds = getattr(self, name)
+            expected = f"seconds from {LEAST_LATENCY_S:.0e} to {MOST_SECONDS:.0e}"
+            check(LEAST_LATENCY_S <= seconds <= MOST_SECONDS, name, seconds, expected)
+        check(are_latencies(self.latencies_s), "latencies_s", self.latencies_s, LATENCIES)
+        pairs = set(zip(self.processes[::2], self.processes[1::2], strict=False))
+        check(
+            len(self.processes) == len(self.latencies_s)
+            and len(self.processes) % 2 == 0
+            and pairs <= {(0, 1), (1, 0)},
+            "processes",
+            self.processes,
+            "a process for every slice, 0 and 1 in every two of them",
+        )
 
 
 @dataclass(frozen=True, slots=True)

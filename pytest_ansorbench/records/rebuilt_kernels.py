@@ -84,13 +84,13 @@ class RebuiltKernels:
 
 @dataclass(frozen=True, slots=True)
 class KernelVerdict:
-    """How one toolchain's kernel stands to the reference's.
+    """How one toolchain's kernel compares with the reference's.
 
     Attributes:
         kernel: The kernel's name.
         toolchain: The toolchain's.
         ratio: Throughput, over that of the reference.
-        gate: How it stands to the limit; None without a limit, and where the reference failed.
+        gate: Whether it keeps the limit; None without a limit, and where the reference failed.
     """
 
     kernel: str
@@ -101,14 +101,14 @@ class KernelVerdict:
 
 @dataclass(frozen=True, slots=True)
 class KernelsVerdict:
-    """How one toolchain stands to the reference over all kernels.
+    """How one toolchain compares with the reference over all kernels.
 
     Attributes:
         toolchain: Its name.
         reference: The reference's.
         kernels: Each kernel's verdict.
         ratio: Geometric mean of the kernels' throughput ratios.
-        gate: How it stands to the suite's limit; None without a limit.
+        gate: Whether it keeps the suite's limit; None without a limit.
     """
 
     toolchain: str

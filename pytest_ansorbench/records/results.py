@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from pytest_ansorbench.records.checks import check
 from pytest_ansorbench.records.noise import MachineNoise
 from pytest_ansorbench.records.runs import Run
 from pytest_ansorbench.records.shards import Shards
@@ -30,9 +31,9 @@ class CaseResult:
         looks: After how many repeats its gates were judged, at least and at most, e.g. `3:12`;
             empty if only once, after all.
         programs: The program of each task before it is scheduled, packed by
-            `packed.pack_program`; none if not recorded, as before schema version 8.
-        yardsticks: What its kernels are held against besides each other, one a machine; none if
-            that was not asked for.
+            `packed.pack_program`; none if not recorded.
+        yardsticks: Baselines of its kernels besides each other, one a machine; none if that was
+            not asked for.
     """
 
     case: str
@@ -44,6 +45,27 @@ class CaseResult:
     looks: str = ""
     programs: tuple[str, ...] = ()
     yardsticks: tuple[Yardsticks, ...] = ()
+
+    def __post_init__(self) -> None:
+        strategies, challengers = self.strategies, self.strategies[1:]
+        once = len(set(strategies)) == len(strategies)
+        check(once, "strategies", strategies, "each strategy once")
+        of_case = f"one of the case's strategies, {', '.join(strategies)}"
+        a_challenger = f"one of the challengers, {', '.join(challengers)}"
+        for index, run in enumerate(self.runs):
+            at = f"runs[{index}]"
+            expected = f"the case {self.case!r} that it is part of"
+            check(run.case == self.case, f"{at}.case", run.case, expected)
+            check(run.strategy in strategies, f"{at}.strategy", run.strategy, of_case)
+            expected = f"none, or one for each of the {len(run.tasks)} tasks of its runs"
+            fit = not self.programs or len(self.programs) == len(run.tasks)
+            check(fit, "programs", self.programs, expected)
+        known = self.control is None or self.control in challengers
+        check(known, "control", self.control, f"null or {a_challenger}")
+        for index, verdict in enumerate(self.verdicts):
+            name = verdict.comparison.challenger.strategy
+            at = f"verdicts[{index}].comparison.challenger.strategy"
+            check(name in challengers, at, name, a_challenger)
 
     @property
     def machines(self) -> tuple[str, ...]:
@@ -93,3 +115,13 @@ class Result:
     lost: tuple[str, ...] = ()
     suites: tuple[SuiteVerdict, ...] = ()
     shards: Shards | None = None
+
+    def __post_init__(self) -> None:
+        expected = f"one of the result's machines, {', '.join(self.machines)}"
+        named = {f"noise[{index}].machine": one.machine for index, one in enumerate(self.noise)}
+        for index, case in enumerate(self.cases):
+            for part, records in (("runs", case.runs), ("yardsticks", case.yardsticks)):
+                for place, one in enumerate(records):
+                    named[f"cases[{index}].{part}[{place}].machine"] = one.machine
+        for where, machine in named.items():
+            check(machine in self.machines, where, machine, expected)

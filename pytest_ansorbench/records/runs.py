@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import operator
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Literal, get_args
+
+from pytest_ansorbench.records.checks import (
+    MOST_SECONDS,
+    SECONDS,
+    are_latencies,
+    ascend,
+    check,
+    check_samples,
+    check_seconds,
+)
 
 TrialStatus = Literal[
     "ok", "build-error", "build-timeout", "run-error", "run-timeout", "wrong-result"
 ]
 TRIAL_STATUSES: Final[tuple[str, ...]] = get_args(TrialStatus)
+
+_MOST_FLOPS: Final = 10**24
+_MOST_CALLS: Final = 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +43,7 @@ class Trial:
         search_s: Search time of the run at the moment this trial was done.
         error: First line of the failure; empty if `ok`.
         build_s: Seconds from the start of its compilation to its end, while others compile
-            beside it; None if not recorded, as before schema version 2.
+            beside it; None if not recorded.
         run_s: Seconds to measure and check it, 0 if it did not get that far; None if not
             recorded.
         peak_memory_mb: Largest resident memory of its process, what it shares with others
@@ -84,6 +99,9 @@ class Round:
     restarts: int = 0
     task: int = 0
 
+    def __post_init__(self) -> None:
+        check_seconds(self, "propose_s", "build_s", "run_s", "learn_s")
+
     @property
     def search_s(self) -> float:
         """Seconds of this round that count as search time."""
@@ -103,10 +121,10 @@ class Remeasurement:
         status: Status of the re-measurement.
         latencies_s: Seconds per kernel call, one entry a slice; empty unless `ok`.
         error: First line of the failure; empty if `ok`.
-        sets: The set of processes that each slice was measured in, counted from 0; empty before
-            schema version 5.
+        sets: The set of processes that each slice was measured in, counted from 0; empty if
+            not recorded.
         places: Each slice's place in the order of all slices of the measurement, from 0; empty
-            before schema version 5.
+            if not recorded.
     """
 
     trial: int | None
@@ -116,11 +134,22 @@ class Remeasurement:
     sets: tuple[int, ...] = ()
     places: tuple[int, ...] = ()
 
+    def __post_init__(self) -> None:
+        check_samples(self.status, self.latencies_s)
+        slices, sets, places = len(self.latencies_s), self.sets, self.places
+        expected = f"none, or as many as there are latencies, {slices}"
+        check(len(sets) in (0, slices), "sets", sets, expected)
+        check(len(places) in (0, slices), "places", places, expected)
+        in_order = not sets or (sets[0] == 0 and ascend(sets, operator.le))
+        check(in_order, "sets", sets, "sets in order, counted from 0")
+        in_order = not places or (places[0] >= 0 and ascend(places))
+        check(in_order, "places", places, "different places in ascending order, from 0")
+
     @property
     def latency_s(self) -> float | None:
         """Median over the sets of the median slice, or None if it could not be measured.
 
-        Without sets, as before schema version 5, the mean of the faster half of the samples:
+        Without sets the mean of the faster half of the samples:
         other work on a machine only ever slows a kernel down, often several samples in a row,
         and a median of few is off as soon as that is half of them.
         """
@@ -170,6 +199,9 @@ class LastRanking:
     check_s: float
     tasks: tuple[TaskRanking, ...]
 
+    def __post_init__(self) -> None:
+        check_seconds(self, "check_s")
+
 
 @dataclass(frozen=True, slots=True)
 class MachineState:
@@ -208,6 +240,10 @@ class TaskRecord:
     flops: int
     sketches: tuple[str, ...]
 
+    def __post_init__(self) -> None:
+        expected = f"from 1 to {_MOST_CALLS:.0e}"
+        check(1 <= self.weight <= _MOST_CALLS, "weight", self.weight, expected)
+
 
 @dataclass(frozen=True, slots=True)
 class Recording:
@@ -244,9 +280,9 @@ class Run:
         stopped: Why the run ended before its budget; empty if it did not.
         before: The machine when the run began; None if not recorded.
         after: The machine after the winner's final measurement; None if not recorded.
-        leads: Every program that led the run, in order, measured again side by side at the end of
-            the repeat with those of the other arms: the task's of a network by task. None if they
-            were not, as before schema version 5.
+        leads: Every program that was ever the run's best, in order, measured again side by side at
+            the end of the repeat with those of the other arms; of a network task by task. None if
+            they were not.
         leads_s: Seconds that this took for all arms of the repeat together.
         machine: What it was measured on, a key of the result's `machines`. All arms of a repeat
             have the same one; repeats may have different ones.
@@ -254,7 +290,7 @@ class Run:
         caches: How the timed calls of its trials found the caches, as `EngineSettings` has it.
         schedules: Of each task the schedule that won, packed by `search.candidates.select`, and
             None if no trial of it is valid. A network's were built together at the end. None
-            if not recorded, as before schema version 8.
+            if not recorded.
         recorded: Where it comes from, if it was not run by this session; its rounds, trials and
             leads are as measured then.
     """
@@ -279,6 +315,39 @@ class Run:
     caches: str = "warm"
     schedules: tuple[str | None, ...] | None = None
     recorded: Recording | None = None
+
+    def __post_init__(self) -> None:
+        check(1 <= self.flops <= _MOST_FLOPS, "flops", self.flops, f"from 1 to {_MOST_FLOPS:.0e}")
+        check(bool(self.tasks), "tasks", self.tasks, "at least one task")
+        for index, round_ in enumerate(self.rounds):
+            self._check_index(f"rounds[{index}].task", round_.task, "tasks")
+        if len(self.tasks) > 1:  # a trial's round says which task it is of
+            for index, trial in enumerate(self.trials):
+                expected = f"one of the run's {len(self.rounds)} rounds, from 1"
+                known = 1 <= trial.round <= len(self.rounds)
+                check(known, f"trials[{index}].round", trial.round, expected)
+        if not _all_fit(self.trials):
+            for index, trial in enumerate(self.trials):
+                at, search_s = f"trials[{index}]", trial.search_s
+                check(0.0 <= search_s <= MOST_SECONDS, f"{at}.search_s", search_s, SECONDS)
+                check_samples(trial.status, trial.latencies_s, f"{at}.latencies_s")
+        for index, lead in enumerate(self.leads or ()):
+            self._check_index(f"leads[{index}].trial", lead.trial, "trials")
+        check_seconds(self, "leads_s")
+        fits = self.schedules is None or len(self.schedules) == len(self.tasks)
+        expected = f"null, or one for each of the run's {len(self.tasks)} tasks"
+        check(fits, "schedules", self.schedules, expected)
+        for index, ranking in enumerate(self.last_check.tasks if self.last_check else ()):
+            at = f"last_check.tasks[{index}]"
+            self._check_index(f"{at}.task", ranking.task, "tasks")
+            self._check_index(f"{at}.crowned", ranking.crowned, "trials")
+            is_valid = self.trials[ranking.crowned].status == "ok"
+            check(is_valid, f"{at}.crowned", ranking.crowned, "a valid trial")
+
+    def _check_index(self, where: str, index: int | None, of: str) -> None:
+        count = len(getattr(self, of))
+        known = index is not None and 0 <= index < count
+        check(known, where, index, f"one of the run's {count} {of}, from 0")
 
     @property
     def search_s(self) -> float:
@@ -325,3 +394,14 @@ class Run:
     def failed_trials(self) -> int:
         """How many trials gave no latency."""
         return len(self.trials) - sum([t.status == "ok" for t in self.trials])
+
+
+def _all_fit(trials: Sequence[Trial]) -> bool:
+    """Whether times and samples of many trials fit, told several times as fast as one by one."""
+    times = [trial.search_s for trial in trials]
+    valid = [trial.latencies_s for trial in trials if trial.status == "ok"]
+    samples = list(itertools.chain.from_iterable(valid))
+    total = sum(map(len, map(operator.attrgetter("latencies_s"), trials)))
+    if not all(valid) or total != len(samples) or not are_latencies(samples):
+        return False
+    return not times or (min(times) >= 0.0 and max(times) <= MOST_SECONDS)

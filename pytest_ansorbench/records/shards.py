@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from pytest_ansorbench.records.checks import ascend, check
+
 
 @dataclass(frozen=True, slots=True)
 class Shard:
@@ -49,6 +51,12 @@ class Shards:
     count: int
     there: tuple[int, ...]
     cases: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        there = self.there
+        fits = bool(there) and there[0] >= 1 and there[-1] <= self.count and ascend(there)
+        expected = f"at least one, from 1 to {self.count}, in ascending order"
+        check(fits, "there", there, expected)
 
     @property
     def missing(self) -> tuple[Shard, ...]:

@@ -29,7 +29,7 @@ class Estimate:
     Attributes:
         value: The point estimate, or the bound.
         low: Lower end of the interval.
-        high: Upper end of the interval; infinity if the data sets no upper end.
+        high: Upper end of the interval; infinity if the data leaves it unbounded.
         bound: `value` for an estimate; `at-least` / `at-most` if one side never reached the
             target, so `value` is only a bound; `undefined` if there was nothing to compare.
     """
@@ -87,7 +87,7 @@ class Comparison:
     Attributes:
         case: The case's id.
         target_gflops: The target that expected times are counted to: the goal's one target, or
-            for S over the way the end of the ladder.
+            for S over the ladder its last target.
         reference: The arm compared against.
         challenger: The arm under test.
         search_ratio: S, search time of the challenger over that of the reference, by the goal.
@@ -131,7 +131,7 @@ class Advice:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """One limit and how a figure stands to it.
+    """One limit and whether a figure keeps it.
 
     Attributes:
         metric: The figure, e.g. `search_ratio` or `throughput_ratio`.
@@ -148,12 +148,12 @@ class Gate:
         noise: Share by which the figure may miss its limit without being called broken.
         family: What the session's rate of false alarms was divided by for this gate: the number
             of gates, or twice that of gates like it if there are those of cases and of suites.
-        p_value: Probability to see a figure this bad by chance if it were exactly good
-            enough, or for `early-only` an end this far behind if both arms were the same; None
-            where the interval made the question idle.
+        p_value: Probability of a figure this bad by chance if the true one were exactly at the
+            limit; for `early-only`, of an end this far behind if both arms were the same; None
+            where the interval decides already.
         advice: The use of more repeats; None unless undecided, and for `early-only`.
-        turn: Share of the reference's gain from which on a challenger that is ahead for
-            `early-only` targets is not; None if it is ahead as far as targets go, and else.
+        turn: For `early-only`, the share of the reference's gain from which on the challenger is
+            no longer ahead; None if it is ahead to the last target, and for any other reason.
         lost: Of a suite, the cases that could not be compared.
         open: Whether it is undecided, and repeats that may still be run could well decide it.
     """

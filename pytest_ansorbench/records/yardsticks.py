@@ -1,10 +1,12 @@
-"""What kernels are held against besides each other: the machine's peak, other implementations."""
+"""Baselines of kernels besides each other: the machine's peak, other implementations."""
 
 from __future__ import annotations
 
 import statistics
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
+
+from pytest_ansorbench.records.checks import LATENCIES, are_latencies, ascend, check
 
 Implementation = Literal["torch", "numpy", "untuned"]
 IMPLEMENTATIONS: Final[tuple[Implementation, ...]] = get_args(Implementation)
@@ -40,6 +42,13 @@ class MachinePeak:
     compute_gflops: float
     bandwidths: tuple[Bandwidth, ...]
 
+    def __post_init__(self) -> None:
+        sizes = [one.working_set_bytes for one in self.bandwidths]
+        fits = bool(sizes) and sizes[0] >= 1 and ascend(sizes)
+        check(fits, "bandwidths", self.bandwidths, "at least one, by ascending size")
+        speeds = [self.compute_gflops, *(one.gbytes_per_s for one in self.bandwidths)]
+        check(min(speeds) > 0.0, "", self, "nothing but what is above 0")
+
 
 @dataclass(frozen=True, slots=True)
 class ReferenceKernel:
@@ -57,6 +66,12 @@ class ReferenceKernel:
     latencies_s: tuple[float, ...]
     error: str = ""
 
+    def __post_init__(self) -> None:
+        samples = self.latencies_s
+        check(are_latencies(samples), "latencies_s", samples, LATENCIES)
+        expected = "at least one sample where there is no error"
+        check(bool(samples or self.error), "latencies_s", samples, expected)
+
     @property
     def latency_s(self) -> float | None:
         """Median of the samples; None without any."""
@@ -65,7 +80,7 @@ class ReferenceKernel:
 
 @dataclass(frozen=True, slots=True)
 class Yardsticks:
-    """All that the kernels of a case are held against on one machine.
+    """The baselines of the kernels of a case on one machine.
 
     Attributes:
         machine: The machine, a key of the result's `machines`.
@@ -79,3 +94,6 @@ class Yardsticks:
     argument_bytes: int
     peak: MachinePeak | None
     kernels: tuple[ReferenceKernel, ...] = ()
+
+    def __post_init__(self) -> None:
+        check(self.argument_bytes >= 0, "argument_bytes", self.argument_bytes, "at least 0")

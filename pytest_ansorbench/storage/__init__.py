@@ -7,8 +7,11 @@ from pytest_ansorbench.storage.changes import (
 )
 from pytest_ansorbench.storage.cleaning import Cleanable, cleanable
 from pytest_ansorbench.storage.commit import describe_commit
-from pytest_ansorbench.storage.errors import MissingResultError, StorageError, UnwritableError
+from pytest_ansorbench.storage.entries import from_line, to_line
 from pytest_ansorbench.storage.files import (
+    MissingResultError,
+    StorageError,
+    UnwritableError,
     read_rebuilt,
     read_result,
     write_rebuilt,
@@ -23,10 +26,15 @@ from pytest_ansorbench.storage.journal import (
     list_journals,
     read_journal,
 )
-from pytest_ansorbench.storage.lines import from_line, to_line
 from pytest_ansorbench.storage.machine import fingerprint, machine_difference
 from pytest_ansorbench.storage.merge import merge_results
-from pytest_ansorbench.storage.numbered import find_saved, list_saved, save_numbered, slugify
+from pytest_ansorbench.storage.numbered import (
+    find_saved,
+    list_saved,
+    result_name,
+    save_numbered,
+    slugify,
+)
 from pytest_ansorbench.storage.peaks import read_peak, write_peak
 
 __all__ = [
@@ -54,6 +62,7 @@ __all__ = [
     "read_rebuilt",
     "read_result",
     "result_changes",
+    "result_name",
     "save_numbered",
     "slugify",
     "suite_changes_since",

@@ -1,4 +1,4 @@
-"""Two whole results held against each other, case by case."""
+"""Two whole results compared, case by case."""
 
 from __future__ import annotations
 
@@ -24,21 +24,7 @@ def result_changes(
     criteria: Criteria,
     any_machine: bool,
 ) -> tuple[CaseChanges, ...]:
-    """Compare every case that either result has.
-
-    Args:
-        before: The earlier result.
-        after: The later one.
-        allowances: How much worse figures may get.
-        criteria: How to compare and judge.
-        any_machine: Whether seconds and GFLOP/s of different machines are compared too.
-
-    Returns:
-        The later result's cases in their order, those that it no longer has, then all together.
-
-    Raises:
-        PairingError: The runs of a result do not pair up.
-    """
+    """Compare the later result's cases in their order, those that it lost, then all together."""
     gated = [allowance.metric for allowance in allowances if not allowance.of_suite]
     of_suite = [allowance for allowance in allowances if allowance.of_suite]
     family, suite_family = families(
@@ -78,21 +64,9 @@ def suite_changes_since(
     family: int,
     gone: Sequence[str] = (),
 ) -> tuple[CaseChanges, ...]:
-    """Compare all cases together with an earlier result.
+    """Compare all cases together with an earlier result, if two can be or a limit is set.
 
-    Args:
-        before: The earlier result.
-        cases: The cases now.
-        allowances: How much worse figures of the suite may get.
-        criteria: How to compare and judge.
-        family: Over how many such gates the session's false alarms could be shared out.
-        gone: Cases that there should be a result of, and is none.
-
-    Returns:
-        One entry, none for fewer than two cases without an allowance.
-
-    Raises:
-        PairingError: The runs of a result do not pair up.
+    `gone` are cases that there should be a result of, and is none.
     """
     earlier = {case.case: case for case in before.cases}
     known = [(earlier[case.case], case) for case in cases if case.case in earlier]
@@ -114,17 +88,7 @@ def changes_since(
     family: int,
     any_machine: bool,
 ) -> CaseChanges:
-    """Compare one case with an earlier result.
-
-    Args:
-        before: The earlier result.
-        case: The case now.
-        machines: By fingerprint, the machines that it was measured on.
-        allowances: How much worse figures may get.
-        criteria: How to compare and judge.
-        family: How many gates are judged together.
-        any_machine: Whether seconds and GFLOP/s of different machines are compared too.
-    """
+    """Compare one case, measured on these machines, with an earlier result."""
     then = next((earlier for earlier in before.cases if earlier.case == case.case), None)
     if then is None:
         return CaseChanges(case.case, (), "the earlier result does not have it")

@@ -13,29 +13,18 @@ from pytest_ansorbench.storage.journal import Past
 
 @dataclass(frozen=True)
 class Cleanable:
-    """A journal, and whether it may go.
-
-    Attributes:
-        path: The journal.
-        size: Its bytes on disk.
-        taken_over: The results that have all its runs, by name; none if it has to stay.
-        reason: Why it has to stay; empty if it need not.
-    """
+    """A journal, and whether it may go."""
 
     path: Path
-    size: int
-    taken_over: tuple[str, ...] = ()
-    reason: str = ""
+    size: int  # bytes on disk
+    taken_over: tuple[str, ...] = ()  # names of the results that have all its runs
+    reason: str = ""  # why it has to stay; empty if it need not
 
 
 def cleanable(past: Past, results: Mapping[str, Result]) -> Cleanable:
     """Find out whether results have taken over what a journal holds.
 
     A result is of a journal's session if both began at the same moment.
-
-    Args:
-        past: The journal.
-        results: By name.
     """
     size = past.path.stat().st_size
     if not past.finished:

@@ -22,13 +22,8 @@ class _GitError(Exception):
 def describe_commit(root: Path) -> dict[str, Any]:
     """Describe the state of the working tree that holds `root`.
 
-    Args:
-        root: A directory, in a git working tree or not.
-
-    Returns:
-        `id` (40 hex digits), `time`, `author_time` (ISO 8601), `dirty`, `project` (from the
-        remote, else the directory's name) and `branch`. Outside a repository and before the
-        first commit `id` is `unversioned`; if git cannot tell, `unknown`. Times are None then.
+    Outside a repository and before the first commit `id` is `unversioned`; if git cannot tell,
+    `unknown`. Times are None then.
     """
     described: dict[str, Any] = {
         "id": "unversioned",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
 
+from pytest_ansorbench.codec import from_json, parse_json, to_json
 from pytest_ansorbench.records import (
     LastRanking,
     MachineState,
@@ -19,72 +21,43 @@ from pytest_ansorbench.records import (
     Trial,
     Yardsticks,
 )
+from pytest_ansorbench.records.checks import check_seconds
 
 JOURNAL_VERSION: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
 class SessionEntry:
-    """The first line: under what circumstances everything after it was measured.
-
-    Attributes:
-        journal_version: Version of this layout.
-        created: UTC time of the session's start, ISO 8601.
-        machine: What it began on, as in a result.
-        commit: As in a result.
-        settings: As in a result.
-        cases: Ids of the cases that it means to run, in order.
-    """
+    """The first line: under what circumstances everything after it was measured."""
 
     journal_version: int
-    created: str
-    machine: Mapping[str, Any]
+    created: str  # UTC time of the session's start, ISO 8601
+    machine: Mapping[str, Any]  # what it began on
     commit: Mapping[str, Any]
     settings: Mapping[str, Any]
-    cases: tuple[str, ...] = ()
+    cases: tuple[str, ...] = ()  # ids of those that it means to run, in order
 
 
 @dataclass(frozen=True, slots=True)
 class CaseEntry:
-    """A case begins.
+    """A case begins."""
 
-    Attributes:
-        label: What the lines on it call it: its id, and a number if it is not the first of it.
-        case: The case's id.
-        version: Hash of its programs.
-        strategies: The arms, the reference first.
-        control: The arm that is the reference over again; None if there is none.
-        flops: Floating-point operations of one execution.
-        tasks: What is tuned, without sketches, which may depend on the strategy.
-        programs: The tasks' programs, packed as in a result.
-        conditions: All else that decides what is measured, by setting.
-        repeats: How many there were to be when it began, at most.
-        limits: The limits that it was to be held to then, by figure.
-    """
-
-    label: str
+    label: str  # the case's id in all lines on it, with a number if it is not the first of it
     case: str
-    version: str
-    strategies: tuple[str, ...]
-    control: str | None
+    version: str  # hash of its programs
+    strategies: tuple[str, ...]  # the reference first
+    control: str | None  # the arm that is the reference over again
     flops: int
-    tasks: tuple[TaskRecord, ...]
-    programs: tuple[str, ...]
-    conditions: Mapping[str, Any]
-    repeats: int = 1
-    limits: Mapping[str, Any] = field(default_factory=dict)
+    tasks: tuple[TaskRecord, ...]  # without sketches, which may depend on the strategy
+    programs: tuple[str, ...]  # those of the tasks, packed as in a result
+    conditions: Mapping[str, Any]  # all else that decides what is measured, by setting
+    repeats: int = 1  # how many there were to be when it began, at most
+    limits: Mapping[str, Any] = field(default_factory=dict)  # those of that moment, by figure
 
 
 @dataclass(frozen=True, slots=True)
 class RepeatEntry:
-    """A repeat of a case begins.
-
-    Attributes:
-        label: The case's label.
-        seed: The repeat's seed.
-        machine: What it is measured on, as in a result.
-        before: What else the machine did at that moment.
-    """
+    """A repeat of a case begins."""
 
     label: str
     seed: int
@@ -94,78 +67,43 @@ class RepeatEntry:
 
 @dataclass(frozen=True, slots=True)
 class RecordedEntry:
-    """A run of another day stands in for one of this repeat.
-
-    Attributes:
-        label: The case's label.
-        seed: The repeat's seed.
-        strategy: The arm.
-        created: When the session that ran it began, UTC, ISO 8601.
-        first_round_s: Seconds that its first round took when it was run again.
-        run: The run as it was recorded.
-    """
+    """A run of another day stands in for one of this repeat."""
 
     label: str
     seed: int
     strategy: str
-    created: str
-    first_round_s: float
+    created: str  # start of the session that ran it
+    first_round_s: float  # of its first round, run again today
     run: Run
 
 
 @dataclass(frozen=True, slots=True)
 class SearchState:
-    """What of a search its record does not hold.
+    """What of a search its record does not hold."""
 
-    Attributes:
-        candidates: The round's schedules, packed by `search.candidates`.
-        numpy_state: State of the run's private NumPy generator, 2,496 bytes in base64, and
-            its position.
-        numpy_position: The generator's position in that state.
-        rng: State of the generator that the task's proposer has of its own.
-    """
-
-    candidates: str
-    numpy_state: str
-    numpy_position: int
-    rng: Mapping[str, Any]
+    candidates: str  # the round's schedules, packed by `search.candidates`
+    numpy_state: str  # of the run's private generator, 2,496 bytes in base64
+    numpy_position: int  # the generator's position in that
+    rng: Mapping[str, Any]  # state of the generator that the task's proposer has of its own
 
 
 @dataclass(frozen=True, slots=True)
 class RoundEntry:
-    """A round of a run is complete.
-
-    Attributes:
-        label: The case's label.
-        seed: The repeat's seed.
-        strategy: The arm.
-        sketches: Fingerprints of the design space of the round's task.
-        round: The round.
-        trials: Its trials.
-        stopped: Why the search of its task ended with this round; empty if it did not.
-        state: How to go on from here.
-    """
+    """A round of a run is complete."""
 
     label: str
     seed: int
     strategy: str
-    sketches: tuple[str, ...]
+    sketches: tuple[str, ...]  # fingerprints of the design space of the round's task
     round: Round
     trials: tuple[Trial, ...]
-    stopped: str
+    stopped: str  # why the search of its task ended with this round; empty if it did not
     state: SearchState
 
 
 @dataclass(frozen=True, slots=True)
 class LastCheckEntry:
-    """The fastest few of a run have been compared, after its last round.
-
-    Attributes:
-        label: The case's label.
-        seed: The repeat's seed.
-        strategy: The arm.
-        ranking: What came of it.
-    """
+    """The fastest few of a run have been compared, after its last round."""
 
     label: str
     seed: int
@@ -175,35 +113,23 @@ class LastCheckEntry:
 
 @dataclass(frozen=True, slots=True)
 class FinalEntry:
-    """A repeat is complete: all winners have been measured again.
-
-    Attributes:
-        label: The case's label.
-        seed: The repeat's seed.
-        finals: One per arm, in the case's order.
-        leads: Per arm, in the same order, every program that led its run; None if they were not
-            measured again.
-        leads_s: Seconds that measuring the leads took.
-        after: What else the machine did at that moment.
-    """
+    """A repeat is complete: all winners have been measured again."""
 
     label: str
     seed: int
-    finals: tuple[Remeasurement, ...]
+    finals: tuple[Remeasurement, ...]  # one an arm, in the case's order
+    #: Of each arm every program that was ever its best; None if they were not measured again.
     leads: tuple[tuple[Remeasurement, ...], ...] | None
-    leads_s: float
+    leads_s: float  # that measuring these took
     after: MachineState
+
+    def __post_init__(self) -> None:
+        check_seconds(self, "leads_s")
 
 
 @dataclass(frozen=True, slots=True)
 class AbandonedEntry:
-    """A repeat is begun again: nothing that the lines before this one say of it counts.
-
-    Attributes:
-        label: The case's label.
-        seed: The repeat's seed.
-        reason: Why, e.g. that its worker is gone.
-    """
+    """A repeat is begun again: nothing that the lines before this one say of it counts."""
 
     label: str
     seed: int
@@ -212,29 +138,17 @@ class AbandonedEntry:
 
 @dataclass(frozen=True, slots=True)
 class NoiseEntry:
-    """It was looked at how steady the machine is.
-
-    Attributes:
-        machine: The machine, as in a result.
-        moment: Whether the session was about to begin to search, or had just ended.
-        observed: UTC time, ISO 8601.
-        trace: What was seen.
-    """
+    """How steady the machine was, at the start or the end of the session."""
 
     machine: Mapping[str, Any]
     moment: Moment
-    observed: str
+    observed: str  # UTC time, ISO 8601
     trace: NoiseTrace
 
 
 @dataclass(frozen=True, slots=True)
 class YardsticksEntry:
-    """It was measured what the kernels of a case are held against besides each other.
-
-    Attributes:
-        label: The case's label.
-        yardsticks: What was measured, on the machine of the repeats that follow.
-    """
+    """The baselines of a case were measured, on the machine of the repeats that follow."""
 
     label: str
     yardsticks: Yardsticks
@@ -242,13 +156,9 @@ class YardsticksEntry:
 
 @dataclass(frozen=True, slots=True)
 class EndEntry:
-    """The session came to its end; there is nothing to go on with.
+    """The session came to its end; there is nothing to go on with."""
 
-    Attributes:
-        cases: How many cases it ran.
-    """
-
-    cases: int
+    cases: int  # how many it ran
 
 
 Entry = (
@@ -281,3 +191,27 @@ KINDS: Final[Mapping[str, type[Entry]]] = MappingProxyType(
     }
 )
 """By the word in a line's `kind`."""
+_KIND_OF: Final = {cls: kind for kind, cls in KINDS.items()}
+
+
+def to_line(entry: Entry) -> str:
+    """One line of JSON, without its newline."""
+    line = {"kind": _KIND_OF[type(entry)], **to_json(entry)}
+    return json.dumps(line, allow_nan=False, separators=(",", ":"))
+
+
+def from_line(text: str) -> Entry:
+    """The entry that a line stands for, with everything checked.
+
+    Raises:
+        ValueError: It is none, or is damaged; the message says what was expected.
+    """
+    try:
+        data = parse_json(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"expected JSON, got {error}") from None
+    kind = data.pop("kind", None) if isinstance(data, dict) else None
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise ValueError(f"expected a line with a kind, one of {', '.join(KINDS)}")
+    entry: Entry = from_json(KINDS[kind], data)
+    return entry

@@ -1,101 +1,115 @@
-"""One result, one JSON file: written whole or not at all, and never trusted when read."""
+"""One result, one JSON file: written whole or not at all, and never trusted when read.
+
+A name that ends in `.gz` is written compressed, and what is compressed is read by any name.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
 import gc
+import gzip
 import json
 import os
 import uuid
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import IO, Any, Final, NoReturn, TypeVar
 
-from pytest_ansorbench.codec import CodecError, from_json, to_json
-from pytest_ansorbench.records import SCHEMA_VERSION, Result
+from pytest_ansorbench.codec import from_json, parse_json, to_json
+from pytest_ansorbench.records import SCHEMA_VERSION, RecordError, Result
 from pytest_ansorbench.records.rebuilt_kernels import RebuiltKernels
-from pytest_ansorbench.storage.checks import check_result
-from pytest_ansorbench.storage.errors import MissingResultError, StorageError
-from pytest_ansorbench.storage.strict_json import parse_json
-from pytest_ansorbench.storage.upgrade import upgrade
+
+RESULT: Final = (".json", ".json.gz")
+"""How files of results end."""
+_COMPRESSED: Final = b"\x1f\x8b"
+_RecordT = TypeVar("_RecordT", Result, RebuiltKernels)
+
+
+class StorageError(Exception):
+    """A result cannot be written or read; names the file and says what to do."""
+
+
+class MissingResultError(StorageError):
+    """There is no such result."""
+
+
+class UnwritableError(StorageError):
+    """The folder of stored results and journals cannot be written."""
 
 
 def write_result(result: Result, path: Path) -> None:
     """Write a result, replacing the file as a whole once everything is on disk.
 
-    Args:
-        result: The result.
-        path: The file; its folders are made if they are missing. A symbolic link stays one,
-            and the file that it names is replaced.
-
-    Raises:
-        StorageError: The file cannot be written, or `path` is a folder or a device.
-        CodecError: The result holds what is no JSON value.
+    Folders are made if they are missing. A symbolic link stays one, and the file that it names is
+    replaced.
     """
-    target = _regular_target(path)
-    with _temporary(target, _parts(result)) as written:
-        try:
-            os.replace(written, target)
-        except OSError as error:
-            _cannot_write(path, error)
+    _write(path, _parts(result))
 
 
 def write_rebuilt(rebuilt: RebuiltKernels, path: Path) -> None:
-    """Write kernels that were made again, as `write_result` writes a result.
-
-    Raises:
-        StorageError: The file cannot be written, or `path` is a folder or a device.
-        CodecError: There is something that is no JSON value.
-    """
-    target = _regular_target(path)
-    with _temporary(target, [_dump(to_json(rebuilt)), "\n"]) as written:
-        try:
-            os.replace(written, target)
-        except OSError as error:
-            _cannot_write(path, error)
+    """Write kernels that were made again, as `write_result` writes a result."""
+    _write(path, [_dump(to_json(rebuilt)), "\n"])
 
 
 def read_rebuilt(path: Path) -> RebuiltKernels:
-    """Read what `write_rebuilt` wrote.
-
-    Raises:
-        StorageError: There is no such file, or it holds something else.
-    """
-    try:
-        return from_json(RebuiltKernels, _load(path))
-    except CodecError as error:
-        raise StorageError(
-            f"bad file {str(path)!r}: {error}; expected kernels that were made again"
-        ) from error
+    """Read what `write_rebuilt` wrote."""
+    return _record(path, RebuiltKernels, _load(path))
 
 
 def read_result(path: Path) -> Result:
-    """Read a result, checking everything: a file from a stranger is data, never code.
-
-    Args:
-        path: A file that `write_result` wrote.
-
-    Returns:
-        The result.
-
-    Raises:
-        StorageError: There is no such file, it cannot be read, is not a result, is of another
-            version, or holds values that do not fit.
-    """
+    """Read a result, checking everything: a file from a stranger is data, never code."""
     with _collector_paused():
         data = _load(path)
-        _check_version(path, data)
-        try:
-            upgrade(data)
-            result = from_json(Result, data)
-            check_result(result)
-        except CodecError as error:
+        version = data.get("schema_version") if isinstance(data, dict) else None
+        if type(version) is not int:
             raise StorageError(
-                f"bad result file {str(path)!r}: {error}; it was changed by hand or by another "
-                "tool: restore it, or measure again"
-            ) from error
-    return result
+                f"bad result file {str(path)!r}: expected a result of pytest-ansorbench, with a "
+                "schema_version; was it written by another tool?"
+            )
+        if version != SCHEMA_VERSION:
+            raise StorageError(
+                f"bad result file {str(path)!r}: schema_version {version} is not "
+                f"{SCHEMA_VERSION}, the only one that this version of pytest-ansorbench reads"
+            )
+        return _record(path, Result, data)
+
+
+@contextlib.contextmanager
+def written_whole(target: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
+    """A file to write, which takes the target's place once all of it is on disk.
+
+    Compressed, the same content gives the same bytes.
+    """
+    # Beside the target, since a rename cannot cross disks. Not `tempfile`: its files are for the
+    # owner's eyes alone, results are shared.
+    temporary = target.with_name(f".{uuid.uuid4().hex}.tmp")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("xb") as stream:
+            if target.suffix == ".gz":
+                with gzip.GzipFile(fileobj=stream, mode="wb", mtime=0, filename="") as packed:
+                    yield packed
+            else:
+                yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(temporary, target)
+    finally:
+        # After a rename there is nothing left; after a failure, a better error is under way.
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+
+
+def _record(path: Path, cls: type[_RecordT], data: Any) -> _RecordT:
+    try:
+        return from_json(cls, data)
+    except RecordError as error:
+        raise StorageError(
+            f"bad result file {str(path)!r}: {error}; it was changed by hand or by another "
+            "tool: restore it, or measure again"
+        ) from error
 
 
 def _load(path: Path) -> Any:
@@ -103,39 +117,31 @@ def _load(path: Path) -> Any:
         # Neither a folder nor a pipe, on which reading would wait forever.
         if not path.is_file():
             raise MissingResultError(f"bad result file {str(path)!r}: expected an existing file")
-        text = path.read_text(encoding="utf-8")
+        content = path.read_bytes()
     except OSError as error:
         raise StorageError(
             f"bad result file {str(path)!r}: expected a readable file, got {error.strerror!r}; "
             "check its permissions"
         ) from error
-    except UnicodeDecodeError as error:
-        _not_json(path, error)
     try:
-        return parse_json(text)
-    except (ValueError, RecursionError) as error:
-        _not_json(path, error)
-
-
-def _check_version(path: Path, data: Any) -> None:
-    version = data.get("schema_version") if isinstance(data, dict) else None
-    if type(version) is not int or version < 1:
+        if content.startswith(_COMPRESSED):
+            content = gzip.decompress(content)
+        return parse_json(content.decode("utf-8"))
+    except (ValueError, RecursionError, OSError, EOFError, zlib.error) as error:
         raise StorageError(
-            f"bad result file {str(path)!r}: expected a result of pytest-ansorbench, with a "
-            f"schema_version from 1 to {SCHEMA_VERSION}; was it written by another tool?"
-        )
-    if version > SCHEMA_VERSION:
-        raise StorageError(
-            f"bad result file {str(path)!r}: schema_version {version} is newer than "
-            f"{SCHEMA_VERSION}, the newest this version reads; upgrade pytest-ansorbench"
-        )
+            f"bad result file {str(path)!r}: expected JSON, got {error}; if it was cut short, e.g. "
+            "by a full disk, restore it or measure again"
+        ) from error
 
 
-def _not_json(path: Path, error: Exception) -> NoReturn:
-    raise StorageError(
-        f"bad result file {str(path)!r}: expected JSON, got {error}; if it was cut short, e.g. by "
-        "a full disk, restore it or measure again"
-    ) from error
+def _write(path: Path, parts: Iterable[str]) -> None:
+    target = _regular_target(path)
+    try:
+        with written_whole(target) as stream:
+            for part in parts:
+                stream.write(part.encode("utf-8"))
+    except OSError as error:
+        _cannot_write(path, error)
 
 
 def _regular_target(path: Path) -> Path:
@@ -150,28 +156,6 @@ def _regular_target(path: Path) -> Path:
             f"bad result file {str(path)!r}: expected a file, not a folder, device or loop of links"
         )
     return target
-
-
-@contextlib.contextmanager
-def _temporary(target: Path, parts: Iterable[str]) -> Iterator[Path]:
-    """Text in a temporary file beside `target`, so that a rename cannot cross disks."""
-    temporary = target.with_name(f".{uuid.uuid4().hex}.tmp")
-    try:
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            # Not `tempfile`: its files are for the owner's eyes alone, results are shared.
-            with temporary.open("x", encoding="utf-8", newline="\n") as stream:
-                for part in parts:
-                    stream.write(part)
-                stream.flush()
-                os.fsync(stream.fileno())
-        except OSError as error:
-            _cannot_write(target, error)
-        yield temporary
-    finally:
-        # After a rename there is nothing left; after a failure, a better error is under way.
-        with contextlib.suppress(OSError):
-            temporary.unlink()
 
 
 def _parts(result: Result) -> Iterator[str]:

@@ -13,14 +13,20 @@ import re
 import shutil
 import zlib
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Final, NoReturn
 
-from pytest_ansorbench.storage.entries import JOURNAL_VERSION, EndEntry, Entry, SessionEntry
-from pytest_ansorbench.storage.errors import StorageError, UnwritableError
-from pytest_ansorbench.storage.lines import from_line, to_line
+from pytest_ansorbench.storage.entries import (
+    JOURNAL_VERSION,
+    EndEntry,
+    Entry,
+    SessionEntry,
+    from_line,
+    to_line,
+)
+from pytest_ansorbench.storage.files import StorageError, UnwritableError, written_whole
 
 try:
     import fcntl
@@ -35,21 +41,13 @@ _PACKED: Final = ".jsonl.gz"
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """What a journal holds.
-
-    Attributes:
-        path: The file.
-        session: Its first line.
-        entries: All lines after that.
-        size: Bytes of all complete lines.
-        dropped: Bytes of a last line that was cut short.
-    """
+    """What a journal holds."""
 
     path: Path
     session: SessionEntry
-    entries: tuple[Entry, ...]
-    size: int
-    dropped: int
+    entries: tuple[Entry, ...]  # all lines after the session's
+    size: int  # bytes of all complete lines
+    dropped: int  # bytes of a last line that was cut short
 
     @property
     def finished(self) -> bool:
@@ -57,21 +55,16 @@ class Past:
         return bool(self.entries) and isinstance(self.entries[-1], EndEntry)
 
 
-class Journal:
-    """A journal open for writing, by one process at a time; a context manager."""
+class Journal(AbstractContextManager["Journal"]):
+    """A journal open for writing, by one process at a time."""
 
     def __init__(self, stream: IO[bytes], path: Path) -> None:
-        """Use `create` or `reopen`."""
         self._stream = stream
         self.path = path
 
     @classmethod
     def create(cls, storage_dir: Path, session: SessionEntry) -> Journal:
-        """Begin a journal under the next free number, e.g. `.ansor_bench/journals/0001.jsonl`.
-
-        Raises:
-            StorageError: The folder cannot be written.
-        """
+        """Begin a journal under the next free number, e.g. `.ansor_bench/journals/0001.jsonl`."""
         folder = storage_dir / FOLDER
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -93,11 +86,7 @@ class Journal:
 
     @classmethod
     def reopen(cls, past: Past) -> Journal:
-        """Go on with a journal that was read, after its last complete line.
-
-        Raises:
-            StorageError: It cannot be written, or another process is writing it.
-        """
+        """Go on with a journal that was read, after its last complete line."""
         path = past.path
         try:
             if path.name.endswith(_PACKED):
@@ -112,11 +101,7 @@ class Journal:
         return journal
 
     def append(self, entry: Entry) -> None:
-        """Write a line, and see it on disk before anything else happens.
-
-        Raises:
-            StorageError: The disk is full or gone.
-        """
+        """Write a line, and see it on disk before anything else happens."""
         try:
             self._stream.write(f"{to_line(entry)}\n".encode())
             self._stream.flush()
@@ -125,40 +110,21 @@ class Journal:
             _cannot_write(self.path, error)
 
     def close(self) -> None:
-        """Let others have it."""
         self._stream.close()
 
     def pack(self) -> None:
-        """Close and compress it: its session is over. `reopen` takes that back.
-
-        Raises:
-            StorageError: The compressed file cannot be written; the journal stays as it is.
-        """
+        """Close and compress it: its session is over. `reopen` takes that back."""
         self.close()
         packed = self.path.with_suffix(_PACKED)
-        partial = packed.with_suffix(".partial")
         try:
-            with self.path.open("rb") as plain, partial.open("wb") as stream:
-                with gzip.GzipFile(fileobj=stream, mode="wb", mtime=0, filename="") as lines:
-                    shutil.copyfileobj(plain, lines)
-                stream.flush()
-                os.fsync(stream.fileno())
-            partial.replace(packed)
+            with self.path.open("rb") as plain, written_whole(packed) as lines:
+                shutil.copyfileobj(plain, lines)
             self.path.unlink()
         except OSError as error:
-            partial.unlink(missing_ok=True)
             _cannot_write(packed, error)
         self.path = packed
 
-    def __enter__(self) -> Journal:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     def _lock(self) -> None:
@@ -174,11 +140,7 @@ class Journal:
 
 
 def list_journals(storage_dir: Path) -> tuple[Path, ...]:
-    """The journals in a storage folder, in order of their numbers; none if there is no folder.
-
-    Raises:
-        StorageError: The folder cannot be read.
-    """
+    """The journals in a storage folder, in order of their numbers; none if there is no folder."""
     folder = storage_dir / FOLDER
     try:
         files = [path for path in folder.iterdir() if _NAMED.fullmatch(path.name)]
@@ -208,10 +170,6 @@ def read_journal(path: Path) -> Past:
 
     A last line without its newline was cut short by a kill and is dropped. A journal that is over
     is found by the name that it had, too, e.g. `0001.jsonl` for `0001.jsonl.gz`.
-
-    Raises:
-        StorageError: There is no such file, it cannot be read, or a line is damaged; the
-            message names file and line.
     """
     path, content = _content(path)
     complete, newline, rest = content.rpartition(b"\n")
@@ -233,17 +191,12 @@ class JournalTail:
     """Reads a journal that another process is writing: each line once, when it is complete."""
 
     def __init__(self, path: Path) -> None:
-        """Prepare; nothing is read yet."""
         self.path = path
         self._read_bytes = 0
         self._lines = 0
 
     def read(self) -> list[Entry]:
-        """The lines since the last time.
-
-        Raises:
-            StorageError: See `read_journal`.
-        """
+        """The lines since the last time."""
         self.path, content = _content(self.path, self._read_bytes)
         complete, newline, _ = content.rpartition(b"\n")
         entries = list(_entries(self.path, complete + newline, self._lines + 1))
@@ -276,12 +229,8 @@ def _content(path: Path, start: int = 0) -> tuple[Path, bytes]:
 def _unpacked(packed: Path) -> Path:
     """A compressed journal as it was, so that lines can be added to it."""
     path = packed.with_name(journal_name(packed) + _PLAIN)
-    partial = packed.with_suffix(".partial")
-    with gzip.open(packed) as lines, partial.open("wb") as stream:
+    with gzip.open(packed) as lines, written_whole(path) as stream:
         shutil.copyfileobj(lines, stream)
-        stream.flush()
-        os.fsync(stream.fileno())
-    partial.replace(path)
     packed.unlink()
     return path
 

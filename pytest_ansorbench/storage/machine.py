@@ -14,24 +14,13 @@ _STABLE: Final = ("system", "machine", "cpu", "logical_cores", "physical_cores",
 
 
 def fingerprint(machine: Mapping[str, Any]) -> str:
-    """Identify a machine by what decides its speed.
-
-    Args:
-        machine: A description, as `describe_machine` makes them, with the `target` in it.
-
-    Returns:
-        Twelve hexadecimal digits, equal for machines that may be expected to be equally fast.
-    """
+    """Twelve hexadecimal digits, equal for machines that may be expected to be equally fast."""
     stable = json.dumps([machine.get(key) for key in _STABLE], sort_keys=True, default=str)
     return hashlib.sha256(stable.encode()).hexdigest()[:12]
 
 
 def machine_difference(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
-    """Say in what two machines differ, as far as their fingerprints do.
-
-    Returns:
-        E.g. `cpu: A is now B`; empty if the fingerprints are equal.
-    """
+    """Say in what two machines differ, as far as fingerprints do, e.g. `cpu: A is now B`."""
     return "; ".join(
         f"{key}: {one.get(key)} is now {other.get(key)}"
         for key in _STABLE

@@ -8,7 +8,7 @@ from typing import Final, NoReturn
 
 from pytest_ansorbench.records import CaseResult, Result, Shard, Shards
 from pytest_ansorbench.stats.figures import FIGURES
-from pytest_ansorbench.storage.errors import StorageError
+from pytest_ansorbench.storage.files import StorageError
 
 #: Settings by which runs are judged: a result has one of each.
 _JUDGED_BY: Final = (
@@ -26,18 +26,9 @@ def merge_results(results: Mapping[str, Result]) -> Result:
 
     Cases add up. The same case from two results becomes one with the runs of both, if it is of
     one version, with the same strategies, and each seed is there once. Its repeats may come from
-    different machines, since ratios between arms stay within a repeat.
-
-    Args:
-        results: At least one, by the name that errors call it.
-
-    Returns:
-        The first result's time and settings, every machine with its noise, every case. A case that
-        one lost and another has is not lost; one that nobody has is, if a shard knows of it.
-        Shards that are all there make a whole session.
-
-    Raises:
-        StorageError: Two results clash; the message names both and says in what.
+    different machines, since ratios between arms stay within a repeat. A case that one result
+    lost and another has is not lost; one that nobody has is, if a shard knows of it. Shards that
+    are all there make a whole session.
     """
     (first_name, merged), *others = results.items()
     sources = {case.case: first_name for case in merged.cases}

@@ -7,10 +7,15 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 from pytest_ansorbench.records import Result
-from pytest_ansorbench.storage.errors import MissingResultError, StorageError, UnwritableError
-from pytest_ansorbench.storage.files import write_result
+from pytest_ansorbench.storage.files import (
+    RESULT,
+    MissingResultError,
+    StorageError,
+    UnwritableError,
+    write_result,
+)
 
-_NUMBERED: Final = re.compile(r"(\d{4,})_.+\.json")
+_NUMBERED: Final = re.compile(r"(\d{4,})_.+\.json(\.gz)?")
 
 # With four bytes a character and number and ending, still below 255, the limit of a file's name.
 _LONGEST_NAME: Final = 60
@@ -20,18 +25,6 @@ def save_numbered(result: Result, storage_dir: Path, name: str) -> Path:
     """Save a result under the next free number, e.g. `.ansor_bench/0001_main.json`.
 
     Processes that save at the same time get different numbers.
-
-    Args:
-        result: The result.
-        storage_dir: The folder; made if it is missing.
-        name: What to call it; characters that are no good in a file's name become hyphens.
-
-    Returns:
-        The new file.
-
-    Raises:
-        StorageError: The name has nothing to call a file, or the folder cannot be written.
-        CodecError: The result holds what is no JSON value.
     """
     slug = slugify(name)
     try:
@@ -47,11 +40,7 @@ def save_numbered(result: Result, storage_dir: Path, name: str) -> Path:
 
 
 def list_saved(storage_dir: Path) -> tuple[Path, ...]:
-    """The numbered results in a folder, in order of their numbers; none if there is no folder.
-
-    Raises:
-        StorageError: The folder cannot be read.
-    """
+    """The numbered results in a folder, in order of their numbers; none if there is no folder."""
     try:
         files = [path for path in storage_dir.iterdir() if _NUMBERED.fullmatch(path.name)]
     except FileNotFoundError:
@@ -62,18 +51,9 @@ def list_saved(storage_dir: Path) -> tuple[Path, ...]:
 
 
 def find_saved(storage_dir: Path, wanted: str) -> Path:
-    """Find a result by number, name or path.
+    """Find a result by `newest`, a number such as `3` or `0003`, its name, or the path of a file.
 
-    Args:
-        storage_dir: The folder of numbered results.
-        wanted: `newest`, a number such as `3` or `0003`, the name that a result was saved under
-            (the newest of that name), or the path of a file.
-
-    Returns:
-        The file.
-
-    Raises:
-        StorageError: There is no such result; the message names some that there are.
+    Of several with one name it is the newest.
     """
     saved = list_saved(storage_dir)
     if wanted == "newest" and saved:
@@ -81,24 +61,25 @@ def find_saved(storage_dir: Path, wanted: str) -> Path:
     if wanted.isdecimal():
         found = [path for path in saved if _number(path) == int(wanted)]
     else:
-        found = [path for path in saved if path.stem.partition("_")[2] == wanted]
+        found = [path for path in saved if result_name(path).partition("_")[2] == wanted]
     if found:
         return found[-1]
-    if Path(wanted).is_file() or Path(wanted).suffix == ".json":
+    if Path(wanted).is_file() or wanted.endswith(RESULT):
         return Path(wanted)  # reading it will say what is wrong with it
     expected = f"bad result {wanted!r}: expected a name, a number or a file"
     if not saved:
         raise MissingResultError(f"{expected}, but {str(storage_dir)!r} has none")
-    some = ", ".join(path.stem for path in saved[-3:])
+    some = ", ".join(map(result_name, saved[-3:]))
     raise StorageError(f"{expected}, e.g. one of {some} in {str(storage_dir)!r}")
 
 
-def slugify(name: str) -> str:
-    """Make a name fit for a file: letters, digits, `_`, `.` and `-`.
+def result_name(path: Path) -> str:
+    """What a saved result is called, e.g. `0001_main`."""
+    return path.name.removesuffix(".gz").removesuffix(".json")
 
-    Raises:
-        StorageError: Nothing is left.
-    """
+
+def slugify(name: str) -> str:
+    """Make a name fit for a file: letters, digits, `_`, `.` and `-`."""
     slug = re.sub(r"[^\w.-]+", "-", name)[:_LONGEST_NAME].strip("-._")
     if not slug:
         raise StorageError(f"bad name {name!r}: expected at least a letter or digit, e.g. 'main'")

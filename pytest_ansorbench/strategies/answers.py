@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
-from pytest_ansorbench.codec import CodecError, json_value
+from pytest_ansorbench.codec import json_value
+from pytest_ansorbench.records import RecordError
 from pytest_ansorbench.strategies.candidate import Candidate
 from pytest_ansorbench.strategies.errors import BadAnswer
 from pytest_ansorbench.strategies.proposer import NothingMore
@@ -149,7 +150,7 @@ def checked_scores(predict: _Method, answer: Any, candidates: int) -> NDArray[np
 def _json(name: str, method: _Method, value: Any) -> Any:
     try:
         return json_value(value)
-    except CodecError as error:
+    except RecordError as error:
         where = f" at {error.where}" if error.where else ""
         raise BadAnswer(
             method,

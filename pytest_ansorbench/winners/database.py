@@ -26,37 +26,20 @@ class DatabaseError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What a database was made of.
+    """What a database was made of."""
 
-    Attributes:
-        workloads: Different programs.
-        records: Schedules of them.
-        left_out: Of each winner that could not be taken, why.
-    """
-
-    workloads: int
-    records: int
-    left_out: tuple[str, ...]
+    workloads: int  # different programs
+    records: int  # schedules of them
+    left_out: tuple[str, ...]  # of each winner that could not be taken, why
 
 
 def export_database(
     winners: Iterable[tuple[Winner, Target]], folder: Path, *, top: int = 1
 ) -> Exported:
-    """Write the fastest schedules of each program to a new database.
+    """Write the fastest schedules of each program to a new database, equal ones once.
 
-    Stock TVM takes it as `ms.database.JSONDatabase(work_dir=folder)`.
-
-    Args:
-        winners: Winners, each with the target that it was tuned for.
-        folder: Is made if it is missing.
-        top: How many schedules of each program to keep, at least 1. Equal ones count once.
-
-    Returns:
-        What is in it.
-
-    Raises:
-        DatabaseError: There is a database already, or the folder cannot be written.
-        ValueError: `top` is below 1.
+    Stock TVM takes it as `ms.database.JSONDatabase(work_dir=folder)`. Each winner comes with the
+    target that it was tuned for.
     """
     if top < 1:
         raise ValueError(f"bad top {top}: expected at least 1")

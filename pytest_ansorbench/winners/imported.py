@@ -19,6 +19,7 @@ from pytest_ansorbench.records import (
     TaskRecord,
     Trial,
 )
+from pytest_ansorbench.records.checks import are_latencies
 from pytest_ansorbench.storage import fingerprint
 from pytest_ansorbench.winners.database import DATABASE_FILES, DatabaseError
 
@@ -30,17 +31,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What became of a database.
+    """What became of a database."""
 
-    Attributes:
-        result: A run of each case that it has records of.
-        records: Records that were taken.
-        left_out: Records of programs that no case has, or without a latency.
-    """
-
-    result: Result
-    records: int
-    left_out: int
+    result: Result  # a run of each case that it has records of
+    records: int  # that were taken
+    left_out: int  # of programs that no case has, or without a latency
 
 
 def import_database(folder: Path, cases: Iterable[Case], strategy: str) -> Imported:
@@ -48,17 +43,6 @@ def import_database(folder: Path, cases: Iterable[Case], strategy: str) -> Impor
 
     Its records say neither when they were measured nor on what, so that the run has no search time
     and its machine nothing but a target. Its schedules are what it is good for.
-
-    Args:
-        folder: With the two files of a `JSONDatabase`.
-        cases: Those to look for, by the programs of their tasks.
-        strategy: Name of the arm.
-
-    Returns:
-        The result; without cases if it has records of none.
-
-    Raises:
-        DatabaseError: The folder has no database, or TVM cannot read it.
     """
     records = _read(folder)
     runs = []
@@ -96,7 +80,7 @@ class _Record:
 
     @property
     def is_valid(self) -> bool:
-        return bool(self.latencies_s) and all(0 < one < 1e9 for one in self.latencies_s)
+        return bool(self.latencies_s) and are_latencies(self.latencies_s)
 
 
 def _read(folder: Path) -> list[_Record]:

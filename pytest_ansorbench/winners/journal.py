@@ -11,18 +11,9 @@ from pytest_ansorbench.winners.winner import Winner
 
 
 def tuned_in(past: Past) -> Iterator[Winner]:
-    """All valid trials of a session, interrupted or not.
+    """All valid trials of a session, interrupted or not, with their latencies in the search.
 
     A result keeps the winner of a run; the journal of its session keeps every schedule.
-
-    Args:
-        past: The journal.
-
-    Yields:
-        One for each valid trial, with its latency as in the search.
-
-    Raises:
-        PackedError: The schedules of a round cannot be read.
     """
     cases: dict[str, CaseEntry] = {}
     machines: dict[tuple[str, int], str] = {}

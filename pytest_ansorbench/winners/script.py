@@ -14,26 +14,14 @@ from pytest_ansorbench.winners.winner import Winner, winners_of
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """The schedule of a winner, written out.
-
-    Attributes:
-        winner: The winner.
-        trace: The schedule, as calls of `tvm.s_tir.Schedule`; empty for a program that was made
-            without one.
-        program: The scheduled program as TVMScript.
-    """
+    """The schedule of a winner, written out."""
 
     winner: Winner
-    trace: str
-    program: str
+    trace: str  # calls of `tvm.s_tir.Schedule`; empty for a program that was made without one
+    program: str  # the scheduled program as TVMScript
 
     @classmethod
     def of(cls, winner: Winner) -> Script:
-        """Write a winner out.
-
-        Raises:
-            PackedError: The schedule does not apply, or this version of TVM cannot read it.
-        """
         candidate = winner.candidate()
         return cls(
             winner, "\n".join(candidate.schedule.trace.as_python()), str(candidate.mod.script())
@@ -41,12 +29,7 @@ class Script:
 
 
 def scripts_of(result: Result) -> tuple[Script, ...]:
-    """The fastest schedules of a result, written out.
-
-    Returns:
-        As `fastest` chooses them; without those that this version of TVM cannot read, and none
-        where there is no TVM that could.
-    """
+    """The fastest schedules of a result, written out, as far as this TVM, if any, can read them."""
     winners = [*fastest(winners_of(result))]
     scripts = []
     try:
@@ -61,14 +44,7 @@ def scripts_of(result: Result) -> tuple[Script, ...]:
 
 
 def fastest(winners: Iterable[Winner]) -> Iterator[Winner]:
-    """The fastest winner of each strategy for each task of each case, over the seeds.
-
-    Args:
-        winners: The winners, as `winners_of` yields them.
-
-    Yields:
-        Winners, in order of cases and tasks, then of strategies as they come.
-    """
+    """The fastest winner of each strategy for each task of each case, over the seeds."""
     best: dict[tuple[str, int], dict[str, Winner]] = {}
     for winner in winners:
         of_task = best.setdefault((winner.case, winner.place), {})

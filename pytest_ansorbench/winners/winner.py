@@ -18,69 +18,36 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Winner:
-    """The schedule that won one task in one run.
-
-    Attributes:
-        case: The case's id.
-        strategy: The arm.
-        seed: The run's seed.
-        task: The task.
-        place: The task's place in the case, from 0.
-        tasks: How many tasks the case has.
-        machine: Fingerprint of the machine that it was found on.
-        latency_s: Seconds a call: measured again at the end of the repeat, or else as in the
-            search.
-        measured: That measurement at the end; None if there was none.
-        schedule: The schedule, packed.
-        program: The task's program before it is scheduled, packed.
-    """
+    """The schedule that won one task in one run."""
 
     case: str
     strategy: str
     seed: int
     task: TaskRecord
-    place: int
-    tasks: int
-    machine: str
-    latency_s: float
-    schedule: str
-    program: str
-    measured: Remeasurement | None = None
+    place: int  # of the task in the case, from 0
+    tasks: int  # how many the case has
+    machine: str  # fingerprint
+    latency_s: float  # measured again at the end of the repeat, or else as in the search
+    schedule: str  # packed
+    program: str  # the task's before it is scheduled, packed
+    measured: Remeasurement | None = None  # at the end of the repeat
 
     @property
     def gflops(self) -> float:
-        """Throughput in GFLOP/s."""
         return self.task.flops / self.latency_s / 1e9
 
     def unscheduled(self) -> IRModule:
-        """The task's program before it is scheduled.
-
-        Raises:
-            PackedError: This version of TVM cannot read it.
-        """
+        """The task's program before it is scheduled."""
         return unpack_program(self.program)
 
     def candidate(self) -> Candidate:
-        """The scheduled program, made anew by replaying its trace.
-
-        Raises:
-            PackedError: The schedule does not apply, or this version of TVM cannot read it.
-        """
+        """The scheduled program, made anew by replaying its trace."""
         [candidate] = unpack(self.schedule, self.unscheduled())
         return candidate
 
 
 def winners_of(result: Result) -> Iterator[Winner]:
-    """All that a result keeps: one for each task of each run that has a valid trial of it.
-
-    Results of before schema version 8 keep none.
-
-    Args:
-        result: The result.
-
-    Yields:
-        Winners, in order of cases, runs and tasks.
-    """
+    """All that a result keeps: one for each task of each run that has a valid trial of it."""
     for case in result.cases:
         for run in case.runs:
             yield from _of_run(case, run)

@@ -107,7 +107,7 @@ def test_one_case_has_no_ablation(result, capsys):
 )
 def test_figures_of_the_paper_are_drawn_by_name(tmp_path, figure, stem, shown, hidden):
     path = tmp_path / "figure.svg"
-    assert main(["plot", figure, str(RESULTS / f"{stem}.json"), "-o", str(path)]) == 0
+    assert main(["plot", figure, str(RESULTS / f"{stem}.json.gz"), "-o", str(path)]) == 0
     text = path.read_text()
     assert shown in text and hidden not in text
 

@@ -20,7 +20,7 @@ CASE, STRATEGY, DEPLOYMENT = blocks(README, "python")
 [OUTPUT] = blocks(README)
 _, TABLE = OUTPUT.split("\n\n")
 [COMMAND] = [line for line in commands(README) if line.startswith("pytest ")]
-RECORDED = REPOSITORY / "docs" / "results" / "readme-example.json"
+RECORDED = REPOSITORY / "docs" / "results" / "readme-example.json.gz"
 
 
 def test_the_case_has_ten_lines():

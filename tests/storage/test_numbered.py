@@ -9,7 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ansorbench.storage import StorageError, list_saved, read_result, save_numbered
+from pytest_ansorbench.storage import (
+    StorageError,
+    find_saved,
+    list_saved,
+    read_result,
+    result_name,
+    save_numbered,
+    write_result,
+)
 from tests.synthetic import make_result
 
 
@@ -86,6 +94,19 @@ def test_a_file_in_place_of_the_folder(tmp_path: Path) -> None:
         list_saved(file)
 
 
+def test_a_compressed_result_keeps_its_number_and_name(tmp_path: Path) -> None:
+    saved = save_numbered(make_result(), tmp_path, "main")
+    packed = tmp_path / "0001_main.json.gz"
+    write_result(read_result(saved), packed)
+    saved.unlink()
+    for wanted in ("newest", "1", "main", str(packed)):
+        assert find_saved(tmp_path, wanted) == packed
+    assert result_name(packed) == "0001_main"
+    assert save_numbered(make_result(), tmp_path, "main").name == "0002_main.json"
+    missing = str(tmp_path / "other.json.gz")
+    assert find_saved(tmp_path, missing) == Path(missing)
+
+
 def test_no_folder_holds_no_results(tmp_path: Path) -> None:
     assert list_saved(tmp_path / "missing") == ()
 
@@ -107,9 +128,9 @@ def test_processes_never_share_a_number(tmp_path: Path) -> None:
         "[save_numbered(make_result(), Path(sys.argv[1]), sys.argv[2]) for _ in range(10)]"
     )
     root = Path(__file__).parents[2]
-    racing = [
+    processes = [
         subprocess.Popen([sys.executable, "-c", code, str(tmp_path), f"p{i}"], cwd=root)
         for i in range(3)
     ]
-    assert [process.wait() for process in racing] == [0, 0, 0]
+    assert [process.wait() for process in processes] == [0, 0, 0]
     assert len({name[:4] for name in names(tmp_path)}) == len(names(tmp_path)) == 30

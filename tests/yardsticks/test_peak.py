@@ -11,7 +11,6 @@ from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.measure.local.engine import LocalEngine
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
-from pytest_ansorbench.storage.checks import check_result
 from pytest_ansorbench.workloads import Check
 from pytest_ansorbench.yardsticks import measure_peak
 from pytest_ansorbench.yardsticks.peak import multiply_adds, reads
@@ -35,7 +34,7 @@ def test_it_is_what_a_roofline_needs(engine):
     assert peak.bandwidths[0].gbytes_per_s > peak.bandwidths[-1].gbytes_per_s
     found = dataclasses.replace(make_yardsticks(), peak=peak)
     case = dataclasses.replace(make_case_result(), yardsticks=(found,))
-    check_result(make_result(case))
+    assert make_result(case).cases == (case,)
 
 
 def test_limits_that_do_not_let_it_be_measured_leave_it_unknown():

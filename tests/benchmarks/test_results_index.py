@@ -1,0 +1,61 @@
+"""The index of docs/results: made of a manifest that says what is in the folder."""
+
+from __future__ import annotations
+
+import gzip
+import re
+
+import pytest
+
+MEGABYTE = 10**6
+
+
+@pytest.fixture
+def results_index(import_script):
+    return import_script("results_index")
+
+
+def test_index_manifest_and_folder_agree(results_index):
+    listed = results_index.entries()
+    assert list(results_index.disagreements(listed)) == []
+    assert results_index.INDEX.read_text(encoding="utf-8") == results_index.index(listed)
+
+
+def test_what_is_not_listed_and_what_is_not_there_are_named(results_index, tmp_path, monkeypatch):
+    results = tmp_path / "docs" / "results"
+    results.mkdir(parents=True)
+    for name in ("MANIFEST", "INDEX"):
+        monkeypatch.setattr(results_index, name, results / getattr(results_index, name).name)
+    monkeypatch.setattr(results_index, "ROOT", tmp_path)
+    monkeypatch.setattr(results_index, "RESULTS", results)
+    (results / "stray.txt").touch()
+    entry = results_index.Entry(("gone.txt",), "", (), "docs/none.md", "", "")
+    assert list(results_index.disagreements([entry])) == [
+        "docs/results/stray.txt is not in the manifest",
+        "gone.txt is in the manifest and not there",
+        "the page of gone.txt, docs/none.md, is not there",
+    ]
+
+
+def test_its_lines_fit_a_screen(results_index):
+    page = results_index.index(results_index.entries())
+    assert max(map(len, page.splitlines())) <= results_index.WIDTH == 120
+
+
+def test_a_clone_is_light(results_index):
+    sizes = [path.stat().st_size for path in results_index.RESULTS.rglob("*") if path.is_file()]
+    assert sum(sizes) <= 10 * MEGABYTE
+
+
+def test_every_result_is_compressed_without_a_date(results_index):
+    paths = list(results_index.RESULTS.rglob("*.json*"))
+    assert [path for path in paths if path.suffix != ".gz"] == [results_index.MANIFEST]
+    for path in results_index.RESULTS.rglob("*.gz"):
+        head = path.read_bytes()[:8]
+        assert (head[:2], head[4:]) == (b"\x1f\x8b", bytes(4)), path
+
+
+def test_results_name_no_folder_of_the_machine_they_were_measured_on(results_index):
+    for path in results_index.RESULTS.rglob("*.json.gz"):
+        text = gzip.decompress(path.read_bytes()).decode("utf-8")
+        assert not re.search(r'"/(tmp|home|root|work)/', text), path
