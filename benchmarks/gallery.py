@@ -20,8 +20,8 @@ ROOT: Final = Path(__file__).parent.parent
 GALLERY: Final = ROOT / "docs" / "gallery"
 EXAMPLE: Final = ROOT / "docs" / "results" / "readme-example.json.gz"
 PICTURES: Final = {
-    "curve-time": "Best throughput over the search time, every seed of both strategies",
-    "targets": "Ratio of the times to the targets along the way",
+    "curve-time": "Best throughput over the search time",
+    "targets": "Ratio of the times to each target of the ladder",
     "phases": "Seconds of a run by phase",
 }
 PAGE: Final = """# Gallery

@@ -465,7 +465,12 @@ OPTIONS: Final = (
         "let pytest-benchmark show its table of the same runs as well",
         word="benchmark-table",
     ),
-    Option("files.json", "write the whole result to this file", values.path, "PATH"),
+    Option(
+        "files.json",
+        "write the whole result to this file, compressed if its name ends in .gz",
+        values.path,
+        "PATH",
+    ),
     Option(
         "files.report",
         "write a whole report at the end, as markdown, html, csv, json or latex, below the "
