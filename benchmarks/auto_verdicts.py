@@ -57,8 +57,7 @@ def case_gate(paired: PairedRuns, limit: float) -> Gate:
 
     def evidence_at(look: int, confidence: float) -> Evidence:
         seen = paired.first(look)
-        assert figure.limit is not None
-        estimate = figure.limit.estimate(seen, confidence)
+        estimate = figure.limited().estimate(seen, confidence)
         return limit_evidence(figure, seen, estimate, confidence)
 
     return settled_gate(figure, limit, JUDGE, evidence_at, repeats=LOOKS.most)

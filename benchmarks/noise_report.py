@@ -13,7 +13,7 @@ from curves import figure
 from tabulate import tabulate
 
 from pytest_ansorbench.stats.paired_ratio import NeighbourRatios
-from pytest_ansorbench.stats.student import t_quantile
+from pytest_ansorbench.stats.power import t_quantile
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -25,8 +25,8 @@ from tabulate import tabulate
 from pytest_ansorbench.records import CaseResult, Run
 from pytest_ansorbench.stats.criteria import Criteria, Progress
 from pytest_ansorbench.stats.goal import MEDIAN, Goal
+from pytest_ansorbench.stats.measures import SearchRatio
 from pytest_ansorbench.stats.paired_runs import PairedRuns
-from pytest_ansorbench.stats.search_ratio import search_ratios
 from pytest_ansorbench.stats.trajectory import Trajectory
 from pytest_ansorbench.storage import read_result
 
@@ -100,7 +100,7 @@ def _scatter_of_log_s(
         half = len(runs) // 2
         arms = [[trajectories[i] for i in part] for part in (order[:half], order[half:])]
         paired = PairedRuns(arms[0], arms[1], goal, CRITERIA.tolerance)
-        [ratio] = search_ratios(paired, np.arange(half)[np.newaxis], "search_s")
+        [ratio] = SearchRatio("search_s").values(paired, np.arange(half)[np.newaxis])
         if 0.0 < ratio < math.inf:
             logs.append(math.log(ratio))
     return {"scatter": statistics.stdev(logs), "share": len(logs) / deals}

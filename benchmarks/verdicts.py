@@ -30,11 +30,11 @@ from pytest_ansorbench.stats.evidence import limit_evidence
 from pytest_ansorbench.stats.figures import FIGURES
 from pytest_ansorbench.stats.gate import Judge
 from pytest_ansorbench.stats.goal import MEDIAN, Goal
+from pytest_ansorbench.stats.measures import SearchRatio
 from pytest_ansorbench.stats.paired_runs import PairedRuns
-from pytest_ansorbench.stats.power import POWER, detectable_effect, search_spread, throughput_spread
-from pytest_ansorbench.stats.search_ratio import search_ratio
+from pytest_ansorbench.stats.power import POWER, detectable_effect
 from pytest_ansorbench.stats.stall import too_rare
-from pytest_ansorbench.stats.throughput_ratio import throughput_ratio
+from pytest_ansorbench.stats.throughput_ratio import throughput_ratio, throughput_spread
 from pytest_ansorbench.stats.trajectory import Trajectory
 from pytest_ansorbench.storage import result_name
 
@@ -125,7 +125,7 @@ def spread(pool: Sequence[Trajectory]) -> dict[str, float | None]:
     rng = np.random.default_rng(0)
     noise = [math.log(noise_of(run.run, rng)) for _ in range(100) for run in pool]
     found = {
-        "log S": search_spread(paired, "search_s"),
+        "log S": SearchRatio("search_s").spread(paired),
         "log throughput ratio": throughput_spread(paired),
         "log throughput ratio of the same kernel": statistics.stdev(noise),
     }
@@ -186,7 +186,8 @@ def stalls(
             held and kernels(paired) == "holds" for held, paired in zip(of_s, pairings, strict=True)
         ]
         of_way = [
-            search_ratio(paired, "search_s", CRITERIA.confidence).high <= 0.9 for paired in pairings
+            SearchRatio("search_s").estimate(paired, CRITERIA.confidence).high <= 0.9
+            for paired in pairings
         ]
         found[f"{repeats} repeats"] = {
             "way alone": statistics.fmean(of_way),
@@ -233,13 +234,11 @@ def coverage(
             pairings = (
                 drawn(pool, repeats, rng, true_s=0.75, goal=goal) for _ in range(comparisons)
             )
-            estimates = [search_ratio(paired, "search_s", 0.95) for paired in pairings]
+            estimates = [SearchRatio("search_s").estimate(paired, 0.95) for paired in pairings]
             found[f"S, goal {goal}, {repeats} repeats"] = _covered(estimates, 0.75)
     for repeats in (4, 5, 7, 10):
         pairings = (drawn(pool, repeats, rng, loss=0.1) for _ in range(comparisons))
-        estimates = [
-            throughput_ratio(paired.reference, paired.challenger, 0.95) for paired in pairings
-        ]
+        estimates = [throughput_ratio(paired, 0.95) for paired in pairings]
         found[f"throughput ratio, {repeats} repeats"] = _covered(estimates, 0.9)
     for name, one in found.items():
         print(
@@ -275,7 +274,7 @@ def power(
             counts = Counter(map(judged, pairings))
             shares = {outcome: counts[outcome] / comparisons for outcome in OUTCOMES}
             table[str(true_s)][str(repeats)] = shares
-            found = (search_spread(paired, "search_s") for paired in pairings)
+            found = (SearchRatio("search_s").spread(paired) for paired in pairings)
             spreads[repeats] += [value for value in found if value]
         cells = (table[str(true_s)][str(repeats)] for repeats in REPEATS)
         print(
@@ -306,8 +305,7 @@ def outcome_at(key: str, limit: float) -> Callable[[PairedRuns], str]:
     figure = FIGURES[key]
 
     def outcome(paired: PairedRuns) -> str:
-        assert figure.limit is not None
-        estimate = figure.limit.estimate(paired, CRITERIA.confidence)
+        estimate = figure.limited().estimate(paired, CRITERIA.confidence)
         return JUDGE.gate(
             figure, limit_evidence(figure, paired, estimate, CRITERIA.confidence), limit
         ).outcome

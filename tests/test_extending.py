@@ -70,52 +70,56 @@ FIGURE = """
                 name="ratio of search seconds",
                 sense="smaller",
                 subject="challenger",
-                per_machine=False,
-                values=_seconds_ratios,
-                improved=_less("search_s"),
-                limit=_seconds_limit(),
+                measure=_seconds_ratio,
+                limit_word="max-search-seconds-ratio",
             ),
 """
-FIGURE_FUNCTIONS = """
-def _seconds_ratios(paired: PairedRuns, drawn: Draws) -> Floats:
-    from pytest_ansorbench.stats.running_time_ratio import mean_search_times
-
-    return mean_search_times(paired.challenger, drawn) / mean_search_times(paired.reference, drawn)
-
-
-def _seconds_limit() -> LimitTest:
+MEASURE = """
+def _seconds_ratio() -> Measure:
     from math import log
 
-    def estimate(paired: PairedRuns, confidence: float) -> Estimate:
-        import numpy as np
+    import numpy as np
 
-        from pytest_ansorbench.records import Estimate
-        from pytest_ansorbench.stats.bootstrap import draw, percentile_interval
+    from pytest_ansorbench.records import Estimate
+    from pytest_ansorbench.stats.bootstrap import draw, percentile_interval
+    from pytest_ansorbench.stats.measures import LimitedMeasure
+    from pytest_ansorbench.stats.relabellings import permutation_chance
 
-        n = len(paired.reference)
-        value = float(_seconds_ratios(paired, np.arange(n)[np.newaxis, :])[0])
-        low, high = percentile_interval(_seconds_ratios(paired, draw(n)), n, confidence)
-        return Estimate(value, min(low, value), max(high, value))
+    class SecondsRatio(LimitedMeasure):
+        def values(self, paired, drawn):
+            fast, slow = (
+                np.array([run.search_s[-1] for run in arm])[drawn].mean(axis=1)
+                for arm in (paired.challenger, paired.reference)
+            )
+            return fast / slow
 
-    def chance(paired: PairedRuns, limit: float, level: float) -> float:
-        from pytest_ansorbench.stats.permutation_tests import permutation_chance
+        def improved(self, run, factor):
+            return run.with_less("search_s", factor)
 
-        n = len(paired.reference)
-        logs = [log(run.search_s[-1]) for run in paired.reference]
-        logs += [log(run.search_s[-1] / limit) for run in paired.challenger]
+        def estimate(self, paired, confidence):
+            n = len(paired.reference)
+            value = float(self.values(paired, np.arange(n)[np.newaxis, :])[0])
+            low, high = percentile_interval(self.values(paired, draw(n)), n, confidence)
+            return Estimate(value, min(low, value), max(high, value))
 
-        def badness(relabellings):
-            import numpy as np
+        def chance(self, paired, limit, level):
+            n = len(paired.reference)
+            logs = [log(run.search_s[-1]) for run in paired.reference]
+            logs += [log(run.search_s[-1] / limit) for run in paired.challenger]
 
-            relabelled = np.array(logs)[relabellings]
-            return relabelled[:, n:].mean(axis=1) - relabelled[:, :n].mean(axis=1)
+            def badness(labels):
+                relabelled = np.array(logs)[labels]
+                return relabelled[:, n:].mean(axis=1) - relabelled[:, :n].mean(axis=1)
 
-        return permutation_chance(badness, n, n, level)
+            return permutation_chance(badness, n, n, level)
 
-    return LimitTest("max-search-seconds-ratio", estimate, chance, lambda paired: None)
+        def spread(self, paired):
+            return None
+
+    return SecondsRatio()
 
 
-FIGURES: Final"""
+# By key."""
 
 CASES = """
 import pytest
@@ -141,7 +145,7 @@ def saved(tmp_path):
 def test_a_gate_is_an_entry_in_the_table_of_figures(copy, saved):
     assert "`stats/figures.py`" in places("a gate")
     table = copy / "stats" / "figures.py"
-    edit(table, "\nFIGURES: Final", FIGURE_FUNCTIONS)
+    edit(table, "\n# By key.", MEASURE)
     edit(table, "        for figure in (\n", "        for figure in (" + FIGURE)
     assert "--ansor-max-search-seconds-ratio=RATIO" in pytest_in(copy, saved, "--help").stdout
     for limit, code, words in (

@@ -34,22 +34,7 @@ def search_of(
     resumed: Sequence[RoundEntry],
     ranking: LastRanking | None,
 ) -> AnySearch:
-    """The search of an arm in one repeat.
-
-    Args:
-        arm: The arm.
-        prepared: The case.
-        seed: Seed of the run.
-        plan: How runs are made.
-        engine: Builds and measures; a host has one of its own for its searches.
-        on_trial: Called after every trial, outside the clock.
-        resumed: The rounds that the run has behind it already.
-        ranking: The last check, if the run has that behind it, too.
-
-    Raises:
-        ResumeError: The rounds are not of this case.
-        EngineError: A host cannot be had.
-    """
+    """The search of an arm in one repeat."""
     tasks = len(prepared.tasks)
     budget_trials, round_trials = plan.budget.in_all(tasks), plan.budget.a_round(tasks)
     if isinstance(arm, HostedStrategy):

@@ -19,12 +19,7 @@ from pytest_ansorbench.storage.entries import AbandonedEntry
 
 
 def judged(history: CaseHistory, plan: Plan) -> CaseResult:
-    """The complete repeats of a case, compared and judged.
-
-    Args:
-        history: What there is of the case.
-        plan: Which repeats count, and how to judge them.
-    """
+    """The complete repeats of a case, compared and judged."""
     entry = history.entry
     runs = tuple(run for seed in plan.repeats.seeds(history) for run in history.runs(seed))
     verdicts = judge_arms(
@@ -65,16 +60,7 @@ class Experiment:
         progress: Progress,
         stand_ins: Mapping[int, StandIn] = MappingProxyType({}),
     ) -> None:
-        """Prepare an experiment; nothing runs yet.
-
-        Args:
-            block: What the case's blocks have in common; their seeds differ.
-            plan: Which repeats there are, and how they are judged.
-            executor: Carries blocks out.
-            journal: Takes everything down.
-            progress: Is told of every trial.
-            stand_ins: By seed, recorded runs of the reference to use instead of new ones.
-        """
+        """Prepare an experiment; nothing runs yet."""
         self._stand_ins = stand_ins
         self._block = block
         self._plan = plan
@@ -92,14 +78,7 @@ class Experiment:
         self._latest: tuple[Sequence[int], CaseResult] | None = None
 
     def run(self) -> None:
-        """Run repeats until there are enough.
-
-        Raises:
-            UntunedError: A program of the case does not work even untuned.
-            EngineError: The repeats cannot be carried out.
-            ResumeError: The journal holds rounds of another case.
-            StorageError: The journal cannot be written.
-        """
+        """Run repeats until there are enough."""
         self._started_s = time.monotonic()
         try:
             with remembered_interrupts() as remind:

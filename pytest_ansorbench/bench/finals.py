@@ -29,17 +29,7 @@ def measure_winners(
 ) -> tuple[Remeasurement, ...]:
     """Measure the winners of finished searches against each other.
 
-    Args:
-        prepared: The case.
-        searches: One an arm.
-        engine: Builds and measures.
-        effort: How long, and how surely.
-
-    Returns:
-        One re-measurement an arm; an operator without a valid trial has none to be measured.
-
-    Raises:
-        EngineError: The engine is broken.
+    Returns: One re-measurement an arm; an operator without a valid trial has none to be measured.
     """
     winners = [winner(prepared, search) for search in searches]
     check = prepared.network.check if prepared.network else prepared.tasks[0].check
@@ -56,8 +46,7 @@ def winner(prepared: PreparedCase, search: FinishedSearch) -> Buildable | None:
 
     A task of a network without a valid trial stays as it is, untuned.
 
-    Returns:
-        The program; None for an operator without a valid trial.
+    Returns: The program; None for an operator without a valid trial.
     """
     best = [task.best for task in search.tasks]
     if prepared.network is None:
@@ -74,13 +63,12 @@ def _remeasurement(search: FinishedSearch, outcome: MeasuredInTurn | None) -> Re
     return outcome.remeasured(trial)
 
 
-SHARE_OF_SEARCH: Final = 0.25
-"""Confirming may take this share of the repeat's search time."""
+SHARE_OF_SEARCH: Final = 0.25  # confirming may take this share of the repeat's search time
+# A lead costs about as much to confirm as a trial does, so this keeps to the share as well
 _TRIALS_A_LEAD: Final = 4
-"""A lead costs about as much to confirm as a trial does, so this keeps to the share as well."""
 _FIRST_AND_LAST: Final = 2
+# How long leads run beside each other
 EFFORT: Final = SideBySide(precision=0.01, turns=Span(10, 30), sets=Span(1, 1))
-"""How long leads run beside each other."""
 
 
 def measure_leads(
@@ -91,17 +79,6 @@ def measure_leads(
     It takes at most `SHARE_OF_SEARCH` of what the searches took together, but for the compilation
     of a last task. For that, of a run with few trials a lead only some leads are measured, the
     first and the last of each task among them: a network has a latency once every task has.
-
-    Args:
-        prepared: The case.
-        searches: One an arm.
-        engine: Builds and measures.
-
-    Returns:
-        Per search the re-measurements of its leads, in order of their trials.
-
-    Raises:
-        EngineError: The engine is broken.
     """
     allowed_s = SHARE_OF_SEARCH * sum(search.search_s for search in searches)
     found: list[list[Remeasurement]] = [[] for _ in searches]

@@ -33,28 +33,23 @@ from pytest_ansorbench.storage.entries import (
     YardsticksEntry,
 )
 
+# What is written down of a repeat while it is carried out
 BlockEntry = (
     YardsticksEntry | RepeatEntry | RecordedEntry | RoundEntry | LastCheckEntry | FinalEntry
 )
-"""What is written down of a repeat while it is carried out."""
 
 
 @dataclass
 class RepeatHistory:
-    """One repeat of a case, as far as it got.
+    """One repeat of a case, as far as it got."""
 
-    Attributes:
-        begun: Its beginning.
-        rounds: Rounds of each arm, in order.
-        rankings: The last check of each arm that has one behind it.
-        final: Its end; None if it was interrupted.
-        recorded: The run of another day that stands in for one of it; None if none does.
-    """
-
-    begun: RepeatEntry
+    begun: RepeatEntry  # its beginning
+    # Rounds of each arm, in order
     rounds: dict[str, list[RoundEntry]] = field(default_factory=dict)
-    final: FinalEntry | None = None
+    final: FinalEntry | None = None  # its end; None if it was interrupted
+    # The last check of each arm that has one behind it
     rankings: dict[str, LastRanking] = field(default_factory=dict)
+    # The run of another day that stands in for one of it; None if none does
     recorded: RecordedEntry | None = None
 
     @property
@@ -65,16 +60,11 @@ class RepeatHistory:
 
 @dataclass
 class CaseHistory:
-    """One case, as far as it got.
+    """One case, as far as it got."""
 
-    Attributes:
-        entry: How it began.
-        repeats: By seed.
-        yardsticks: By machine, what its kernels are held against besides each other.
-    """
-
-    entry: CaseEntry
-    repeats: dict[int, RepeatHistory] = field(default_factory=dict)
+    entry: CaseEntry  # how it began
+    repeats: dict[int, RepeatHistory] = field(default_factory=dict)  # by seed
+    # By machine, what its kernels are held against besides each other
     yardsticks: dict[str, Yardsticks] = field(default_factory=dict)
     _runs: dict[int, tuple[Run, ...]] = field(default_factory=dict, init=False, repr=False)
 
@@ -90,11 +80,7 @@ class CaseHistory:
         return {fingerprint(machine): machine for machine in machines}
 
     def runs(self, seed: int) -> tuple[Run, ...]:
-        """The runs of a complete repeat, in order of the arms.
-
-        Raises:
-            ResumeError: The schedules of a round cannot be read.
-        """
+        """The runs of a complete repeat, in order of the arms."""
         if seed not in self._runs:
             self._runs[seed] = self._assembled(seed)
         return self._runs[seed]
@@ -186,11 +172,7 @@ def _stopped(rounds: Sequence[RoundEntry], budget_trials: int) -> str:
 
 
 def case_histories(past: Past) -> dict[str, CaseHistory]:
-    """Sort a journal's lines by case and repeat.
-
-    Raises:
-        StorageError: A line does not follow from those before it; names file and line.
-    """
+    """Sort a journal's lines by case and repeat."""
     histories: dict[str, CaseHistory] = {}
     for line, entry in enumerate(past.entries, start=2):
         misfit = add_entry(histories, entry)
@@ -201,13 +183,9 @@ def case_histories(past: Past) -> dict[str, CaseHistory]:
 
 @dataclass
 class NoiseHistory:
-    """How steady the machines of a session were, as far as was looked.
+    """How steady the machines of a session were, as far as was looked."""
 
-    Attributes:
-        entries: The looks, in order of time.
-    """
-
-    entries: list[NoiseEntry] = field(default_factory=list)
+    entries: list[NoiseEntry] = field(default_factory=list)  # the looks, in order of time
 
     @classmethod
     def of(cls, past: Past | None) -> NoiseHistory:
@@ -325,18 +303,7 @@ class CaseJournal:
         entry: CaseEntry,
         noise: NoiseHistory,
     ) -> None:
-        """Begin a case, or go on with it.
-
-        Args:
-            journal: Where lines go.
-            history: The case as far as an interrupted session got; None for one that begins.
-            entry: The case.
-            noise: The session's looks at machines, which are made while its cases are run.
-
-        Raises:
-            ResumeError: The journal has it under other circumstances.
-            StorageError: The journal cannot be written.
-        """
+        """Begin a case, or go on with it."""
         self.label = entry.label
         self._journal = journal
         self._noise = noise
@@ -348,11 +315,7 @@ class CaseJournal:
         self.history = history
 
     def append(self, entry: BlockEntry | NoiseEntry | AbandonedEntry) -> None:
-        """Write down what was just done.
-
-        Raises:
-            StorageError: The journal cannot be written.
-        """
+        """Write down what was just done."""
         self._journal.append(entry)
         if isinstance(entry, NoiseEntry):
             self._noise.entries.append(entry)

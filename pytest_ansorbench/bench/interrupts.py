@@ -9,8 +9,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from types import FrameType
 
-Reminder = Callable[[], None]
-"""Raises KeyboardInterrupt if there was one that nobody has seen."""
+Reminder = Callable[[], None]  # raises KeyboardInterrupt if there was one that nobody has seen
 
 
 @contextlib.contextmanager
@@ -30,9 +29,6 @@ def remembered_interrupts() -> Iterator[Reminder]:
 
     Elsewhere than in the main thread, and where Ctrl-C is ignored or handled otherwise, nothing is
     remembered.
-
-    Yields:
-        Raises KeyboardInterrupt if Ctrl-C came, however often it is called.
     """
     came = False
     usual = signal.getsignal(signal.SIGINT)

@@ -15,60 +15,39 @@ from pytest_ansorbench.stats.limits import Limits
 
 @dataclass(frozen=True)
 class Plan:
-    """How a case is run and judged.
+    """How a case is run and judged."""
 
-    Attributes:
-        runs: How runs are made. What else is in a plan may change when an experiment goes on.
-        repeats: Which repeats there are.
-        criteria: How runs are compared and judged.
-        limits: The gates.
-        family: Over how many gates like its own the session's false alarms could be shared out.
-        deadline_s: When the last repeat has to be over, by `time.monotonic`; the first of a case
-            is run in any case.
-    """
-
-    runs: RunPlan
-    repeats: RepeatPolicy
-    criteria: Criteria
-    limits: Limits
+    runs: RunPlan  # how runs are made. What else is in a plan may change when an experiment goes on
+    repeats: RepeatPolicy  # which repeats there are
+    criteria: Criteria  # how runs are compared and judged
+    limits: Limits  # the gates
+    # Over how many gates like its own the session's false alarms could be shared out
     family: int = 1
+    # When the last repeat has to be over, by `time.monotonic`; the first of a case is run in any
+    # case
     deadline_s: float = math.inf
 
 
 @dataclass(frozen=True)
 class RunPlan:
-    """How the runs of one repeat are made; the same for all repeats of a case.
+    """How the runs of one repeat are made; the same for all repeats of a case."""
 
-    Attributes:
-        budget: Trials of one run and of one round.
-        order: Whether arms take turns by rounds or by whole runs.
-        scheduler: Shares rounds out among the tasks of a network; a key of `SCHEDULERS`.
-        final: How winners are measured against each other.
-        progress: Whether leads are measured again, so that progress is confirmed.
-    """
-
-    budget: Budget
+    budget: Budget  # trials of one run and of one round
+    # Whether arms take turns by rounds or by whole runs
     order: Literal["interleaved", "sequential"]
-    scheduler: str
-    final: SideBySide
+    scheduler: str  # shares rounds out among the tasks of a network; a key of `SCHEDULERS`
+    final: SideBySide  # how winners are measured against each other
+    # Whether leads are measured again, so that progress is confirmed
     progress: Progress = "confirmed"
 
     def with_slices(self, slice_ms: float) -> RunPlan:
-        """The plan with final measurements in slices of another length; samples stay as they are.
-
-        Args:
-            slice_ms: Milliseconds of a slice.
-        """
+        """With final measurements in slices of another length; samples stay as they are."""
         if self.final.rest_ms:  # so are samples
             return self
         return replace(self, final=replace(self.final, slice_ms=slice_ms))
 
     def conditions(self, tasks: int) -> dict[str, Any]:
-        """What of it decides the measurements, as JSON values.
-
-        Args:
-            tasks: How many tasks the case has.
-        """
+        """What of it decides the measurements, as JSON values."""
         return {
             "trials": self.budget.in_all(tasks),
             "round_trials": self.budget.a_round(tasks),

@@ -18,47 +18,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """What a network is judged by, end to end.
+    """What a network is judged by, end to end."""
 
-    Attributes:
-        mod: Its program, a fused Relax module without schedules.
-        check: Its arguments, and what the untuned program makes of them.
-    """
-
-    mod: IRModule
-    check: Check
+    mod: IRModule  # its program, a fused Relax module without schedules
+    check: Check  # its arguments, and what the untuned program makes of them
 
 
 @dataclass(frozen=True, eq=False)
 class PreparedCase:
-    """A case that is ready to be run.
+    """A case that is ready to be run."""
 
-    Attributes:
-        case: The case.
-        tasks: Its tasks; those of a network have checks from their untuned programs.
-        network: The whole; None for an operator, whose only task is all of it.
-    """
-
-    case: Case
-    tasks: tuple[Task, ...]
-    network: Network | None = None
+    case: Case  # the case
+    tasks: tuple[Task, ...]  # its tasks; those of a network have checks from their untuned programs
+    network: Network | None = None  # the whole; None for an operator, whose only task is all of it
 
 
 def prepare(
     case: Case, tasks: Sequence[Task], engine: Engine, note: Callable[[str], None]
 ) -> PreparedCase:
-    """Run a network's untuned programs, so that tuned ones can be held to their outputs.
-
-    Args:
-        case: The case.
-        tasks: Its tasks.
-        engine: Runs them.
-        note: Is told what goes on, for a network may take minutes.
-
-    Raises:
-        UntunedError: A program does not work even untuned.
-        EngineError: The engine is broken.
-    """
+    """Run a network's untuned programs, so that tuned ones can be held to their outputs."""
     if not isinstance(case, NetworkCase):
         return PreparedCase(case, tuple(tasks))
     checked = []

@@ -20,16 +20,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StandIn:
-    """A recorded run that is to stand in for a new one.
+    """A recorded run that is to stand in for a new one."""
 
-    Attributes:
-        run: The run.
-        created: When the session of its result began, UTC, ISO 8601.
-        first_round_s: Seconds that its first round took when it was run again; None until then.
-    """
-
-    run: Run
-    created: str
+    run: Run  # the run
+    created: str  # when the session of its result began, UTC, ISO 8601
+    # Seconds that its first round took when it was run again; None until then
     first_round_s: float | None = None
 
 
@@ -37,22 +32,12 @@ class SavedReference:
     """An earlier result, asked for runs of the reference."""
 
     def __init__(self, result: Result, conditions: Mapping[str, Any]) -> None:
-        """Take a result.
-
-        Args:
-            result: With runs that keep their schedules.
-            conditions: How its programs were built and run, as far as it says.
-        """
+        """Take a result."""
         self._result = result
         self._conditions = conditions
 
     def misfit(self, machine: Mapping[str, Any], conditions: Mapping[str, Any]) -> str:
-        """Why none of its runs can stand in for one of this session; empty if some may.
-
-        Args:
-            machine: This session's machine.
-            conditions: How this session builds and runs programs.
-        """
+        """Why none of its runs can stand in for one of this session; empty if some may."""
         ours = machine.get("packages")
         for one in self._result.machines.values():
             if difference := machine_difference(one, machine):
@@ -70,12 +55,7 @@ class SavedReference:
     ) -> tuple[Mapping[int, StandIn], str]:
         """Runs that may stand in for those of a case's reference.
 
-        Args:
-            entry: How the case begins in this session.
-            machine: This session's machine.
-
-        Returns:
-            By seed, the runs; and why there are none, or an empty text.
+        Returns: By seed, the runs; and why there are none, or an empty text.
         """
         name = entry.strategies[0]
         saved = [case for case in self._result.cases if case.case == entry.case]
@@ -102,32 +82,18 @@ def _other_case(saved: CaseResult, entry: CaseEntry) -> str:
 
 @dataclass(frozen=True)
 class RecordedTask:
-    """One task of a recorded run.
+    """One task of a recorded run."""
 
-    Attributes:
-        best: Its winner; None if no trial is valid.
-        leads: Nothing: they were measured again at the time.
-        trials_done: Its trials.
-    """
-
-    best: Best | None
-    leads: Sequence[Best] = field(default=())
-    trials_done: int = 0
+    best: Best | None  # its winner; None if no trial is valid
+    leads: Sequence[Best] = field(default=())  # nothing: they were measured again at the time
+    trials_done: int = 0  # its trials
 
 
 class RecordedSearch:
-    """A search that was done on another day: its winners, to be measured beside today's.
-
-    Attributes:
-        tasks: The winner of each task.
-    """
+    """A search that was done on another day: its winners, to be measured beside today's."""
 
     def __init__(self, stand_in: StandIn, tasks: Sequence[Task]) -> None:
-        """Make the winners' programs.
-
-        Raises:
-            ResumeError: A schedule does not fit its program.
-        """
+        """Make the winners' programs."""
         self._run = stand_in.run
         schedules = self._run.schedules or ()
         try:

@@ -46,29 +46,6 @@ def run_repeat(
 
     It depends on nothing but its arguments, and leaves nothing behind but what it yields: the
     beginning, each round and each last check as soon as it is over, the end.
-
-    Args:
-        prepared: The case.
-        seed: Seed of every run.
-        strategies: The arms, the reference first.
-        plan: How runs are made.
-        engine: Builds and measures for all arms.
-        label: What the entries call the case.
-        lead: The arm that takes the first turn, counted round and round.
-        rounds: Rounds by strategy that an interrupted repeat has behind it; None for a repeat
-            that has not begun. What they say is not yielded again.
-        rankings: Last checks by strategy that it has behind it, likewise.
-        stand_in: A recorded run of the reference, which is used instead of a new one if its first
-            round, run again, takes about as long as then. If not, the new run goes on.
-        on_trial: Called after every trial, outside the clock.
-        on_finals: Called before the winners are measured.
-
-    Yields:
-        The repeat's journal entries, in order.
-
-    Raises:
-        EngineError: The engine is broken.
-        ResumeError: `rounds` are not of this case.
     """
     if rounds is None:
         yield RepeatEntry(label, seed, engine.machine, engine.observe())

@@ -23,15 +23,7 @@ class Replay:
     """Saved results, asked for cases as a session is."""
 
     def __init__(self, paths: Sequence[Path], settings: Mapping[str, Any]) -> None:
-        """Read the files.
-
-        Args:
-            paths: Result files, at least one; of several, each case and seed once.
-            settings: Today's settings as JSON values, for the record.
-
-        Raises:
-            StorageError: A file cannot be read, or two files clash.
-        """
+        """Read the files."""
         self._saved = merge_results({str(path): read_result(path) for path in paths})
         self._settings = settings
         self._results: list[CaseResult] = []
@@ -42,20 +34,12 @@ class Replay:
         return tuple(self._results)
 
     def strategies(self, case: str) -> tuple[str, ...]:
-        """The arms of a saved case, the reference first, the control left out.
-
-        Raises:
-            MissingRunsError: There is no such case.
-        """
+        """The arms of a saved case, the reference first, the control left out."""
         saved = self.saved(case)
         return tuple(name for name in saved.strategies if name != saved.control)
 
     def saved(self, case: str) -> CaseResult:
-        """A case as saved.
-
-        Raises:
-            MissingRunsError: There is no such case.
-        """
+        """A case as saved."""
         for result in self._saved.cases:
             if result.case == case:
                 return result
@@ -66,11 +50,7 @@ class Replay:
         )
 
     def seeds(self, case: str) -> tuple[int, ...]:
-        """The saved repeats of a case, in order.
-
-        Raises:
-            MissingRunsError: There is no such case.
-        """
+        """The saved repeats of a case, in order."""
         return tuple(dict.fromkeys(run.seed for run in self.saved(case).runs))
 
     def run(
@@ -80,11 +60,7 @@ class Replay:
         plan: Plan,
         seeds: Sequence[int] | None = None,
     ) -> CaseResult:
-        """`judged`, and keep the result.
-
-        Raises:
-            MissingRunsError: The case or one of the strategies was not run.
-        """
+        """`judged`, and keep the result."""
         result = self.judged(case, strategies, plan, seeds)
         self._results.append(result)
         return result
@@ -99,18 +75,6 @@ class Replay:
         """Judge a case's saved runs.
 
         Budget and repeats are those that were run; the plan's criteria and limits count.
-
-        Args:
-            case: The case's id.
-            strategies: The arms, the reference first.
-            plan: How to judge.
-            seeds: Repeats to take; None for all.
-
-        Returns:
-            The result.
-
-        Raises:
-            MissingRunsError: The case or one of the strategies was not run.
         """
         saved = self.saved(case)
         for name in strategies:
@@ -138,12 +102,7 @@ class Replay:
         return replace(saved, strategies=arms, runs=runs, verdicts=verdicts, control=control)
 
     def adopt(self, judged: Sequence[CaseResult], seeds: Sequence[Sequence[int]]) -> None:
-        """Take over what another process made of the same files; sorts by the files' order.
-
-        Args:
-            judged: Results without their runs, which are filled in.
-            seeds: Of each result, the repeats that it is made of.
-        """
+        """Take over what another process made of the same files; sorts by the files' order."""
         order = [saved.case for saved in self._saved.cases]
         for result, taken in zip(judged, seeds, strict=True):
             saved = self.saved(result.case)

@@ -58,20 +58,7 @@ class Session:
         settings: Mapping[str, Any],
         past: Past | None = None,
     ) -> None:
-        """Prepare a session; nothing is checked or started yet.
-
-        Args:
-            new_executor: Makes what carries out the blocks of all cases.
-            conditions: What of the engine decides measurements, as JSON values: a run that
-                goes on has to have the same.
-            root: Folder of the project, whose commit is recorded.
-            storage: Folder that the journal goes to.
-            settings: The settings as JSON values, for the record.
-            past: A journal to go on with; None for a new one.
-
-        Raises:
-            StorageError: The journal's lines do not follow from each other.
-        """
+        """Prepare a session; nothing is checked or started yet."""
         self._new_executor = new_executor
         self._conditions = conditions
         self._storage = storage
@@ -118,16 +105,7 @@ class Session:
         return self._journal.path if self._journal is not None else None
 
     def prepare(self, cases: Sequence[str] = ()) -> None:
-        """Make the executor, and check that it fits the journal.
-
-        Args:
-            cases: Ids of the cases that are to be run, in order, for those who watch.
-
-        Raises:
-            ToolchainError: Something that measuring needs is missing or does not fit.
-            EngineError: There is nobody to carry anything out.
-            ResumeError: The journal was begun on another machine.
-        """
+        """Make the executor, and check that it fits the journal."""
         self._executor = self._new_executor()
         # Who cannot say what it is cannot measure either, and says so before the first case.
         self._began_on = self._executor.machine
@@ -154,26 +132,6 @@ class Session:
 
         What the journal has of it is not run again; if that is all, nothing is started. On an
         interrupt, what is complete of the case is kept before the interrupt goes on.
-
-        Args:
-            case: What to tune.
-            strategies: The arms, the reference first.
-            plan: How.
-            progress: Is told of every trial.
-            control: The arm that is the reference over again, if one is.
-            reference: An earlier result whose runs of the reference may stand in for new ones.
-
-        Returns:
-            The result, which is also kept.
-
-        Raises:
-            UnhostableCaseError: An arm is run by another interpreter, which lacks the case.
-            UnsupportedCaseError: The case has several tasks but no program to judge them by.
-            BudgetError: Its budget does not give each task a round.
-            UntunedError: A network does not work even untuned.
-            EngineError: Repeats cannot be carried out.
-            ResumeError: The journal has the case under other circumstances.
-            StorageError: The journal cannot be written.
         """
         if self._executor is None:
             self.prepare()
@@ -219,20 +177,7 @@ class Session:
         return self._keep(kept)
 
     def more(self, repeats: int, deadline_s: float, progress: Progress | None = None) -> bool:
-        """Run further repeats of the cases that have too few.
-
-        Args:
-            repeats: How many each case is to have.
-            deadline_s: When they have to be over, by `time.monotonic`.
-            progress: Is told of every trial.
-
-        Returns:
-            Whether all cases have as many now.
-
-        Raises:
-            EngineError: Repeats cannot be carried out.
-            StorageError: The journal cannot be written.
-        """
+        """Run further repeats of the cases that have too few."""
         complete = True
         for index, kept in enumerate(self._kept):
             seeds = kept.plan.repeats.seeds(kept.journal.history)
@@ -270,11 +215,7 @@ class Session:
         )
 
     def finish(self) -> None:
-        """Look at the machine a last time, note that this is the end, and compress the journal.
-
-        Raises:
-            StorageError: The journal cannot be written.
-        """
+        """Look at the machine a last time, note that this is the end, and compress the journal."""
         if self._journal is not None and self._executor is not None:
             noise = self._executor.finish()
             if noise is not None:

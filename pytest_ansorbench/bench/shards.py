@@ -11,20 +11,13 @@ from pytest_ansorbench.records import Result
 
 @dataclass(frozen=True)
 class PlannedCase:
-    """What a session means to run of one case.
+    """What a session means to run of one case."""
 
-    Attributes:
-        name: What the session calls it, once each.
-        seeds: Its repeats, at least one.
-        repeat_s: Seconds that one of them may take, all arms together; any unit that all cases
-            share will do.
-        divisible: Whether repeats may go to different machines. Those that stop by what they see
-            stay together.
-    """
-
-    name: str
-    seeds: tuple[int, ...]
+    name: str  # what the session calls it, once each
+    seeds: tuple[int, ...]  # its repeats, at least one
+    # Seconds that one of them may take, all arms together; any unit that all cases share will do
     repeat_s: float
+    # Whether repeats may go to different machines. Those that stop by what they see stay together
     divisible: bool
 
 
@@ -35,13 +28,6 @@ def share_out(cases: Sequence[PlannedCase], count: int) -> list[dict[str, tuple[
     has the case already (longest processing time first, Graham 1969,
     https://doi.org/10.1137/0117039: no part takes longer than 4/3 of what the best division
     does). It depends on its arguments alone, so that each machine finds its own part.
-
-    Args:
-        cases: Of the session, in order of execution.
-        count: How many parts, at least 1.
-
-    Returns:
-        For each part the seeds of its cases, by name, in order of execution.
     """
     blocks = [
         (case.repeat_s * len(seeds), place, seeds)

@@ -31,11 +31,6 @@ class Site:
 
     The engine is started by the first block. Before that block's searches it is looked at how
     steady the machine is.
-
-    Attributes:
-        engine: Builds and measures.
-        slice_ms: Milliseconds of a slice that suits the machine's noise; None if that is unknown.
-        is_used: Whether a block was carried out.
     """
 
     def __init__(
@@ -47,15 +42,7 @@ class Site:
         slice_ms: float | None = None,
         yardsticks: YardstickPlan = YardstickPlan(),  # noqa: B008 -- frozen
     ) -> None:
-        """Prepare; nothing is started.
-
-        Args:
-            engine: Builds and measures.
-            storage: Folder where the machine's peak is kept.
-            noise_check_s: Seconds of a look at how steady the machine is; 0 for none.
-            slice_ms: Milliseconds of a slice that suits its noise, if somebody has looked.
-            yardsticks: What kernels are held against besides each other.
-        """
+        """Prepare; nothing is started."""
         self.engine = engine
         self.slice_ms = slice_ms
         self.is_used = False
@@ -65,16 +52,7 @@ class Site:
         self._prepared: tuple[str, PreparedCase] | None = None
 
     def carry_out(self, block: Block, watcher: Watcher) -> _Entries:
-        """Carry one block out.
-
-        Yields:
-            Its entries for the journal, each as soon as what it says is over.
-
-        Raises:
-            UntunedError: A program of the case does not work even untuned.
-            ResumeError: The block's past is not of this case.
-            EngineError: The engine is broken; it has been closed, and may be started anew.
-        """
+        """Carry one block out."""
         try:
             self.engine.start()
             if not self.is_used and self.slice_ms is None and self._noise_check_s:
@@ -99,11 +77,7 @@ class Site:
     def look(self, moment: Moment) -> NoiseEntry | None:
         """Look at how steady the machine is.
 
-        Returns:
-            What was seen; None if it could not be seen, or is not asked for.
-
-        Raises:
-            EngineError: The engine is broken.
+        Returns: What was seen; None if it could not be seen, or is not asked for.
         """
         if not self._noise_check_s:
             return None

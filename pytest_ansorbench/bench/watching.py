@@ -21,46 +21,28 @@ from pytest_ansorbench.storage.entries import EndEntry, RoundEntry, SessionEntry
 
 @dataclass(frozen=True)
 class WatchedCase:
-    """A case that has begun.
+    """A case that has begun."""
 
-    Attributes:
-        label: What the journal calls it.
-        done: Repeats that are complete.
-        repeats: Repeats there will be, at most.
-        gates: Its gates, as the complete repeats leave them.
-        runs: Those of the newest repeat.
-        is_over: Whether no repeat is left: all are complete, or all gates are settled.
-        left_s: Seconds of search that are left, at the pace so far; infinity if that is unknown.
-    """
-
-    label: str
-    done: int
-    repeats: int
-    gates: tuple[Gate, ...]
-    runs: tuple[RunProgress, ...]
-    is_over: bool
+    label: str  # what the journal calls it
+    done: int  # repeats that are complete
+    repeats: int  # repeats there will be, at most
+    gates: tuple[Gate, ...]  # its gates, as the complete repeats leave them
+    runs: tuple[RunProgress, ...]  # those of the newest repeat
+    is_over: bool  # whether no repeat is left: all are complete, or all gates are settled
+    # Seconds of search that are left, at the pace so far; infinity if that is unknown
     left_s: float
 
 
 @dataclass(frozen=True)
 class WatchedSession:
-    """A session as its journal shows it.
+    """A session as its journal shows it."""
 
-    Attributes:
-        created: UTC time of its start, ISO 8601.
-        cases: Those that have begun, in order.
-        waiting: Ids of those that have not, as far as they are known.
-        machines: What repeats were measured on, by fingerprint.
-        is_over: Whether it came to its end.
-        left_s: Seconds of search that are left, those of waiting cases included.
-    """
-
-    created: str
-    cases: tuple[WatchedCase, ...]
-    waiting: tuple[str, ...]
-    machines: Mapping[str, Mapping[str, Any]]
-    is_over: bool
-    left_s: float
+    created: str  # uTC time of its start, ISO 8601
+    cases: tuple[WatchedCase, ...]  # those that have begun, in order
+    waiting: tuple[str, ...]  # ids of those that have not, as far as they are known
+    machines: Mapping[str, Mapping[str, Any]]  # what repeats were measured on, by fingerprint
+    is_over: bool  # whether it came to its end
+    left_s: float  # seconds of search that are left, those of waiting cases included
 
 
 @dataclass
@@ -68,12 +50,9 @@ class Watch:
     """Follows the journal of a session that another process runs; it only reads.
 
     Gates are judged as if each were the only one of the session.
-
-    Attributes:
-        path: The journal.
     """
 
-    path: Path
+    path: Path  # the journal
     _session: SessionEntry | None = field(default=None, init=False)
     _histories: dict[str, CaseHistory] = field(default_factory=dict, init=False)
     _is_over: bool = field(default=False, init=False)
@@ -82,11 +61,7 @@ class Watch:
         self._tail = JournalTail(self.path)
 
     def look(self) -> WatchedSession:
-        """How far the session has come.
-
-        Raises:
-            StorageError: The journal cannot be read, or is damaged.
-        """
+        """How far the session has come."""
         for entry in self._tail.read():
             if isinstance(entry, SessionEntry) and self._session is None:
                 self._session = entry

@@ -20,17 +20,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class YardstickPlan:
-    """What kernels are to be held against besides each other.
+    """What kernels are to be held against besides each other."""
 
-    Attributes:
-        roofline: Whether against what the machine can do.
-        implementations: Other implementations.
-        cores: Cores that these may run on; None for any.
-    """
-
-    roofline: bool = False
-    implementations: tuple[Implementation, ...] = ()
-    cores: Sequence[int] | None = None
+    roofline: bool = False  # whether against what the machine can do
+    implementations: tuple[Implementation, ...] = ()  # other implementations
+    cores: Sequence[int] | None = None  # cores that these may run on; None for any
 
     def is_met_by(self, found: Yardsticks | None) -> bool:
         """Whether there is nothing left to be measured."""
@@ -49,16 +43,6 @@ class YardstickPlan:
         """Measure what was asked for.
 
         A machine's peak is kept in the folder, and measured again only if it is not there.
-
-        Args:
-            prepared: The case.
-            engine: Measures; it is started.
-            storage: Folder of results and journals.
-            note: Is told what goes on.
-
-        Raises:
-            EngineError: The engine is broken.
-            StorageError: The folder cannot be written.
         """
         kernels = []
         for implementation in self.implementations:

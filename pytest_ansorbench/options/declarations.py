@@ -84,13 +84,13 @@ def limit_options(figures: Iterable[Figure]) -> tuple[Option, ...]:
             "away",
             values.limit,
             "RATIO",
-            word=figure.limit.word,
+            word=figure.limit_word,
             default="no gate",
             per_test=True,
-            record_as=figure.limit.word.replace("-", "_"),
+            record_as=figure.limit_word.replace("-", "_"),
         )
         for figure in figures
-        if figure.limit is not None
+        if figure.limit_word
     )
 
 

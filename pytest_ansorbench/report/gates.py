@@ -44,7 +44,7 @@ def change_sentence(change: Change, any_machine: str, subject: str = "") -> Sent
         return ""
     if gate.reason != "other-machine":
         return _sentence(gate, f"{subject}{metric} now over before")
-    ratios = " or ".join(key for key, figure in FIGURES.items() if figure.limit)
+    ratios = " or ".join(key for key, figure in FIGURES.items() if figure.limit_word)
     return GateSentence(
         f"{subject}{metric}: nothing could be compared, for the earlier result is from another "
         f"machine ({change.other_machine}); gate a ratio such as {ratios}, or give {any_machine}: ",

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_ansorbench.stats.criteria import check_confidence
-from pytest_ansorbench.stats.student import t_quantile
+from pytest_ansorbench.stats.power import t_quantile
 from pytest_ansorbench.stats.trajectory import Floats
 
 # Resamples per interval; enough for the ends of a 99% interval to be steady

@@ -8,15 +8,16 @@ from collections.abc import Sequence
 
 from pytest_ansorbench.records import ArmSummary, CaseResult, Comparison, Run
 from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.estimates import widened
+from pytest_ansorbench.stats.measures import SearchRatio
 from pytest_ansorbench.stats.paired_ratio import NeighbourRatios
 from pytest_ansorbench.stats.paired_runs import PairedRuns
-from pytest_ansorbench.stats.recorded import Pace, widened
+from pytest_ansorbench.stats.recorded import Pace
 from pytest_ansorbench.stats.running_time_ratio import (
     expected_running_time,
     running_time_ratio,
     search_ratio_paper,
 )
-from pytest_ansorbench.stats.search_ratio import search_ratio
 from pytest_ansorbench.stats.throughput_ratio import throughput_ratio
 from pytest_ansorbench.stats.trajectory import Trajectory
 
@@ -73,13 +74,11 @@ def compare(paired: PairedRuns, confidence: float) -> Comparison:
         target_gflops=paired.flops / target_s / 1e9 if target_s else math.inf,
         reference=summarize_arm(paired.reference, target_s),
         challenger=summarize_arm(paired.challenger, target_s),
-        search_ratio=(
-            search_ratio(paired, "search_s", confidence) if paired.goal.kind == "way" else to_target
-        ),
+        search_ratio=SearchRatio("search_s").estimate(paired, confidence),
         search_ratio_paper=widened(search_ratio_paper(paired, confidence), paired.seconds_error),
-        search_ratio_trials=search_ratio(paired, "trials", confidence),
+        search_ratio_trials=SearchRatio("trials").estimate(paired, confidence),
         running_time_ratio=to_target,
-        throughput_ratio=throughput_ratio(paired.reference, paired.challenger, confidence),
+        throughput_ratio=throughput_ratio(paired, confidence),
     )
 
 

@@ -48,3 +48,11 @@ def geometric_mean(estimates: Sequence[Estimate]) -> Estimate:
     # Not statistics.geometric_mean alone: its result for equal ratios may differ in the last
     # digit between Python versions, and a mean of ones has to be one.
     return Estimate(math.exp(statistics.fmean(map(math.log, values))), 0.0, math.inf)
+
+
+def widened(estimate: Estimate, error: float) -> Estimate:
+    """A ratio with an interval that is wider by an error of its logarithm, to either side."""
+    if not error or estimate.bound == "undefined":
+        return estimate
+    low, high = estimate.low * math.exp(-error), estimate.high * math.exp(error)
+    return Estimate(estimate.value, low, high, estimate.bound)

@@ -19,9 +19,14 @@ from pytest_ansorbench.stats.bootstrap import draw, percentile_interval
 from pytest_ansorbench.stats.estimates import UNDEFINED, quotient, quotients
 from pytest_ansorbench.stats.figures import Figure
 from pytest_ansorbench.stats.paired_runs import PairedRuns
-from pytest_ansorbench.stats.permutation_tests import permutation_chance, sharpened
 from pytest_ansorbench.stats.power import FEWEST_REPEATS
-from pytest_ansorbench.stats.relabellings import Relabellings, fewest_repeats, smallest_chance
+from pytest_ansorbench.stats.relabellings import (
+    Relabellings,
+    fewest_repeats,
+    permutation_chance,
+    sharpened,
+    smallest_chance,
+)
 from pytest_ansorbench.stats.stall import EarlyOnly, too_rare
 from pytest_ansorbench.stats.suite_test import (
     SUITE_STALL,
@@ -29,6 +34,8 @@ from pytest_ansorbench.stats.suite_test import (
     chance_of_suite_stall,
 )
 from pytest_ansorbench.stats.trajectory import Floats
+
+_MOSTLY: Final = 0.95  # share of draws with a figure from which on the others do not matter
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +74,16 @@ def limit_evidence(
     figure: Figure, paired: PairedRuns, estimate: Estimate, confidence: float
 ) -> Evidence:
     """Evidence on a figure that has a limit."""
-    test, repeats = figure.limit, len(paired.reference)
+    measure, repeats = figure.limited(), len(paired.reference)
     guarded = figure.by_goal and paired.goal.kind == "way"
-    assert test is not None, figure.key
     return Evidence(
         estimate,
         repeats,
-        counted=lambda limit, level: test.chance(paired, limit, level),
-        smallest=test.tests * smallest_chance(repeats, repeats),
-        spread=cache(lambda: test.spread(paired)),
+        counted=lambda limit, level: measure.chance(paired, limit, level),
+        smallest=measure.tests * smallest_chance(repeats, repeats),
+        spread=cache(lambda: measure.spread(paired)),
         fewest_repeats=_fewest(estimate, confidence),
-        early=lambda limit: test.early(paired, limit),
+        early=lambda limit: measure.early(paired, limit),
         passes=lambda repeats: 1.0 - (too_rare(repeats) if guarded else 0.0),
     )
 
@@ -120,10 +126,8 @@ def change_evidence(
     The two results are independent samples, so each side's seeds are drawn by themselves.
     """
     first, second = len(before.reference), len(after.reference)
-    repeats = min(first, second)
-    ratios = quotients(
-        figure.values(after, draw(second, stream=1)), figure.values(before, draw(first, stream=0))
-    )
+    repeats, values = min(first, second), figure.measure().values
+    ratios = quotients(values(after, draw(second, stream=1)), values(before, draw(first, stream=0)))
     value = quotient(observed(figure, after), observed(figure, before))
     return Evidence(
         _estimate(value, ratios, repeats, confidence),
@@ -138,7 +142,19 @@ def change_evidence(
 
 def observed(figure: Figure, paired: PairedRuns) -> float:
     """The figure of the runs as they were, not resampled."""
-    return float(figure.values(paired, np.arange(len(paired.reference))[np.newaxis, :])[0])
+    as_they_were = np.arange(len(paired.reference))[np.newaxis, :]
+    return float(figure.measure().values(paired, as_they_were)[0])
+
+
+def as_one(figure: Figure, before: PairedRuns, after: PairedRuns, factor: float) -> PairedRuns:
+    """The repeats of two results as those of one, had the later figure been better by a factor."""
+    measure = figure.measure()
+    improved = [measure.improved(run, factor) for run in after.challenger]
+    return replace(
+        before,
+        reference=[*before.reference, *after.reference],
+        challenger=[*before.challenger, *improved],
+    )
 
 
 def _estimate(value: float, ratios: Floats, repeats: int, confidence: float) -> Estimate:
@@ -146,9 +162,6 @@ def _estimate(value: float, ratios: Floats, repeats: int, confidence: float) -> 
         return UNDEFINED
     low, high = percentile_interval(ratios, repeats, confidence, samples=2)
     return Estimate(value, min(low, value), max(high, value))
-
-
-_MOSTLY: Final = 0.95  # share of draws with a figure from which on the others do not matter
 
 
 def _spread(ratios: Floats, repeats: int) -> float | None:
@@ -165,24 +178,15 @@ def _change_chance(
     figure: Figure, before: PairedRuns, after: PairedRuns, limit: float, level: float
 ) -> float:
     """Chance to see a change this bad, if the true one were the limit."""
-    factor = limit if figure.sense == "smaller" else 1.0 / limit
-    improved = [figure.improved(run, factor) for run in after.challenger]
-    both = replace(
-        before,
-        reference=[*before.reference, *after.reference],
-        challenger=[*before.challenger, *improved],
-    )
-    first = len(before.reference)
+    both = as_one(figure, before, after, limit if figure.sense == "smaller" else 1.0 / limit)
+    first, measure = len(before.reference), figure.measure()
 
-    def worsening(relabellings: Relabellings) -> Floats:
-        if figure.lateness is not None:
-            return figure.lateness(both, relabellings[:, first:]) - figure.lateness(
-                both, relabellings[:, :first]
-            )
-        then, now = (
-            figure.values(both, relabellings[:, :first]),
-            figure.values(both, relabellings[:, first:]),
-        )
-        return quotients(now, then) if figure.sense == "smaller" else quotients(then, now)
+    def worsening(labels: Relabellings) -> Floats:
+        then, now = labels[:, :first], labels[:, first:]
+        delay = measure.delay(both, then, now)
+        if delay is not None:
+            return delay
+        old, new = measure.values(both, then), measure.values(both, now)
+        return quotients(new, old) if figure.sense == "smaller" else quotients(old, new)
 
     return permutation_chance(worsening, first, len(after.reference), level)

@@ -23,6 +23,9 @@ from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Final
 
+import numpy as np
+from scipy.special import stdtr
+
 from pytest_ansorbench.records import Advice, Estimate, Gate, Outcome, Reason
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.estimates import UNDEFINED
@@ -30,7 +33,6 @@ from pytest_ansorbench.stats.evidence import Evidence
 from pytest_ansorbench.stats.figures import Figure
 from pytest_ansorbench.stats.power import POWER, detectable_effect, repeats_needed
 from pytest_ansorbench.stats.spending import level_at
-from pytest_ansorbench.stats.student import upper_tail
 
 
 def families(of_cases: int, of_suites: int) -> tuple[int, int]:
@@ -233,6 +235,5 @@ def chance_to_settle(figure: Figure, evidence: Evidence, limit: float, last: Jud
     to_hold = normal.inv_cdf(0.5 + last.criteria.confidence / 2.0) * error
     to_break = noise + normal.inv_cdf(1.0 - last.level) * error
     degrees = evidence.cases * (n - 1)
-    return upper_tail((loss + to_hold) / scale, degrees) + upper_tail(
-        (to_break - loss) / scale, degrees
-    )
+    holds, broken = stdtr(degrees, -np.array([loss + to_hold, to_break - loss]) / scale)
+    return float(holds + broken)

@@ -58,8 +58,7 @@ def _gates(
             seen = paired.first(look)
             # That of all repeats is known already, if the comparison has it.
             known = getattr(comparison, figure.key, None) if look == repeats else None
-            assert figure.limit is not None, figure.key
-            estimate = known or figure.limit.estimate(seen, confidence)
+            estimate = known or figure.limited().estimate(seen, confidence)
             return limit_evidence(figure, seen, estimate, confidence)
 
         return settled_gate(figure, limit, judge, evidence_at, repeats=repeats)

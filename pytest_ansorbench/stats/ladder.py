@@ -1,15 +1,17 @@
-"""S over the way: how much longer the challenger takes along a ladder of targets.
+"""S along the ladder of targets: how much longer the challenger takes, and how sure that is.
 
 `climb` has the estimator. Its interval holds all ratios that an exact test does not reject: if the
 true ratio is s, the challenger's runs with their costs divided by s could as well have been the
-reference's, so the labels are put on anew and the votes counted. The test is the one that gates
-ask, so interval and verdict cannot disagree, and where there are too few relabellings for a
-confidence, the interval has no end.
+reference's, so the labels are put on anew and the votes counted. Gates ask the same test, so
+interval and verdict cannot disagree. Where there are too few relabellings for a confidence, the
+interval has no end.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from statistics import NormalDist
 from typing import Final
 
 import numpy as np
@@ -18,17 +20,15 @@ from pytest_ansorbench.records import Estimate
 from pytest_ansorbench.stats.bootstrap import Draws
 from pytest_ansorbench.stats.climb import Climb
 from pytest_ansorbench.stats.estimates import UNDEFINED
+from pytest_ansorbench.stats.inversion import BEYOND, STRIDE, outermost
 from pytest_ansorbench.stats.paired_runs import PairedRuns
-from pytest_ansorbench.stats.permutation_tests import permutation_chance
-from pytest_ansorbench.stats.relabellings import Relabellings, share, some_relabellings
+from pytest_ansorbench.stats.power import FEWEST_REPEATS, ONE_ERROR
+from pytest_ansorbench.stats.relabellings import permutation_chance, share, some_relabellings
 from pytest_ansorbench.stats.trajectory import Floats, Spending
 
 _TIE: Final = 1e-9
-_STRIDE: Final = 0.02
-# So far is it looked for ratios that are kept beyond one that is rejected, in logarithms
-_LOOKS_AHEAD: Final = 8
-# How far beyond all votes the outermost ratios lie that are tested, as logarithm
-_BEYOND: Final = 1.0
+_STRIDES: Final = 8  # beyond a rejected ratio
+_OUTER: Final = 0.9  # confidence of the outer interval that a spread is taken from
 
 
 def ladder_ratio(paired: PairedRuns, spending: Spending, confidence: float) -> Estimate:
@@ -36,8 +36,7 @@ def ladder_ratio(paired: PairedRuns, spending: Spending, confidence: float) -> E
 
     If no run of the challenger ever reached a rung, the ratio is at least about the median of the
     pairs' ratios with all that the challenger spent; if none of the reference's did, at most.
-
-    Returns: The estimate; undefined if neither arm ever reached a rung.
+    Undefined if neither arm did.
     """
     climb = Climb.of(paired, spending)
     log_ratio = climb.log_ratio
@@ -55,10 +54,10 @@ def ladder_ratio(paired: PairedRuns, spending: Spending, confidence: float) -> E
 
 
 def ladder_ratios(paired: PairedRuns, drawn: Draws, spending: Spending) -> Floats:
-    """The factor at which votes balance in each draw of the seeds.
+    """The factor at which votes balance in each draw of the seeds, shape (draws,).
 
-    Returns: Shape (draws,); infinity where no run of the challenger ever reached a rung, 0 where
-    none of the reference did, NaN where neither did.
+    Infinity where no run of the challenger ever reached a rung, 0 where none of the reference did,
+    NaN where neither did.
     """
     ratios: Floats = np.exp(Climb.of(paired, spending).log_ratios(drawn))
     return ratios
@@ -67,10 +66,8 @@ def ladder_ratios(paired: PairedRuns, drawn: Draws, spending: Spending) -> Float
 def ladder_lateness(paired: PairedRuns, drawn: Draws, spending: Spending) -> Floats:
     """How late the challenger is in each draw of the seeds, at the ratio of all seeds.
 
-    As a statistic of relabellings it is finer than the ratio itself, which as a median is the same
-    for many of them.
-
-    Returns: Votes a pair and rung, from -1 to 1, shape (draws,).
+    Votes a pair and rung, from -1 to 1, shape (draws,). As a statistic of relabellings it is finer
+    than the ratio itself, which as a median is the same for many of them.
     """
     climb = Climb.of(paired, spending)
     log_ratio = climb.log_ratio
@@ -84,73 +81,81 @@ def ladder_chance(paired: PairedRuns, spending: Spending, limit: float, level: f
     climb = Climb.of(paired, spending)
     n, scores = climb.repeats, climb.scores(math.log(limit))
     return permutation_chance(
-        lambda relabellings: climb.lateness(
-            scores, relabellings, climb.ladders(relabellings[:, :n])
-        ),
-        n,
-        n,
-        level,
+        lambda labels: climb.lateness(scores, labels, climb.ladders(labels[:, :n])), n, n, level
     )
+
+
+def ladder_spread(paired: PairedRuns, spending: Spending) -> float | None:
+    """Spread of the log ratio per pair of runs; None below three pairs, or without an interval.
+
+    From exact intervals, by the standard errors that a normal distribution's reach to. A jackknife
+    would not do: as a median S does not change at all when some pairs are left out. Of an inner and
+    an outer interval the wider one counts, as searches scatter with heavy tails.
+    """
+    n = len(paired.reference)
+    widths = []
+    for confidence in (ONE_ERROR, _OUTER):
+        estimate = ladder_ratio(paired, spending, confidence)
+        if estimate.bound == "value" and estimate.low > 0.0 and not math.isinf(estimate.high):
+            errors = NormalDist().inv_cdf(0.5 + confidence / 2.0)
+            widths.append(math.log(estimate.high / estimate.low) / 2.0 / errors)
+    if n < FEWEST_REPEATS or not widths:
+        return None
+    return max(widths) * math.sqrt(n)
 
 
 def _interval(climb: Climb, inside: float, confidence: float) -> tuple[float, float]:
-    """All ratios that the test does not reject, from one that is among them, outwards.
-
-    Votes change where a pair's gap is crossed and nowhere else, so that the ends are gaps.
-    """
-    tail = (1.0 - confidence) / 2.0
-    test = _Test(climb, *some_relabellings(climb.repeats, climb.repeats, tail))
-    gaps = climb.all_gaps()
-    between = np.concatenate(
-        [[gaps[0] - _BEYOND], (gaps[1:] + gaps[:-1]) / 2.0, [gaps[-1] + _BEYOND]]
-    )
-
-    def last_kept(first: int, last: int, side: float) -> int | None:
-        """The last stretch that is kept on the way from one to another; None if none is."""
-        step = 1 if last >= first else -1
-
-        def searched(kept: int, rejected: int) -> int:
-            while abs(rejected - kept) > 1:
-                middle = (rejected + kept) // 2
-                if test.chance(float(between[middle]), side) > tail:
-                    kept = middle
-                else:
-                    rejected = middle
-            return kept
-
-        kept = searched(first - step, last + step)
-        # Relabellings have ladders of their own, so that a ratio may be rejected and one beyond it
-        # not.
-        edge = float(between[min(max(kept, 0), len(gaps))])
-        for ahead in range(_LOOKS_AHEAD, 0, -1):
-            place = int(np.searchsorted(gaps, edge + step * ahead * _STRIDE))
-            if step * (place - kept) <= 0 or step * (last - place) < 0:
-                continue
-            if test.chance(float(between[place]), side) > tail:
-                kept = searched(place, last + step)
-                break
-        return None if kept == first - step else kept
-
-    below = last_kept(int(np.searchsorted(gaps, inside - _TIE)), 0, -1.0)
-    above = last_kept(int(np.searchsorted(gaps, inside + _TIE)), len(gaps), 1.0)
+    """All ratios that the test does not reject, from one that is among them, outwards."""
+    test = _Test(climb, (1.0 - confidence) / 2.0)
+    gaps = test.gaps
+    below = test.last_kept(int(np.searchsorted(gaps, inside - _TIE)), -1)
+    above = test.last_kept(int(np.searchsorted(gaps, inside + _TIE)), 1)
     low = inside if below is None else -math.inf if below == 0 else float(gaps[below - 1])
     high = inside if above is None else math.inf if above == len(gaps) else float(gaps[above])
     return math.exp(low), math.exp(high)
 
 
 class _Test:
-    """The test of one ratio after the other, over the same relabellings."""
+    """The test of one ratio after the other, over the same relabellings.
 
-    def __init__(self, climb: Climb, relabellings: Relabellings, complete: bool) -> None:
-        n = climb.repeats
-        self._climb, self._deals, self._complete = climb, relabellings, complete
-        self._ladders = climb.ladders(relabellings[:, :n])
+    Votes change where a ratio crosses the gap between a pair of runs, and nowhere else. So one
+    ratio stands for each stretch between neighbouring gaps, and the ends of an interval are gaps.
+    """
+
+    def __init__(self, climb: Climb, tail: float) -> None:
+        self.gaps = climb.all_gaps()
+        self._climb, self._tail = climb, tail
+        self._labels, self._complete = some_relabellings(climb.repeats, climb.repeats, tail)
+        self._ladders = climb.ladders(self._labels[:, : climb.repeats])
         self._own_ladder = climb.ladder
+        between = (self.gaps[1:] + self.gaps[:-1]) / 2.0
+        self._ratios = np.concatenate([[self.gaps[0] - BEYOND], between, [self.gaps[-1] + BEYOND]])
 
-    def chance(self, log_ratio: float, side: float) -> float:
+    def last_kept(self, first: int, step: int) -> int | None:
+        """The last stretch that is kept on the way down (-1) or up (1); None if none is."""
+        last = len(self.gaps) if step > 0 else 0
+
+        def kept(stretch: int) -> bool:
+            return step * (last - stretch) >= 0 and self._chance(stretch, step) > self._tail
+
+        def ahead(end: int, rejected: int) -> Iterator[tuple[int, int]]:
+            edge = float(self._ratios[min(max(end, 0), len(self.gaps))])
+            for strides in range(_STRIDES, 0, -1):
+                stretch = int(np.searchsorted(self.gaps, edge + step * strides * STRIDE))
+                if step * (stretch - end) > 0:
+                    yield stretch, last + step
+
+        end, _ = outermost(kept, first - step, last + step, _halfway, ahead)
+        return None if end == first - step else end
+
+    def _chance(self, stretch: int, side: int) -> float:
         """Probability to look at least as fast (`side` 1) or slow (-1) if this were the ratio."""
-        scores = self._climb.scores(log_ratio)
+        scores = self._climb.scores(float(self._ratios[stretch]))
         seen = self._climb.lateness(scores, self._climb.seen, self._own_ladder)[0]
-        votes = self._climb.lateness(scores, self._deals, self._ladders)
+        votes = self._climb.lateness(scores, self._labels, self._ladders)
         extreme = int(np.sum(side * votes <= side * seen + _TIE))
         return share(extreme, len(votes), self._complete)
+
+
+def _halfway(one: int, other: int) -> int | None:
+    return (one + other) // 2 if abs(other - one) > 1 else None

@@ -22,8 +22,8 @@ class Limits(Mapping[str, float]):
         """Take over limits."""
         given = dict(limits or {})
         for key, limit in given.items():
-            if key not in FIGURES or FIGURES[key].limit is None:
-                known = ", ".join(key for key, figure in FIGURES.items() if figure.limit)
+            if key not in FIGURES or not FIGURES[key].limit_word:
+                known = ", ".join(key for key, figure in FIGURES.items() if figure.limit_word)
                 raise ValueError(f"bad figure {key!r}: expected one that has limits, {known}")
             if not 1e-6 <= limit <= 1e6:
                 raise ValueError(
@@ -61,7 +61,7 @@ class Allowance:
         name, _, share = text.strip().partition(":")
         metric = name.removeprefix(_SUITE)
         of_suite = metric != name
-        known = [key for key, figure in FIGURES.items() if figure.strata or not of_suite]
+        known = [key for key, figure in FIGURES.items() if figure.over_cases or not of_suite]
         try:
             value = float(share.removesuffix("%")) / 100.0 if share.endswith("%") else math.nan
         except ValueError:

@@ -19,6 +19,8 @@ from dataclasses import dataclass, replace
 from statistics import fmean, median, stdev
 from typing import Final
 
+from scipy.special import stdtr
+
 from pytest_ansorbench.records import Estimate, Gate, Remeasurement
 from pytest_ansorbench.records.rebuilt_kernels import (
     RECORDED,
@@ -35,7 +37,7 @@ from pytest_ansorbench.stats.figures import FIGURES
 from pytest_ansorbench.stats.gate import Judge, families
 from pytest_ansorbench.stats.noise_model import NoiseFigures, noise_figures
 from pytest_ansorbench.stats.paired_ratio import NeighbourRatios
-from pytest_ansorbench.stats.student import t_quantile, upper_tail
+from pytest_ansorbench.stats.power import t_quantile
 from pytest_ansorbench.stats.suite import not_silently
 
 _FIGURE: Final = FIGURES["throughput_ratio"]
@@ -253,4 +255,4 @@ class MeanLog:
             return 1.0
         if self.error == 0.0:
             return 0.0 if excess > 0.0 else 1.0
-        return upper_tail(excess / self.error, self.degrees)
+        return float(stdtr(self.degrees, -excess / self.error))

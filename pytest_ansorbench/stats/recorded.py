@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pytest_ansorbench.records import Estimate, Run
-from pytest_ansorbench.stats.student import t_quantile
+from pytest_ansorbench.records import Run
+from pytest_ansorbench.stats.power import t_quantile
 
 # A round that takes longer or shorter by more than this is another machine's
 MOST_DRIFT: Final = 1.25
@@ -49,11 +49,3 @@ def drift(run: Run) -> float:
     """Seconds of a recorded run's first round, now over then."""
     assert run.recorded is not None
     return run.recorded.first_round_s / run.rounds[0].search_s
-
-
-def widened(estimate: Estimate, error: float) -> Estimate:
-    """A ratio with an interval that is wider by an error of its logarithm, to either side."""
-    if not error or estimate.bound == "undefined":
-        return estimate
-    low, high = estimate.low * math.exp(-error), estimate.high * math.exp(error)
-    return Estimate(estimate.value, low, high, estimate.bound)

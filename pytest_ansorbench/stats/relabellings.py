@@ -1,31 +1,43 @@
-"""The labels of runs, put on anew: all the ways in which two arms could have got theirs.
+"""Labels of runs, put on anew: how often chance alone makes two arms differ as much as they do.
 
-If an arm is exactly as good as it is supposed to be, its runs could as well have been the other
-arm's. A statistic of the runs as they were labelled is then one draw from that of all
-relabellings, which
-makes a test exact for any number of runs and any distribution. Fisher 1935; Ernst 2004, Permutation
-Methods, https://doi.org/10.1214/088342304000000396
+A bootstrap interval over five seeds leaves out more than it says, and a gate that fails on it
+would cry wolf. If the challenger were exactly as good as its limit, then its runs, with their
+figures scaled by the limit, could as well have been the reference's. So the labels are put on anew,
+in every possible way or in very many, and a test counts how often that looks at least as bad. The
+count is exact for any number of seeds and any distribution.
+Fisher 1935; Ernst 2004, Permutation Methods, https://doi.org/10.1214/088342304000000396
+
+Runs are relabelled across seeds: five pairs can be swapped in 32 ways only, and 3% would be the
+smallest probability. What the arms of a seed have in common makes them more alike than relabelled
+ones, so that the test then alarms less often than stated, never more.
+
+Five seeds an arm have 252 relabellings, so no figure can look less likely than 0.4%, which would
+never do in a session of many gates. Where counting ends, with the worst relabelling of all,
+`sharpened` goes on with Student's t.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtr
 
-# Runs in the order relabelled: the first group's, then the second's; shape (relabellings, runs)
+from pytest_ansorbench.stats.trajectory import Floats
+
+# Indices of runs: the first group's, then the second's; shape (relabellings, runs)
 Relabellings = NDArray[np.intp]
 
 # 1 where the arms of a seed stay, -1 where they are exchanged; shape (ways, seeds)
 Signs = NDArray[np.int8]
 
 _SEED: Final = 20_230_817
-# Up to this number of ways of dealing out, all of them are tried: up to eight seeds
+# Up to this number of relabellings, all of them are tried: up to eight seeds
 _EXHAUSTIVE: Final = 20_000
 _CHUNK: Final = 20_000
 _MOST: Final = 1_000_000
@@ -49,7 +61,7 @@ def swaps_tell(pairs: int, level: float) -> bool:
 
 
 def relabelled(first: int, second: int, level: float) -> Iterator[Relabellings]:
-    """All ways to relabelling runs out to two groups, or so many that a level can be told."""
+    """All relabellings of two groups of runs, or so many that a level can be told; in portions."""
     if math.comb(first + second, first) <= _EXHAUSTIVE:
         yield _all(first, second)
         return
@@ -88,6 +100,38 @@ def exchanges(pairs: int, level: float, most: int = _EXHAUSTIVE) -> tuple[Signs,
 def share(as_bad: int, relabellings: int, complete: bool) -> float:
     """Probability by counting; of relabellings drawn at random, what was seen is one more."""
     return as_bad / relabellings if complete else (1 + as_bad) / (1 + relabellings)
+
+
+def permutation_chance(
+    badness: Callable[[Relabellings], Floats], first: int, second: int, level: float
+) -> float:
+    """Share of the relabellings that look at least as bad as the labels as they are."""
+    seen = badness(np.arange(first + second)[np.newaxis, :])[0]
+    # Sums in another order differ in their last digits, and ties must count.
+    threshold = seen - 1e-9 * abs(seen) if np.isfinite(seen) else seen
+    worse = total = 0
+    for labels in relabelled(first, second, level):
+        # What cannot be compared (NaN) counts against an alarm.
+        worse += int(np.sum(~(badness(labels) < threshold)))
+        total += len(labels)
+    return share(worse, total, total == math.comb(first + second, first))
+
+
+def sharpened(
+    counted: float, smallest: float, fewest: int, level: float, excess: float, error: float | None
+) -> float:
+    """A probability below the smallest that counting can show, where that is not small enough.
+
+    It is the tail of Student's t with the degrees of freedom of the smaller group, of `fewest`
+    runs, for an `excess` of the log figure over its limit with a standard `error`. An infinitely
+    bad figure, such as that of a challenger without a kernel, is no matter of chance.
+    """
+    if excess == math.inf:
+        return 0.0
+    if level >= smallest or counted > smallest * 1.5 or error is None or fewest < 2:
+        return counted
+    t = excess / error if error > 0.0 else math.inf
+    return min(counted, float(stdtr(fewest - 1, -t)))
 
 
 def _all(first: int, second: int) -> Relabellings:

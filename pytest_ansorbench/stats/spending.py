@@ -20,6 +20,7 @@ from statistics import NormalDist
 from typing import Final
 
 import numpy as np
+from scipy.special import ndtr
 
 from pytest_ansorbench.stats.looks import Looks
 from pytest_ansorbench.stats.relabellings import smallest_chance
@@ -64,17 +65,12 @@ def _levels(first: int, last: int, total: float, cases: int) -> tuple[float, ...
     return tuple(found)
 
 
-def _upper_tail(z: Floats) -> Floats:
-    """Probability beyond each of some standard scores."""
-    return np.array([0.5 * math.erfc(one / math.sqrt(2.0)) for one in z])
-
-
 def _limit(places: Floats, density: Floats, step: float, wanted: float) -> float:
     """The limit that is crossed in the next step with a probability."""
     low, high = float(places[0]) - _WIDTH * step, float(places[-1]) + _WIDTH * step
     for _ in range(50):
         middle = (low + high) / 2.0
-        if float(density @ _upper_tail((middle - places) / step)) > wanted:
+        if float(density @ ndtr((places - middle) / step)) > wanted:
             low = middle
         else:
             high = middle

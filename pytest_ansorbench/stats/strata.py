@@ -1,13 +1,11 @@
-"""One test over several cases: labels are relabelled within each, and what they show is added up.
+"""One test over several cases: labels are put on anew within each, and what they show is added up.
 
 A promise such as "the new search takes 0.75 of the time" is about a suite of cases, and a suite
 has more information than any case of it. Each case is a *stratum*: it says how bad the challenger
-looks if the true ratio of costs were a given one, as labels are and in each relabelling of its
-own. These
-figures, each over its standard deviation over the relabellings of its stratum, are added up, and
-relabellings of
-the strata are combined at random. The test is exact, as that of a single case is: at the true
-ratio the runs of a case could as well have been either arm's.
+looks if the true ratio of costs were a given one, with labels as they are and in each relabelling
+of its own. These figures, each over its standard deviation over the relabellings of its stratum,
+are added up, and relabellings of the strata are combined at random. The test is exact, as that of a
+single case is: at the true ratio the runs of a case could as well have been either arm's.
 Stratified rank tests: van Elteren 1960; Good 2005, Permutation, Parametric, and Bootstrap Tests of
 Hypotheses, section 5.4
 """
@@ -17,12 +15,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_ansorbench.stats.inversion import BEYOND, STRIDE, last_kept, outermost
 from pytest_ansorbench.stats.relabellings import share
+from pytest_ansorbench.stats.stratum import Stratum
 from pytest_ansorbench.stats.trajectory import Floats
 
 _SEED: Final = 20_230_817
@@ -30,46 +30,15 @@ _ALL: Final = 20_000  # up to this number of combinations of relabellings, all o
 _MOST: Final = 400_000
 _FEW: Final = 10_000  # combinations that an interval is found by, if there are as many
 _TIE: Final = 1e-9
-# How closely the ends of an interval are found, as logarithm: a twentieth of a percent
-_STEP: Final = 5e-4
-_STRIDE: Final = 0.02
-# So far is it looked for ratios that are kept beyond one that is rejected: a tenth
-_LOOKS_AHEAD: Final = 5
-# How far beyond all pairs of runs the outermost ratios lie that are tested, as logarithm
-_BEYOND: Final = 1.0
-
-
-class Stratum(Protocol):
-    """One case."""
-
-    @property
-    def complete(self) -> bool:
-        """Whether its relabellings are all there are."""
-        ...
-
-    @property
-    def relabellings(self) -> int:
-        """How many relabellings it has."""
-        ...
-
-    @property
-    def gaps(self) -> Floats:
-        """Logarithms of ratios of costs between pairs of runs, where its figures change."""
-        ...
-
-    def badness(self, log_ratio: float) -> Floats:
-        """How much worse the challenger looks than at a ratio of costs; 0 if just as good.
-
-        Returns: As labelled, then in each of the relabellings, shape (1 + relabellings,).
-        """
-        ...
+_STEP: Final = 5e-4  # how closely ends are found, as logarithm: a twentieth of a percent
+_STRIDES: Final = 5  # beyond a rejected ratio
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Strata:
-    """The cases of a suite."""
+    """The cases of a suite, at least one."""
 
-    strata: tuple[Stratum, ...]  # at least one
+    strata: tuple[Stratum, ...]
 
     @property
     def smallest_chance(self) -> float:
@@ -77,10 +46,10 @@ class Strata:
         return math.exp(-sum(math.log(stratum.relabellings) for stratum in self.strata))
 
     def log_ratio(self) -> float:
-        """The one ratio of costs at which the challenger looks neither bad nor good.
+        """The logarithm of the ratio of costs at which the challenger looks neither bad nor good.
 
-        Returns: Its logarithm: infinity if the challenger looks bad at any ratio, minus infinity if
-        it looks good at any, NaN if no ratio makes a difference.
+        Infinity if it looks bad at any ratio, minus infinity if it looks good at any, NaN if no
+        ratio makes a difference.
         """
         low, high = self._range()
         at_low, at_high = self._seen(low), self._seen(high)
@@ -90,27 +59,23 @@ class Strata:
             return math.inf
         if at_low < -_TIE:
             return -math.inf
-        bad = _last(lambda ratio: self._seen(ratio) > _TIE, low, high)
+        bad = _middle(*last_kept(lambda ratio: self._seen(ratio) > _TIE, low, high, _halfway))
         if self._seen(bad + _STEP) < -_TIE:
             return bad
         # Sums are steps: they balance over a stretch, and its middle is taken.
-        good = _last(lambda ratio: self._seen(ratio) < -_TIE, high, low)
-        return (bad + good) / 2.0
+        good = _middle(*last_kept(lambda ratio: self._seen(ratio) < -_TIE, high, low, _halfway))
+        return _middle(bad, good)
 
     def interval(self, inside: float, tail: float) -> tuple[float, float]:
-        """All ratios that the test does not reject, from one that is among them, outwards.
+        """Logarithms of the ends of what the test does not reject; infinite where it is all.
 
-        Returns: Logarithms of the ends; infinite where the test rejects nothing.
+        `inside` is among it, from `log_ratio`; `tail` is the probability beyond each end.
         """
         combined = _Combined.of(self.strata, tail, _FEW)
         low, high = self._range()
         inside = min(max(inside, low), high)
-
-        def kept(ratio: float, side: float) -> bool:
-            return self._chance(combined, ratio, side) > tail
-
-        below = _outermost(lambda ratio: kept(ratio, -1.0), inside, low)
-        above = _outermost(lambda ratio: kept(ratio, 1.0), inside, high)
+        below = _outermost(lambda at: self._chance(combined, at, -1.0) > tail, inside, low)
+        above = _outermost(lambda at: self._chance(combined, at, 1.0) > tail, inside, high)
         return -math.inf if below == low else below, math.inf if above == high else above
 
     def chance(self, log_ratio: float, level: float) -> float:
@@ -120,11 +85,8 @@ class Strata:
 
     def _range(self) -> tuple[float, float]:
         """Ratios beyond which nothing changes any more."""
-        gaps = [stratum.gaps for stratum in self.strata]
-        return (
-            min(float(of.min()) for of in gaps) - _BEYOND,
-            max(float(of.max()) for of in gaps) + _BEYOND,
-        )
+        gaps = np.concatenate([stratum.gaps for stratum in self.strata])
+        return float(gaps.min()) - BEYOND, float(gaps.max()) + BEYOND
 
     def _seen(self, log_ratio: float) -> float:
         return math.fsum(float(found[0]) for _, found in self._standardized(log_ratio))
@@ -139,20 +101,19 @@ class Strata:
 
     def _chance(self, combined: _Combined, log_ratio: float, side: float) -> float:
         """Share of combinations that look at least as good (`side` 1) or as bad (-1) as seen."""
-        seen, sums = 0.0, np.zeros(combined.size)
+        seen, sums = 0.0, np.zeros(combined.picks.shape[1])
         for place, found in self._standardized(log_ratio):
             seen += float(found[0])
-            sums += found[1:][combined.deals_of(place)]
+            sums += found[1:][combined.picks[place]]
         extreme = int(np.sum(side * sums <= side * seen + _TIE))
-        return share(extreme, combined.size, combined.complete)
+        return share(extreme, len(sums), combined.complete)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Combined:
     """Combinations of the relabellings of several strata."""
 
-    # Index of the relabelling of each stratum, shape (strata, combinations)
-    picks: NDArray[np.int16]
+    picks: NDArray[np.int16]  # index of each stratum's relabelling, shape (strata, combinations)
     complete: bool  # whether these are all there are
 
     @classmethod
@@ -166,41 +127,29 @@ class _Combined:
         picks = [generator.integers(size, size=wanted, dtype=np.int16) for size in sizes]
         return cls(np.stack(picks), False)
 
-    @property
-    def size(self) -> int:
-        """How many combinations there are."""
-        return int(self.picks.shape[1])
-
-    def deals_of(self, stratum: int) -> NDArray[np.int16]:
-        """Index of one stratum's relabelling in each combination, shape (combinations,)."""
-        found: NDArray[np.int16] = self.picks[stratum]
-        return found
-
 
 def _outermost(kept: Callable[[float], bool], inside: float, beyond: float) -> float:
-    """The last ratio that is kept, where a ratio may be rejected and one shortly after be kept."""
-    stride = math.copysign(_STRIDE, beyond - inside)
+    """The last ratio that is kept on the way out; `beyond` if all are."""
+    width = abs(beyond - inside)
+    stride = math.copysign(STRIDE, beyond - inside)
     reach = stride
     # Ends are near, compared with the range: the first ratio that is rejected is soon found.
-    while abs(reach) < abs(beyond - inside) and kept(inside + reach):
+    while abs(reach) < width and kept(inside + reach):
         reach *= 2.0
-    far = inside + reach if abs(reach) < abs(beyond - inside) else beyond
-    end = _last(kept, inside, far)
-    ahead = [end + stride * step for step in range(_LOOKS_AHEAD, 0, -1)]
-    for ratio in ahead:
-        if abs(ratio - inside) < abs(beyond - inside) and kept(ratio):
-            return _last(kept, ratio, ratio + stride)
-    return end
+    far = inside + reach if abs(reach) < width else beyond
+
+    def ahead(end: float, rejected: float) -> Iterator[tuple[float, float]]:
+        for strides in range(_STRIDES, 0, -1):
+            ratio = _middle(end, rejected) + stride * strides
+            if abs(ratio - inside) < width:
+                yield ratio, ratio + stride
+
+    return _middle(*outermost(kept, inside, far, _halfway, ahead))
 
 
-def _last(holds: Callable[[float], bool], first: float, beyond: float) -> float:
-    """The last place, on the way from one to another, where something holds that does at first."""
-    if holds(beyond):
-        return beyond
-    while abs(beyond - first) > _STEP:
-        middle = (first + beyond) / 2.0
-        if holds(middle):
-            first = middle
-        else:
-            beyond = middle
-    return (first + beyond) / 2.0
+def _halfway(one: float, other: float) -> float | None:
+    return _middle(one, other) if abs(other - one) > _STEP else None
+
+
+def _middle(one: float, other: float) -> float:
+    return (one + other) / 2.0

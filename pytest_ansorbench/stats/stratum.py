@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pytest_ansorbench.stats.climb import Climb
 from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.ranks import signed_ranks
-from pytest_ansorbench.stats.relabellings import Relabellings, Signs, exchanges, some_relabellings
+from pytest_ansorbench.stats.relabellings import Relabellings, exchanges, some_relabellings
 from pytest_ansorbench.stats.stall import rank_sums
 from pytest_ansorbench.stats.trajectory import Floats, Spending
 
@@ -20,134 +20,72 @@ from pytest_ansorbench.stats.trajectory import Floats, Spending
 _OWN: Final = (0.025, 1_000)
 
 
-def labels_of(first: int, second: int) -> tuple[Relabellings, bool]:
-    """Labels of a stratum's runs: as they are, then relabelled.
+@dataclass(frozen=True, slots=True, eq=False)
+class Stratum:
+    """One case, asked by one test."""
 
-    Returns: Indices of runs, those called the first arm's in front, shape (1 + relabellings, runs);
-    and whether these relabellings are all there are.
-    """
+    # How much worse the challenger looks than at a ratio of costs, given as logarithm; 0 if just as
+    # good. With labels as they are, then in each relabelling, shape (1 + relabellings,)
+    badness: Callable[[float], Floats]
+    # Logarithms of ratios of costs between pairs of runs: badness changes there and nowhere else
+    gaps: Floats
+    relabellings: int
+    complete: bool  # whether these are all there are
+
+
+def labels_of(first: int, second: int) -> tuple[Relabellings, bool]:
+    """Labels of a stratum's runs, as they are and then in each relabelling; whether that is all."""
     relabellings, complete = some_relabellings(first, second, *_OWN)
     as_they_are = np.arange(first + second)[np.newaxis, :]
     return np.concatenate([as_they_are, relabellings]), complete
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SearchStratum:
-    """Votes over the way that the challenger is later; see `climb`."""
+def search_stratum(paired: PairedRuns, spending: Spending) -> Stratum | None:
+    """Votes a rung that the challenger is later, see `climb`; None if no run reached any rung."""
+    climb = Climb.of(paired, spending)
+    if math.isnan(climb.log_ratio):
+        return None
+    labels, complete = labels_of(climb.repeats, climb.repeats)
+    ladders = climb.ladders(labels[:, : climb.repeats])
 
-    climb: Climb  # the runs
-    labels: Relabellings  # as they are, then in each relabelling
-    ladders: tuple[NDArray[np.intp], NDArray[np.intp]]  # the ladder of each of these
-    complete: bool  # whether these relabellings are all there are
+    def later(log_ratio: float) -> Floats:
+        return climb.lateness(climb.scores(log_ratio), labels, ladders)
 
-    @classmethod
-    def of(cls, paired: PairedRuns, spending: Spending) -> SearchStratum | None:
-        """None if no run of either arm reached any target of the reference's ladder."""
-        climb = Climb.of(paired, spending)
-        if math.isnan(climb.log_ratio):
-            return None
-        labels, complete = labels_of(climb.repeats, climb.repeats)
-        return cls(climb, labels, climb.ladders(labels[:, : climb.repeats]), complete)
-
-    @property
-    def relabellings(self) -> int:
-        """How many relabellings it has."""
-        return len(self.labels) - 1
-
-    @property
-    def gaps(self) -> Floats:
-        """Of all pairs of runs on the ladder."""
-        return self.climb.gaps()
-
-    def badness(self, log_ratio: float) -> Floats:
-        """Votes a rung; see `Stratum`."""
-        return self.climb.lateness(self.climb.scores(log_ratio), self.labels, self.ladders)
+    return Stratum(later, climb.gaps(), len(labels) - 1, complete)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class KernelStratum:
-    """Mean log latency of the challenger's kernels over the reference's, labels relabelled."""
+def kernel_stratum(logs: Floats) -> Stratum:
+    """Mean log latency of the challenger's kernels over the reference's.
 
-    slower: Floats  # of the labels as they are, then of the relabellings, at equal costs
-    own: Floats  # the challenger's share in the group that is called slower, less that in the other
-    gaps: Floats  # log ratios of latency between all runs of the arms
-    complete: bool  # whether the relabellings are all there are
-
-    @classmethod
-    def of(cls, logs: Floats) -> KernelStratum:
-        """From log latencies, shape (2 * seeds,), the reference's first."""
-        n = len(logs) // 2
-        labels, complete = labels_of(n, n)
-        first, second = labels[:, :n], labels[:, n:]
-        return cls(
-            slower=logs[second].mean(axis=1) - logs[first].mean(axis=1),
-            own=(second >= n).mean(axis=1) - (first >= n).mean(axis=1),
-            gaps=(logs[n:, np.newaxis] - logs[np.newaxis, :n]).ravel(),
-            complete=complete,
-        )
-
-    @property
-    def relabellings(self) -> int:
-        """How many relabellings it has."""
-        return len(self.slower) - 1
-
-    def badness(self, log_ratio: float) -> Floats:
-        """Difference of mean log latencies; see `Stratum`."""
-        found: Floats = self.slower - log_ratio * self.own
-        return found
+    From log latencies, shape (2 * seeds,), the reference's first.
+    """
+    n = len(logs) // 2
+    labels, complete = labels_of(n, n)
+    first, second = labels[:, :n], labels[:, n:]
+    slower = logs[second].mean(axis=1) - logs[first].mean(axis=1)
+    # The challenger's share in the group that is called slower, less that in the other.
+    own = (second >= n).mean(axis=1) - (first >= n).mean(axis=1)
+    gaps = (logs[n:, np.newaxis] - logs[np.newaxis, :n]).ravel()
+    return Stratum(lambda log_ratio: slower - log_ratio * own, gaps, len(labels) - 1, complete)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PairedKernelStratum:
-    """Signed ranks of the log latency ratio of each seed's kernels, arms of seeds exchanged."""
+def paired_kernel_stratum(logs: Floats) -> Stratum:
+    """Signed ranks of each seed's log latency ratio, arms of seeds exchanged; from the same."""
+    n = len(logs) // 2
+    ways, complete = exchanges(n, *_OWN)
+    signs = np.concatenate([np.ones((1, n), dtype=np.int8), ways])
+    gaps = logs[n:] - logs[:n]
 
-    gaps: Floats  # log latency of the challenger's kernel less that of the reference's, by seed
-    signs: Signs  # the arms as they are, then exchanged
-    complete: bool  # whether these exchanges are all there are
+    def slower(log_ratio: float) -> Floats:
+        ranks: Floats = signs @ signed_ranks(gaps - log_ratio)
+        return ranks
 
-    @classmethod
-    def of(cls, logs: Floats) -> PairedKernelStratum:
-        """From log latencies, shape (2 * seeds,), the reference's first, seeds in order."""
-        n = len(logs) // 2
-        signs, complete = exchanges(n, *_OWN)
-        as_they_are = np.ones((1, n), dtype=np.int8)
-        return cls(logs[n:] - logs[:n], np.concatenate([as_they_are, signs]), complete)
-
-    @property
-    def relabellings(self) -> int:
-        """How many exchanges it has."""
-        return len(self.signs) - 1
-
-    def badness(self, log_ratio: float) -> Floats:
-        """Sum of signed ranks; see `Stratum`."""
-        found: Floats = self.signs @ signed_ranks(self.gaps - log_ratio)
-        return found
+    return Stratum(slower, gaps, len(ways), complete)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EndStratum:
-    """How far behind the challenger ends, whatever its costs; see `stall`."""
-
-    behind: Floats  # of the labels as they are, then of the relabellings
-    complete: bool  # whether these relabellings are all there are
-
-    @classmethod
-    def of(cls, paired: PairedRuns) -> EndStratum:
-        """Read the ends of a paired's runs."""
-        n = len(paired.reference)
-        labels, complete = labels_of(n, n)
-        return cls(-rank_sums(paired)[labels[:, n:]].sum(axis=1), complete)
-
-    @property
-    def relabellings(self) -> int:
-        """How many relabellings it has."""
-        return len(self.behind) - 1
-
-    @property
-    def gaps(self) -> Floats:
-        """None: costs do not matter."""
-        return np.zeros(1)
-
-    def badness(self, log_ratio: float) -> Floats:
-        """Sum of ranks, for any ratio of costs."""
-        return self.behind
+def end_stratum(paired: PairedRuns) -> Stratum:
+    """How far behind the challenger ends, see `stall`: the same at any ratio of costs."""
+    n = len(paired.reference)
+    labels, complete = labels_of(n, n)
+    behind: Floats = -rank_sums(paired)[labels[:, n:]].sum(axis=1)
+    return Stratum(lambda log_ratio: behind, np.zeros(1), len(labels) - 1, complete)

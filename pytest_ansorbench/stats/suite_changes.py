@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final
 
@@ -14,14 +13,13 @@ from pytest_ansorbench.records import CaseResult, Estimate, Gate
 from pytest_ansorbench.stats.changes import CaseChanges, Change, arms_in_both
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.estimates import quotient
-from pytest_ansorbench.stats.evidence import Evidence, observed
+from pytest_ansorbench.stats.evidence import Evidence, as_one, observed
 from pytest_ansorbench.stats.figures import FIGURES, Figure
 from pytest_ansorbench.stats.gate import Judge, settled_gate
 from pytest_ansorbench.stats.limits import Allowance
 from pytest_ansorbench.stats.paired_runs import PairedRuns
-from pytest_ansorbench.stats.relabellings import Relabellings
 from pytest_ansorbench.stats.strata import Strata
-from pytest_ansorbench.stats.stratum import labels_of
+from pytest_ansorbench.stats.stratum import Stratum, labels_of
 from pytest_ansorbench.stats.suite import ALL_CASES, not_silently
 from pytest_ansorbench.stats.suite_test import SuiteTest
 from pytest_ansorbench.stats.trajectory import Floats
@@ -30,57 +28,7 @@ _SHOWN: Final = ("search_ratio", "throughput_ratio")
 # Changes by more than this beyond the one seen are not told apart, as logarithm: seven times
 _FAR: Final = 2.0
 
-Pair = tuple[PairedRuns, PairedRuns]  # an arm of a case against its reference, then and now
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ChangeStratum:
-    """How much worse a figure of one case got, its repeats relabelled to before and now."""
-
-    figure: Figure  # the figure
-    pair: Pair  # the case then and now
-    labels: Relabellings  # repeats as they are, those of before first, then in each relabelling
-    complete: bool  # whether these relabellings are all there are
-
-    @classmethod
-    def of(cls, figure: Figure, pair: Pair) -> ChangeStratum | None:
-        """None if one of the results has no such figure."""
-        then, now = pair
-        seen = [observed(figure, paired) for paired in pair]
-        if not all(0.0 < value < math.inf for value in seen):
-            return None
-        return cls(figure, pair, *labels_of(len(then.reference), len(now.reference)))
-
-    @property
-    def relabellings(self) -> int:
-        """How many relabellings it has."""
-        return len(self.labels) - 1
-
-    @property
-    def gaps(self) -> Floats:
-        """Around the change that was seen."""
-        then, now = self.pair
-        change = quotient(observed(self.figure, now), observed(self.figure, then))
-        at = math.log(change) if self.figure.sense == "smaller" else -math.log(change)
-        return np.array([at - _FAR, at + _FAR])
-
-    def badness(self, log_ratio: float) -> Floats:
-        """How much worse now is than before, were it better by a ratio of costs."""
-        then, now = self.pair
-        better = [self.figure.improved(run, math.exp(log_ratio)) for run in now.challenger]
-        both = replace(
-            then,
-            reference=[*then.reference, *now.reference],
-            challenger=[*then.challenger, *better],
-        )
-        first = len(then.reference)
-        before, after = self.labels[:, :first], self.labels[:, first:]
-        if self.figure.lateness is not None:
-            return self.figure.lateness(both, after) - self.figure.lateness(both, before)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            change = np.log(self.figure.values(both, after) / self.figure.values(both, before))
-        worse: Floats = np.nan_to_num(change if self.figure.sense == "smaller" else -change)
-        return worse
+_Pair = tuple[PairedRuns, PairedRuns]  # an arm of a case against its reference, then and now
 
 
 def suite_changes(
@@ -101,7 +49,7 @@ def suite_changes(
         allowance = allowed.get(figure.key)
         if allowance is None and figure.key not in _SHOWN:
             continue
-        pairs: dict[str, list[Pair]] = {}
+        pairs: dict[str, list[_Pair]] = {}
         for before, after in compared:
             for strategy, then, now in arms_in_both(before, after, figure, criteria):
                 pairs.setdefault(strategy, []).append((then, now))
@@ -113,7 +61,7 @@ def suite_changes(
 def _change(
     strategy: str,
     figure: Figure,
-    pairs: Sequence[Pair],
+    pairs: Sequence[_Pair],
     allowance: Allowance | None,
     judge: Judge,
     lost: tuple[str, ...],
@@ -151,8 +99,8 @@ def _change(
     )
 
 
-def _test(figure: Figure, pairs: Sequence[Pair]) -> SuiteTest:
-    strata = [ChangeStratum.of(figure, pair) for pair in pairs]
+def _test(figure: Figure, pairs: Sequence[_Pair]) -> SuiteTest:
+    strata = [_stratum(figure, then, now) for then, now in pairs]
     found = tuple(stratum for stratum in strata if stratum is not None)
     return SuiteTest(
         figure,
@@ -166,3 +114,26 @@ def _figure(figure: Figure, pairings: Sequence[PairedRuns]) -> float | None:
     """The figure of one of the results over all cases; None if there is none."""
     estimate: Estimate = SuiteTest.of(figure, pairings).estimate(0.5)
     return None if estimate.bound == "undefined" else estimate.value
+
+
+def _stratum(figure: Figure, then: PairedRuns, now: PairedRuns) -> Stratum | None:
+    """How much worse a figure of one case got; None if one of the results has no such figure."""
+    seen = [observed(figure, paired) for paired in (then, now)]
+    if not all(0.0 < value < math.inf for value in seen):
+        return None
+    first, measure, sign = len(then.reference), figure.measure(), figure.sign
+    labels, complete = labels_of(first, len(now.reference))
+    before, after = labels[:, :first], labels[:, first:]
+
+    def worse(log_ratio: float) -> Floats:
+        both = as_one(figure, then, now, math.exp(log_ratio))
+        delay = measure.delay(both, before, after)
+        if delay is not None:
+            return delay
+        with np.errstate(divide="ignore", invalid="ignore"):
+            change = np.log(measure.values(both, after) / measure.values(both, before))
+        found: Floats = np.nan_to_num(sign * change)
+        return found
+
+    at = sign * math.log(quotient(seen[1], seen[0]))
+    return Stratum(worse, np.array([at - _FAR, at + _FAR]), len(labels) - 1, complete)

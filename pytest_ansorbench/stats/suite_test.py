@@ -10,13 +10,12 @@ from typing import Final
 import numpy as np
 
 from pytest_ansorbench.records import Estimate
-from pytest_ansorbench.stats.estimates import UNDEFINED
+from pytest_ansorbench.stats.estimates import UNDEFINED, widened
 from pytest_ansorbench.stats.figures import Figure
 from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.power import ONE_ERROR
-from pytest_ansorbench.stats.recorded import widened
 from pytest_ansorbench.stats.strata import Strata
-from pytest_ansorbench.stats.stratum import EndStratum
+from pytest_ansorbench.stats.stratum import end_stratum
 
 # How rarely chance puts an arm as far behind over a suite, for it to count as a stall
 SUITE_STALL: Final = 0.05
@@ -38,20 +37,15 @@ class SuiteTest:
 
     @classmethod
     def of(cls, figure: Figure, pairings: Sequence[PairedRuns]) -> SuiteTest:
-        """Put the pairings of a suite together."""
-        assert figure.strata is not None, figure.key
-        strata = [figure.strata(paired) for paired in pairings]
+        """Put the pairs of runs of several cases together, at least one."""
+        measure = figure.measure()
+        strata = [measure.strata(paired) for paired in pairings]
         lost = tuple(index for index, kinds in enumerate(strata) if not kinds)
         found = [kinds for kinds in strata if kinds]
-        return cls(
-            figure,
-            tuple(Strata(kind) for kind in zip(*found, strict=True)),
-            min(len(paired.reference) for paired in pairings),
-            lost,
-            max((paired.seconds_error for paired in pairings), default=0.0)
-            if figure.in_seconds
-            else 0.0,
-        )
+        tests = tuple(Strata(kind) for kind in zip(*found, strict=True))
+        repeats = min(len(paired.reference) for paired in pairings)
+        error = max(paired.seconds_error for paired in pairings) if figure.in_seconds else 0.0
+        return cls(figure, tests, repeats, lost, error)
 
     def estimate(self, confidence: float) -> Estimate:
         """The common ratio with its interval; undefined if there is nothing to compare."""
@@ -118,4 +112,4 @@ class SuiteTest:
 
 def chance_of_suite_stall(pairings: Sequence[PairedRuns]) -> float:
     """Chance to end at least as far behind over all cases, if both arms were the same."""
-    return Strata(tuple(EndStratum.of(paired) for paired in pairings)).chance(0.0, SUITE_STALL)
+    return Strata(tuple(map(end_stratum, pairings))).chance(0.0, SUITE_STALL)

@@ -121,16 +121,9 @@ def test_false_alarms_are_shared_out_among_the_gates_of_the_session(everything):
 ENTRY = """
 import dataclasses
 from pytest_ansorbench.stats import figures
-from pytest_ansorbench.stats.power import search_spread
-from pytest_ansorbench.stats.search_ratio import search_ratio, search_ratio_chance
 
-limit = figures.LimitTest(
-    "max-search-ratio-trials",
-    estimate=lambda race, confidence: search_ratio(race, "trials", confidence),
-    chance=lambda race, limit, level: search_ratio_chance(race, "trials", limit, level),
-    spread=lambda race: search_spread(race, "trials"),
-)
-entry = dataclasses.replace(figures.FIGURES["search_ratio_trials"], limit=limit)
+trials = figures.FIGURES["search_ratio_trials"]
+entry = dataclasses.replace(trials, limit_word="max-search-ratio-trials")
 figures.FIGURES = {**figures.FIGURES, entry.key: entry}
 """
 

@@ -15,7 +15,7 @@ from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.trajectory import Trajectory
 from tests.synthetic import make_run
 
-LIMITED = [key for key, figure in FIGURES.items() if figure.limit is not None]
+LIMITED = [key for key, figure in FIGURES.items() if figure.limit_word]
 
 
 def paired(factor: float = 1.0) -> PairedRuns:
@@ -41,8 +41,9 @@ def paired(factor: float = 1.0) -> PairedRuns:
 @pytest.mark.parametrize("key", FIGURES)
 def test_an_improved_run_has_the_figure_better_by_the_factor(key: str) -> None:
     figure, before = FIGURES[key], paired()
+    measure = figure.measure()
     better = dataclasses.replace(
-        before, challenger=[figure.improved(run, 2.0) for run in before.challenger]
+        before, challenger=[measure.improved(run, 2.0) for run in before.challenger]
     )
     ratio = observed(figure, better) / observed(figure, before)
     assert ratio == pytest.approx(0.5 if figure.sense == "smaller" else 2.0)
@@ -51,7 +52,7 @@ def test_an_improved_run_has_the_figure_better_by_the_factor(key: str) -> None:
 @pytest.mark.parametrize("key", FIGURES)
 def test_values_are_the_figure_in_each_draw(key: str) -> None:
     drawn = np.array([[0, 1, 2, 3, 4], [0, 0, 0, 0, 0], [4, 3, 2, 1, 0]])
-    values = FIGURES[key].values(paired(), drawn)
+    values = FIGURES[key].measure().values(paired(), drawn)
     assert values.shape == (3,)
     assert values[2] == pytest.approx(values[0])
 
@@ -59,11 +60,10 @@ def test_values_are_the_figure_in_each_draw(key: str) -> None:
 @pytest.mark.parametrize("key", LIMITED)
 def test_a_limit_holds_the_figure_that_a_change_compares(key: str) -> None:
     figure, runs = FIGURES[key], paired(1.1)
-    assert figure.limit is not None
-    estimate = figure.limit.estimate(runs, 0.95)
+    estimate = figure.limited().estimate(runs, 0.95)
     assert estimate.value == pytest.approx(observed(figure, runs))
     assert estimate.low < estimate.value < estimate.high
-    spread = figure.limit.spread(runs)
+    spread = figure.limited().spread(runs)
     assert spread is not None
     assert 0.0 < spread < math.inf
 
@@ -71,14 +71,13 @@ def test_a_limit_holds_the_figure_that_a_change_compares(key: str) -> None:
 @pytest.mark.parametrize("key", LIMITED)
 def test_the_chance_falls_as_the_limit_gets_stricter(key: str) -> None:
     figure, runs = FIGURES[key], paired(1.1)
-    assert figure.limit is not None
     strict, loose = (0.1, 10.0) if figure.sense == "smaller" else (10.0, 0.1)
-    assert figure.limit.chance(runs, strict, 0.01) < 0.05
-    assert figure.limit.chance(runs, loose, 0.01) > 0.5
+    assert figure.limited().chance(runs, strict, 0.01) < 0.05
+    assert figure.limited().chance(runs, loose, 0.01) > 0.5
 
 
 def test_words_of_limits_are_unique() -> None:
-    words = [figure.limit.word for figure in FIGURES.values() if figure.limit is not None]
+    words = [figure.limit_word for figure in FIGURES.values() if figure.limit_word]
     assert len(set(words)) == len(words)
 
 

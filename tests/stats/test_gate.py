@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ansorbench.records import Advice, Estimate, Gate
+from pytest_ansorbench.records import Advice, Estimate, Gate, Run
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.evidence import Evidence
 from pytest_ansorbench.stats.figures import FIGURES
 from pytest_ansorbench.stats.gate import Judge
+from pytest_ansorbench.stats.judging import judge_arms
+from pytest_ansorbench.stats.limits import Limits
+from pytest_ansorbench.stats.looks import Looks
+from tests.synthetic import make_run
 
 LIMITS = st.floats(0.01, 10.0)
 BADNESS = {"holds": 0, "undecided": 1, "broken": 2}
@@ -154,3 +159,63 @@ def test_a_looser_limit_is_never_worse(estimate: Estimate, one: float, other: fl
         BADNESS[gate("throughput_ratio", estimate, strict).outcome]
         <= BADNESS[gate("throughput_ratio", estimate, loose).outcome]
     )
+
+
+LOOKS = Criteria(looks=Looks(3, 12))
+
+
+def gate_of(seconds: Sequence[float], limit: float = 0.9, criteria: Criteria = LOOKS) -> Gate:
+    """The gate on S of a challenger that takes so many seconds a trial, seed by seed."""
+    runs: list[Run] = []
+    for seed, challenger in enumerate(seconds):
+        runs.append(make_run(seed=seed, seconds_per_trial=1 + (seed % 5) / 20))
+        runs.append(make_run("conv2d", "fast", seed, seconds_per_trial=challenger))
+    [verdict] = judge_arms(
+        ("default", "fast"), runs, criteria=criteria, limits=Limits({"search_ratio": limit})
+    )
+    return verdict.gates[0]
+
+
+def test_a_plain_gain_is_settled_as_soon_as_counting_can_show_it() -> None:
+    gains = [0.3 + seed / 100 for seed in range(12)]
+    assert gate_of(gains[:4]).outcome == "undecided"
+    assert gate_of(gains[:4]).open
+    assert [gate_of(gains[:n]).outcome for n in range(5, 13)] == ["holds"] * 8
+    assert gate_of(gains).repeats == 5
+
+
+def test_what_follows_the_look_that_settles_a_gate_changes_nothing() -> None:
+    gains = [0.3 + seed / 100 for seed in range(6)]
+    assert gate_of([*gains, 9.0, 9.0, 9.0]) == gate_of(gains)
+
+
+def test_a_plain_loss_is_broken_and_not_open() -> None:
+    found = gate_of([3.0 + seed / 50 for seed in range(12)])
+    assert (found.outcome, found.open) == ("broken", False)
+    assert found.repeats < 12
+
+
+def test_what_more_repeats_will_hardly_change_is_given_up() -> None:
+    seconds = [0.9 * (1 + (seed % 5) / 20) * (1.2 if seed % 2 else 0.85) for seed in range(9)]
+    found = gate_of(seconds)
+    assert (found.outcome, found.open) == ("undecided", False)
+    assert found.repeats < 9
+
+
+def test_after_the_most_repeats_nothing_is_open() -> None:
+    seconds = [0.75 * (1 + (seed % 5) / 20) * (1.6 if seed % 3 else 0.4) for seed in range(12)]
+    assert not gate_of(seconds, criteria=Criteria(looks=Looks(3, 12))).open
+
+
+def test_one_look_is_as_strict_as_none() -> None:
+    gains = [0.55 + seed / 100 for seed in range(6)]
+    once = gate_of(gains, criteria=Criteria())
+    looked = gate_of(gains, criteria=Criteria(looks=Looks(6, 6)))
+    assert looked.outcome == once.outcome
+    assert looked.estimate.high == pytest.approx(once.estimate.high)
+
+
+def test_a_look_of_many_asks_for_more_than_one() -> None:
+    gains = [0.55 + seed / 100 for seed in range(6)]
+    once, looked = gate_of(gains, criteria=Criteria()), gate_of(gains, limit=0.2)
+    assert looked.estimate.high - looked.estimate.low >= once.estimate.high - once.estimate.low

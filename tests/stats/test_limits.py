@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pytest_ansorbench.stats.figures import FIGURES
 from pytest_ansorbench.stats.limits import Allowance, Limits
 
-LIMITED = [key for key, figure in FIGURES.items() if figure.limit is not None]
+LIMITED = [key for key, figure in FIGURES.items() if figure.limit_word]
 
 
 @pytest.mark.parametrize("limit", [0.0, -1.0, math.nan, math.inf, 1e308, 5e-324])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -10,16 +11,40 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_ansorbench.stats.goal import Goal
+from pytest_ansorbench.stats.measures import SearchRatio
 from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.power import (
     MOST_REPEATS,
     detectable_effect,
     repeats_needed,
-    search_spread,
-    throughput_spread,
+    t_quantile,
 )
+from pytest_ansorbench.stats.throughput_ratio import throughput_spread
 from pytest_ansorbench.stats.trajectory import Trajectory
 from tests.synthetic import make_run
+
+
+@pytest.mark.parametrize(
+    ("confidence", "degrees", "tabulated"),
+    # Abramowitz and Stegun, table 26.10.
+    [
+        (0.95, 1, 12.706),
+        (0.95, 2, 4.303),
+        (0.95, 3, 3.182),
+        (0.95, 4, 2.776),
+        (0.95, 9, 2.262),
+        (0.95, 30, 2.042),
+        (0.99, 5, 4.032),
+        (0.5, 1, 1.0),
+        (0.8, 6, 1.440),
+    ],
+)
+def test_quantiles_are_the_tabulated_ones(confidence, degrees, tabulated):
+    assert t_quantile(confidence, degrees) == pytest.approx(tabulated, abs=6e-4)
+
+
+def test_many_degrees_make_a_normal_distribution():
+    assert t_quantile(0.95, 100_000) == pytest.approx(NormalDist().inv_cdf(0.975), rel=1e-4)
 
 
 def test_the_textbook_number() -> None:
@@ -60,23 +85,24 @@ def test_spreads_are_those_of_log_ratios() -> None:
     rng = np.random.default_rng(0)
     times = [tuple(pair) for pair in rng.lognormal(0, 0.1, (200, 2))]
     paired = pairs(times, times)
-    assert search_spread(paired, "search_s") == pytest.approx(0.1 * math.sqrt(2), rel=0.15)
+    assert SearchRatio("search_s").spread(paired) == pytest.approx(0.1 * math.sqrt(2), rel=0.15)
     assert throughput_spread(paired) == pytest.approx(0.1 * math.sqrt(2), rel=0.15)
 
 
 def test_nothing_is_said_where_too_little_is_known() -> None:
     two = pairs([(1, 2)] * 2, [(1, 2)] * 2)
-    assert search_spread(two, "search_s") is None
+    assert SearchRatio("search_s").spread(two) is None
     assert throughput_spread(two) is None
     alike = pairs([(1, 2)] * 4, [(1, 2)] * 4)
     assert throughput_spread(alike) == 0.0
-    assert search_spread(alike, "search_s") == pytest.approx(0.0, abs=0.01)
+    assert SearchRatio("search_s").spread(alike) == pytest.approx(0.0, abs=0.01)
     never = [Trajectory.of(make_run(strategy="fast", seed=s, latencies=[9.0])) for s in range(4)]
-    assert search_spread(PairedRuns(alike.reference, never, Goal(), 0.0), "search_s") is None
-    assert throughput_spread(PairedRuns(alike.reference, never, Goal(), 0.0)) is None
+    lost = PairedRuns(alike.reference, never, Goal(), 0.0)
+    assert SearchRatio("search_s").spread(lost) is None
+    assert throughput_spread(lost) is None
 
 
 def test_the_spread_in_trials_does_not_see_the_clock() -> None:
     paired = pairs([(1, 2), (2, 1), (4, 3), (1, 5)], [(1, 2)] * 4)
-    assert search_spread(paired, "search_s") > 0.0
-    assert search_spread(paired, "trials") == pytest.approx(0.0, abs=0.01)
+    assert SearchRatio("search_s").spread(paired) > 0.0
+    assert SearchRatio("trials").spread(paired) == pytest.approx(0.0, abs=0.01)

@@ -4,43 +4,32 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 from pytest_ansorbench.stats.figures import FIGURES
 from pytest_ansorbench.stats.ladder import ladder_chance, ladder_ratio
-from pytest_ansorbench.stats.permutation_tests import log_latencies
 from pytest_ansorbench.stats.strata import Strata
-from pytest_ansorbench.stats.stratum import KernelStratum, SearchStratum
-from pytest_ansorbench.stats.throughput_ratio import throughput_ratio
+from pytest_ansorbench.stats.stratum import Stratum, kernel_stratum, search_stratum
+from pytest_ansorbench.stats.throughput_ratio import log_latencies, throughput_ratio
+from pytest_ansorbench.stats.trajectory import Floats
 from tests.stats.test_ladder import pairings
 
 
-@dataclass(frozen=True)
-class Shifted:
+def shifted(*values: float) -> Stratum:
     """Differences of pairs whose arms are exchanged, as plain as can be."""
+    signs = np.array(list(itertools.product([1, -1], repeat=len(values))))
 
-    values: tuple[float, ...]
-    complete: bool = True
-
-    @property
-    def relabellings(self) -> int:
-        return 2 ** len(self.values)
-
-    @property
-    def gaps(self):
-        return np.array(self.values)
-
-    def badness(self, log_ratio: float):
-        signs = np.array(list(itertools.product([1, -1], repeat=len(self.values))))
-        sums = signs @ (np.array(self.values) - log_ratio)
+    def badness(log_ratio: float) -> Floats:
+        sums = signs @ (np.array(values) - log_ratio)
         return np.concatenate([sums[:1], sums])
+
+    return Stratum(badness, np.array(values), len(signs), complete=True)
 
 
 def test_all_combinations_are_counted() -> None:
-    strata = Strata((Shifted((1.0, 2.0)), Shifted((3.0,))))
+    strata = Strata((shifted(1.0, 2.0), shifted(3.0)))
     assert strata.smallest_chance == pytest.approx(1 / 8)
     assert strata.chance(0.0, 0.01) == 1 / 8
     assert strata.chance(10.0, 0.01) == 1.0
@@ -48,19 +37,19 @@ def test_all_combinations_are_counted() -> None:
 
 def test_each_stratum_counts_by_its_own_spread() -> None:
     """A case whose figures are a thousand times as large does not drown the others."""
-    small, large = Shifted((0.1, 0.11, 0.12, 0.13, 0.14)), Shifted((-100.0, 100.0))
+    small, large = shifted(0.1, 0.11, 0.12, 0.13, 0.14), shifted(-100.0, 100.0)
     assert Strata((small, large)).chance(0.0, 0.01) < 0.1
 
 
 def test_where_strata_balance_lies_between_them() -> None:
-    one, other = Shifted((1.0, 1.0, 1.0)), Shifted((2.0, 2.0, 2.0))
+    one, other = shifted(1.0, 1.0, 1.0), shifted(2.0, 2.0, 2.0)
     assert 1.0 < Strata((one, other)).log_ratio() < 2.0
     assert Strata((one,)).log_ratio() == pytest.approx(1.0, abs=1e-3)
 
 
 def test_more_cases_have_a_narrower_interval() -> None:
     [paired] = pairings(5, 2.0)
-    stratum = SearchStratum.of(paired, "search_s")
+    stratum = search_stratum(paired, "search_s")
     assert stratum is not None
     widths = []
     for cases in (1, 4):
@@ -73,7 +62,7 @@ def test_more_cases_have_a_narrower_interval() -> None:
 @pytest.mark.parametrize("repeats", [4, 5, 6])  # with more, each draws relabellings of its own
 def test_a_suite_of_one_case_is_that_case(repeats: int) -> None:
     [paired] = pairings(repeats, 2.0)
-    stratum = SearchStratum.of(paired, "search_s")
+    stratum = search_stratum(paired, "search_s")
     assert stratum is not None
     strata, alone = Strata((stratum,)), ladder_ratio(paired, "search_s", 0.95)
     at = strata.log_ratio()
@@ -90,19 +79,19 @@ def test_kernels_of_one_case_have_the_interval_of_that_case() -> None:
     [paired] = pairings(5, 1.0)
     for run in (*paired.reference, *paired.challenger):
         object.__setattr__(run, "final_s", float(rng.lognormal(0.0, 0.2)))
-    logs = log_latencies(paired.reference, paired.challenger)
+    logs = log_latencies(paired)
     assert logs is not None
-    strata = Strata((KernelStratum.of(logs),))
+    strata = Strata((kernel_stratum(logs),))
     at = strata.log_ratio()
-    alone = throughput_ratio(paired.reference, paired.challenger, 0.95)
+    alone = throughput_ratio(paired, 0.95)
     assert math.exp(-at) == pytest.approx(alone.value, rel=2e-3)
     low, high = np.exp([-end for end in reversed(strata.interval(at, 0.025))])
     assert (low, high) == pytest.approx((alone.low, alone.high), rel=2e-3)
 
 
-def test_too_few_deals_have_no_ends() -> None:
+def test_too_few_relabellings_have_no_ends() -> None:
     [paired] = pairings(2, 2.0)
-    stratum = SearchStratum.of(paired, "search_s")
+    stratum = search_stratum(paired, "search_s")
     assert stratum is not None
     strata = Strata((stratum,))
     assert strata.interval(strata.log_ratio(), 0.025) == (-math.inf, math.inf)
@@ -110,5 +99,4 @@ def test_too_few_deals_have_no_ends() -> None:
 
 def test_kernels_that_are_missing_on_both_sides_are_no_stratum() -> None:
     [paired] = pairings(3, 1.0)
-    kernels = FIGURES["throughput_ratio"].strata
-    assert kernels is not None and kernels(paired) == ()
+    assert FIGURES["throughput_ratio"].measure().strata(paired) == ()

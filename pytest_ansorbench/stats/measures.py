@@ -1,0 +1,194 @@
+"""How the figures are computed from the runs of two arms, and what gates ask of them."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from pytest_ansorbench.records import Estimate
+from pytest_ansorbench.stats.bootstrap import Draws
+from pytest_ansorbench.stats.estimates import widened
+from pytest_ansorbench.stats.ladder import (
+    ladder_chance,
+    ladder_lateness,
+    ladder_ratio,
+    ladder_ratios,
+    ladder_spread,
+)
+from pytest_ansorbench.stats.paired_runs import PairedRuns
+from pytest_ansorbench.stats.running_time_ratio import (
+    expected_times,
+    running_time_chance,
+    running_time_ratio,
+    running_time_ratios,
+    running_time_spread,
+)
+from pytest_ansorbench.stats.stall import EarlyOnly, early_only
+from pytest_ansorbench.stats.stratum import (
+    Stratum,
+    kernel_stratum,
+    paired_kernel_stratum,
+    search_stratum,
+)
+from pytest_ansorbench.stats.throughput_ratio import (
+    log_latencies,
+    throughput_chance,
+    throughput_ratio,
+    throughput_ratios,
+    throughput_spread,
+    throughputs_gflops,
+)
+from pytest_ansorbench.stats.trajectory import Floats, Spending, Trajectory
+
+
+class Measure(ABC):
+    """A figure that can be compared with the same figure of an earlier result."""
+
+    @abstractmethod
+    def values(self, paired: PairedRuns, drawn: Draws) -> Floats:
+        """The figure in each draw of the seeds, shape (draws,)."""
+
+    @abstractmethod
+    def improved(self, run: Trajectory, factor: float) -> Trajectory:
+        """A challenger's run, had its figure been better by a factor, all else the same."""
+
+    def delay(self, paired: PairedRuns, before: Draws, after: Draws) -> Floats | None:
+        """How much later the challenger is than in other draws, if that is finer than values."""
+        return None
+
+    def strata(self, paired: PairedRuns) -> tuple[Stratum, ...]:
+        """A stratum for each test of the figure; none where there is nothing to compare."""
+        return ()
+
+
+class LimitedMeasure(Measure):
+    """A figure that can be held to a limit, too."""
+
+    tests: ClassVar[int] = 1  # of how many tests `chance` takes the smallest, times their number
+
+    @abstractmethod
+    def estimate(self, paired: PairedRuns, confidence: float) -> Estimate:
+        """The figure with its interval."""
+
+    @abstractmethod
+    def chance(self, paired: PairedRuns, limit: float, level: float) -> float:
+        """Probability to see a figure this bad, if the true one were the limit.
+
+        The level says how small a probability matters.
+        """
+
+    @abstractmethod
+    def spread(self, paired: PairedRuns) -> float | None:
+        """Standard deviation of the log figure of a single pair of runs; None if unknown."""
+
+    def early(self, paired: PairedRuns, limit: float) -> EarlyOnly | None:
+        """What shows that a figure within the limit is so for the early targets alone."""
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRatio(LimitedMeasure):
+    """S or S_trials, along a ladder of targets or to a single one, whatever the goal is."""
+
+    spending: Spending
+
+    def values(self, paired: PairedRuns, drawn: Draws) -> Floats:
+        by_goal = ladder_ratios if paired.goal.kind == "way" else running_time_ratios
+        return by_goal(paired, drawn, self.spending)
+
+    def improved(self, run: Trajectory, factor: float) -> Trajectory:
+        return run.with_less(self.spending, factor)
+
+    def delay(self, paired: PairedRuns, before: Draws, after: Draws) -> Floats:
+        if paired.goal.kind == "way":
+            earlier, later = (
+                ladder_lateness(paired, drawn, self.spending) for drawn in (before, after)
+            )
+        else:
+            with np.errstate(divide="ignore"):
+                earlier, later = (np.log(self.values(paired, drawn)) for drawn in (before, after))
+        return later - earlier
+
+    def strata(self, paired: PairedRuns) -> tuple[Stratum, ...]:
+        found = search_stratum(paired, self.spending)
+        return () if found is None else (found,)
+
+    def estimate(self, paired: PairedRuns, confidence: float) -> Estimate:
+        by_goal = ladder_ratio if paired.goal.kind == "way" else running_time_ratio
+        return widened(by_goal(paired, self.spending, confidence), self._error(paired))
+
+    def chance(self, paired: PairedRuns, limit: float, level: float) -> float:
+        by_goal = ladder_chance if paired.goal.kind == "way" else running_time_chance
+        return by_goal(paired, self.spending, limit * math.exp(self._error(paired)), level)
+
+    def spread(self, paired: PairedRuns) -> float | None:
+        by_goal = ladder_spread if paired.goal.kind == "way" else running_time_spread
+        return by_goal(paired, self.spending)
+
+    def early(self, paired: PairedRuns, limit: float) -> EarlyOnly | None:
+        return early_only(paired, self.spending, limit)
+
+    def _error(self, paired: PairedRuns) -> float:
+        """What runs of another day add to the error of a ratio; trials are the same any day."""
+        return paired.seconds_error if self.spending == "search_s" else 0.0
+
+
+class ThroughputRatio(LimitedMeasure):
+    tests = 2
+
+    def values(self, paired: PairedRuns, drawn: Draws) -> Floats:
+        return throughput_ratios(paired, drawn)
+
+    def improved(self, run: Trajectory, factor: float) -> Trajectory:
+        return replace(run, final_s=run.final_s / factor)
+
+    def strata(self, paired: PairedRuns) -> tuple[Stratum, ...]:
+        logs = log_latencies(paired)
+        return () if logs is None else (kernel_stratum(logs), paired_kernel_stratum(logs))
+
+    def estimate(self, paired: PairedRuns, confidence: float) -> Estimate:
+        return throughput_ratio(paired, confidence)
+
+    def chance(self, paired: PairedRuns, limit: float, level: float) -> float:
+        return throughput_chance(paired, limit, level)
+
+    def spread(self, paired: PairedRuns) -> float | None:
+        return throughput_spread(paired)
+
+
+@dataclass(frozen=True, slots=True)
+class CostToTarget(Measure):
+    """The challenger's expected cost to the goal's one target."""
+
+    spending: Spending
+
+    def values(self, paired: PairedRuns, drawn: Draws) -> Floats:
+        return expected_times(paired.challenger, drawn, paired.targets_s(drawn), self.spending)
+
+    def improved(self, run: Trajectory, factor: float) -> Trajectory:
+        return run.with_less(self.spending, factor)
+
+
+class Throughput(Measure):
+    def values(self, paired: PairedRuns, drawn: Draws) -> Floats:
+        return throughputs_gflops(paired.challenger, drawn)
+
+    def improved(self, run: Trajectory, factor: float) -> Trajectory:
+        return replace(run, final_s=run.final_s / factor)
+
+
+class SearchTime(Measure):
+    """Mean search time of the challenger's whole runs, in seconds."""
+
+    def values(self, paired: PairedRuns, drawn: Draws) -> Floats:
+        means: Floats = np.array([run.search_s[-1] for run in paired.challenger])[drawn].mean(
+            axis=1
+        )
+        return means
+
+    def improved(self, run: Trajectory, factor: float) -> Trajectory:
+        return run.with_less("search_s", factor)
