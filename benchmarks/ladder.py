@@ -17,8 +17,8 @@ import numpy as np
 from curves import figure
 
 from pytest_ansorbench.stats.climb import Climb
-from pytest_ansorbench.stats.compare import pair_case_runs
 from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.paired_runs import pair_case_runs
 from pytest_ansorbench.stats.trajectory import Trajectory
 from pytest_ansorbench.storage import read_result
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_ansorbench.bench.arms import Arm
 from pytest_ansorbench.bench.history import BlockEntry, RepeatHistory
-from pytest_ansorbench.bench.plan import RunPlan
+from pytest_ansorbench.bench.prepared import RunPlan
 from pytest_ansorbench.bench.progress import RunProgress
 from pytest_ansorbench.bench.reference import StandIn
 from pytest_ansorbench.records import Yardsticks

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from types import MappingProxyType
+from dataclasses import dataclass, field, replace
 
 from pytest_ansorbench.bench.blocks import Block, Ended, Executor, Lost
-from pytest_ansorbench.bench.history import CaseHistory, CaseJournal, RepeatHistory
+from pytest_ansorbench.bench.history import CaseJournal, RepeatHistory
 from pytest_ansorbench.bench.interrupts import remembered_interrupts
-from pytest_ansorbench.bench.plan import Plan
+from pytest_ansorbench.bench.repeats import Plan
 from pytest_ansorbench.bench.progress import Progress, ProgressUpdate, RunProgress
 from pytest_ansorbench.bench.reference import StandIn
 from pytest_ansorbench.records import CaseResult
@@ -18,31 +17,7 @@ from pytest_ansorbench.stats.judging import judge_arms
 from pytest_ansorbench.storage.entries import AbandonedEntry
 
 
-def judged(history: CaseHistory, plan: Plan) -> CaseResult:
-    """The complete repeats of a case, compared and judged."""
-    entry = history.entry
-    runs = tuple(run for seed in plan.repeats.seeds(history) for run in history.runs(seed))
-    verdicts = judge_arms(
-        entry.strategies,
-        runs,
-        criteria=plan.criteria,
-        limits=plan.limits,
-        control=entry.control,
-        family=plan.family,
-    )
-    return CaseResult(
-        case=entry.case,
-        strategies=entry.strategies,
-        runs=runs,
-        verdicts=verdicts,
-        version=entry.version,
-        control=entry.control,
-        looks=str(plan.criteria.looks or ""),
-        programs=entry.programs,
-        yardsticks=tuple(history.yardsticks.values()),
-    )
-
-
+@dataclass(eq=False)
 class Experiment:
     """Has the repeats carried out that a plan asks for, and feeds the journal.
 
@@ -51,25 +26,19 @@ class Experiment:
     plan allows; of those that turn out not to be needed, nothing is kept.
     """
 
-    def __init__(
-        self,
-        block: Block,
-        plan: Plan,
-        executor: Executor,
-        journal: CaseJournal,
-        progress: Progress,
-        stand_ins: Mapping[int, StandIn] = MappingProxyType({}),
-    ) -> None:
-        """Prepare an experiment; nothing runs yet."""
-        self._stand_ins = stand_ins
-        self._block = block
-        self._plan = plan
-        self._executor = executor
-        self._journal = journal
-        self._progress = progress
-        behind = sum(repeat.trials for repeat in journal.history.repeats.values())
-        runs = plan.repeats.most * len(block.strategies) - len(stand_ins)
-        self._trials_to_do = plan.runs.budget.in_all(len(block.tasks)) * runs - behind
+    block: Block  # what the case's blocks have in common; their seeds differ
+    plan: Plan
+    executor: Executor
+    journal: CaseJournal
+    progress: Progress
+    # By seed, recorded runs of the reference to use instead of new ones
+    stand_ins: Mapping[int, StandIn] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        behind = sum(repeat.trials for repeat in self.journal.history.repeats.values())
+        runs = self.plan.repeats.most * len(self.block.strategies) - len(self.stand_ins)
+        a_run = self.plan.runs.budget.in_all(len(self.block.tasks))
+        self._trials_to_do = a_run * runs - behind
         self._trials_of: dict[tuple[int, str], int] = {}
         self._trials_behind: dict[tuple[int, str], int] = {}
         self._started_s = time.monotonic()
@@ -87,12 +56,47 @@ class Experiment:
                     self._receive()
                     remind()
         finally:
-            self._executor.cancel()
-            self._progress.clear()
+            self.executor.cancel()
+            self.progress.clear()
+
+    @property
+    def seeds(self) -> Sequence[int]:
+        """The complete repeats that are judged, in order."""
+        return self.plan.repeats.seeds(self.journal.history)
+
+    def judged(self) -> CaseResult:
+        """The complete repeats, compared and judged."""
+        if self._latest is None or self._latest[0] != self.seeds:
+            self._latest = self.seeds, self._judged()
+        return self._latest[1]
+
+    def _judged(self) -> CaseResult:
+        plan, history = self.plan, self.journal.history
+        entry = history.entry
+        runs = tuple(run for seed in self.seeds for run in history.runs(seed))
+        verdicts = judge_arms(
+            entry.strategies,
+            runs,
+            criteria=plan.criteria,
+            limits=plan.limits,
+            control=entry.control,
+            family=plan.family,
+        )
+        return CaseResult(
+            case=entry.case,
+            strategies=entry.strategies,
+            runs=runs,
+            verdicts=verdicts,
+            version=entry.version,
+            control=entry.control,
+            looks=str(plan.criteria.looks or ""),
+            programs=entry.programs,
+            yardsticks=tuple(history.yardsticks.values()),
+        )
 
     def _receive(self) -> None:
         """Take note of one thing that has happened, and begin what follows from it."""
-        event = self._executor.receive()
+        event = self.executor.receive()
         seed = event.seed
         if isinstance(event, Ended):
             self._longest_s = max(self._longest_s, time.monotonic() - self._begun_s.pop(seed))
@@ -104,12 +108,12 @@ class Experiment:
             self._begun_s[seed] = time.monotonic()
             self._trials_of = {key: n for key, n in self._trials_of.items() if key[0] != seed}
         else:
-            self._journal.append(event.entry)
+            self.journal.append(event.entry)
         self._fill()
 
     def _fill(self) -> None:
         """Begin as many repeats as there are places for, and as are wanted."""
-        while len(self._begun_s) < self._executor.slots:
+        while len(self._begun_s) < self.executor.slots:
             seed = self._next_seed()
             if seed is None:
                 return
@@ -117,7 +121,7 @@ class Experiment:
 
     def _next_seed(self) -> int | None:
         """The repeat to run, if it is wanted and there is time for another one like the others."""
-        history, plan = self._journal.history, self._plan
+        history, plan = self.journal.history, self.plan
         done = len(plan.repeats.seeds(history))
         if done and time.monotonic() + self._longest_s > plan.deadline_s:
             return None
@@ -127,14 +131,7 @@ class Experiment:
         """Whether no repeat is wanted, not even one that is under way."""
         if not self._begun_s:
             return False  # so it is found out whether there is a next one
-        return self._plan.repeats.next_seed(self._journal.history, self._judged, ()) is None
-
-    def _judged(self) -> CaseResult:
-        """The complete repeats, judged."""
-        seeds = self._plan.repeats.seeds(self._journal.history)
-        if self._latest is None or self._latest[0] != seeds:
-            self._latest = seeds, judged(self._journal.history, self._plan)
-        return self._latest[1]
+        return self.plan.repeats.next_seed(self.journal.history, self.judged, ()) is None
 
     @property
     def _settled(self) -> tuple[int, int]:
@@ -144,10 +141,10 @@ class Experiment:
 
     def _begin(self, seed: int) -> None:
         """Submit a repeat, with what the journal has of it already."""
-        history = self._journal.history
+        history = self.journal.history
         past = history.repeats.get(seed)
         if past is not None:
-            misfit = self._executor.block_misfit(past.begun.machine)
+            misfit = self.executor.block_misfit(past.begun.machine)
             if misfit:
                 self._abandon(seed, misfit)
                 past = None
@@ -155,40 +152,38 @@ class Experiment:
             self._trials_behind[seed, name] = sum(len(entry.trials) for entry in rounds)
         self._begun_s[seed] = time.monotonic()
         block = replace(
-            self._block,
+            self.block,
             seed=seed,
             past=past,
             stand_in=self._stand_in(seed, past),
             yardsticks=dict(history.yardsticks),
         )
-        self._executor.submit(block, self)
+        self.executor.submit(block, self)
 
     def _abandon(self, seed: int, reason: str) -> None:
         """Write down that nothing counts that was done of a repeat."""
-        if seed in self._journal.history.repeats:
-            self._journal.append(AbandonedEntry(self._journal.label, seed, reason))
+        if seed in self.journal.history.repeats:
+            self.journal.append(AbandonedEntry(self.journal.label, seed, reason))
 
     def _stand_in(self, seed: int, past: RepeatHistory | None) -> StandIn | None:
         """The recorded run that the journal has, or else one that may be used."""
         if past is None or (past.recorded is None and not past.rounds):
-            return self._stand_ins.get(seed)
+            return self.stand_ins.get(seed)
         entry = past.recorded
         return StandIn(entry.run, entry.created, entry.first_round_s) if entry else None
 
     def note(self, what: str) -> None:
-        """See `Watcher.note`."""
-        self._progress.note(what)
+        self.progress.note(what)
 
     def advanced(self, seed: int, run: RunProgress) -> None:
         key = seed, run.strategy
         self._trials_of[key] = run.trials - self._trials_behind.get(key, 0)
-        complete = len(self._plan.repeats.seeds(self._journal.history))
-        self._progress.update(
+        self.progress.update(
             ProgressUpdate(
-                case=self._block.case.id,
+                case=self.block.case.id,
                 run=run,
-                repeat=complete + 1 + sorted(self._begun_s).index(seed),
-                repeats=self._plan.repeats.most,
+                repeat=len(self.seeds) + 1 + sorted(self._begun_s).index(seed),
+                repeats=self.plan.repeats.most,
                 settled=self._settled,
                 trials_done=sum(self._trials_of.values()),
                 trials_total=self._trials_to_do,

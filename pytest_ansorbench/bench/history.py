@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NoReturn
+from typing import Any
 
 from pytest_ansorbench.packed import PackedError
 from pytest_ansorbench.records import (
@@ -39,6 +39,10 @@ BlockEntry = (
 )
 
 
+class MisfitError(ValueError):
+    """A line of a journal that does not follow from those before it."""
+
+
 @dataclass
 class RepeatHistory:
     """One repeat of a case, as far as it got."""
@@ -57,6 +61,59 @@ class RepeatHistory:
         """Trials of all arms so far."""
         return sum(len(entry.trials) for rounds in self.rounds.values() for entry in rounds)
 
+    def add(
+        self, case: CaseEntry, entry: RecordedEntry | RoundEntry | LastCheckEntry | FinalEntry
+    ) -> None:
+        """Take up a line of the repeat."""
+        seed = self.begun.seed
+        _expect(self.final is None, f"the repeat with seed {seed} is over already")
+        if isinstance(entry, FinalEntry):
+            winners, arms = len(entry.finals), len(case.strategies)
+            _expect(winners == arms, f"expected {arms} winners, got {winners}")
+            leads = arms if entry.leads is None else len(entry.leads)
+            _expect(leads == arms, f"expected leads of {arms} arms, got {leads}")
+            self.final = entry
+            return
+        name = entry.strategy
+        _expect(name in case.strategies, f"the case has no strategy {name!r}")
+        if isinstance(entry, RecordedEntry):
+            self._stand_in(case, entry)
+            return
+        stands_in = self.recorded is not None and self.recorded.strategy == name
+        _expect(not stands_in, f"a recorded run stands in for {name!r} already")
+        _expect(name not in self.rankings, f"the run of {name!r} has had its last check already")
+        if isinstance(entry, LastCheckEntry):
+            self._rank(case, entry)
+            return
+        task, rounds = entry.round.task, self.rounds.setdefault(name, [])
+        _expect(0 <= task < len(case.tasks), f"the case has no task {task}")
+        follows = entry.round.index == len(rounds) + 1
+        _expect(follows, f"expected round {len(rounds) + 1}, got {entry.round.index}")
+        rounds.append(entry)
+
+    def _stand_in(self, case: CaseEntry, entry: RecordedEntry) -> None:
+        has_begun = self.recorded is not None or entry.strategy in self.rounds
+        _expect(not has_begun, f"the run of {entry.strategy!r} has begun already")
+        run = entry.run
+        _expect(
+            (run.case, run.strategy, run.seed) == (case.case, entry.strategy, entry.seed),
+            f"the recorded run is of another case, strategy or seed than {entry.seed}",
+        )
+        is_timed = run.rounds and run.rounds[0].search_s > 0.0 and entry.first_round_s > 0.0
+        _expect(bool(is_timed), "the recorded run has no first round to compare with")
+        is_kept = run.schedules is not None and len(run.tasks) == len(case.tasks)
+        _expect(is_kept, "the recorded run keeps no schedule for each task")
+        self.recorded = entry
+
+    def _rank(self, case: CaseEntry, entry: LastCheckEntry) -> None:
+        rounds = self.rounds.get(entry.strategy, [])
+        valid = {trial.index for line in rounds for trial in line.trials if trial.status == "ok"}
+        for checked in entry.ranking.tasks:
+            task, crowned = checked.task, checked.crowned
+            _expect(0 <= task < len(case.tasks), f"the case has no task {task}")
+            _expect(crowned in valid, f"the run of {entry.strategy!r} has no valid trial {crowned}")
+        self.rankings[entry.strategy] = entry.ranking
+
 
 @dataclass
 class CaseHistory:
@@ -67,6 +124,26 @@ class CaseHistory:
     # By machine, what its kernels are held against besides each other
     yardsticks: dict[str, Yardsticks] = field(default_factory=dict)
     _runs: dict[int, tuple[Run, ...]] = field(default_factory=dict, init=False, repr=False)
+
+    def add(self, entry: BlockEntry | AbandonedEntry) -> None:
+        """Take up a line of the case."""
+        match entry:
+            case YardsticksEntry():
+                self.yardsticks[entry.yardsticks.machine] = entry.yardsticks
+            case RepeatEntry(seed=seed):
+                again = seed in self.repeats
+                _expect(not again, f"the repeat with seed {seed} begins a second time")
+                self.repeats[seed] = RepeatHistory(entry)
+            case AbandonedEntry(seed=seed):
+                over = f"the repeat with seed {seed} is over already"
+                _expect(self._under_way(seed).final is None, over)
+                del self.repeats[seed]
+            case _:
+                self._under_way(entry.seed).add(self.entry, entry)
+
+    def _under_way(self, seed: int) -> RepeatHistory:
+        _expect(seed in self.repeats, f"the repeat with seed {seed} has not begun")
+        return self.repeats[seed]
 
     def complete(self, seed: int) -> bool:
         """Whether a repeat has been run to its end."""
@@ -175,9 +252,13 @@ def case_histories(past: Past) -> dict[str, CaseHistory]:
     """Sort a journal's lines by case and repeat."""
     histories: dict[str, CaseHistory] = {}
     for line, entry in enumerate(past.entries, start=2):
-        misfit = add_entry(histories, entry)
-        if misfit:
-            _damaged(past, line, misfit)
+        try:
+            add_entry(histories, entry)
+        except MisfitError as error:
+            raise StorageError(
+                f"bad journal {str(past.path)!r}, line {line}: {error}; it was changed: restore "
+                "it, or measure again"
+            ) from None
     return histories
 
 
@@ -207,90 +288,30 @@ class NoiseHistory:
         )
 
 
-def add_entry(histories: dict[str, CaseHistory], entry: Entry) -> str:
-    """Put one line of a journal where it belongs; else say why it belongs nowhere."""
-    if isinstance(entry, EndEntry | NoiseEntry):
-        return ""  # about the session, not about a case
-    if isinstance(entry, SessionEntry):
-        return "a session begins a second time"
-    if isinstance(entry, CaseEntry):
-        if entry.label in histories:
-            return f"the case {entry.label!r} begins a second time"
-        if not all(
-            isinstance(entry.conditions.get(key), int) for key in ("trials", "round_trials")
-        ):
-            return "the case's budget is missing"
-        histories[entry.label] = CaseHistory(entry)
-        return ""
-    case = histories.get(entry.label)
-    if case is None:
-        return f"the case {entry.label!r} has not begun"
-    if isinstance(entry, YardsticksEntry):
-        case.yardsticks[entry.yardsticks.machine] = entry.yardsticks
-        return ""
-    if isinstance(entry, RepeatEntry):
-        if entry.seed in case.repeats:
-            return f"the repeat with seed {entry.seed} begins a second time"
-        case.repeats[entry.seed] = RepeatHistory(entry)
-        return ""
-    repeat = case.repeats.get(entry.seed)
-    if repeat is None:
-        return f"the repeat with seed {entry.seed} has not begun"
-    if repeat.final is not None:
-        return f"the repeat with seed {entry.seed} is over already"
-    if isinstance(entry, AbandonedEntry):
-        del case.repeats[entry.seed]
-        return ""
-    if isinstance(entry, FinalEntry):
-        if len(entry.finals) != len(case.entry.strategies):
-            return f"expected {len(case.entry.strategies)} winners, got {len(entry.finals)}"
-        if entry.leads is not None and len(entry.leads) != len(entry.finals):
-            return f"expected leads of {len(entry.finals)} arms, got {len(entry.leads)}"
-        repeat.final = entry
-        return ""
-    if entry.strategy not in case.entry.strategies:
-        return f"the case has no strategy {entry.strategy!r}"
-    if isinstance(entry, RecordedEntry):
-        return _add_recorded(case.entry, repeat, entry)
-    if repeat.recorded is not None and repeat.recorded.strategy == entry.strategy:
-        return f"a recorded run stands in for {entry.strategy!r} already"
-    if entry.strategy in repeat.rankings:
-        return f"the run of {entry.strategy!r} has had its last check already"
-    if isinstance(entry, LastCheckEntry):
-        return _add_ranking(case.entry, repeat, entry)
-    if not 0 <= entry.round.task < len(case.entry.tasks):
-        return f"the case has no task {entry.round.task}"
-    rounds = repeat.rounds.setdefault(entry.strategy, [])
-    if entry.round.index != len(rounds) + 1:
-        return f"expected round {len(rounds) + 1}, got {entry.round.index}"
-    rounds.append(entry)
-    return ""
+def add_entry(histories: dict[str, CaseHistory], entry: Entry) -> None:
+    """Put one line of a journal where it belongs.
+
+    Raises:
+        MisfitError: It does not follow from the lines before it.
+    """
+    match entry:
+        case EndEntry() | NoiseEntry():
+            pass  # about the session, not about a case
+        case SessionEntry():
+            raise MisfitError("a session begins a second time")
+        case CaseEntry(label=label):
+            _expect(label not in histories, f"the case {label!r} begins a second time")
+            budget = [entry.conditions.get(key) for key in ("trials", "round_trials")]
+            _expect(all(isinstance(one, int) for one in budget), "the case's budget is missing")
+            histories[label] = CaseHistory(entry)
+        case _:
+            _expect(entry.label in histories, f"the case {entry.label!r} has not begun")
+            histories[entry.label].add(entry)
 
 
-def _add_recorded(case: CaseEntry, repeat: RepeatHistory, entry: RecordedEntry) -> str:
-    if repeat.recorded is not None or entry.strategy in repeat.rounds:
-        return f"the run of {entry.strategy!r} has begun already"
-    run = entry.run
-    if (run.case, run.strategy, run.seed) != (case.case, entry.strategy, entry.seed):
-        return f"the recorded run is of another case, strategy or seed than {entry.seed}"
-    if not run.rounds or run.rounds[0].search_s <= 0.0 or entry.first_round_s <= 0.0:
-        return "the recorded run has no first round to compare with"
-    if run.schedules is None or len(run.tasks) != len(case.tasks):
-        return "the recorded run keeps no schedule for each task"
-    repeat.recorded = entry
-    return ""
-
-
-def _add_ranking(case: CaseEntry, repeat: RepeatHistory, entry: LastCheckEntry) -> str:
-    rounds = repeat.rounds.get(entry.strategy, [])
-    valid = {trial.index for line in rounds for trial in line.trials if trial.status == "ok"}
-    for checked in entry.ranking.tasks:
-        if not 0 <= checked.task < len(case.tasks):
-            return f"the case has no task {checked.task}"
-        if checked.crowned not in valid:
-            return f"the run of {entry.strategy!r} has no valid trial {checked.crowned}"
-    repeat.rankings[entry.strategy] = entry.ranking
-    return ""
+def _expect(condition: bool, otherwise: str) -> None:
+    if not condition:
+        raise MisfitError(otherwise)
 
 
 class CaseJournal:
@@ -319,9 +340,8 @@ class CaseJournal:
         self._journal.append(entry)
         if isinstance(entry, NoiseEntry):
             self._noise.entries.append(entry)
-            return
-        misfit = add_entry({self.label: self.history}, entry)
-        assert not misfit, misfit
+        else:
+            self.history.add(entry)
 
 
 def _check_same(past: CaseEntry, now: CaseEntry) -> None:
@@ -335,10 +355,3 @@ def _check_same(past: CaseEntry, now: CaseEntry) -> None:
 def _check_equal(label: str, name: str, past: object, now: object) -> None:
     if past != now:
         raise ResumeError(f"{label} was measured with {name} {past!r} so far, and now has {now!r}")
-
-
-def _damaged(past: Past, line: int, what: str) -> NoReturn:
-    raise StorageError(
-        f"bad journal {str(past.path)!r}, line {line}: {what}; it was changed: restore it, or "
-        "measure again"
-    )

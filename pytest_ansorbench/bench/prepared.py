@@ -1,10 +1,14 @@
-"""A case with all that its repeats share: tasks with checks, and how the whole is judged."""
+"""What all repeats of a case share: its tasks with checks, and how runs are made."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
+
+from pytest_ansorbench.budget import Budget
+from pytest_ansorbench.measure.side_by_side import SideBySide
+from pytest_ansorbench.stats.criteria import Progress
 
 from pytest_ansorbench.measure.untuned import network_check, task_check
 from pytest_ansorbench.workloads.case import NetworkCase
@@ -31,6 +35,36 @@ class PreparedCase:
     case: Case  # the case
     tasks: tuple[Task, ...]  # its tasks; those of a network have checks from their untuned programs
     network: Network | None = None  # the whole; None for an operator, whose only task is all of it
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """How the runs of one repeat are made; the same for all repeats of a case."""
+
+    budget: Budget  # trials of one run and of one round
+    # Whether arms take turns by rounds or by whole runs
+    order: Literal["interleaved", "sequential"]
+    scheduler: str  # shares rounds out among the tasks of a network; a key of `SCHEDULERS`
+    final: SideBySide  # how winners are measured against each other
+    # Whether leads are measured again, so that progress is confirmed
+    progress: Progress = "confirmed"
+
+    def with_slices(self, slice_ms: float) -> RunPlan:
+        """With final measurements in slices of another length; samples stay as they are."""
+        if self.final.rest_ms:  # so are samples
+            return self
+        return replace(self, final=replace(self.final, slice_ms=slice_ms))
+
+    def conditions(self, tasks: int) -> dict[str, Any]:
+        """What of it decides the measurements, as JSON values."""
+        return {
+            "trials": self.budget.in_all(tasks),
+            "round_trials": self.budget.a_round(tasks),
+            "order": self.order,
+            "scheduler": self.scheduler if tasks > 1 else "",
+            **{f"final_{name}": value for name, value in self.final.conditions().items()},
+            "progress": self.progress,
+        }
 
 
 def prepare(

@@ -1,17 +1,21 @@
-"""Which repeat of a case comes next, and which count."""
+"""How a case is run and judged: above all which repeat comes next, and which count."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
+
+from pytest_ansorbench.bench.prepared import RunPlan
+from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.limits import Limits
 
 from pytest_ansorbench.bench.history import CaseHistory
 from pytest_ansorbench.records import CaseResult, Gate
 from pytest_ansorbench.stats.looks import Looks
 
-_UNGATED: Final = 5
-"""Repeats of a case that has nothing to be settled."""
+_UNGATED: Final = 5  # repeats of a case that has nothing to be settled
 
 
 class RepeatPolicy(Protocol):
@@ -43,6 +47,21 @@ class RepeatPolicy(Protocol):
     def seeds(self, history: CaseHistory) -> Sequence[int]:
         """Seeds of the complete repeats that are judged, in order."""
         ...
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a case is run and judged."""
+
+    runs: RunPlan  # how runs are made. What else is in a plan may change when an experiment goes on
+    repeats: RepeatPolicy  # which repeats there are
+    criteria: Criteria  # how runs are compared and judged
+    limits: Limits  # the gates
+    # Over how many gates like its own the session's false alarms could be shared out
+    family: int = 1
+    # When the last repeat has to be over, by `time.monotonic`; the first of a case is run in any
+    # case
+    deadline_s: float = math.inf
 
 
 @dataclass(frozen=True)

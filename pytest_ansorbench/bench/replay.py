@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pytest_ansorbench.bench.plan import Plan
+from pytest_ansorbench.bench.repeats import Plan
 from pytest_ansorbench.records import SCHEMA_VERSION, CaseResult, MachineNoise, Result
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.judging import judge_arms

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.bench.arms import Arm
 from pytest_ansorbench.bench.blocks import Block, Executor
-from pytest_ansorbench.bench.experiment import Experiment, judged
-from pytest_ansorbench.bench.history import CaseHistory, CaseJournal, NoiseHistory, case_histories
-from pytest_ansorbench.bench.plan import Plan
+from pytest_ansorbench.bench.experiment import Experiment
+from pytest_ansorbench.bench.history import CaseJournal, NoiseHistory, case_histories
+from pytest_ansorbench.bench.repeats import Plan
 from pytest_ansorbench.bench.progress import Silent
 from pytest_ansorbench.bench.reference import SavedReference, StandIn
 from pytest_ansorbench.bench.repeats import FixedRepeats
@@ -41,6 +41,7 @@ class UnsupportedCaseError(ValueError):
     """A case that this version cannot tune."""
 
 
+@dataclass(eq=False, kw_only=True)
 class Session:
     """Runs cases one after another and collects their results.
 
@@ -48,30 +49,20 @@ class Session:
     to run; the journal begins with the first case. Both end with `close`.
     """
 
-    def __init__(
-        self,
-        *,
-        new_executor: Callable[[], Executor],
-        conditions: Mapping[str, Any],
-        root: Path,
-        storage: Path,
-        settings: Mapping[str, Any],
-        past: Past | None = None,
-    ) -> None:
-        """Prepare a session; nothing is checked or started yet."""
-        self._new_executor = new_executor
-        self._conditions = conditions
-        self._storage = storage
-        self._settings = settings
-        self._past = past
-        self._histories: dict[str, CaseHistory] = case_histories(past) if past else {}
+    new_executor: Callable[[], Executor]
+    conditions: Mapping[str, Any]  # how programs are built and run, for the journal
+    root: Path  # of the project, whose commit is recorded
+    storage: Path  # folder of journals
+    settings: Mapping[str, Any]  # as JSON values, for the record
+    past: Past | None = None  # the journal of an interrupted session that goes on
+
+    def __post_init__(self) -> None:
+        past = self.past
+        self._histories = case_histories(past) if past else {}
         # Taken at the start: what is edited during a long bench was not measured by it.
-        self._commit = past.session.commit if past else describe_commit(root)
-        self._created = (
-            past.session.created
-            if past
-            else datetime.now(timezone.utc).isoformat(timespec="seconds")
-        )
+        self._commit = past.session.commit if past else describe_commit(self.root)
+        now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        self._created = past.session.created if past else now
         self._executor: Executor | None = None
         self._began_on: Mapping[str, Any] = {}
         self._noise = NoiseHistory.of(past)
@@ -80,7 +71,7 @@ class Session:
         self._planned: tuple[str, ...] = ()
         self._begun = Counter[str]()
         self._results: list[CaseResult] = []
-        self._kept: list[_Kept] = []
+        self._experiments: list[Experiment] = []
         self._notes: list[str] = []
 
     @property
@@ -106,12 +97,12 @@ class Session:
 
     def prepare(self, cases: Sequence[str] = ()) -> None:
         """Make the executor, and check that it fits the journal."""
-        self._executor = self._new_executor()
+        self._executor = self.new_executor()
         # Who cannot say what it is cannot measure either, and says so before the first case.
         self._began_on = self._executor.machine
         self._planned = tuple(cases)
-        if self._past is not None:
-            misfit = self._executor.session_misfit(self._past.session.machine)
+        if self.past is not None:
+            misfit = self._executor.session_misfit(self.past.session.machine)
             if misfit:
                 raise ResumeError(
                     f"the run was begun on another machine ({misfit}); its runs cannot be mixed "
@@ -146,7 +137,7 @@ class Session:
             flops=case.flops,
             tasks=tuple(TaskRecord(task.name, task.weight, task.flops, ()) for task in tasks),
             programs=tuple(pack_program(task.mod) for task in tasks),
-            conditions={**plan.runs.conditions(len(tasks)), **self._conditions},
+            conditions={**plan.runs.conditions(len(tasks)), **self.conditions},
             repeats=plan.repeats.most,
             limits=dict(plan.limits),
         )
@@ -167,29 +158,31 @@ class Session:
             plan=plan.runs,
             seed=0,
         )
-        kept = _Kept(block, plan, journal, stand_ins)
+        experiment = Experiment(
+            block, plan, self.executor, journal, progress or Silent(), stand_ins
+        )
         try:
-            self._run_rest(kept, plan, progress or Silent())
+            experiment.run()
         except KeyboardInterrupt:
-            if plan.repeats.seeds(journal.history):
-                self._keep(kept)
+            if experiment.seeds:
+                self._keep(experiment)
             raise
-        return self._keep(kept)
+        return self._keep(experiment)
 
     def more(self, repeats: int, deadline_s: float, progress: Progress | None = None) -> bool:
         """Run further repeats of the cases that have too few."""
         complete = True
-        for index, kept in enumerate(self._kept):
-            seeds = kept.plan.repeats.seeds(kept.journal.history)
+        for index, experiment in enumerate(self._experiments):
+            seeds = experiment.seeds
             if not seeds or len(seeds) >= repeats:
                 continue
-            every = range(seeds[0], seeds[0] + repeats)
-            plan = replace(kept.plan, repeats=FixedRepeats(every), deadline_s=deadline_s)
+            every = FixedRepeats(range(seeds[0], seeds[0] + repeats))
+            plan = replace(experiment.plan, repeats=every, deadline_s=deadline_s)
             try:
-                self._run_rest(kept, plan, progress or Silent())
+                replace(experiment, plan=plan, progress=progress or Silent()).run()
             finally:
-                self._results[index] = judged(kept.journal.history, kept.plan)
-            complete &= len(kept.plan.repeats.seeds(kept.journal.history)) >= repeats
+                self._results[index] = experiment.judged()
+            complete &= len(experiment.seeds) >= repeats
         return complete
 
     @property
@@ -209,7 +202,7 @@ class Session:
             created=self._created,
             machines=self.machines,
             commit=self._commit,
-            settings=self._settings,
+            settings=self.settings,
             cases=self.results,
             noise=self.noise,
         )
@@ -231,15 +224,11 @@ class Session:
         if self._journal is not None:
             self._journal.close()
 
-    def _run_rest(self, kept: _Kept, plan: Plan, progress: Progress) -> None:
-        """Run what the journal does not have yet; if that is nothing, start nothing."""
-        Experiment(kept.block, plan, self.executor, kept.journal, progress, kept.stand_ins).run()
-
-    def _keep(self, kept: _Kept) -> CaseResult:
-        result = judged(kept.journal.history, kept.plan)
-        self._machines |= kept.journal.history.machines
+    def _keep(self, experiment: Experiment) -> CaseResult:
+        result = experiment.judged()
+        self._machines |= experiment.journal.history.machines
         self._results.append(result)
-        self._kept.append(kept)
+        self._experiments.append(experiment)
         return result
 
     def _label(self, case: str) -> str:
@@ -248,32 +237,19 @@ class Session:
         return case if self._begun[case] == 1 else f"{case}#{self._begun[case]}"
 
     def _open_journal(self) -> Journal:
+        if self._journal is None and self.past is not None:
+            self._journal = Journal.reopen(self.past)
         if self._journal is None:
-            if self._past is not None:
-                self._journal = Journal.reopen(self._past)
-            else:
-                self._journal = Journal.create(
-                    self._storage,
-                    SessionEntry(
-                        JOURNAL_VERSION,
-                        self._created,
-                        self._began_on,
-                        self._commit,
-                        self._settings,
-                        self._planned,
-                    ),
-                )
+            begun = SessionEntry(
+                JOURNAL_VERSION,
+                self._created,
+                self._began_on,
+                self._commit,
+                self.settings,
+                self._planned,
+            )
+            self._journal = Journal.create(self.storage, begun)
         return self._journal
-
-
-@dataclass(frozen=True)
-class _Kept:
-    """A case that was run, with what it takes to run more of it."""
-
-    block: Block
-    plan: Plan
-    journal: CaseJournal
-    stand_ins: Mapping[int, StandIn]
 
 
 def _check_supported(

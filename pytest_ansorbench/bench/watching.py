@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from pytest_ansorbench.bench.history import CaseHistory, RepeatHistory, add_entry
+from pytest_ansorbench.bench.history import CaseHistory, MisfitError, RepeatHistory, add_entry
 from pytest_ansorbench.bench.progress import RunProgress
 from pytest_ansorbench.records import Gate
 from pytest_ansorbench.stats.criteria import Criteria
@@ -66,9 +66,10 @@ class Watch:
             if isinstance(entry, SessionEntry) and self._session is None:
                 self._session = entry
                 continue
-            misfit = add_entry(self._histories, entry)
-            if misfit:
-                raise StorageError(f"bad journal {str(self._tail.path)!r}: {misfit}")
+            try:
+                add_entry(self._histories, entry)
+            except MisfitError as error:
+                raise StorageError(f"bad journal {str(self._tail.path)!r}: {error}") from None
             self._is_over = isinstance(entry, EndEntry)
         if self._session is None:
             raise StorageError(f"bad journal {str(self._tail.path)!r}: it has not begun")

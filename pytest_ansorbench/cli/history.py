@@ -29,8 +29,8 @@ def add_command(commands: argparse._SubParsersAction[Any]) -> None:
 
 def _history(given: argparse.Namespace) -> int:
     from pytest_ansorbench.report.history import Stage, history_report
-    from pytest_ansorbench.stats.compare import PairingError
     from pytest_ansorbench.stats.judging import judge_result
+    from pytest_ansorbench.stats.paired_runs import PairingError
     from pytest_ansorbench.storage import StorageError, list_saved, result_changes, result_name
 
     check_formats(given)

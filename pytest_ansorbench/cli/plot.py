@@ -100,8 +100,8 @@ def add_command(commands: argparse._SubParsersAction[Any]) -> None:
 
 def _plot(given: argparse.Namespace) -> int:
     from pytest_ansorbench.report.render.figures import PRINT, draw, save
-    from pytest_ansorbench.stats.compare import PairingError
     from pytest_ansorbench.stats.judging import judge_result
+    from pytest_ansorbench.stats.paired_runs import PairingError
 
     kind = given.output.suffix.removeprefix(".")
     if kind not in _KINDS:

@@ -224,9 +224,9 @@ def _report(given: argparse.Namespace) -> int:
 
 def _compare(given: argparse.Namespace) -> int:
     from pytest_ansorbench.report import changes_report, comparison_report
-    from pytest_ansorbench.stats.compare import PairingError
     from pytest_ansorbench.stats.criteria import Criteria
     from pytest_ansorbench.stats.limits import Allowance
+    from pytest_ansorbench.stats.paired_runs import PairingError
     from pytest_ansorbench.storage import result_changes
 
     allowances = []
@@ -333,8 +333,8 @@ def _with_suite_limits(result: Result, given: argparse.Namespace) -> Result:
 
 def _judged_again(result: Result, source: str | Path) -> JudgedResult:
     """The cases, with verdicts from their runs: those in the file are not believed."""
-    from pytest_ansorbench.stats.compare import PairingError
     from pytest_ansorbench.stats.judging import judge_result
+    from pytest_ansorbench.stats.paired_runs import PairingError
 
     try:
         return judge_result(result)

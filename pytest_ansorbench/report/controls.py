@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from pytest_ansorbench.records import CaseResult, Comparison
 from pytest_ansorbench.report.sections import Lines
 from pytest_ansorbench.report.wording import estimate_text, percent_text
-from pytest_ansorbench.stats.compare import pair_case_runs
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.distribution import truncate_reference
+from pytest_ansorbench.stats.paired_runs import pair_case_runs
 
 
 def control_lines(results: Sequence[CaseResult], criteria: Criteria) -> Lines:

@@ -54,8 +54,8 @@ def percentile_interval(
     Hesterberg 2014, What Teachers Should Know about the Bootstrap,
     https://arxiv.org/abs/1411.5279. Below five seeds even that ends up at the most extreme
     resamples, which cover less than asked for; `docs/methodology.md` has the figures.
-
-    Returns: Lower and upper end; (0, infinity) below two seeds, since one run proves nothing.
+    A single run
+    proves nothing.
     """
     check_confidence(confidence)
     if repeats < 2:

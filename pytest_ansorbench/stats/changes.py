@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from pytest_ansorbench.records import CaseResult, Estimate, Gate
-from pytest_ansorbench.stats.compare import pair_case_runs
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.estimates import UNDEFINED
 from pytest_ansorbench.stats.evidence import change_evidence, observed
 from pytest_ansorbench.stats.figures import FIGURES, Figure
 from pytest_ansorbench.stats.gate import Judge, settled_gate
 from pytest_ansorbench.stats.limits import Allowance
-from pytest_ansorbench.stats.paired_runs import PairedRuns
+from pytest_ansorbench.stats.paired_runs import PairedRuns, pair_case_runs
 from pytest_ansorbench.stats.suite import own_arms
 
 # Figures that a comparison shows without being asked
@@ -33,11 +32,11 @@ _SAME: Final = (
 class Change:
     """One figure of one arm, then and now."""
 
-    case: str  # the case's id
-    strategy: str  # the arm
+    case: str
+    strategy: str
     metric: str  # a key of `FIGURES`
-    before: float | None  # the figure in the earlier result; None if it was not compared
-    after: float | None  # the figure now; None if it was not compared
+    before: float | None  # None if it was not compared
+    after: float | None
     ratio: Estimate  # `after` over `before`, with its interval
     gate: Gate | None  # how that stands to what was allowed; None if nothing was said about it
     # How the machines differ, if that kept the figure from being compared; else empty
@@ -48,13 +47,12 @@ class Change:
 class CaseChanges:
     """Changes of one case."""
 
-    case: str  # the case's id
+    case: str
     changes: tuple[Change, ...]  # the figures, in order of `FIGURES`, then of arms
     incomparable: str = ""  # why nothing can be compared; empty if something can
 
     @property
     def gates(self) -> tuple[Gate, ...]:
-        """The gates on it."""
         return tuple(change.gate for change in self.changes if change.gate is not None)
 
 
@@ -67,13 +65,11 @@ def case_changes(
     family: int,
     other_machine: str = "",
 ) -> CaseChanges:
-    """Hold one case against the same case in an earlier result.
+    """Compare one case with the same case in an earlier result.
 
     Both sides are computed afresh from their runs, by the same criteria. Figures of seconds and
     of GFLOP/s are compared only on the same machine; to hold one to an allowance on another
     has nothing to compare, which is broken.
-
-    Returns: Figures of every arm that both have, or why there are none.
     """
     reason = incomparable(before, after)
     if reason:
@@ -100,7 +96,7 @@ def case_changes(
 
 
 def incomparable(before: CaseResult, after: CaseResult) -> str:
-    """Why a case cannot be held against an earlier result; empty if it can."""
+    """Why a case cannot be compared with an earlier result; empty if it can."""
     if before.version and after.version and before.version != after.version:
         return f"its program changed, version {before.version} is now {after.version}"
     if not before.runs or not after.runs:

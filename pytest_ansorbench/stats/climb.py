@@ -10,8 +10,7 @@ the median of the ratios of all pairs, the estimate of Hodges and Lehmann.
 Gehan 1965, https://doi.org/10.1093/biomet/52.1-2.203; Jin, Lin, Wei and Ying 2003,
 https://doi.org/10.1093/biomet/90.2.341
 
-The ladder is the reference's, so a relabelling of labels that makes other runs the reference has
-another
+The ladder is the reference's, so a relabelling that makes other runs the reference's has another
 ladder. Levels, of which every ladder is a stretch, are derived from all runs together, which no
 label can change.
 """
@@ -29,6 +28,9 @@ from pytest_ansorbench.stats.bootstrap import Draws
 from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.relabellings import Relabellings
 from pytest_ansorbench.stats.trajectory import Floats, Spending
+
+# Index of the first level of each ladder, and of the first beyond its last
+Ladders = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 # Relative; a level on the end of a ladder belongs to it, and costs are equal, however rounded
 _SLACK: Final = 1e-9
@@ -53,7 +55,7 @@ class Climb:
 
     @classmethod
     def of(cls, paired: PairedRuns, spending: Spending) -> Climb:
-        """Read the runs of a paired whose goal is `way`."""
+        """From runs whose goal is `way`."""
         runs = [*paired.reference, *paired.challenger]
         first = np.array([1.0 / run.first_s for run in runs])
         best = np.array([1.0 / run.best_s for run in runs])
@@ -81,11 +83,10 @@ class Climb:
         """The labels as they are, a relabelling by itself, shape (1, 2n)."""
         return np.arange(2 * self.repeats)[np.newaxis, :]
 
-    def ladders(self, reference: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """The ladder if some runs are the reference's.
+    def ladders(self, reference: NDArray[np.intp]) -> Ladders:
+        """The ladder for each choice of the reference's runs, shape (relabellings, n).
 
-        Returns: Index of its first level, and of the first beyond its last, each of shape
-        (relabellings,).
+        Indices of its first level, and of the first beyond its last, each of shape (relabellings,).
         """
         low, high = _ends(self.first[reference], self.best[reference], self.low, self.tolerance)
         start = np.searchsorted(self.levels, low * (1.0 - _SLACK), side="left")
@@ -95,19 +96,20 @@ class Climb:
         return np.minimum(start, stop - 1), stop
 
     @property
-    def ladder(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def ladder(self) -> Ladders:
         """The reference's, as `ladders` gives it for a single relabelling."""
         return self.ladders(self.seen[:, : self.repeats])
 
     @property
     def log_ratio(self) -> float:
-        """The factor at which the votes of all seeds balance, as logarithm; see `log_ratios`."""
+        """The factor at which the votes of all seeds balance, as logarithm."""
         return float(self.log_ratios(self.seen[:, : self.repeats])[0])
 
     def scores(self, log_ratio: float) -> Floats:
         """How many runs each run is later than, less those it is earlier than, added up by level.
 
-        Returns: Sums over all levels below each, shape (2n, l + 1).
+        Sums over all levels below each, shape (2n, l + 1), with the challenger's costs divided by
+        the ratio.
         """
         log_cost = self.log_cost.copy()
         log_cost[self.repeats :] -= log_ratio
@@ -119,29 +121,21 @@ class Climb:
         np.cumsum(votes, axis=1, out=sums[:, 1:])
         return sums
 
-    def lateness(
-        self,
-        scores: Floats,
-        relabellings: Relabellings,
-        ladders: tuple[NDArray[np.intp], NDArray[np.intp]],
-    ) -> Floats:
+    def lateness(self, scores: Floats, labels: Relabellings, ladders: Ladders) -> Floats:
         """Votes a rung that each relabelling's second group is later, less those for earlier.
 
         Votes within a group cancel out, so that a group's scores add up to those against the other.
-
-        Returns: Shape (relabellings,).
         """
         start, stop = (ends[:, np.newaxis] for ends in ladders)
-        second = relabellings[:, self.repeats :]
+        second = labels[:, self.repeats :]
         votes: Floats = (scores[second, stop] - scores[second, start]).sum(axis=1)
         mean: Floats = votes / (ladders[1] - ladders[0])
         return mean
 
     def rungs(self, log_ratio: float) -> tuple[Floats, Floats]:
-        """The votes for each rung of the reference's ladder.
+        """The share of the reference's gain at each rung of its ladder, and the votes there.
 
-        Returns: The share of the reference's gain at each rung, and the votes that the challenger
-        is later, less those that it is earlier; each of shape (rungs,).
+        Votes that the challenger is later, less those that it is earlier.
         """
         n = self.repeats
         [start], [stop] = self.ladder
@@ -151,10 +145,7 @@ class Climb:
         return (self.levels[start:stop] - first) / gain, votes[start:stop]
 
     def gaps(self) -> Floats:
-        """Log cost of each challenger's run less that of each reference run, on the rungs.
-
-        Returns: Shape (n * n * rungs,).
-        """
+        """Log cost of each challenger's run less that of each reference run, on the rungs."""
         n = self.repeats
         [start], [stop] = self.ladder
         cost = self.log_cost[:, start:stop]
@@ -171,7 +162,7 @@ class Climb:
     def log_ratios(self, drawn: Draws) -> Floats:
         """The factor at which votes balance, in each draw of seeds, as logarithm.
 
-        Returns: Shape (draws,): infinity where no run of the challenger reached any rung, minus
+        Shape (draws,); infinity where no run of the challenger reached any rung, minus
         infinity where none of the reference did, NaN where neither did.
         """
         n = self.repeats
@@ -203,7 +194,7 @@ class Climb:
     def mean_votes(self, drawn: Draws, log_ratio: float) -> Floats:
         """Votes that the challenger is later, less those that it is earlier, in each draw of seeds.
 
-        Returns: Mean over pairs of runs and rungs, from -1 to 1, shape (draws,).
+        Mean over pairs of runs and rungs, from -1 to 1, shape (draws,).
         """
         n = self.repeats
         gap = self.log_cost[n:, np.newaxis] - log_ratio - self.log_cost[np.newaxis, :n]
@@ -232,7 +223,7 @@ def _times_drawn(drawn: Draws, n: int) -> Floats:
 def _balance(gap: Floats, later: Floats, earlier: Floats) -> Floats:
     """Where the weights of gaps above, that are `later`, and below, that are `earlier`, balance.
 
-    Returns: Shape (draws,).
+    Gaps are sorted; weights and the result have a row a draw.
     """
     all_later, all_earlier = later.sum(axis=1), earlier.sum(axis=1)
     # Votes for later less votes for earlier at a factor just above each gap; falling.

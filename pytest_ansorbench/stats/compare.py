@@ -6,13 +6,10 @@ import math
 import statistics
 from collections.abc import Sequence
 
-from pytest_ansorbench.records import ArmSummary, CaseResult, Comparison, Run
-from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.records import ArmSummary, Comparison, Run
 from pytest_ansorbench.stats.estimates import widened
 from pytest_ansorbench.stats.measures import SearchRatio
-from pytest_ansorbench.stats.paired_ratio import NeighbourRatios
 from pytest_ansorbench.stats.paired_runs import PairedRuns
-from pytest_ansorbench.stats.recorded import Pace
 from pytest_ansorbench.stats.running_time_ratio import (
     expected_running_time,
     running_time_ratio,
@@ -20,41 +17,6 @@ from pytest_ansorbench.stats.running_time_ratio import (
 )
 from pytest_ansorbench.stats.throughput_ratio import throughput_ratio
 from pytest_ansorbench.stats.trajectory import Trajectory
-
-
-class PairingError(ValueError):
-    """The runs of two arms do not pair up, so comparing them would mean nothing."""
-
-
-def pair_runs(
-    reference: Sequence[Run], challenger: Sequence[Run], criteria: Criteria
-) -> PairedRuns:
-    """Pair the runs of two arms by seed; their order does not matter."""
-    reference, challenger = _by_seed(reference), _by_seed(challenger)
-    _check_pairs(reference, challenger)
-    # Confirmed progress of one arm must not meet believed progress of the other.
-    confirmed = all(run.leads is not None for run in (*reference, *challenger))
-    progress = criteria.progress if confirmed else "believed"
-    pace = Pace.of(reference)
-    references = [
-        Trajectory.of(run, progress).with_less("search_s", 1.0 / pace.ratio)
-        if run.recorded is not None
-        else Trajectory.of(run, progress)
-        for run in reference
-    ]
-    challengers = [Trajectory.of(run, progress) for run in challenger]
-    return PairedRuns(
-        references,
-        list(map(_side_by_side, references, challengers)),
-        criteria.goal,
-        criteria.tolerance,
-        pace.error,
-    )
-
-
-def pair_case_runs(case: CaseResult, challenger: str, criteria: Criteria) -> PairedRuns:
-    """`pair_runs` for an arm of a case against its reference."""
-    return pair_runs(case.runs_of(case.strategies[0]), case.runs_of(challenger), criteria)
 
 
 def compare(paired: PairedRuns, confidence: float) -> Comparison:
@@ -82,52 +44,6 @@ def compare(paired: PairedRuns, confidence: float) -> Comparison:
     )
 
 
-def _side_by_side(reference: Trajectory, challenger: Trajectory) -> Trajectory:
-    """The challenger's run, its final latency by its ratio to the reference's winner.
-
-    The ratio rests on slices that were neighbours in time, and is known many times better than
-    either latency. Winners that were not measured in slices keep their latencies.
-    """
-    one, other = reference.run.final, challenger.run.final
-    ratios = NeighbourRatios.of(other, one) if one is not None and other is not None else None
-    if ratios is None:
-        return challenger
-    return challenger.ending_at(reference.final_s * math.exp(ratios.log_ratio))
-
-
-def _by_seed(runs: Sequence[Run]) -> list[Run]:
-    return sorted(runs, key=lambda run: run.seed)
-
-
-def _check_pairs(reference: Sequence[Run], challenger: Sequence[Run]) -> None:
-    """Refuse arms that do not pair up."""
-    for arm, runs in (("reference", reference), ("challenger", challenger)):
-        seeds = [run.seed for run in runs]
-        strategies = sorted({run.strategy for run in runs})
-        if not runs:
-            raise PairingError(f"bad {arm} arm []: expected at least one run")
-        if len(set(seeds)) != len(seeds):
-            raise PairingError(f"bad {arm} seeds {seeds!r}: expected each seed once")
-        if len(strategies) != 1:
-            raise PairingError(f"bad {arm} arm of {strategies!r}: expected a single strategy")
-    seeds_reference = [run.seed for run in reference]
-    seeds_challenger = [run.seed for run in challenger]
-    if seeds_reference != seeds_challenger:
-        raise PairingError(
-            f"bad challenger seeds {seeds_challenger!r}: expected those of the reference, "
-            f"{seeds_reference!r}"
-        )
-    for one, other in zip(reference, challenger, strict=True):
-        if one.machine != other.machine:
-            raise PairingError(
-                f"bad machines {[one.machine, other.machine]!r} of seed {one.seed}: expected both "
-                "arms of a repeat on one machine"
-            )
-    cases = sorted({(run.case, run.flops) for run in (*reference, *challenger)})
-    if len(cases) != 1:
-        raise PairingError(f"bad cases {cases!r}: expected runs of one case with one flops count")
-
-
 def summarize_arm(arm: Sequence[Trajectory], target_s: float | None) -> ArmSummary:
     """Sum up one arm of a case over all its seeds."""
     runs = [trajectory.run for trajectory in arm]
@@ -135,12 +51,11 @@ def summarize_arm(arm: Sequence[Trajectory], target_s: float | None) -> ArmSumma
     if len(strategies) != 1:
         raise ValueError(f"bad arm of {strategies!r}: expected runs of exactly one strategy")
     hits = [] if target_s is None else [trajectory.hit(target_s) for trajectory in arm]
-    reached = [hit.reached for hit in hits]
     rounds = [r for run in runs for r in run.rounds]
     return ArmSummary(
         strategy=strategies[0],
         runs=len(runs),
-        reached=sum(reached),
+        reached=sum(hit.reached for hit in hits),
         trials=sum(len(run.trials) for run in runs),
         failed_trials=sum(run.failed_trials for run in runs),
         search_s=math.fsum(r.search_s for r in rounds) / len(runs),
@@ -148,8 +63,8 @@ def summarize_arm(arm: Sequence[Trajectory], target_s: float | None) -> ArmSumma
         build_s=math.fsum(r.build_s for r in rounds) / len(runs),
         run_s=math.fsum(r.run_s for r in rounds) / len(runs),
         learn_s=math.fsum(r.learn_s for r in rounds) / len(runs),
-        time_to_target_s=expected_running_time([hit.search_s for hit in hits], reached),
-        trials_to_target=expected_running_time([hit.trials for hit in hits], reached),
+        time_to_target_s=expected_running_time(hits, "search_s"),
+        trials_to_target=expected_running_time(hits, "trials"),
         throughput_gflops=_final_gflops(arm),
         optimism=_optimism(runs),
     )

@@ -10,10 +10,9 @@ from typing import Final
 import numpy as np
 
 from pytest_ansorbench.records import CaseResult, Estimate
-from pytest_ansorbench.stats.compare import pair_case_runs
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.goal import Goal
-from pytest_ansorbench.stats.paired_runs import PairedRuns
+from pytest_ansorbench.stats.paired_runs import PairedRuns, pair_case_runs
 from pytest_ansorbench.stats.running_time_ratio import expected_running_time, running_time_ratio
 
 # Shares of the reference's gain: from its first kernel to the target of S
@@ -67,12 +66,8 @@ def _milestone(paired: PairedRuns, share: float, confidence: float) -> Milestone
         target_gflops=paired.flops / target_s / 1e9,
         reference_reached=sum(hit.reached for hit in reference),
         challenger_reached=sum(hit.reached for hit in challenger),
-        reference_s=expected_running_time(
-            [hit.search_s for hit in reference], [hit.reached for hit in reference]
-        ),
-        challenger_s=expected_running_time(
-            [hit.search_s for hit in challenger], [hit.reached for hit in challenger]
-        ),
+        reference_s=expected_running_time(reference, "search_s"),
+        challenger_s=expected_running_time(challenger, "search_s"),
         ratio=running_time_ratio(there, "search_s", confidence),
     )
 
@@ -92,12 +87,10 @@ def truncate_reference(paired: PairedRuns) -> Truncation | None:
 
     A faster search is worth something only if stopping the slow one early is not as good.
     Throughput is that seen during the search, for no other kernel was measured again.
-
-    Returns: The reference as cut off; None if the challenger never reached the target.
+    None if the challenger never reached the target.
     """
     target_s = paired.target_s
-    hits = [run.hit(target_s) for run in paired.challenger]
-    cut_s = expected_running_time([hit.search_s for hit in hits], [hit.reached for hit in hits])
+    cut_s = expected_running_time([run.hit(target_s) for run in paired.challenger], "search_s")
     if math.isinf(cut_s):
         return None
     kept = []

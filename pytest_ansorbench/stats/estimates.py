@@ -39,8 +39,6 @@ def geometric_mean(estimates: Sequence[Estimate]) -> Estimate:
     The others are left out, and have to be named beside the mean, since they are often the worst
     ones. There is no interval.
     Fleming and Wallace 1986, https://doi.org/10.1145/5666.5673
-
-    Returns: The mean with an interval that says nothing; undefined if no case has a plain figure.
     """
     values = [estimate.value for estimate in estimates if is_plain(estimate)]
     if not values:

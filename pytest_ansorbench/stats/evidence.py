@@ -1,6 +1,6 @@
 """The evidence of runs on one figure: all that a gate asks for.
 
-A figure of one result is held against a limit, its change since an earlier result against an
+A figure of one result is compared with a limit, its change since an earlier result with an
 allowance. Both give the same kind of evidence, so one function judges both (`gate`).
 """
 
@@ -64,7 +64,7 @@ class Evidence:
         if self.endless_by_chance and not 0.0 < value < math.inf:
             return counted
         above = (math.log(value) if value > 0.0 else -math.inf) - math.log(limit)
-        excess = above if figure.sense == "smaller" else -above
+        excess = figure.sign * above
         spread = self.spread()
         error = None if spread is None else spread / math.sqrt(self.repeats)
         return sharpened(counted, self.smallest, self.repeats, level, excess, error)

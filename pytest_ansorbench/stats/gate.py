@@ -1,11 +1,11 @@
 """Whether a comparison keeps what was promised: holds, broken, or undecided.
 
-A gate *holds* if the whole interval is on the good side of its limit, and, for S over the way, if
+A gate *holds* if the whole interval is on the good side of its limit, and, for S along a ladder, if
 nothing shows that the challenger stalls (`stall`). It is *broken* if
 
 1. the whole interval is on the bad side, by more than the noise threshold, and
 2. chance alone would make an exactly good enough challenger look that bad less often than the
-   gate's share of the session's false alarms (`relabel`).
+   gate's share of the session's false alarms (`relabellings`).
 
 Everything in between is *undecided*. The first rule says how large the loss is, the second how
 sure it is: with few seeds an interval leaves out more than it says, and with many gates some
@@ -13,6 +13,11 @@ interval is off by chance. The share is the rate of false alarms divided by the 
 (Bonferroni), which bounds the chance of any false alarm in the session, however the gates depend
 on each other. A test's outcome stands before the next test runs, so a stepwise correction (Holm)
 is out of reach.
+
+A gate may be judged after each of several repeats. A verdict rests on the recorded runs and on
+nothing else: it is that of the first look that settles the gate, however many runs follow. So a
+session that stops by it, one that goes on for the sake of another gate, and a replay of either come
+to the same.
 """
 
 from __future__ import annotations
@@ -34,13 +39,17 @@ from pytest_ansorbench.stats.figures import Figure
 from pytest_ansorbench.stats.power import POWER, detectable_effect, repeats_needed
 from pytest_ansorbench.stats.spending import level_at
 
+HOPELESS: Final = (
+    0.05  # chance to settle a gate within the most repeats, below which it is given up
+)
+
 
 def families(of_cases: int, of_suites: int) -> tuple[int, int]:
     """How false alarms are shared out between the gates of cases and those of suites.
 
     If there are both, each kind has half of them. A suite has few gates and cases have many, and
-    five repeats of one case can be relabelled in 252 ways only; what a suite is given lets it be
-    told from counting alone that it loses.
+    five repeats of one case have 252 relabellings only: the suite's share is large enough for
+    counting alone to show that it loses.
     """
     shares = 2 if of_cases and of_suites else 1
     return max(1, shares * of_cases), max(1, shares * of_suites)
@@ -52,7 +61,7 @@ class Judge:
 
     criteria: Criteria  # confidence, noise threshold and false alarms
     # Over how many gates the false alarms of the session could be shared out if all had as much
-    # as these; see `families`
+    # as these, by `families`
     family: int
 
     @property
@@ -131,8 +140,7 @@ class Judge:
 
     def _edge(self, figure: Figure, limit: float) -> float:
         """Where the noise threshold ends."""
-        noise = self.criteria.noise
-        return limit * (1.0 + noise) if figure.sense == "smaller" else limit * (1.0 - noise)
+        return limit * (1.0 + figure.sign * self.criteria.noise)
 
     def _advice(self, figure: Figure, evidence: Evidence, limit: float) -> Advice:
         """The effect that the repeats could show, and how many would settle it."""
@@ -151,13 +159,12 @@ class Judge:
             effect = detectable_effect(
                 spread, repeats, confidence, evidence.cases, power_at(repeats)
             )
-            detectable = limit * math.exp(-effect if figure.sense == "smaller" else effect)
+            detectable = limit * math.exp(-figure.sign * effect)
         value = evidence.estimate.value
         if evidence.estimate.bound != "value" or not 0.0 < value < math.inf:
             return Advice("unknown", detectable)
-        sign = 1.0 if figure.sense == "smaller" else -1.0
-        loss = sign * math.log(value / limit)
-        lost_beyond = sign * math.log(value / self._edge(figure, limit))
+        loss = figure.sign * math.log(value / limit)
+        lost_beyond = figure.sign * math.log(value / self._edge(figure, limit))
         if loss > 0.0 >= lost_beyond:
             return Advice("too-close", detectable)
         if loss <= 0.0:
@@ -177,10 +184,6 @@ def _is_good(figure: Figure, estimate: Estimate, limit: float) -> bool:
 def _is_bad(figure: Figure, estimate: Estimate, limit: float) -> bool:
     """Whether the whole interval is on the bad side."""
     return estimate.low > limit if figure.sense == "smaller" else estimate.high < limit
-
-
-# Chance to settle a gate within the most repeats, below which it is given up
-HOPELESS: Final = 0.05
 
 
 def settled_gate(
@@ -217,8 +220,8 @@ def chance_to_settle(figure: Figure, evidence: Evidence, limit: float, last: Jud
     The predictive power of a normal theory: if the log figure of n repeats is x with a spread s of
     a single pair, that of m repeats is like x + s sqrt(1/n - 1/m) t, t of Student's distribution.
     Spiegelhalter, Freedman and Blackburn 1986, https://doi.org/10.1016/0197-2456(86)90003-6
-
-    Returns: The probability; 1 where too little is known.
+    1 where too
+    little is known.
     """
     assert last.criteria.looks is not None
     n, most = evidence.repeats, last.criteria.looks.most
@@ -227,9 +230,8 @@ def chance_to_settle(figure: Figure, evidence: Evidence, limit: float, last: Jud
         return 1.0
     if evidence.estimate.bound != "value" or not 0.0 < value < math.inf:
         return 1.0
-    sign = 1.0 if figure.sense == "smaller" else -1.0
-    loss = sign * math.log(value / limit)
-    noise = math.log1p(last.criteria.noise) if sign > 0.0 else -math.log1p(-last.criteria.noise)
+    loss = figure.sign * math.log(value / limit)
+    noise = figure.sign * math.log1p(figure.sign * last.criteria.noise)
     scale = spread * math.sqrt(1.0 / n - 1.0 / most)
     error, normal = spread / math.sqrt(most), NormalDist()
     to_hold = normal.inv_cdf(0.5 + last.criteria.confidence / 2.0) * error

@@ -1,4 +1,4 @@
-"""From all runs of a case to its result: every challenger compared and held against the limits."""
+"""From runs to verdicts: every challenger compared with its reference and held to the limits."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from pytest_ansorbench.records import (
     SuiteVerdict,
     Verdict,
 )
-from pytest_ansorbench.stats.compare import compare, pair_runs
+from pytest_ansorbench.stats.compare import compare
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.evidence import Evidence, limit_evidence
 from pytest_ansorbench.stats.figures import FIGURES, Figure
 from pytest_ansorbench.stats.gate import Judge, families, settled_gate
 from pytest_ansorbench.stats.limits import Limits
-from pytest_ansorbench.stats.paired_runs import PairedRuns
+from pytest_ansorbench.stats.paired_runs import PairedRuns, pair_runs
 from pytest_ansorbench.stats.suite import judge_suites, own_arms, suite_gates
 
 
@@ -70,9 +70,9 @@ def _gates(
 class JudgedResult:
     """A result, judged."""
 
-    cases: tuple[CaseResult, ...]  # its cases with their verdicts
-    suites: tuple[SuiteVerdict, ...]  # the verdicts over all of them
-    criteria: Criteria  # how they were judged
+    cases: tuple[CaseResult, ...]
+    suites: tuple[SuiteVerdict, ...]
+    criteria: Criteria
 
 
 def judge_result(result: Result) -> JudgedResult:
@@ -105,12 +105,10 @@ def judge_result(result: Result) -> JudgedResult:
 
 
 def recorded_limits(result: CaseResult) -> Limits:
-    """The limits that a recorded case was held to."""
     return Limits({gate.metric: gate.limit for gate in result.gates})
 
 
 def suite_limits(settings: Mapping[str, Any]) -> Limits:
-    """The limits that a recorded suite was held to."""
     given = {}
     for figure in FIGURES.values():
         if figure.suite_keyword and settings.get(figure.suite_keyword) is not None:

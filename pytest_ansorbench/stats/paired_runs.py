@@ -1,109 +1,159 @@
-"""Two arms on the way to the same places: what comparisons work on."""
+"""Two arms on one case, run by run of the same seed: what comparisons work on."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
+from pytest_ansorbench.records import CaseResult, Run
 from pytest_ansorbench.stats.bootstrap import Draws
-from pytest_ansorbench.stats.criteria import check_tolerance
+from pytest_ansorbench.stats.criteria import Criteria, check_tolerance
 from pytest_ansorbench.stats.goal import Goal
+from pytest_ansorbench.stats.paired_ratio import NeighbourRatios
+from pytest_ansorbench.stats.recorded import Pace
 from pytest_ansorbench.stats.trajectory import Floats, Trajectory
+
+# Relative; the way from latency to throughput and back may round a target out of reach
+_SLACK: Final = 1e-12
+
+
+class PairingError(ValueError):
+    """The runs of two arms do not pair up, so comparing them would mean nothing."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairedRuns:
     """The runs of two arms on a case, and how targets are chosen."""
 
-    reference: Sequence[Trajectory]  # the reference arm's runs, by seed
-    challenger: Sequence[Trajectory]  # the challenger arm's, of the same seeds in the same order
-    goal: Goal  # how the targets are chosen
+    reference: Sequence[Trajectory]  # by seed
+    challenger: Sequence[Trajectory]  # of the same seeds in the same order
+    goal: Goal
     tolerance: float  # throughput to concede in targets, a fraction in [0, 1)
-    # Half the width of the interval of the logarithm of a ratio in seconds that comes from runs
-    # of another day; see `recorded.Pace`
+    # Half the width of the interval of the logarithm of a ratio in seconds that comes from runs of
+    # another day, by `Pace`
     seconds_error: float = 0.0
 
+    def __post_init__(self) -> None:
+        check_tolerance(self.tolerance)
+
     def first(self, repeats: int) -> PairedRuns:
-        """The paired of the first seeds alone."""
+        """The runs of the first seeds alone."""
         return replace(
             self, reference=self.reference[:repeats], challenger=self.challenger[:repeats]
         )
 
     @property
     def flops(self) -> int:
-        """Floating-point operations of a kernel call."""
         return self.reference[0].run.flops
 
     @property
     def target_s(self) -> float:
-        """The goal's one target, as latency in seconds."""
-        return fixed_target_s(
-            self.reference, self.goal.target, tolerance=self.tolerance, flops=self.flops
-        )
+        """The goal's one target, as latency."""
+        return float(self.targets_s(np.arange(len(self.reference))[np.newaxis, :])[0])
 
     def targets_s(self, drawn: Draws) -> Floats:
-        """The one target of each draw of reference runs, shape (draws,)."""
-        best_s = np.array([run.best_s for run in self.reference])
-        first_s = np.array([run.first_s for run in self.reference])
-        return fixed_targets_s(
-            self.goal.target,
-            best_s[drawn],
-            first_s[drawn],
-            tolerance=self.tolerance,
-            flops=self.flops,
+        """The goal's one target, as latency, for each draw of reference runs, shape (draws,).
+
+            target throughput = median over the runs of best search throughput * (1 - tolerance)
+
+        The median over many reference seeds makes a target which about half of them reach, as in
+        AlgoPerf (https://arxiv.org/abs/2306.07179). A `gain` of p ends that much earlier:
+
+            first + p * (target - first), with `first` the median throughput of first valid trials
+
+        A run without a valid trial counts as throughput 0, and any valid trial reaches a target of
+        throughput 0.
+        """
+        goal = self.goal.target
+        if goal.kind == "gflops":
+            return np.full(len(drawn), self.flops / (goal.value * 1e9))
+        best = np.array([1.0 / run.best_s for run in self.reference])
+        throughput = np.median(best[drawn], axis=1) * (1.0 - self.tolerance)
+        if goal.kind == "gain":
+            first = np.array([1.0 / run.first_s for run in self.reference])
+            start = np.minimum(np.median(first[drawn], axis=1), throughput)
+            throughput = start + goal.value * (throughput - start)
+        with np.errstate(divide="ignore"):
+            targets: Floats = (1.0 + _SLACK) / throughput
+        return targets
+
+
+def pair_runs(
+    reference: Sequence[Run], challenger: Sequence[Run], criteria: Criteria
+) -> PairedRuns:
+    """Pair the runs of two arms by seed; their order does not matter."""
+    reference, challenger = _by_seed(reference), _by_seed(challenger)
+    _check_pairs(reference, challenger)
+    # Confirmed progress of one arm must not meet believed progress of the other.
+    confirmed = all(run.leads is not None for run in (*reference, *challenger))
+    progress = criteria.progress if confirmed else "believed"
+    pace = Pace.of(reference)
+    references = [
+        Trajectory.of(run, progress).with_less("search_s", 1.0 / pace.ratio)
+        if run.recorded is not None
+        else Trajectory.of(run, progress)
+        for run in reference
+    ]
+    challengers = [Trajectory.of(run, progress) for run in challenger]
+    return PairedRuns(
+        references,
+        list(map(_side_by_side, references, challengers)),
+        criteria.goal,
+        criteria.tolerance,
+        pace.error,
+    )
+
+
+def pair_case_runs(case: CaseResult, challenger: str, criteria: Criteria) -> PairedRuns:
+    """`pair_runs` for an arm of a case against its reference."""
+    return pair_runs(case.runs_of(case.strategies[0]), case.runs_of(challenger), criteria)
+
+
+def _side_by_side(reference: Trajectory, challenger: Trajectory) -> Trajectory:
+    """The challenger's run, its final latency by its ratio to the reference's winner.
+
+    The ratio rests on slices that were neighbours in time, and is known many times better than
+    either latency. Winners that were not measured in slices keep their latencies.
+    """
+    one, other = reference.run.final, challenger.run.final
+    ratios = NeighbourRatios.of(other, one) if one is not None and other is not None else None
+    if ratios is None:
+        return challenger
+    return challenger.ending_at(reference.final_s * math.exp(ratios.log_ratio))
+
+
+def _by_seed(runs: Sequence[Run]) -> list[Run]:
+    return sorted(runs, key=lambda run: run.seed)
+
+
+def _check_pairs(reference: Sequence[Run], challenger: Sequence[Run]) -> None:
+    """Refuse arms that do not pair up."""
+    for arm, runs in (("reference", reference), ("challenger", challenger)):
+        seeds = [run.seed for run in runs]
+        strategies = sorted({run.strategy for run in runs})
+        if not runs:
+            raise PairingError(f"bad {arm} arm []: expected at least one run")
+        if len(set(seeds)) != len(seeds):
+            raise PairingError(f"bad {arm} seeds {seeds!r}: expected each seed once")
+        if len(strategies) != 1:
+            raise PairingError(f"bad {arm} arm of {strategies!r}: expected a single strategy")
+    seeds_reference = [run.seed for run in reference]
+    seeds_challenger = [run.seed for run in challenger]
+    if seeds_reference != seeds_challenger:
+        raise PairingError(
+            f"bad challenger seeds {seeds_challenger!r}: expected those of the reference, "
+            f"{seeds_reference!r}"
         )
-
-
-# Relative; the way from latency to throughput and back may round a target out of reach
-_SLACK: Final = 1e-12
-
-
-def fixed_targets_s(
-    goal: Goal, best_s: Floats, first_s: Floats, *, tolerance: float, flops: int
-) -> Floats:
-    """The fixed target of S for each of m draws of n reference runs.
-
-        target throughput = median over the runs of best search throughput * (1 - tolerance)
-
-    The median over many reference seeds makes a target which about half of them reach, as in
-    AlgoPerf (https://arxiv.org/abs/2306.07179). A `gain` of p ends that much earlier:
-
-        first + p * (target - first), with `first` the median throughput of first valid trials
-
-    A run without a valid trial counts as throughput 0.
-
-    Returns: Targets as latencies in seconds, shape (m,); infinity where the throughput is 0, so
-    that any valid trial reaches it.
-    """
-    if goal.kind == "gflops":
-        return np.full(len(best_s), flops / (goal.value * 1e9))
-    throughput = np.median(1.0 / best_s, axis=1) * (1.0 - tolerance)
-    if goal.kind == "gain":
-        first = np.minimum(np.median(1.0 / first_s, axis=1), throughput)
-        throughput = first + goal.value * (throughput - first)
-    with np.errstate(divide="ignore"):
-        targets: Floats = (1.0 + _SLACK) / throughput
-    return targets
-
-
-def fixed_target_s(
-    reference: Sequence[Trajectory], goal: Goal, *, tolerance: float, flops: int
-) -> float:
-    """`fixed_targets_s` of the reference arm as it is."""
-    check_tolerance(tolerance)
-    best_s = np.array([[run.best_s for run in reference]])
-    first_s = np.array([[run.first_s for run in reference]])
-    return float(fixed_targets_s(goal, best_s, first_s, tolerance=tolerance, flops=flops)[0])
-
-
-def own_targets_s(reference: Sequence[Trajectory], tolerance: float) -> tuple[float, ...]:
-    """The targets of S_paper: each reference run's own best, less a tolerance.
-
-    Returns: One latency in seconds per run, in their order; infinity for a run without a valid
-    trial.
-    """
-    check_tolerance(tolerance)
-    return tuple(run.best_s / (1.0 - tolerance) for run in reference)
+    for one, other in zip(reference, challenger, strict=True):
+        if one.machine != other.machine:
+            raise PairingError(
+                f"bad machines {[one.machine, other.machine]!r} of seed {one.seed}: expected both "
+                "arms of a repeat on one machine"
+            )
+    cases = sorted({(run.case, run.flops) for run in (*reference, *challenger)})
+    if len(cases) != 1:
+        raise PairingError(f"bad cases {cases!r}: expected runs of one case with one flops count")

@@ -1,4 +1,4 @@
-"""Seeds whose arms are exchanged, or not: Wilcoxon's signed ranks.
+"""Ranks, and the test of seeds whose arms are exchanged, or not: Wilcoxon's signed ranks.
 
 If both arms of a seed are equally good, the sign of their difference is a coin's. Differences are
 ranked by size, so that a measurement that went astray counts as one of the largest and no more.
@@ -20,10 +20,7 @@ _TIE: Final = 1e-9
 
 
 def signed_ranks(differences: Floats) -> Floats:
-    """Ranks of the sizes of differences, ties in their middle, with the differences' signs.
-
-    Returns: Same shape; 0 where a difference is.
-    """
+    """Ranks of the sizes of differences, ties in their middle, with the differences' signs."""
     signed: Floats = np.sign(differences) * mid_ranks(np.abs(differences))
     return signed
 
@@ -42,8 +39,7 @@ def shift_interval(
 
     The ranks above a shift add up to the number of means of pairs above it, each difference being
     paired with itself as well, so that the ends are order statistics of these means.
-
-    Returns: The ends; infinite where there are too few seeds for the tail.
+    Infinite where there are too few seeds for the tail.
     """
     n = len(differences)
     first, second = np.triu_indices(n)
@@ -58,20 +54,14 @@ def shift_interval(
 
 
 def mid_ranks(values: Floats) -> Floats:
-    """Ranks from 1, equal values in the middle of theirs.
-
-    Returns: Same shape.
-    """
+    """Ranks from 1, equal values in the middle of theirs."""
     _, place, count = np.unique(values, return_inverse=True, return_counts=True)
     ranks: Floats = (np.cumsum(count) - (count - 1) / 2.0)[place]
     return ranks
 
 
 def rank_correlation(some: Floats, others: Floats) -> float | None:
-    """Spearman's rank correlation coefficient, with mid-ranks for ties.
-
-    Returns: In [-1, 1]; None if either is all the same, or there are fewer than two values.
-    """
+    """Spearman's rank correlation coefficient; None if either is all the same."""
     ranks = np.array([mid_ranks(some), mid_ranks(others)])
     if ranks.shape[1] < 2 or not ranks.std(axis=1).all():
         return None

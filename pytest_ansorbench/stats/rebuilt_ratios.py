@@ -65,7 +65,8 @@ def judge_rebuilt(
 ) -> tuple[KernelsVerdict, ...]:
     """Judge each toolchain against the reference.
 
-    Returns: A verdict for each side but the reference; none without kernels.
+    `gates` says how many gates on kernels and on suites there are, among which false alarms are
+    shared out; None for as many as these kernels have.
     """
     if not rebuilt.kernels:
         return ()
@@ -89,10 +90,9 @@ def judge_rebuilt(
 
 
 def machine_change(rebuilt: RebuiltKernels) -> MeanLog:
-    """How much faster a fixed kernel is now than when the result was measured.
+    """How much faster a fixed kernel is now than when the result was measured, as logarithm.
 
-    Returns: The logarithm of its throughput now over then; an exact 0 if nothing was recorded, or
-    nothing is compared with records.
+    An exact 0 if nothing was recorded, or nothing is compared with records.
     """
     then = [noise_figures(trace) for trace in rebuilt.noise_then]
     now = [noise_figures(trace) for trace in rebuilt.noise_now]

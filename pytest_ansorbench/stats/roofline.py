@@ -60,7 +60,7 @@ def _roof_gflops(peak: MachinePeak, run: Run, argument_bytes: int) -> float:
 
 
 def _measured(case: CaseResult, strategy: str) -> Iterator[tuple[Run, float, Yardsticks]]:
-    """The arm's runs with the latency of their winner and what it is held against."""
+    """The arm's runs with the latency of their winner and what it is compared with."""
     by_machine = {found.machine: found for found in case.yardsticks}
     for run in case.runs_of(strategy):
         latency_s = run.final.latency_s if run.final is not None else None

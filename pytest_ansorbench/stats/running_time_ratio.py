@@ -11,10 +11,10 @@ import numpy as np
 from pytest_ansorbench.records import Bound, Estimate
 from pytest_ansorbench.stats.bootstrap import Draws, draw, percentile_interval
 from pytest_ansorbench.stats.estimates import UNDEFINED, quotient, quotients
-from pytest_ansorbench.stats.paired_runs import PairedRuns, own_targets_s
+from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.power import FEWEST_REPEATS
 from pytest_ansorbench.stats.relabellings import Relabellings, permutation_chance
-from pytest_ansorbench.stats.trajectory import Floats, Spending, Trajectory
+from pytest_ansorbench.stats.trajectory import Floats, Hit, Spending, Trajectory
 
 
 def running_time_ratio(paired: PairedRuns, spending: Spending, confidence: float) -> Estimate:
@@ -25,9 +25,8 @@ def running_time_ratio(paired: PairedRuns, spending: Spending, confidence: float
     the interval that the bound leaves open are 0 and infinity.
 
     The target is itself drawn from the reference's runs, so each resample derives it anew: an
-    interval around a target taken for granted would know too much.
-
-    Returns: The estimate; undefined if neither arm ever reached the target.
+    interval around a target taken for granted would know too much. Undefined if neither arm ever
+    reached the target.
     """
     target_s = paired.target_s
 
@@ -50,10 +49,8 @@ def search_ratio_paper(paired: PairedRuns, confidence: float) -> Estimate:
     """S_paper: expected search time, each seed's target being its reference run's own best.
 
     Bounds and interval are those of `running_time_ratio`.
-
-    Returns: The estimate; undefined if no run ever reached its target.
     """
-    own_s = own_targets_s(paired.reference, paired.tolerance)
+    own_s = [run.best_s / (1.0 - paired.tolerance) for run in paired.reference]
     reference = _arm(paired.reference, own_s, "search_s")
     challenger = _arm(paired.challenger, own_s, "search_s")
     return _ratio(
@@ -76,7 +73,7 @@ class _Drawn:
 
     @property
     def expected(self) -> Floats:
-        """Expected running time (ERT, see `ert`), infinity without a hit; shape (draws,)."""
+        """`expected_running_time` of each draw, shape (draws,)."""
         hits = self.reached.sum(axis=1)
         # No hit makes infinity, also when nothing was spent.
         return np.where(hits > 0, quotients(self.total, hits), math.inf)
@@ -89,18 +86,12 @@ class _Drawn:
 def expected_times(
     runs: Sequence[Trajectory], drawn: Draws, targets_s: Floats, spending: Spending
 ) -> Floats:
-    """Expected running time of drawn runs to a target of each draw.
-
-    Returns: Shape (draws,); infinity where no run got there.
-    """
+    """`expected_running_time` of drawn runs to a target of each draw, shape (draws,)."""
     return _drawn(runs, drawn, targets_s, spending).expected
 
 
 def running_time_ratios(paired: PairedRuns, drawn: Draws, spending: Spending) -> Floats:
-    """The ratio of expected running times in each draw of the seeds.
-
-    Returns: Shape (draws,); NaN where neither arm got there.
-    """
+    """The ratio in each draw of the seeds, shape (draws,); NaN where neither arm got there."""
     targets_s = paired.targets_s(drawn)
     return quotients(
         expected_times(paired.challenger, drawn, targets_s, spending),
@@ -210,15 +201,13 @@ def _ratio(
     return Estimate(value, min(low, value), max(high, value))
 
 
-def expected_running_time(spent: Sequence[float], reached: Sequence[bool]) -> float:
-    """Expected spending until the target is reached, if one restarts until it is.
+def expected_running_time(hits: Sequence[Hit], spending: Spending) -> float:
+    """Expected spending until the target is reached, if one restarts until it is; else infinity.
 
         ERT = (sum of what all runs spent, hits and misses) / (number of runs that reached)
 
     Averaging the hits alone would reward a search that gives up early on hard seeds.
     Hansen et al., COCO: https://numbbo.github.io/coco-doc/perf-assessment/
-
-    Returns: In the unit of `spent`; infinity if no run reached the target.
     """
-    hits = sum(reached)
-    return math.fsum(spent) / hits if hits else math.inf
+    reached = sum(hit.reached for hit in hits)
+    return math.fsum(getattr(hit, spending) for hit in hits) / reached if reached else math.inf

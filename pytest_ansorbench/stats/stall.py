@@ -1,11 +1,11 @@
-"""Early is not late: a search that is ahead on the way and never arrives.
+"""A fast start is not a fast finish: a search that is ahead along the ladder and never arrives.
 
 Over most of a ladder a search that stalls is as fast as one that does not. What tells it is its
 end: its runs get less far than the reference's, and find nothing more in the later part of their
 trials. Either alone scatters from seed to seed as much as a stall takes away, so both are asked at
 once, by ranks: all runs are ranked by the throughput that they got to, and by the share of their
-trials after which they improved no more, which counts half. Labels are relabelled to see how often
-chance puts an arm as far behind. `docs/methodology.md` has the rates for a planted stall.
+trials after which they improved no more, which counts half. Labels are put on anew to see how
+often chance puts an arm as far behind. `docs/methodology.md` has the rates for a planted stall.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def chance_of_stall(paired: PairedRuns) -> float:
 def rank_sums(paired: PairedRuns) -> Floats:
     """How far each run got, and how late it still improved: ranks among the runs of both arms.
 
-    Returns: The reference's runs first, shape (2 * seeds,); larger is better.
+    The reference's runs first, shape (2 * seeds,); larger is better.
     """
     runs = [*paired.reference, *paired.challenger]
     far = _standardized(np.array([1.0 / run.best_s for run in runs]))
@@ -67,10 +67,7 @@ class EarlyOnly:
 
 
 def early_only(paired: PairedRuns, spending: Spending, limit: float) -> EarlyOnly | None:
-    """Whether a challenger that is ahead on the way stalls.
-
-    Returns: What shows it; None if nothing does, or if the goal is a single target.
-    """
+    """What shows that a challenger stalls that is ahead of a limit; None if nothing does."""
     if paired.goal.kind != "way":
         return None
     chance = chance_of_stall(paired)
@@ -82,8 +79,8 @@ def early_only(paired: PairedRuns, spending: Spending, limit: float) -> EarlyOnl
 def turning_point(paired: PairedRuns, spending: Spending, limit: float) -> float | None:
     """From which share of the reference's gain on the challenger is not ahead of a limit any more.
 
-    Returns: The share at the lowest rung from which on no rung has more votes that the challenger
-    is earlier than the limit says than votes that it is later; None if the last rung has.
+    From there on no rung has more votes that the challenger is earlier than the limit says than
+    votes that it is later. None if the last rung has.
     """
     shares, votes = Climb.of(paired, spending).rungs(math.log(limit))
     ahead = np.flatnonzero(votes < 0.0)

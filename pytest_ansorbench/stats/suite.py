@@ -8,14 +8,13 @@ from dataclasses import replace
 from typing import Final
 
 from pytest_ansorbench.records import CaseResult, Estimate, Gate, SuiteFigure, SuiteVerdict
-from pytest_ansorbench.stats.compare import pair_case_runs
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.estimates import geometric_mean, is_plain
 from pytest_ansorbench.stats.evidence import Evidence, suite_evidence
 from pytest_ansorbench.stats.figures import FIGURES, Figure
 from pytest_ansorbench.stats.gate import Judge, settled_gate
 from pytest_ansorbench.stats.limits import Limits
-from pytest_ansorbench.stats.paired_runs import PairedRuns
+from pytest_ansorbench.stats.paired_runs import PairedRuns, pair_case_runs
 from pytest_ansorbench.stats.suite_test import SuiteTest
 
 ALL_CASES: Final = "all cases"  # what a suite is called in tables

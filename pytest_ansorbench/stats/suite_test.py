@@ -25,7 +25,7 @@ SUITE_STALL: Final = 0.05
 class SuiteTest:
     """The runs of two arms on several cases, asked for one figure."""
 
-    figure: Figure  # the figure
+    figure: Figure
     # Tests of the same ratio; the first says where it is. The smallest probability of all counts,
     # times their number
     tests: tuple[Strata, ...]
@@ -87,8 +87,6 @@ class SuiteTest:
         """Standard deviation of the log figure of one pair of runs a case.
 
         From the interval that a normal distribution has one standard error to either side of.
-
-        Returns: The spread; None if that interval has no ends.
         """
         one = self.estimate(ONE_ERROR)
         if one.bound != "value" or not 0.0 < one.low < one.high < math.inf:

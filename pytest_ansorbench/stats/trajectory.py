@@ -24,9 +24,9 @@ Spending = Literal["search_s", "trials"]
 class Hit:
     """The cost of a run until it reached a target, or in all if it never did (censored)."""
 
-    reached: bool  # whether it reached the target
-    search_s: float  # search time spent, in seconds
-    trials: int  # trials spent, failed ones included
+    reached: bool
+    search_s: float
+    trials: int  # failed ones included
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,7 +37,7 @@ class Trajectory:
     are all that they depend on: https://numbbo.github.io/coco-doc/perf-assessment/
     """
 
-    run: Run  # the run
+    run: Run
     latency_s: Floats  # best latency of the case so far after each improvement, falling, shape (k,)
     # Search time at each improvement, and last that of the whole run, shape (k + 1,)
     search_s: Floats
@@ -49,10 +49,10 @@ class Trajectory:
     def of(cls, run: Run, progress: Progress = "confirmed") -> Trajectory:
         """Read a run.
 
-        Confirmed progress counts a lead by its latency measured again, so that one which was
-        luck changes nothing. It ends where the winner's final measurement says it does: all of
-        it is scaled so that the winner's latency agrees with that, which for a network is also
-        the way from a sum over tasks to the latency end to end.
+        Confirmed progress counts the programs that were ever best by their latencies measured
+        again, so that one which was luck changes nothing. It ends where the winner's final
+        measurement says it does: all of it is scaled so that the winner's latency agrees with that,
+        which for a network is also the way from a sum over tasks to the latency end to end.
         """
         final_s = run.final.latency_s if run.final else None
         confirmed = progress == "confirmed" and run.leads is not None
@@ -103,10 +103,7 @@ class Trajectory:
         return Hit(reached, float(self.search_s[at]), int(self.trials[at]))
 
     def spent(self, targets_s: Floats, spending: Spending) -> tuple[Floats, Floats]:
-        """`hit` for many targets at once.
-
-        Returns: The cost, and 1 where the target was reached or else 0; both of shape (m,).
-        """
+        """The cost until each target is reached, or in all; and 1 where it was reached, else 0."""
         at = self._first_at_most(targets_s)
         counted = self.search_s if spending == "search_s" else self.trials
         return counted[at], (at < len(self.latency_s)).astype(float)
@@ -134,7 +131,7 @@ def _believed(run: Run) -> Sequence[float]:
 
 
 def _confirmed(run: Run, leads_s: Mapping[int, float]) -> Sequence[float]:
-    """Latency of each trial that led, as measured again; infinity for all others."""
+    """Latency of each trial that was ever best, measured again; infinity for all others."""
     late = _crowned_late(run)
     return [
         math.inf if trial.index in late else leads_s.get(trial.index, math.inf)
@@ -143,7 +140,7 @@ def _confirmed(run: Run, leads_s: Mapping[int, float]) -> Sequence[float]:
 
 
 def _crowned_late(run: Run) -> set[int]:
-    """Indices of trials that the last check crowned and that had not led before."""
+    """Indices of trials that the last check crowned and that had not been best before."""
     crowned = {ranking.crowned for ranking in (run.last_check.tasks if run.last_check else ())}
     best_s = [math.inf] * len(run.tasks)
     for trial in run.trials if crowned else ():
@@ -192,7 +189,7 @@ def _estimates(run: Run, latencies: Sequence[float]) -> Sequence[float]:
 
 
 def lead_latencies_s(run: Run) -> dict[int, float]:
-    """Latencies of a run's leads, by index of the trial, in seconds a kernel call.
+    """Latencies of the trials that were ever best, as measured again, by index of the trial.
 
     A task's winner has the level of all its slices. The others have that times their ratio to the
     winner, which rests on pairs of neighbours and is known several times better than a level.

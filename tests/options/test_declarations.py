@@ -34,7 +34,7 @@ def fields(record: object, prefix: str = "") -> Iterator[str]:
     for field in dataclasses.fields(record):  # type: ignore[arg-type]
         value, path = getattr(record, field.name), f"{prefix}{field.name}"
         if isinstance(value, Limits):
-            yield from (f"{path}.{key}" for key, figure in FIGURES.items() if figure.limit)
+            yield from (f"{path}.{key}" for key, figure in FIGURES.items() if figure.limit_word)
         elif dataclasses.is_dataclass(value) and path not in WHOLE:
             yield from fields(value, f"{path}.")
         else:
@@ -75,7 +75,7 @@ def test_flags_are_found_by_field():
 
 def test_a_figure_with_a_limit_has_its_option():
     assert [option.field for option in LIMIT_OPTIONS] == [
-        f"limits.{key}" for key, figure in FIGURES.items() if figure.limit
+        f"limits.{key}" for key, figure in FIGURES.items() if figure.limit_word
     ]
     limit = dataclasses.replace(FIGURES["search_ratio"].limit, word="max-search-ratio-trials")
     [option] = limit_options([dataclasses.replace(FIGURES["search_ratio_trials"], limit=limit)])

@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_ansorbench.records import Comparison, Estimate, Run
-from pytest_ansorbench.stats.compare import PairingError, compare, pair_runs, summarize_arm
+from pytest_ansorbench.stats.compare import compare, summarize_arm
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.goal import Goal
+from pytest_ansorbench.stats.paired_runs import PairingError, pair_runs
 from pytest_ansorbench.stats.trajectory import Trajectory
 from tests.synthetic import FLOPS, make_run
 

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_ansorbench.records import Remeasurement, Run, TaskRecord
-from pytest_ansorbench.stats.compare import compare, pair_runs
+from pytest_ansorbench.stats.compare import compare
 from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.paired_runs import pair_runs
 from pytest_ansorbench.stats.trajectory import Trajectory, lead_latencies_s
 from tests.synthetic import make_run
 

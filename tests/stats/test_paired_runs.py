@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_ansorbench.stats.goal import MEDIAN, Goal
-from pytest_ansorbench.stats.paired_runs import fixed_target_s, own_targets_s
+from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.trajectory import Trajectory
 from tests.synthetic import FLOPS, make_run
 
@@ -21,7 +21,7 @@ def runs(*best: float | None) -> list[Trajectory]:
 
 
 def target(arm: list[Trajectory], tolerance: float, goal: Goal = MEDIAN) -> float:
-    return fixed_target_s(arm, goal, tolerance=tolerance, flops=FLOPS)
+    return PairedRuns(arm, arm, goal, tolerance).target_s
 
 
 def test_target_is_the_median_final_latency() -> None:
@@ -77,13 +77,3 @@ def test_at_least_half_of_the_reference_runs_reach_the_target_of_an_odd_number(
 def test_equal_runs_all_reach_their_target_even_without_tolerance(best: float, n: int) -> None:
     arm = runs(*[best] * n)
     assert all(run.hit(target(arm, 0.0)).reached for run in arm)
-
-
-@given(st.lists(LATENCIES | st.none(), min_size=1), st.sampled_from([0.0, 0.01]))
-def test_a_reference_run_reaches_its_own_target_if_it_has_a_valid_trial(
-    best: list[float | None], tolerance: float
-) -> None:
-    arm = runs(*best)
-    own = own_targets_s(arm, tolerance)
-    reached = [run.hit(target).reached for run, target in zip(arm, own, strict=True)]
-    assert reached == [latency is not None for latency in best]

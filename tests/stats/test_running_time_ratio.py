@@ -11,8 +11,12 @@ from hypothesis import strategies as st
 from pytest_ansorbench.stats.goal import MEDIAN
 from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.relabellings import smallest_chance
-from pytest_ansorbench.stats.running_time_ratio import expected_running_time, running_time_chance
-from pytest_ansorbench.stats.trajectory import Trajectory
+from pytest_ansorbench.stats.running_time_ratio import (
+    expected_running_time,
+    running_time_chance,
+    search_ratio_paper,
+)
+from pytest_ansorbench.stats.trajectory import Hit, Trajectory
 from tests.synthetic import make_run
 
 SPENT = st.floats(0.0, 1e6)
@@ -20,7 +24,7 @@ ARMS = st.lists(st.tuples(SPENT, st.booleans()), min_size=1, max_size=8)
 
 
 def ert(arm: list[tuple[float, bool]]) -> float:
-    return expected_running_time([spent for spent, _ in arm], [reached for _, reached in arm])
+    return expected_running_time([Hit(reached, spent, 0) for spent, reached in arm], "search_s")
 
 
 def test_misses_count_in_full() -> None:
@@ -94,3 +98,15 @@ def test_a_chance_is_a_probability_and_order_does_not_matter(seconds: list[float
     assert 1 / 20 <= found <= 1.0
     turned = paired(reference[::-1], challenger[::-1])
     assert running_time_chance(turned, "search_s", 1.0, 0.01) == found
+
+
+@given(
+    st.lists(st.floats(1e-6, 1e3) | st.none(), min_size=1, max_size=6),
+    st.sampled_from([0.0, 0.01]),
+)
+def test_each_reference_run_reaches_its_own_target(
+    best: list[float | None], tolerance: float
+) -> None:
+    runs = [Trajectory.of(make_run(seed=s, latencies=[one])) for s, one in enumerate(best)]
+    found = search_ratio_paper(PairedRuns(runs, runs, MEDIAN, tolerance), 0.95)
+    assert (found.value, found.bound) == ((1.0, "value") if any(best) else (0.0, "undefined"))
