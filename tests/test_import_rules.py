@@ -101,9 +101,9 @@ def test_records_need_the_standard_library_only():
     assert not those([PACKAGE / "codec.py", *(PACKAGE / "records").glob("*.py")], foreign)
 
 
-def test_statistics_need_numpy_and_records_only():
+def test_statistics_need_numpy_scipy_and_records_only():
     modules = [*(PACKAGE / "stats").glob("*.py")]
-    assert not those(modules, lambda path: foreign(path) - {"numpy"})
+    assert not those(modules, lambda path: foreign(path) - {"numpy", "scipy"})
     assert not those(modules, lambda path: roots(ours(path)) - {"records", "stats"})
 
 

@@ -12,11 +12,10 @@ from pytest_ansorbench.bench.blocks import (
 )
 from pytest_ansorbench.bench.experiment import Experiment
 from pytest_ansorbench.bench.history import CaseHistory, CaseJournal, case_histories
-from pytest_ansorbench.bench.repeats import Plan
 from pytest_ansorbench.bench.prepared import RunPlan
 from pytest_ansorbench.bench.progress import Progress, ProgressUpdate, RunProgress, Silent
 from pytest_ansorbench.bench.reference import SavedReference
-from pytest_ansorbench.bench.repeats import FixedRepeats, RepeatPolicy, RepeatsUntilSettled
+from pytest_ansorbench.bench.repeats import FixedRepeats, Plan, RepeatPolicy, RepeatsUntilSettled
 from pytest_ansorbench.bench.replay import MissingRunsError, Replay
 from pytest_ansorbench.bench.session import Session, UnsupportedCaseError
 from pytest_ansorbench.bench.shards import PlannedCase, recorded_repeat_s, share_out

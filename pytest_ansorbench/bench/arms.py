@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from pytest_ansorbench.bench.prepared import RunPlan
-from pytest_ansorbench.bench.prepared import PreparedCase
+from pytest_ansorbench.bench.prepared import PreparedCase, RunPlan
 from pytest_ansorbench.bench.reference import RecordedSearch
 from pytest_ansorbench.hosted import HostedSearch, HostedStrategy
 from pytest_ansorbench.records import LastRanking

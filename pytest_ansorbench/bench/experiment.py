@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from pytest_ansorbench.bench.blocks import Block, Ended, Executor, Lost
 from pytest_ansorbench.bench.history import CaseJournal, RepeatHistory
 from pytest_ansorbench.bench.interrupts import remembered_interrupts
-from pytest_ansorbench.bench.repeats import Plan
 from pytest_ansorbench.bench.progress import Progress, ProgressUpdate, RunProgress
 from pytest_ansorbench.bench.reference import StandIn
+from pytest_ansorbench.bench.repeats import Plan
 from pytest_ansorbench.records import CaseResult
 from pytest_ansorbench.stats.judging import judge_arms
 from pytest_ansorbench.storage.entries import AbandonedEntry

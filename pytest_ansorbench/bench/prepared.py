@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_ansorbench.budget import Budget
 from pytest_ansorbench.measure.side_by_side import SideBySide
-from pytest_ansorbench.stats.criteria import Progress
-
 from pytest_ansorbench.measure.untuned import network_check, task_check
+from pytest_ansorbench.stats.criteria import Progress
 from pytest_ansorbench.workloads.case import NetworkCase
 
 if TYPE_CHECKING:

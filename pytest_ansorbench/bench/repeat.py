@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ansorbench.bench.arms import AnySearch, Arm, search_of
 from pytest_ansorbench.bench.finals import measure_leads, measure_winners
-from pytest_ansorbench.bench.prepared import RunPlan
-from pytest_ansorbench.bench.prepared import PreparedCase
+from pytest_ansorbench.bench.prepared import PreparedCase, RunPlan
 from pytest_ansorbench.bench.reference import RecordedSearch, StandIn
 from pytest_ansorbench.records import LastRanking
 from pytest_ansorbench.stats.recorded import MOST_DRIFT

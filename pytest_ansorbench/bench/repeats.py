@@ -7,12 +7,11 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from pytest_ansorbench.bench.history import CaseHistory
 from pytest_ansorbench.bench.prepared import RunPlan
+from pytest_ansorbench.records import CaseResult, Gate
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.limits import Limits
-
-from pytest_ansorbench.bench.history import CaseHistory
-from pytest_ansorbench.records import CaseResult, Gate
 from pytest_ansorbench.stats.looks import Looks
 
 _UNGATED: Final = 5  # repeats of a case that has nothing to be settled

@@ -13,10 +13,9 @@ from pytest_ansorbench.bench.arms import Arm
 from pytest_ansorbench.bench.blocks import Block, Executor
 from pytest_ansorbench.bench.experiment import Experiment
 from pytest_ansorbench.bench.history import CaseJournal, NoiseHistory, case_histories
-from pytest_ansorbench.bench.repeats import Plan
 from pytest_ansorbench.bench.progress import Silent
 from pytest_ansorbench.bench.reference import SavedReference, StandIn
-from pytest_ansorbench.bench.repeats import FixedRepeats
+from pytest_ansorbench.bench.repeats import FixedRepeats, Plan
 from pytest_ansorbench.hosted import HostedStrategy
 from pytest_ansorbench.packed import pack_program
 from pytest_ansorbench.records import (

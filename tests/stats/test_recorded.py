@@ -10,10 +10,10 @@ import pytest
 from pytest_ansorbench.records import Estimate, Recording
 from pytest_ansorbench.stats.compare import compare
 from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.estimates import widened
 from pytest_ansorbench.stats.judging import judge_arms
 from pytest_ansorbench.stats.limits import Limits
 from pytest_ansorbench.stats.paired_runs import pair_runs
-from pytest_ansorbench.stats.estimates import widened
 from pytest_ansorbench.stats.recorded import MOST_DRIFT, Pace, drift
 from pytest_ansorbench.stats.suite import judge_suites
 from tests.synthetic import make_case_result, make_run
