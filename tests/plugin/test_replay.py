@@ -63,6 +63,25 @@ def test_it_works_under_xdist(everything, processes):
     assert all(len(case["runs"]) == 10 for case in everything.json("out.json")["cases"])
 
 
+def test_compressed_results_are_read_and_written(everything):
+    from pytest_ansorbench.storage import read_result, write_result
+
+    saved = read_result(everything.root / "saved.json")
+    (everything.root / "saved.json").unlink()
+    write_result(saved, everything.root / ".ansor_bench" / "0001_main.json.gz")
+    outcome = everything.bench(
+        "--ansor-replay=.ansor_bench/0001_main.json.gz",
+        "--ansor-max-search-ratio=0.9",
+        "--ansor-compare=main",
+        "--ansor-json=out.json.gz",
+    )
+    assert outcome.code == 0, outcome.text
+    assert outcome.out.count("throughput_ratio  ") == 4
+    assert (everything.root / "out.json.gz").read_bytes().startswith(b"\x1f\x8b")
+    written = read_result(everything.root / "out.json.gz").cases
+    assert [case.runs for case in written] == [case.runs for case in saved.cases]
+
+
 def test_several_files_are_put_together(everything):
     from pytest_ansorbench.storage import write_result
     from tests.saved_cases import SAVED, result_of
