@@ -19,6 +19,7 @@ import functools
 import itertools
 import json
 import math
+import operator
 import sys
 import types
 from collections.abc import Callable, Mapping
@@ -91,15 +92,11 @@ def json_value(value: object, depth: int = 0) -> Any:
         return _each(functools.partial(json_value, depth=depth + 1), value)
     if not isinstance(value, Mapping):
         raise RecordError("", value, "a JSON value")
-    copied: dict[str, Any] = {}
-    for key, item in value.items():
+    for key in value:
         if not isinstance(key, str):
             raise RecordError("", key, "a string as key")
-        try:
-            copied[key] = json_value(item, depth + 1)
-        except RecordError as error:
-            raise error.within(key) from None
-    return copied
+    deeper = functools.partial(json_value, depth=depth + 1)
+    return {key: _within(key, deeper, item) for key, item in value.items()}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -111,8 +108,10 @@ class _Converter:
     #: Reads a long list faster than one by one; None if that takes looking at each.
     decode_fast: Callable[[list[Any]], list[Any] | None] = lambda values: None
 
+    def encode_all(self, values: list[Any]) -> list[Any]:
+        return _each(self.encode, values)
+
     def decode_all(self, values: list[Any]) -> list[Any]:
-        """Read a list."""
         fast = self.decode_fast(values)
         return _each(self.decode, values) if fast is None else fast
 
@@ -121,7 +120,7 @@ class _Converter:
 def _converter(hint: Any) -> _Converter:
     """Build the converter of a type, once."""
     if hint in _PLAIN:
-        return _plain(hint)
+        return _plain(hint, _PLAIN[hint])
     if hint is float:
         return _Converter(_encode_float, _decode_float, _decode_floats)
     if hint is Any:
@@ -130,7 +129,7 @@ def _converter(hint: Any) -> _Converter:
         return _dataclass(hint)
     origin, args = get_origin(hint), get_args(hint)
     if origin is Literal:
-        return _literal(args)
+        return _plain(str, f"one of {', '.join(map(str, args))}", frozenset(args))
     if origin is tuple and len(args) == 2 and args[1] is Ellipsis:
         if getattr(args[0], "BY_COLUMN", False):
             return _columns(args[0])
@@ -145,17 +144,19 @@ def _converter(hint: Any) -> _Converter:
     )
 
 
-def _plain(cls: type) -> _Converter:
-    expected = _PLAIN[cls]
+def _plain(cls: type, expected: str, choices: frozenset[Any] | None = None) -> _Converter:
+    """Of a value that is written as it is, and may be one of some choices only."""
 
     def check(value: Any) -> Any:
-        # An exact match: True is an int to isinstance, but no number of trials.
-        if type(value) is not cls:
+        # An exact match: True is an int to isinstance, but no number of trials. What is no string
+        # is never looked up: lists cannot be.
+        if type(value) is not cls or not (choices is None or value in choices):
             raise RecordError("", value, expected)
         return value
 
     def decode_fast(values: list[Any]) -> list[Any] | None:
-        return values if set(map(type, values)) <= {cls} else None
+        fit = set(map(type, values)) <= {cls} and (choices is None or set(values) <= choices)
+        return values if fit else None
 
     return _Converter(check, check, decode_fast)
 
@@ -188,22 +189,6 @@ def _decode_float(value: Any) -> float:
     elif type(value) is str and value == "inf":
         return math.inf
     raise RecordError("", value, "a finite number or 'inf'")
-
-
-def _literal(choices: tuple[Any, ...]) -> _Converter:
-    allowed = frozenset(choices)
-    expected = f"one of {', '.join(map(str, choices))}"
-
-    def check(value: Any) -> Any:
-        # Lists and dicts cannot be looked up in a set; JSON's own True equals 1.
-        if type(value) is not str or value not in allowed:
-            raise RecordError("", value, expected)
-        return value
-
-    def decode_fast(values: list[Any]) -> list[Any] | None:
-        return values if set(map(type, values)) <= {str} and set(values) <= allowed else None
-
-    return _Converter(check, check, decode_fast)
 
 
 def _optional(inner: _Converter) -> _Converter:
@@ -253,26 +238,18 @@ def _columns(cls: Any) -> _Converter:
     def encode(records: Any) -> dict[str, Any]:
         if not isinstance(records, tuple) or any(type(record) is not cls for record in records):
             raise RecordError("", records, f"a tuple of {cls.__name__}")
-        encoded: dict[str, Any] = {}
-        for name, field in fields:
-            try:
-                encoded[name] = _each(field.encode, [getattr(record, name) for record in records])
-            except RecordError as error:
-                raise error.within(name) from None
-        return encoded
+        return {
+            name: _within(name, field.encode_all, list(map(operator.attrgetter(name), records)))
+            for name, field in fields
+        }
 
     def decode(data: Any) -> tuple[Any, ...]:
         if type(data) is not dict or set(data) != set(names):
             raise RecordError("", data, f"an object with the lists {', '.join(names)}, no others")
-        columns: list[list[Any]] = []
-        for name, field in fields:
-            column = data[name]
-            try:
-                if type(column) is not list or len(column) != len(data[names[0]]):
-                    raise RecordError("", column, f"a list as long as {names[0]!r}")
-                columns.append(field.decode_all(column))
-            except RecordError as error:
-                raise error.within(name) from None
+        for name, column in data.items():
+            if type(column) is not list or len(column) != len(data[names[0]]):
+                raise RecordError(name, column, f"a list as long as {names[0]!r}")
+        columns = [_within(name, field.decode_all, data[name]) for name, field in fields]
         # A frozen class's own constructor takes three times as long as all the rest of reading.
         records = tuple(map(cls.__new__, itertools.repeat(cls, len(columns[0]))))
         for setter, column in zip(setters, columns, strict=True):
@@ -280,6 +257,14 @@ def _columns(cls: Any) -> _Converter:
         return records
 
     return _Converter(encode, decode)
+
+
+def _within(step: str, convert: Callable[[Any], Any], value: Any) -> Any:
+    """Convert a part, and tell an error's path from the whole."""
+    try:
+        return convert(value)
+    except RecordError as error:
+        raise error.within(step) from None
 
 
 def _each(convert: Callable[[Any], Any], values: list[Any] | tuple[Any, ...]) -> list[Any]:
@@ -301,30 +286,18 @@ def _dataclass(cls: Any) -> _Converter:
     def encode(record: Any) -> dict[str, Any]:
         if type(record) is not cls:
             raise RecordError("", record, f"a {cls.__name__}")
-        encoded: dict[str, Any] = {}
-        for name, encode_field in encoders:
-            try:
-                encoded[name] = encode_field(getattr(record, name))
-            except RecordError as error:
-                raise error.within(name) from None
-        return encoded
+        return {name: _within(name, field, getattr(record, name)) for name, field in encoders}
 
     def decode(data: Any) -> Any:
         if type(data) is not dict:
             raise RecordError("", data, f"an object with the fields {', '.join(names)}")
-        values: list[Any] = []
-        try:
-            for name, decode_field in decoders:
-                values.append(decode_field(data[name]))
-        except KeyError:
-            raise RecordError("", data, f"the field {name!r}, which is missing") from None
-        except RecordError as error:
-            raise error.within(name) from None
-        if len(data) != len(names):
-            unknown = next(key for key in data if key not in names)
-            expected = f"no such field, only {', '.join(names)}"
-            raise RecordError(unknown, data[unknown], expected)
-        return cls(*values)
+        for name in names:
+            if name not in data:
+                raise RecordError("", data, f"the field {name!r}, which is missing")
+        for name, value in data.items():
+            if name not in names:
+                raise RecordError(name, value, f"no such field, only {', '.join(names)}")
+        return cls(*[_within(name, field, data[name]) for name, field in decoders])
 
     return _Converter(encode, decode)
 

@@ -161,7 +161,9 @@ def test_only_the_noise_of_the_winners_machines_counts(tuned):
         MachineNoise(machine, "start", "2026-11-23T00:00:00+00:00", trace)
         for machine in (winners[0].machine, "another")
     )
-    assert steady_then([dataclasses.replace(tuned, noise=noise)], winners) == (trace,)
+    machines = {**tuned.machines, "another": {}}
+    seen = dataclasses.replace(tuned, machines=machines, noise=noise)
+    assert steady_then([seen], winners) == (trace,)
 
 
 def test_nothing_is_made_of_nothing(target):

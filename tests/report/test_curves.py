@@ -51,7 +51,7 @@ def test_a_network_has_no_throughput_until_each_task_has_a_valid_trial() -> None
     tasks = (run.tasks[0], dataclasses.replace(run.tasks[0], name="pool"))
     rounds = tuple(dataclasses.replace(r, task=number) for number, r in enumerate(run.rounds))
     run = dataclasses.replace(run, tasks=tasks, rounds=rounds)
-    over_trials, _ = charts(CaseResult("net", ("default",), (run,), ()))
+    over_trials, _ = charts(CaseResult(run.case, ("default",), (run,), ()))
     assert over_trials.series[0].y == pytest.approx((0.0, 0.25, 0.5))
 
 

@@ -52,8 +52,8 @@ def test_phases_failures_and_gates_of_every_arm() -> None:
 
 def test_a_winner_that_failed_is_told() -> None:
     run = dataclasses.replace(make_run(), final=Remeasurement(3, "run-timeout", (), "too slow"))
-    lines = described(CaseResult("c", ("default",), (run,), ()))
-    assert lines[0] == "c"
+    lines = described(CaseResult("conv2d", ("default",), (run,), ()))
+    assert lines[0] == "conv2d"
     assert lines[-1] == "    seed 0, winner not measured again: run-timeout too slow"
 
 
@@ -84,7 +84,7 @@ def test_what_trials_and_processes_took_is_told_where_it_was_recorded() -> None:
         rounds=(dataclasses.replace(first, restarts=1), *others),
         final=Remeasurement(3, "ok", (1.0, 1.1, 0.9)),
     )
-    lines = described(CaseResult("c", ("default",), (run,), ()))
+    lines = described(CaseResult("conv2d", ("default",), (run,), ()))
     assert lines[3:5] == (
         "    a trial: 0.250 s to compile, 0.125 s to run, medians; peak memory 103 MB; "
         "1 restart of the fork server",
@@ -106,7 +106,7 @@ def test_what_confirming_took_is_told_once_a_repeat() -> None:
         for name in ("default", "fast")
         for seed in range(2)
     ]
-    result = CaseResult("c", ("default", "fast"), tuple(runs), ())
+    result = CaseResult("conv2d", ("default", "fast"), tuple(runs), ())
     assert (
         "    4 leads measured again; for all arms that took 1.0 s, 6% of the search time"
         in described(result)
@@ -125,4 +125,4 @@ def test_what_last_checks_took_and_changed_is_told() -> None:
     assert (
         "    last check: 0.50 s a run, which count; another winner than by the trials in 1/3 of "
         "its rankings"
-    ) in described(CaseResult("c", ("default",), tuple(runs), ()))
+    ) in described(CaseResult("conv2d", ("default",), tuple(runs), ()))

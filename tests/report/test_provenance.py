@@ -22,6 +22,7 @@ def test_the_command_then_settings_machines_and_commit() -> None:
 
 def test_what_is_nested_is_told_by_its_path() -> None:
     machine = {"cpu": "made up", "packages": {"numpy": "2.0", "xgboost": "3.0"}}
-    result = dataclasses.replace(make_result(make_case_result()), machines={"abc": machine})
+    result = make_result(make_case_result())
+    result = dataclasses.replace(result, machines={**result.machines, "abc": machine})
     rows = [line.split("  ") for line in lines_of(provenance(result, "x"))]
     assert ["packages, numpy", "2.0"] in [[*filter(None, row)] for row in rows]

@@ -59,7 +59,7 @@ def cells_of(*arguments: Any) -> list[list[str]]:
 
 
 def lone_case() -> CaseResult:
-    runs = (make_run(seed=0, final=0.5), make_run(seed=1, final=0.5))
+    runs = tuple(make_run("alone", seed=seed, final=0.5) for seed in range(2))
     return CaseResult("alone", ("default",), runs, ())
 
 
@@ -257,7 +257,7 @@ def test_numbers_are_aligned_right_and_words_left() -> None:
     [(1 / 1234.4, "1234"), (1 / 56.78, "56.8"), (1 / 3.456, "3.46"), (1 / 0.0344, "0.034")],
 )
 def test_throughput_is_shown_in_about_three_digits(latency: float, text: str) -> None:
-    result = CaseResult("c", ("default",), (make_run(final=latency),), ())
+    result = CaseResult("c", ("default",), (make_run("c", final=latency),), ())
     assert column(cells_of([result]), "GFLOP/s") == [text]
 
 

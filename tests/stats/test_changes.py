@@ -99,7 +99,10 @@ def test_a_gate_on_seconds_has_nothing_to_compare_on_another_machine() -> None:
     [
         ({"version": "2"}, "its program changed, version 1 is now 2"),
         ({"runs": ()}, "one of the results has no run of it"),
-        ({"strategies": ("other",)}, "the results have no strategy in common"),
+        (
+            {"strategies": ("other",), "runs": (make_run(strategy="other"),), "verdicts": ()},
+            "the results have no strategy in common",
+        ),
     ],
 )
 def test_what_cannot_be_compared_is_no_regression(spoil: dict[str, Any], reason: str) -> None:
