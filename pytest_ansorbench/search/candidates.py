@@ -21,49 +21,20 @@ if TYPE_CHECKING:
 
 
 def pack(candidates: Sequence[Candidate]) -> str:
-    """Turn a round's candidates into text.
+    """A round's candidates as text: schedules as in `packed`, a payload beside each.
 
-    Schedules are kept as in `packed`, a payload beside each. Traces of one sketch are much alike,
-    so a candidate takes a few hundred bytes.
-
-    Args:
-        candidates: The candidates, their payloads JSON values.
-
-    Returns:
-        Base64 of compressed JSON.
+    Traces of one sketch are much alike, so a candidate takes a few hundred bytes.
     """
     return deflated(compact([_packed(candidate) for candidate in candidates]))
 
 
 def unpack(text: str, mod: IRModule) -> list[Candidate]:
-    """Rebuild candidates from text.
-
-    Args:
-        text: Written by `pack`; text of earlier versions has no payloads.
-        mod: The task's program.
-
-    Returns:
-        Candidates with equal programs, traces and payloads.
-
-    Raises:
-        PackedError: The text is no such text, or its traces do not fit the program.
-    """
+    """Candidates of text by `pack`; that of earlier versions has no payloads."""
     return [_unpacked(packed, mod) for packed in parsed(text)]
 
 
 def select(text: str, index: int) -> str:
-    """One candidate of several, by itself and without its payload; needs no TVM.
-
-    Args:
-        text: Written by `pack`.
-        index: Its place among them, from 0.
-
-    Returns:
-        Text for `unpack`, some hundred bytes.
-
-    Raises:
-        PackedError: The text is no such text, or has no candidate there.
-    """
+    """One candidate of several, by itself and without its payload; needs no TVM."""
     packed = parsed(text)
     if not 0 <= index < len(packed) or not isinstance(packed[index], dict):
         raise PackedError(f"expected a packed candidate at {index} of {len(packed)}")

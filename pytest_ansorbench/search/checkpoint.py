@@ -21,13 +21,6 @@ class ResumeError(ValueError):
 
 
 def last_round(state: RunState, *, label: str, strategy: str) -> RoundEntry:
-    """The last round of a run, with all it takes to go on from there.
-
-    Args:
-        state: The run, at least one round old.
-        label: What the journal calls the case.
-        strategy: Name of the run's strategy.
-    """
     last = state.rounds[-1]
     task = state.tasks[last.task]
     text, position = state.random_state.dump()
@@ -49,13 +42,6 @@ def restore(state: RunState, entries: Sequence[RoundEntry]) -> None:
     The run then has the database, cost model, measured set, policies and random states of NumPy
     that the earlier one had. TVM's own random state cannot be read; it goes on from a number
     that the seed and the number of rounds decide.
-
-    Args:
-        state: A run that has just begun.
-        entries: The earlier one's rounds, at least one, in order.
-
-    Raises:
-        ResumeError: The rounds are not of this run's tasks.
     """
     for entry in entries:
         if entry.sketches != state.tasks[entry.round.task].sketches.fingerprints:
@@ -80,15 +66,7 @@ def restore(state: RunState, entries: Sequence[RoundEntry]) -> None:
 
 
 def restore_winners(state: RunState, ranking: LastRanking) -> None:
-    """Crown what the last check of an earlier run crowned.
-
-    Args:
-        state: The run with all its rounds.
-        ranking: The check.
-
-    Raises:
-        ResumeError: It is not of this run's trials.
-    """
+    """Crown what the last check of an earlier run crowned."""
     for checked in ranking.tasks:
         if not 0 <= checked.task < len(state.tasks):
             raise ResumeError(f"a last check of task {checked.task}, which there is not")

@@ -19,32 +19,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TaskDescription:
-    """A task, and the size of its design space.
-
-    Attributes:
-        name: Its name within the case.
-        weight: How often the case calls it.
-        flops: Floating-point operations of one call.
-        shapes: Shape of each argument, the output last.
-        sketches: Structures to choose from.
-        tunable: Whether any of them leaves a decision to be made.
-    """
+    """A task, and the size of its design space."""
 
     name: str
     weight: int
     flops: int
-    shapes: tuple[tuple[int, ...], ...]
+    shapes: tuple[tuple[int, ...], ...]  # of the arguments, the output last
     sketches: int
-    tunable: bool
+    tunable: bool  # whether any sketch leaves a decision to be made
 
 
 def describe_tasks(tasks: Sequence[Task], target: Target) -> list[TaskDescription]:
-    """Generate the stock design space of each task.
-
-    Args:
-        tasks: The tasks.
-        target: TVM target that they would be tuned for.
-    """
+    """The tasks with the sizes of their stock design spaces."""
     descriptions = []
     for task in tasks:
         sketches = _design_space(task.mod, target)

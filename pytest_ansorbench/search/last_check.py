@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.records import Remeasurement, TaskRanking
 from pytest_ansorbench.stats.paired_ratio import NeighbourRatios
 
 if TYPE_CHECKING:
     from pytest_ansorbench.measure.engine import Engine
     from pytest_ansorbench.search.task_search import Best, TaskSearch
-    from pytest_ansorbench.strategies.last_check import LastCheck
+    from pytest_ansorbench.strategies.strategy import LastCheck
 
 
 def rank_tasks(
@@ -25,18 +24,6 @@ def rank_tasks(
 
     Tasks that take most of the case's time come first. A task whose best has no rival close by
     is passed over.
-
-    Args:
-        tasks: The tasks of a search that has spent its trials.
-        engine: Builds and measures.
-        policy: How many, and how long.
-        late: Whether to begin no further task; not asked before the first.
-
-    Returns:
-        One ranking for each task that was checked, in order of measurement.
-
-    Raises:
-        EngineError: The engine cannot go on.
     """
     rankings: list[TaskRanking] = []
     for index in sorted(range(len(tasks)), key=lambda i: -_share_s(tasks[i])):
@@ -47,7 +34,7 @@ def rank_tasks(
             break
         task = tasks[index].task
         outcomes = engine.measure_side_by_side(
-            [Program.kernel(rival.mod, rival.args_info, task.surroundings) for rival in rivals],
+            [rival.program(task.surroundings) for rival in rivals],
             task.check,
             policy.effort,
         )
@@ -61,14 +48,10 @@ def rank_tasks(
 
 
 def crowned(compared: Sequence[Remeasurement]) -> int:
-    """Index of the trial that wins.
+    """Index of the trial that wins, of programs measured side by side, the fastest trial first.
 
-    Args:
-        compared: Programs measured side by side, at least one, the fastest trial first.
-
-    Returns:
-        The fastest trial, unless another program is clearly faster than it: then the fastest of
-        all by the ratio. If the fastest trial failed now, the next one takes its place.
+    The fastest trial, or the next one if it failed now; unless another program is clearly faster:
+    then the fastest of all by the ratio.
     """
     valid = [one for one in compared if one.status == "ok"] or list(compared)
     first = valid[0]
@@ -88,7 +71,6 @@ def _share_s(task: TaskSearch) -> float:
 
 
 def _rivals(task: TaskSearch, policy: LastCheck, capacity: int) -> list[Best]:
-    """The fastest trial and those close to it, fastest first."""
     if task.best is None:
         return []
     limit_s = (1.0 + policy.within) * task.best.latency_s

@@ -21,7 +21,7 @@ from pytest_ansorbench.search.run_state import RunState
 from pytest_ansorbench.search.task_search import Shared, TaskSearch
 from pytest_ansorbench.storage.entries import LastCheckEntry, RoundEntry
 from pytest_ansorbench.strategies.checked import checked_measurement, start_cost_model
-from pytest_ansorbench.strategies.scheduling import GradientScheduler, TaskScheduler, TaskStanding
+from pytest_ansorbench.strategies.scheduling import GradientScheduler, TaskScheduler, TaskState
 
 if TYPE_CHECKING:
     from pytest_ansorbench.measure.engine import Engine
@@ -37,12 +37,6 @@ class Search:
     measurement engine is shared with other searches. Tasks share the run's budget, clock,
     database and cost model, and each has policies of its own. A search that is not finished may
     hold processes of its engine, which `close` lets go.
-
-    Attributes:
-        strategy: How the case is searched.
-        budget_trials: Trials to measure.
-        current: The task that the last step was on; None before the first.
-        ranking: The last check, once it is done.
     """
 
     def __init__(
@@ -62,22 +56,8 @@ class Search:
     ) -> None:
         """Set up the design spaces and what was learnt in earlier rounds; costs no search time.
 
-        Args:
-            case: What to tune.
-            tasks: Its tasks, at least one; checks may have been added to them.
-            strategy: How.
-            engine: Builds and measures candidates.
-            seed: Seed of everything random, at least 0.
-            budget_trials: Trials to measure.
-            round_trials: Trials a round.
-            scheduler: Shares rounds out among the tasks.
-            on_trial: Called after every trial, outside the clock.
-            resumed: The rounds that this run has behind it already, as `last_round` gave them;
-                see `checkpoint.restore`.
-            ranking: The last check, if this run has that behind it, too.
-
-        Raises:
-            ResumeError: The rounds are not of these tasks.
+        `tasks` may have checks that those of the case have not; `on_trial` is called outside the
+        clock; `resumed` are the rounds that this run has behind it, and `ranking` its last check.
         """
         from tvm.s_tir.meta_schedule.database import MemoryDatabase
 
@@ -120,27 +100,22 @@ class Search:
 
     @property
     def tasks(self) -> Sequence[TaskSearch]:
-        """The search of each task."""
         return self._state.tasks
 
     @property
     def finished(self) -> bool:
-        """Whether the budget is spent or every design space exhausted."""
         return len(self.trials) >= self.budget_trials or all(task.stopped for task in self.tasks)
 
     @property
     def rounds(self) -> Sequence[Round]:
-        """The rounds so far."""
         return self._state.rounds
 
     @property
     def trials(self) -> Sequence[Trial]:
-        """The trials so far, in order of measurement."""
         return self._state.trials
 
     @property
     def search_s(self) -> float:
-        """Search time so far, in seconds."""
         return self._state.clock.elapsed_s
 
     @property
@@ -164,7 +139,7 @@ class Search:
         if self.finished:
             return
         state, restarts_before = self._state, self._engine.restarts
-        index = self._scheduler.next_task(self._standings(), self._draw)
+        index = self._scheduler.next_task(self._task_states(), self._draw)
         task = self.current = self.tasks[index]
         wanted = min(self._round_trials, self.budget_trials - len(state.trials))
         with state.random_state.installed(), state.clock.phase("propose"):
@@ -184,13 +159,7 @@ class Search:
         return self.finished and self.strategy.last_check is not None and self.ranking is None
 
     def rank(self) -> None:
-        """Do the last check: the fastest few of the tasks, side by side, on the clock.
-
-        Does nothing if none is due.
-
-        Raises:
-            EngineError: The engine cannot go on.
-        """
+        """Do the last check, on the clock, if one is due."""
         policy = self.strategy.last_check
         if policy is None or not self.last_check_due:
             return
@@ -205,24 +174,15 @@ class Search:
         self.ranking = LastRanking(clock.elapsed_s - before_s, rankings)
 
     def close(self) -> None:
-        """Let go of the engine's processes. Does nothing if there are none."""
+        """Let go of the engine's processes."""
         for incumbent in self._incumbents:
             incumbent.close()
 
     def last_round(self, label: str) -> RoundEntry:
-        """The round that was stepped through last, with all it takes to go on from there.
-
-        Args:
-            label: What the journal calls the case.
-        """
+        """The last round as the journal keeps it, with all it takes to go on from there."""
         return last_round(self._state, label=label, strategy=self.strategy.name)
 
     def last_check(self, label: str) -> LastCheckEntry:
-        """The last check as the journal keeps it.
-
-        Args:
-            label: What the journal calls the case.
-        """
         assert self.ranking is not None
         return LastCheckEntry(label, self._state.seed, self.strategy.name, self.ranking)
 
@@ -231,10 +191,10 @@ class Search:
         """Seconds that the compiler has worked on each of the run's programs."""
         return [trial.build_s for trial in self.trials if trial.build_s]
 
-    def _standings(self) -> list[TaskStanding]:
+    def _task_states(self) -> list[TaskState]:
         last = {one.task: one for one in self.rounds}
         return [
-            TaskStanding(
+            TaskState(
                 task.task.weight,
                 task.best_s,
                 bool(task.stopped),

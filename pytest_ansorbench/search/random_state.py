@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import numpy as np
 
+# Words of the Mersenne Twister's state.
 _KEY_WORDS: Final = 624
-"""Words of the Mersenne Twister's state."""
 
 
 class PrivateRandomState:
@@ -25,16 +25,10 @@ class PrivateRandomState:
         self._state: Any = np.random.RandomState(seed).get_state()
 
     def dump(self) -> tuple[str, int]:
-        """The state as text, and the position in it."""
         _, key, position, _, _ = self._state
         return base64.b64encode(np.asarray(key, dtype="<u4").tobytes()).decode("ascii"), position
 
     def load(self, text: str, position: int) -> None:
-        """Go on from a dumped state.
-
-        Raises:
-            ValueError: It is none.
-        """
         try:
             key = np.frombuffer(base64.b64decode(text, validate=True), dtype="<u4")
         except (binascii.Error, ValueError):

@@ -1,4 +1,4 @@
-"""What a run has come to so far: all that changes from round to round."""
+"""All of a run that changes from round to round."""
 
 from __future__ import annotations
 
@@ -17,17 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class RunState:
-    """One run in the making.
-
-    Attributes:
-        seed: Seed of everything random.
-        tasks: The search of each task.
-        clock: Adds up search time.
-        random_state: NumPy's global random state as this run knows it.
-        rounds: The rounds so far.
-        trials: The trials so far.
-        candidates: Those of the last round, in order of its trials.
-    """
+    """One run in the making."""
 
     seed: int
     tasks: Sequence[TaskSearch]
@@ -35,16 +25,10 @@ class RunState:
     random_state: PrivateRandomState
     rounds: list[Round] = field(default_factory=list)
     trials: list[Trial] = field(default_factory=list)
-    candidates: Sequence[Candidate] = ()
+    candidates: Sequence[Candidate] = ()  # of the last round, in order of its trials
 
-    def finish_round(self, rounds_task: int, *, restarts: int) -> None:
-        """End the round under way.
-
-        Args:
-            rounds_task: Index of the task that it was on.
-            restarts: How often the engine was restarted in it.
-        """
-        decisions = self.tasks[rounds_task].finish_round(len(self.candidates))
+    def finish_round(self, task: int, *, restarts: int) -> None:
+        decisions = self.tasks[task].finish_round(len(self.candidates))
         seconds = self.clock.take_round()
         self.rounds.append(
             Round(
@@ -55,6 +39,6 @@ class RunState:
                 learn_s=seconds["learn"],
                 decisions=dict(decisions),
                 restarts=restarts,
-                task=rounds_task,
+                task=task,
             )
         )

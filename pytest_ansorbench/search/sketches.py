@@ -20,12 +20,6 @@ def fingerprint(trace: Trace) -> str:
     Two sketches may consist of the same instructions and differ only in where a cached write
     is placed, so the fingerprint covers instructions, inputs, attributes and outputs, less what
     sampling and mutation may change: decisions, and the number of parallel jobs.
-
-    Args:
-        trace: A trace with or without decisions and postprocessing.
-
-    Returns:
-        Twelve hexadecimal digits.
     """
     instructions, _ = trace.as_json(remove_postproc=True)
     stable = []
@@ -37,18 +31,9 @@ def fingerprint(trace: Trace) -> str:
 
 
 class SketchIndex:
-    """Looks up the sketch of a candidate in a design space.
-
-    Attributes:
-        fingerprints: One per sketch, in order of the design space.
-    """
+    """Looks up the sketch of a candidate in a design space."""
 
     def __init__(self, sketches: Sequence[Schedule]) -> None:
-        """Fingerprint the design space.
-
-        Args:
-            sketches: One schedule per sketch, as the space generator made them.
-        """
         self.fingerprints = tuple(fingerprint(s.trace.simplified(True)) for s in sketches)
         self._index = {text: index for index, text in enumerate(self.fingerprints)}
 
@@ -62,9 +47,6 @@ def has_choices(sketches: Sequence[Schedule]) -> bool:
 
     A task that only moves data has one sketch without a decision in it: one program, which
     needs no tuning.
-
-    Args:
-        sketches: One schedule per sketch, as the space generator made them.
     """
     instructions = (instruction for sketch in sketches for instruction in sketch.trace.insts)
     return any(str(instruction.kind.name).startswith("Sample") for instruction in instructions)

@@ -34,44 +34,20 @@ MAX_EMPTY_ROUNDS: Final = 5
 
 @dataclass(frozen=True, eq=False)
 class Best:
-    """A valid trial and its program; of a task's best, the earliest of equals.
+    """A valid trial and its program; of a task's best, the earliest of equals."""
 
-    Attributes:
-        index: Its place in the run.
-        latency_s: Its latency.
-        mod: Its program.
-        args_info: Its arguments.
-    """
-
-    index: int
+    index: int  # its place in the run
     latency_s: float
     mod: IRModule
     args_info: Sequence[ArgInfo]
 
     def program(self, surroundings: Surroundings | None = None) -> Program:
-        """What an engine compiles.
-
-        Args:
-            surroundings: The network around its task, if there is one.
-        """
         return Program.kernel(self.mod, self.args_info, surroundings)
 
 
 @dataclass(frozen=True)
 class Shared:
-    """What the tasks of one run share, as in MetaSchedule's own tuning of a network.
-
-    Attributes:
-        target: What they are tuned for.
-        strategy: How.
-        database: Every trial of every task.
-        cost_model: Learns from all tasks; None if the strategy has none.
-        seed: Seed of everything random.
-        budget_trials: Trials of all tasks together.
-        round_trials: Trials a round.
-        tasks: How many tasks there are.
-        notes: What the proposers of the tasks keep for each other.
-    """
+    """What the tasks of one run share, as in MetaSchedule's own tuning of a network."""
 
     target: Target
     strategy: Strategy
@@ -81,6 +57,7 @@ class Shared:
     budget_trials: int
     round_trials: int
     tasks: int
+    # What the proposers of the tasks keep for each other.
     notes: MutableMapping[str, Any] = field(default_factory=dict)
 
 
@@ -88,36 +65,23 @@ class TaskSearch:
     """One task of a run: its design space, its policies' state, its best program.
 
     It knows neither clock nor engine; `Search` has these.
-
-    Attributes:
-        task: The task.
-        sketches: Tells its sketches apart.
-        stopped: Why it ended; empty if it did not.
-        best: The fastest valid trial, or what the last check crowned; None if none is valid.
-        fastest: The fastest valid trials of different programs, fastest first: as many as the
-            strategy's last check compares.
-        leads: Every trial that was the best so far, in order; last the one that was crowned.
-        best_s: Best latency after each round; infinity while no trial was valid.
-        trials_done: Its trials so far.
     """
 
     def __init__(self, task: Task, shared: Shared, *, index: int, rounds_done: int) -> None:
-        """Generate the design space and start the strategy's proposer on it.
-
-        Args:
-            task: What to tune.
-            shared: What it shares with the other tasks of the run.
-            index: Its place among them.
-            rounds_done: Rounds that a resumed run has behind it.
-        """
         from tvm.s_tir.meta_schedule import TuneContext
 
         strategy, target = shared.strategy, shared.target
         self.task = task
+        # Why it ended; empty if it did not.
         self.stopped = ""
+        # The fastest valid trial, or what the last check crowned.
         self.best: Best | None = None
+        # The fastest valid trials of different programs, fastest first: as many as the strategy's
+        # last check compares.
         self.fastest: list[Best] = []
+        # Every trial that was the best so far, in order; last the one that was crowned.
         self.leads: list[Best] = []
+        # Best latency after each round; infinity while no trial was valid.
         self.best_s: list[float] = []
         self.trials_done = 0
         self._shared = shared
@@ -167,7 +131,6 @@ class TaskSearch:
         return list(candidates)[:wanted]
 
     def recall(self, candidates: Sequence[Candidate]) -> None:
-        """Tell the proposer what it had proposed before the run was interrupted."""
         self._proposer.recall(candidates)
 
     def keep(self, trial: Trial, candidate: Candidate) -> None:
@@ -183,11 +146,7 @@ class TaskSearch:
         self._rank(valid)
 
     def crown(self, index: int) -> None:
-        """Make one of the `fastest` the best, and the last of the leads.
-
-        Raises:
-            ValueError: None of them is the trial with this index.
-        """
+        """Make one of the `fastest` the best, and the last of the leads."""
         crowned = [trial for trial in self.fastest if trial.index == index]
         if not crowned:
             raise ValueError(f"trial {index} is not among the fastest of its task")
@@ -228,14 +187,7 @@ class TaskSearch:
         )
 
     def finish_round(self, trials: int) -> Mapping[str, Any]:
-        """End a round.
-
-        Args:
-            trials: How many it had.
-
-        Returns:
-            What the policies decided in it.
-        """
+        """End a round of so many trials, and tell what the policies decided in it."""
         self.best_s.append(self.best.latency_s if self.best else math.inf)
         self._empty_rounds += not trials
         if self._empty_rounds >= MAX_EMPTY_ROUNDS:

@@ -66,7 +66,6 @@ from pytest_ansorbench.measure.policy import (
     RacingMeasurement,
     Stopwatch,
 )
-from pytest_ansorbench.strategies.build_limit import BuildLimit
 from pytest_ansorbench.strategies.candidate import Candidate
 from pytest_ansorbench.strategies.cost_model import (
     CostModelPolicy,
@@ -102,7 +101,6 @@ from pytest_ansorbench.strategies.features import (
     pool,
     remembering_extractor,
 )
-from pytest_ansorbench.strategies.last_check import LastCheck
 from pytest_ansorbench.strategies.model_file import BadModel
 from pytest_ansorbench.strategies.predicted_rules import PredictedRules
 from pytest_ansorbench.strategies.pretrained import PretrainedModel
@@ -125,7 +123,6 @@ from pytest_ansorbench.strategies.proposer import (
     ProposerPolicy,
     Setup,
 )
-from pytest_ansorbench.strategies.random_traces import RandomTraces
 from pytest_ansorbench.strategies.registry import BUILTIN, ENTRY_POINT_GROUP, Registry
 from pytest_ansorbench.strategies.rule_model import RuleModel, load_rule_model
 from pytest_ansorbench.strategies.rule_policy import (
@@ -142,15 +139,15 @@ from pytest_ansorbench.strategies.scheduling import (
     PredictedGain,
     RoundRobin,
     TaskScheduler,
-    TaskStanding,
+    TaskState,
 )
 from pytest_ansorbench.strategies.sketch_policy import (
     SketchChooser,
     SketchPolicy,
     UniformSketches,
 )
-from pytest_ansorbench.strategies.stock_evolution import StockEvolution
-from pytest_ansorbench.strategies.strategy import Strategy, control_of
+from pytest_ansorbench.strategies.stock_search import RandomTraces, StockEvolution
+from pytest_ansorbench.strategies.strategy import BuildLimit, LastCheck, Strategy, control_of
 
 __all__ = [
     "BUILTIN",
@@ -212,7 +209,7 @@ __all__ = [
     "StrategyError",
     "Survey",
     "TaskScheduler",
-    "TaskStanding",
+    "TaskState",
     "UniformSketches",
     "VectorUnits",
     "Verification",

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 _Method = Callable[..., Any]
 _Live = TypeVar("_Live")
 
+# How far shares may be off a sum of 1.
 _ROUNDING: Final = 1e-6
-"""How far shares may be off a sum of 1."""
 
 
 def checked_start(start: _Method, live: _Live, methods: Sequence[str]) -> _Live:

@@ -6,7 +6,8 @@ policy's own code keeps its type and gets a note that names the strategy.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_ansorbench.measure.policy import ComparingMeasurement, Measurement, Stopwatch
@@ -17,7 +18,6 @@ from pytest_ansorbench.strategies.answers import (
     checked_start,
 )
 from pytest_ansorbench.strategies.candidate import Candidate
-from pytest_ansorbench.strategies.errors import noting
 from pytest_ansorbench.strategies.proposer import NothingMore, Observation, Setup
 from pytest_ansorbench.strategies.strategy import Strategy
 
@@ -30,49 +30,41 @@ _PROPOSER: Final = ("propose", "learn", "recall", "decisions")
 _COST_MODEL: Final = ("predict", "update")
 
 
+@contextmanager
+def _noting(circumstance: str) -> Iterator[None]:
+    """Add a note (PEP 678) to any error that leaves the block, e.g. `while starting ...`."""
+    try:
+        yield
+    except Exception as error:
+        # Before Python 3.11 exceptions have no `add_note`.
+        vars(error).setdefault("__notes__", []).append(circumstance)
+        raise
+
+
 class CheckedProposer:
-    """A strategy's proposer for one task of one run; itself a `Proposer`.
-
-    Its methods raise `BadAnswer` where the proposer's answers are none that a search can use.
-
-    Attributes:
-        proposer: The proposer whose answers are checked.
-    """
+    """A strategy's proposer for one task of one run; itself a `Proposer`."""
 
     def __init__(self, strategy: Strategy, setup: Setup) -> None:
-        """Start the proposer.
-
-        Args:
-            strategy: The strategy.
-            setup: The task and the run.
-
-        Raises:
-            BadAnswer: Its `start` returned no proposer.
-        """
         self._name = strategy.name
-        with noting(f"while starting strategy {self._name!r}"):
+        with _noting(f"while starting strategy {self._name!r}"):
             live = strategy.proposer.start(setup)
             self.proposer = checked_start(strategy.proposer.start, live, _PROPOSER)
 
     def propose(self, trials: int) -> Sequence[Candidate] | NothingMore:
-        """Candidates for the next round; see `Proposer.propose`."""
-        with noting(f"while asking strategy {self._name!r} for candidates"):
+        with _noting(f"while asking strategy {self._name!r} for candidates"):
             proposed = self.proposer.propose(trials)
             return checked_proposal(self._name, self.proposer.propose, proposed)
 
     def learn(self, batch: Sequence[Observation]) -> None:
-        """Tell of a measured round; see `Proposer.learn`."""
-        with noting(f"while telling strategy {self._name!r} what was measured"):
+        with _noting(f"while telling strategy {self._name!r} what was measured"):
             self.proposer.learn(batch)
 
     def recall(self, candidates: Sequence[Candidate]) -> None:
-        """Tell what an interrupted run had proposed; see `Proposer.recall`."""
-        with noting(f"while telling strategy {self._name!r} what it had proposed before"):
+        with _noting(f"while telling strategy {self._name!r} what it had proposed before"):
             self.proposer.recall(candidates)
 
     def decisions(self) -> Mapping[str, Any]:
-        """The decisions of the last round; see `Proposer.decisions`."""
-        with noting(f"while asking strategy {self._name!r} for its decisions"):
+        with _noting(f"while asking strategy {self._name!r} for its decisions"):
             return checked_decisions(self.proposer.decisions, self.proposer.decisions())
 
 
@@ -87,12 +79,7 @@ class CheckedMeasurement:
         return repr(self._policy)
 
     def measure(self, kernel: Stopwatch, best_s: float | None) -> tuple[float, ...]:
-        """Measure a kernel; see `Measurement.measure`.
-
-        Raises:
-            BadAnswer: The policy returned no latencies.
-        """
-        with noting(f"while strategy {self._name!r} measured a candidate"):
+        with _noting(f"while strategy {self._name!r} measured a candidate"):
             samples = self._policy.measure(kernel, best_s)
             return checked_latencies(self._policy.measure, samples)
 
@@ -105,12 +92,7 @@ class CheckedComparison(CheckedMeasurement):
         self._comparing = policy
 
     def compare(self, kernel: Stopwatch, incumbent: Stopwatch, best_s: float) -> tuple[float, ...]:
-        """Measure a kernel beside another; see `ComparingMeasurement.compare`.
-
-        Raises:
-            BadAnswer: The policy returned no latencies.
-        """
-        with noting(f"while strategy {self._name!r} compared a candidate"):
+        with _noting(f"while strategy {self._name!r} compared a candidate"):
             samples = self._comparing.compare(kernel, incumbent, best_s)
             return checked_latencies(self._comparing.compare, samples)
 
@@ -124,12 +106,8 @@ def checked_measurement(strategy: Strategy) -> Measurement:
 
 
 def start_cost_model(strategy: Strategy) -> CostModel | None:
-    """A strategy's cost model for one run, or None if it has none.
-
-    Raises:
-        BadAnswer: Its policy returned something else.
-    """
-    with noting(f"while starting the cost model of strategy {strategy.name!r}"):
+    """A strategy's cost model for one run, or None if it has none."""
+    with _noting(f"while starting the cost model of strategy {strategy.name!r}"):
         model = strategy.cost_model.start()
         if model is None:
             return None
@@ -143,8 +121,7 @@ def train_cost_model(
     candidates: Sequence[Candidate],
     results: Sequence[RunnerResult],
 ) -> None:
-    """Train a strategy's cost model with measured candidates of a task."""
-    with noting(f"while training the cost model of strategy {strategy.name!r}"):
+    with _noting(f"while training the cost model of strategy {strategy.name!r}"):
         model.update(
             context, [candidate.measure_candidate for candidate in candidates], list(results)
         )

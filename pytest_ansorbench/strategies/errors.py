@@ -1,9 +1,8 @@
-"""Errors that speak of strategies, and what else is known of an error in a strategy's own code."""
+"""Refusals: of a strategy, of an answer of its policies, of a policy's parameter."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 
@@ -23,16 +22,28 @@ class BadAnswer(StrategyError):
         self.method = method
 
 
-@contextmanager
-def noting(circumstance: str) -> Iterator[None]:
-    """Add a note (PEP 678) to any error that leaves the block.
+def require_at_least(policy: object, name: str, least: int, example: int) -> None:
+    value = getattr(policy, name)
+    if value < least:
+        raise ValueError(f"bad {name} {value}: expected at least {least}, e.g. {example}")
 
-    Args:
-        circumstance: What the block does, e.g. `while asking strategy 'mine' for candidates`.
-    """
-    try:
-        yield
-    except Exception as error:
-        # Before Python 3.11 exceptions have no `add_note`.
-        vars(error).setdefault("__notes__", []).append(circumstance)
-        raise
+
+def require_positive(policy: object, name: str, example: float) -> None:
+    value = getattr(policy, name)
+    if not value > 0.0:
+        raise ValueError(f"bad {name} {value}: expected a number above 0, e.g. {example}")
+
+
+def require_share(policy: object, name: str, example: float) -> None:
+    value = getattr(policy, name)
+    if not 0.0 <= value <= 1.0:
+        raise ValueError(f"bad {name} {value}: expected a share from 0 to 1, e.g. {example}")
+
+
+def require_method(policy: object, name: str, method: str, example: str) -> None:
+    """Refuse a policy that lacks its protocol's method, or a class in place of its instance."""
+    value = getattr(policy, name)
+    if isinstance(value, type) or not callable(getattr(value, method, None)):
+        raise ValueError(
+            f"bad {name} {value!r}: expected an object with a method {method}, e.g. {example}"
+        )

@@ -19,14 +19,19 @@ from pytest_ansorbench.strategies.answers import (
     checked_shares,
     checked_start,
 )
+from pytest_ansorbench.strategies.breeding import (
+    Attempt,
+    Individual,
+    Mutation,
+    RuleLedger,
+    weighted_draw,
+)
 from pytest_ansorbench.strategies.candidate import Candidate
-from pytest_ansorbench.strategies.checks import require_at_least, require_method, require_share
 from pytest_ansorbench.strategies.cost_model import is_blind, required_model
+from pytest_ansorbench.strategies.errors import require_at_least, require_method, require_share
 from pytest_ansorbench.strategies.features import extract, extractor_of
-from pytest_ansorbench.strategies.population import Individual, Mutation, weighted_draw
 from pytest_ansorbench.strategies.program_maker import ProgramMaker, draw_seed, mutate, undecided
 from pytest_ansorbench.strategies.proposer import Observation, Proposer, Setup
-from pytest_ansorbench.strategies.rule_ledger import Attempt, RuleLedger
 from pytest_ansorbench.strategies.rule_policy import (
     BY_WEIGHT,
     RULE_CHOOSER,
@@ -40,8 +45,8 @@ from pytest_ansorbench.strategies.sketch_policy import (
     UniformSketches,
 )
 
+# How often a population without a single valid new program is drawn again, as in the engine.
 _MAX_SAMPLINGS: Final = 5
-"""How often a population without a single valid new program is drawn again, as in the engine."""
 
 
 @dataclass(frozen=True)
@@ -272,8 +277,7 @@ class _Evolution:
     ) -> tuple[Individual, list[Attempt]]:
         """A mutation of a parent, or of another if it fails; at last a parent itself.
 
-        Returns:
-            The child, and the outcome of each rule that was tried.
+        And the outcome of each rule that was tried.
         """
         attempts: list[Attempt] = []
         parent = parents[index]

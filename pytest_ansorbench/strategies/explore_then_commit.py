@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pytest_ansorbench.strategies.checks import require_at_least, require_share
+from pytest_ansorbench.strategies.errors import require_at_least, require_share
 from pytest_ansorbench.strategies.sketch_policy import SketchChooser
 
 if TYPE_CHECKING:

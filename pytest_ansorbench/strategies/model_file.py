@@ -20,39 +20,21 @@ class BadModel(ValueError):
 
 @dataclass(frozen=True)
 class ModelKind:
-    """A kind of model, as its files know it.
+    """A kind of model, as its files know it."""
 
-    Attributes:
-        name: E.g. `rule model`.
-        command: What writes such files, e.g. `ansor-bench train-rules`.
-        format: Version of its features and of its answers.
-        features: Columns that it takes.
-    """
-
-    name: str
-    command: str
-    format: int
-    features: int
+    name: str  # e.g. `rule model`
+    command: str  # that writes such files, e.g. `ansor-bench train-rules`
+    format: int  # version of its features and of its answers
+    features: int  # columns that it takes
 
     def save(self, booster: Booster, path: Path, **more: Any) -> None:
-        """Write a booster, as the suffix says: `.ubj` or `.json`.
-
-        Args:
-            booster: The booster, which gets the header as an attribute.
-            path: The file.
-            **more: JSON values for the header.
-        """
+        """Write a booster as the suffix says, `.ubj` or `.json`, with more JSON in its header."""
         header = {"format": self.format, "features": self.features, **more}
         booster.set_attr(**{_ATTRIBUTE: json.dumps(header)})
         booster.save_model(path)
 
     def load(self, path: Path) -> tuple[Booster, Mapping[str, Any]]:
-        """Read a booster and its header.
-
-        Raises:
-            BadModel: There is no such file, it is none of this kind, or it expects other features
-                than this version extracts.
-        """
+        """Read a booster and its header, if it expects what this version extracts."""
         import xgboost
 
         booster = xgboost.Booster()

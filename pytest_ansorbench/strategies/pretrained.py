@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pytest_ansorbench.strategies.checks import require_at_least, require_share
+from pytest_ansorbench.strategies.boosting import grown_trees
+from pytest_ansorbench.strategies.errors import require_at_least, require_share
 from pytest_ansorbench.strategies.features import extract, pool, remembering_extractor
 from pytest_ansorbench.strategies.program_model import (
     SHIPPED,
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tvm.s_tir.meta_schedule import TuneContext
     from tvm.s_tir.meta_schedule.cost_model import CostModel
-
-_THREADS: Final = 1
-"""On some hundred rows two are hardly faster, and ten times as slow where others want the cores."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +87,7 @@ class PretrainedModel:
                 """What is learnt in a run is not kept in a file."""
 
             def update(self, context: Any, candidates: Any, results: Any) -> None:
-                # Features take longer than replays: they wait until somebody asks.
+                # Features take longer than replays: they are extracted for the next prediction.
                 self.unread.append((context, list(candidates), [_latency_s(r) for r in results]))
 
             def predict(self, context: Any, candidates: Any) -> NDArray[np.float64]:
@@ -125,39 +123,28 @@ class _Corrected:
         return throughput
 
     def note(self, task: int, measured: NDArray[np.float32], latencies_s: Sequence[float]) -> None:
-        """Add what was measured of a task."""
         self.rows.setdefault(task, []).append(measured)
         self.latencies_s.setdefault(task, []).extend(latencies_s)
 
     def learn(self) -> None:
         """Grow the trees anew."""
-        import xgboost
-
         policy = self.policy
         rows = {task: np.concatenate(parts) for task, parts in self.rows.items()}
         trials = sum(map(len, rows.values()))
         if trials < policy.least:
             return
-        labels = np.concatenate(
-            [log2_throughput(np.array(latencies)) for latencies in self.latencies_s.values()]
-        )
-        self.booster = xgboost.train(
-            {
-                "max_depth": policy.depth,
-                "eta": policy.rate,
-                "subsample": 0.9,
-                "colsample_bytree": policy.columns,
-                "base_score": 0.0,
-                "nthread": _THREADS,
-                "seed": trials,
-            },
-            xgboost.DMatrix(
-                np.concatenate(list(rows.values())),
-                label=labels,
-                base_margin=np.concatenate([self._prior(task, rows[task]) for task in rows]),
-                nthread=_THREADS,
-            ),
-            num_boost_round=policy.trees,
+        labels = [log2_throughput(np.array(latencies)) for latencies in self.latencies_s.values()]
+        self.booster = grown_trees(
+            np.concatenate(list(rows.values())),
+            np.concatenate(labels),
+            margin=np.concatenate([self._prior(task, rows[task]) for task in rows]),
+            trees=policy.trees,
+            seed=trials,
+            max_depth=policy.depth,
+            eta=policy.rate,
+            subsample=0.9,
+            colsample_bytree=policy.columns,
+            base_score=0.0,
         )
 
     def _prior(self, task: int, rows: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 _Argument = TypeVar("_Argument")
 _Outcome = TypeVar("_Outcome")
 
+# Items that a thread takes at a time, where there are enough of them for all threads: one by one,
+# handing them out costs a tenth of the work.
 _BLOCK: Final = 16
-"""Items that a thread takes at a time, where there are enough of them for all threads: one by one,
-handing them out costs a tenth of the work."""
 
+# Of TVM's random generator.
 _LARGEST_SEED: Final = 2**31 - 2
-"""Of TVM's random generator."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from xgboost import Booster
 
+# The model that comes with the package; its card lies beside it.
 SHIPPED: Final = Path(__file__).parent.parent / "models" / "draft.ubj"
-"""The model that comes with the package; its card lies beside it."""
 
+# Version of the features a model takes and of what it answers with.
 FORMAT: Final = 1
-"""Version of the features a model takes and of what it answers with."""
 
+# Answers end here: programs 64 times slower than the best are all alike, as failed ones are.
 WORST: Final = -6.0
-"""Answers end here: programs 64 times slower than the best are all alike, as failed ones are."""
 
 _KIND: Final = ModelKind("program model", "ansor-bench train-draft", FORMAT, POOLED)
 _SCALE: Final = "log2 of throughput over the task's best"

@@ -9,33 +9,23 @@ from importlib.metadata import entry_points
 from typing import Final
 
 from pytest_ansorbench.measure.policy import (
-    FixedMeasurement,
-    Measurement,
     PairedMeasurement,
     RacingMeasurement,
 )
-from pytest_ansorbench.strategies.build_limit import BuildLimit
 from pytest_ansorbench.strategies.cost_model import NoModel
 from pytest_ansorbench.strategies.draft import Draft, Experience
 from pytest_ansorbench.strategies.errors import StrategyError
 from pytest_ansorbench.strategies.evolution import Evolution
 from pytest_ansorbench.strategies.explore_then_commit import ExploreThenCommit
-from pytest_ansorbench.strategies.last_check import LastCheck
 from pytest_ansorbench.strategies.predicted_rules import PredictedRules
 from pytest_ansorbench.strategies.pretrained import PretrainedModel
-from pytest_ansorbench.strategies.random_traces import RandomTraces
-from pytest_ansorbench.strategies.stock_evolution import StockEvolution
-from pytest_ansorbench.strategies.strategy import Strategy
+from pytest_ansorbench.strategies.stock_search import RandomTraces, StockEvolution
+from pytest_ansorbench.strategies.strategy import BuildLimit, LastCheck, Strategy
 
 ENTRY_POINT_GROUP: Final = "pytest_ansorbench.strategies"
 
+# Where `rules` and `optimized` depart from the paper; docs/strategies.md says why.
 _SMALL: Final = Evolution(population=256, rule_share=0.25)
-"""Where `rules` and `optimized` depart from the paper; docs/strategies.md says why."""
-
-_MEASUREMENT: Final[Measurement] = FixedMeasurement()
-"""How candidates of `etc`, `rules` and `optimized` are measured: as those of `default` are."""
-_LAST_CHECK: Final[LastCheck | None] = None
-"""Their last check."""
 
 BUILTIN: Final = (
     Strategy(
@@ -46,16 +36,12 @@ BUILTIN: Final = (
     Strategy(
         "etc",
         proposer=Evolution(sketches=ExploreThenCommit(), blind_generations=0),
-        measurement=_MEASUREMENT,
-        last_check=_LAST_CHECK,
         description="sketches predicted by improved explore-then-commit, no genetic search "
         "before the cost model is trained",
     ),
     Strategy(
         "rules",
         proposer=replace(_SMALL, rules=PredictedRules()),
-        measurement=_MEASUREMENT,
-        last_check=_LAST_CHECK,
         description="mutation rules predicted by a pretrained classifier, a smaller population",
     ),
     Strategy(
@@ -63,8 +49,6 @@ BUILTIN: Final = (
         proposer=replace(
             _SMALL, sketches=ExploreThenCommit(), rules=PredictedRules(), blind_generations=0
         ),
-        measurement=_MEASUREMENT,
-        last_check=_LAST_CHECK,
         description="etc and rules together",
     ),
     Strategy(

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from xgboost import Booster
 
+# The model that comes with the package; its card lies beside it.
 SHIPPED: Final = Path(__file__).parent.parent / "models" / "rules.ubj"
-"""The model that comes with the package; its card lies beside it."""
 
+# Version of the features a model takes and of the rules it answers with.
 FORMAT: Final = 1
-"""Version of the features a model takes and of the rules it answers with."""
 
 _KIND: Final = ModelKind("rule model", "ansor-bench train-rules", FORMAT, POOLED)
 

@@ -10,8 +10,8 @@ from typing import Final, Protocol
 
 
 @dataclass(frozen=True)
-class TaskStanding:
-    """Where the search of one task stands.
+class TaskState:
+    """How far the search of one task has come.
 
     Attributes:
         weight: How often the case calls the task.
@@ -35,9 +35,9 @@ Draw = Callable[[int], int]
 
 
 class TaskScheduler(Protocol):
-    """Chooses tasks by where they stand, and by nothing else, so that a resumed run goes on."""
+    """Chooses tasks by their state, and by nothing else, so that a resumed run goes on."""
 
-    def next_task(self, tasks: Sequence[TaskStanding], draw: Draw) -> int:
+    def next_task(self, tasks: Sequence[TaskState], draw: Draw) -> int:
         """The task for the next round.
 
         Args:
@@ -54,7 +54,7 @@ class TaskScheduler(Protocol):
 class RoundRobin:
     """Every task in its turn."""
 
-    def next_task(self, tasks: Sequence[TaskStanding], draw: Draw) -> int:
+    def next_task(self, tasks: Sequence[TaskState], draw: Draw) -> int:
         """The task with the fewest rounds, the first of equals."""
         return min(_alive(tasks), key=lambda index: len(tasks[index].best_s))
 
@@ -69,7 +69,7 @@ class GradientScheduler:
         w * (alpha * (g(t - window) - g(t)) / window + (1 - alpha) * g(t) / t)
 
     where the first term, what the last rounds gained, counts from round `window` + 1 on, and
-    the second is optimism: who has had few rounds may still get to zero. Ansor (Zheng et al.
+    the second is optimism: a task with few rounds may still get to zero. Ansor (Zheng et al.
     2020, https://arxiv.org/abs/2006.06762, section 6.2 and appendix A) has a third term for
     similar tasks, which MetaSchedule leaves out (src/s_tir/meta_schedule/task_scheduler/
     gradient_based.cc); its parameters are the defaults here.
@@ -88,24 +88,16 @@ class GradientScheduler:
         if self.window < 1:
             raise ValueError(f"bad window {self.window!r}: expected at least 1, e.g. 3")
 
-    def next_task(self, tasks: Sequence[TaskStanding], draw: Draw) -> int:
+    def next_task(self, tasks: Sequence[TaskState], draw: Draw) -> int:
         """A task without a round, else the one with the largest gain, else any of them."""
-        alive = _alive(tasks)
-        for index in alive:
-            if not tasks[index].best_s:
-                return index
-        gains = [self.expected_gain(tasks[index]) for index in alive]
-        if max(gains) == min(gains):
-            return alive[draw(len(alive))]
-        return alive[gains.index(max(gains))]
+        return _most_promising(tasks, self.expected_gain, draw)
 
-    def expected_gain(self, task: TaskStanding) -> float:
+    def expected_gain(self, task: TaskState) -> float:
         """Seconds of the case's latency that one more round may save.
 
         Minus infinity for a task without a valid trial: nothing is known of it.
         """
-        rounds = len(task.best_s)
-        best_s = task.best_s[-1] if rounds else math.inf
+        rounds, best_s = len(task.best_s), _best_s(task)
         if math.isinf(best_s):
             return -math.inf
         past_s = 0.0
@@ -136,31 +128,41 @@ class PredictedGain:
         if not self.optimism > 0.0:
             raise ValueError(f"bad optimism {self.optimism!r}: expected a share above 0, e.g. 0.05")
 
-    def next_task(self, tasks: Sequence[TaskStanding], draw: Draw) -> int:
+    def next_task(self, tasks: Sequence[TaskState], draw: Draw) -> int:
         """A task without a round, else the one with the largest gain, else any of them."""
-        alive = _alive(tasks)
-        for index in alive:
-            if not tasks[index].best_s:
-                return index
-        gains = [self.gain_a_second(tasks[index]) for index in alive]
-        if math.isinf(max(gains)):
-            return alive[draw(len(alive))]
-        return alive[gains.index(max(gains))]
+        return _most_promising(tasks, self.gain_a_second, draw)
 
-    def gain_a_second(self, task: TaskStanding) -> float:
+    def gain_a_second(self, task: TaskState) -> float:
         """Seconds of the case's latency that a second of search may save.
 
         Minus infinity for a task without a valid trial: nothing is known of it.
         """
-        rounds = len(task.best_s)
-        best_s = task.best_s[-1] if rounds else math.inf
+        rounds, best_s = len(task.best_s), _best_s(task)
         if math.isinf(best_s):
             return -math.inf
         share = (task.expected_gain or 0.0) + self.optimism / rounds
         return task.weight * best_s * share / max(task.round_s or 0.0, 1e-3)
 
 
-def _alive(tasks: Sequence[TaskStanding]) -> list[int]:
+def _most_promising(
+    tasks: Sequence[TaskState], gain: Callable[[TaskState], float], draw: Draw
+) -> int:
+    """A task without a round, else the one with the largest gain; any if all gain the same."""
+    alive = _alive(tasks)
+    for index in alive:
+        if not tasks[index].best_s:
+            return index
+    gains = [gain(tasks[index]) for index in alive]
+    if max(gains) == min(gains):
+        return alive[draw(len(alive))]
+    return alive[gains.index(max(gains))]
+
+
+def _best_s(task: TaskState) -> float:
+    return task.best_s[-1] if task.best_s else math.inf
+
+
+def _alive(tasks: Sequence[TaskState]) -> list[int]:
     return [index for index, task in enumerate(tasks) if not task.finished]
 
 

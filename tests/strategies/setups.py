@@ -17,6 +17,8 @@ from pytest_ansorbench.workloads import OPERATORS, BatchMatmul
 MATMUL = BatchMatmul(batch=1, m=16, n=16, k=16)
 FAMILIES = {type(case).__name__: case for case in reversed(OPERATORS)}
 """The first shape of each family of operators."""
+_KNOWN: dict = {}
+"""What `spaces_of` has made: a dozen seconds for all families together."""
 
 
 def make_setup(target, *, case=MATMUL, cost_model=None, seed=0, trials=64) -> Setup:
@@ -50,10 +52,17 @@ def context_of(target, task, seed=0):
 
 
 def spaces_of(target, case) -> tuple[list[DecisionSpace], ProgramMaker, Setup]:
-    """The decision space of each sketch of a case, what makes its programs, and its setup."""
-    setup = make_setup(target, case=case)
-    maker = ProgramMaker(setup.context)
-    return [DecisionSpace(i, one, maker) for i, one in enumerate(setup.sketches)], maker, setup
+    """The decision space of each sketch of a case, what makes its programs, and its setup.
+
+    Made once for all tests, so they are not to be changed.
+    """
+    key = (str(target), case)
+    if key not in _KNOWN:
+        setup = make_setup(target, case=case)
+        maker = ProgramMaker(setup.context)
+        spaces = [DecisionSpace(i, one, maker) for i, one in enumerate(setup.sketches)]
+        _KNOWN[key] = spaces, maker, setup
+    return _KNOWN[key]
 
 
 class Idle:

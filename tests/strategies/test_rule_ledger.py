@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ansorbench.strategies.population import Individual, Mutation
-from pytest_ansorbench.strategies.rule_ledger import Attempt, RuleLedger
+from pytest_ansorbench.strategies.breeding import Attempt, Individual, Mutation, RuleLedger
 
 RULES = ["MutateTileSize", "MutateUnroll"]
 

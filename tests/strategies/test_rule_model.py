@@ -11,7 +11,7 @@ import pytest
 from pytest_ansorbench.strategies import BadModel, PredictedRules, load_rule_model
 from pytest_ansorbench.strategies.features import POOLED
 from pytest_ansorbench.strategies.rule_model import SHIPPED
-from pytest_ansorbench.training import FitSettings, LabelSettings, fit
+from pytest_ansorbench.training.rule_fit import FitSettings, fit
 from tests.training.samples import RULES, WEIGHTS, make_samples
 
 STOCK = dict(zip(RULES, WEIGHTS, strict=True))
@@ -19,7 +19,7 @@ STOCK = dict(zip(RULES, WEIGHTS, strict=True))
 
 @pytest.fixture(scope="module")
 def model():
-    return fit([make_samples()], LabelSettings(), FitSettings(trees=3, depth=2))
+    return fit([make_samples()], FitSettings(trees=3, depth=2))
 
 
 @pytest.mark.parametrize("suffix", [".ubj", ".json"])

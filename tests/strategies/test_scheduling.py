@@ -13,7 +13,7 @@ from pytest_ansorbench.strategies.scheduling import (
     GradientScheduler,
     PredictedGain,
     RoundRobin,
-    TaskStanding,
+    TaskState,
 )
 
 
@@ -22,14 +22,14 @@ def never(choices):
 
 
 def standing(*best_s, weight=1, finished=False):
-    return TaskStanding(weight, best_s, finished)
+    return TaskState(weight, best_s, finished)
 
 
 HISTORIES = st.lists(st.floats(1e-6, 10.0) | st.just(math.inf), max_size=6).map(
     lambda values: sorted(values, reverse=True)
 )
 STANDINGS = st.lists(
-    st.builds(TaskStanding, st.integers(1, 20), HISTORIES, st.booleans()), min_size=1, max_size=8
+    st.builds(TaskState, st.integers(1, 20), HISTORIES, st.booleans()), min_size=1, max_size=8
 ).filter(lambda tasks: not all(task.finished for task in tasks))
 
 
@@ -116,7 +116,7 @@ def test_it_agrees_with_tvm_s_own_scheduler_on_a_made_up_network():
 
 
 def predicted(gain, *, best_s=1.0, rounds=4, weight=1, round_s=1.0):
-    return TaskStanding(weight, (best_s,) * rounds, False, expected_gain=gain, round_s=round_s)
+    return TaskState(weight, (best_s,) * rounds, False, expected_gain=gain, round_s=round_s)
 
 
 def test_the_predicted_gain_is_that_of_the_case_for_each_second():

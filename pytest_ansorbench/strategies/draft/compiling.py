@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_ansorbench.strategies.checks import require_at_least
+from pytest_ansorbench.strategies.boosting import grown_trees
+from pytest_ansorbench.strategies.errors import require_at_least
 
-_THREADS: Final = 1
-"""On some hundred rows two are hardly faster, and ten times as slow where others want the cores."""
-
+# Positive factors for rows of features, shape (points, columns); shape (points,).
 Discount = Callable[[NDArray[np.float32]], NDArray[np.float64]]
-"""Factors for rows of features, shape (points, columns), each positive; shape (points,)."""
 
 
 @dataclass(frozen=True)
@@ -51,34 +48,23 @@ class CompileTime:
     def fit(
         self, rows: NDArray[np.float32], build_s: NDArray[np.float64], left: float, seed: int
     ) -> Discount | None:
-        """Learn from what has been compiled.
+        """Learn from what has been compiled; `left` is the share of the budget.
 
-        Args:
-            rows: Features of compiled points, shape (points, columns).
-            build_s: Seconds that each took, positive; shape (points,).
-            left: Share of the budget that is left, from 0 to 1.
-            seed: Of whatever is random in it.
-
-        Returns:
-            None while there is too little to learn from, or if seconds do not count.
+        None while there is too little to learn from, or if seconds do not count.
         """
-        import xgboost
-
         price = self.price * left
         if len(rows) < self.least or price == 0.0:
             return None
         seconds = np.log(build_s)
-        booster = xgboost.train(
-            {
-                "max_depth": self.depth,
-                "eta": 0.15,
-                "subsample": 0.9,
-                "colsample_bytree": 0.5,
-                "nthread": _THREADS,
-                "seed": seed,
-            },
-            xgboost.DMatrix(rows, label=seconds - np.median(seconds), nthread=_THREADS),
-            num_boost_round=self.trees,
+        booster = grown_trees(
+            rows,
+            seconds - np.median(seconds),
+            trees=self.trees,
+            seed=seed,
+            max_depth=self.depth,
+            eta=0.15,
+            subsample=0.9,
+            colsample_bytree=0.5,
         )
 
         def discount(points: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -12,31 +12,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_ansorbench.strategies.candidate import Candidate
-from pytest_ansorbench.strategies.checks import require_at_least, require_method, require_share
 from pytest_ansorbench.strategies.cost_model import is_blind, required_model
+from pytest_ansorbench.strategies.draft.advice import Survey, Verification
 from pytest_ansorbench.strategies.draft.compiling import CompileTime, Discount
 from pytest_ansorbench.strategies.draft.encoding import Encoding
 from pytest_ansorbench.strategies.draft.evidence import Evidence
-from pytest_ansorbench.strategies.draft.expectation import expected_gain
+from pytest_ansorbench.strategies.draft.expectation import Plateau, expected_gain
 from pytest_ansorbench.strategies.draft.experience import Experience
 from pytest_ansorbench.strategies.draft.model import (
     BoostedTrees,
     DecisionModel,
     DecisionModelPolicy,
 )
-from pytest_ansorbench.strategies.draft.neighbourhood import Neighbourhood, Point, scattered
+from pytest_ansorbench.strategies.draft.neighbourhood import (
+    Neighbourhood,
+    Point,
+    farthest_first,
+    scattered,
+)
 from pytest_ansorbench.strategies.draft.niches import FitnessSharing
 from pytest_ansorbench.strategies.draft.prior import Prior, Trials
 from pytest_ansorbench.strategies.draft.replays import Drafted, Replays
 from pytest_ansorbench.strategies.draft.sharing import SharpeningShares, shared_out
 from pytest_ansorbench.strategies.draft.siblings import Family, Pooled, Siblings
 from pytest_ansorbench.strategies.draft.space import DecisionSpace, Vector
-from pytest_ansorbench.strategies.draft.spreading import farthest_first
-from pytest_ansorbench.strategies.draft.stopping import Plateau
-from pytest_ansorbench.strategies.draft.survey import Survey
 from pytest_ansorbench.strategies.draft.vector_units import VectorUnits
-from pytest_ansorbench.strategies.draft.verification import Verification
-from pytest_ansorbench.strategies.errors import StrategyError
+from pytest_ansorbench.strategies.errors import (
+    StrategyError,
+    require_at_least,
+    require_method,
+    require_share,
+)
 from pytest_ansorbench.strategies.program_maker import ProgramMaker
 from pytest_ansorbench.strategies.proposer import NothingMore, Observation, Proposer, Setup
 
@@ -137,12 +143,7 @@ class Draft:
         require_share(self, "random_share", example=0.1)
 
     def start(self, setup: Setup) -> Proposer:
-        """The live search of one task of one run.
-
-        Raises:
-            StrategyError: There is no cost model to verify by.
-            BadModel: What was measured before cannot be read.
-        """
+        """The live search of one task of one run."""
         return _Draft(self, setup)
 
 
@@ -178,7 +179,7 @@ class _Draft:
 
     @cached_property
     def _guess(self) -> DecisionModel | None:
-        """What lanes and registers say of a task that nobody knows; None if that is nothing."""
+        """A guess from lanes and registers, for a task without measurements; perhaps None."""
         policy, target = self._policy.vector_units, self._setup.context.target
         nests = [space.nests for space in self._spaces]
         return None if policy is None else policy.model(nests, self._encoding.columns, target)
@@ -249,7 +250,7 @@ class _Draft:
             known.gflops.append((point, seen.gflops))
             if seen.build_s:
                 known.build_s.append((point, seen.build_s))
-        self._tell(batch)
+        self._report(batch)
         best = known.best_gflops
         predicted = [seen.candidate.payload["predicted"] for seen in batch]
         drafted = [seen for seen in batch if seen.candidate.payload["predicted"] is not None]
@@ -273,8 +274,7 @@ class _Draft:
     def decisions(self) -> Mapping[str, Any]:
         return self._decisions
 
-    def _tell(self, batch: Sequence[Observation]) -> None:
-        """Let the other tasks of the network know."""
+    def _report(self, batch: Sequence[Observation]) -> None:
         of_sketches: dict[int, list[tuple[Vector, float]]] = {}
         for seen in batch:
             index, vector = self._point(seen.candidate.payload)
@@ -283,7 +283,7 @@ class _Draft:
             vectors = np.array([vector for vector, _ in trials], dtype=np.int32)
             features = self._spaces[index].features(vectors)
             gflops = [gflops for _, gflops in trials]
-            self._family.tell(self._member, self._encoding.kinds[index], features, gflops)
+            self._family.report(self._member, self._encoding.kinds[index], features, gflops)
 
     @property
     def _survey_due(self) -> bool:
@@ -312,12 +312,12 @@ class _Draft:
 
     @property
     def _trials_to_expect(self) -> float:
-        """What the task will have: of a network, an equal share of the budget."""
+        """The task's share of the budget, equal for all tasks of a network."""
         return self._setup.budget_trials / self._setup.tasks
 
     @property
     def _worth(self) -> float:
-        """How much of the search the task is worth, at most 1."""
+        """Trials to expect over those that the whole effort is for, at most 1."""
         return min(1.0, self._trials_to_expect / self._policy.full_trials)
 
     def _shares(self) -> NDArray[np.float64]:
@@ -341,28 +341,28 @@ class _Draft:
         return prior if model is None else model
 
     def _prior(self) -> DecisionModel | None:
-        """What is known without this task's trials, as far as it counts; None if that is nothing.
+        """A model of what others measured, or else a guess, weaker with each trial of the task.
 
-        What others have measured is worth more than a guess.
+        None if there is neither.
         """
         model = self._model_of_others() or self._guess
         return None if model is None else self._policy.prior.faded(model, self._known.trials)
 
     def _model_of_others(self) -> DecisionModel | None:
-        """The model of what others have measured; None if that is nothing."""
+        """The model of what other tasks and earlier runs have measured, if they have."""
         siblings, family, kinds = self._policy.siblings, self._family, self._encoding.kinds
-        told: Mapping[str, Trials] = {}
+        of_family: Mapping[str, Trials] = {}
         first = siblings.modelled(family.trials) if siblings is not None else 0
         if siblings is not None and first:
-            told = family.known(self._member, kinds, siblings.least, first)
-        pooled = family.pooled(kinds, first if told else 0, lambda: self._pooled(told))
+            of_family = family.known(self._member, kinds, siblings.least, first)
+        pooled = family.pooled(kinds, first if of_family else 0, lambda: self._pooled(of_family))
         self._pooled_trials = pooled.trials
         return pooled.model
 
-    def _pooled(self, told: Mapping[str, Trials]) -> Pooled:
-        """A model of what the network's tasks have measured, and of what was before."""
+    def _pooled(self, of_family: Mapping[str, Trials]) -> Pooled:
+        """A model fitted to the trials of the network's tasks, and to earlier runs' experience."""
         kinds, experience = self._encoding.kinds, self._policy.experience
-        sources = [told, experience.known() if experience is not None else {}]
+        sources = [of_family, experience.known() if experience is not None else {}]
         known = [
             (index, source[kind])
             for source in sources
@@ -378,7 +378,7 @@ class _Draft:
         return Pooled(count, model)
 
     def _discount(self) -> Discount | None:
-        """What compile times take off what is promised; None if nothing is known of them."""
+        """The discount for drafts that compile for long; None if no compile times are known."""
         policy, compiled = self._policy.compile_time, self._known.build_s
         if policy is None or not compiled:
             return None
@@ -447,7 +447,7 @@ class _Draft:
         return self._kept(drafted, verification.pick(self._scores(drafted), wanted))
 
     def _kept(self, drafted: Sequence[Drafted], picked: Sequence[int]) -> list[Drafted]:
-        """Those that were picked; the others may be drafted again, when more is known."""
+        """The picked drafts; the others are released, to be drafted again when more is known."""
         self._replays.release([one for at, one in enumerate(drafted) if at not in picked])
         return [drafted[at] for at in picked]
 
@@ -477,11 +477,6 @@ class _Draft:
         return {"sketch": index, "decisions": self._spaces[index].decisions_of(vector)}
 
     def _point(self, note: Mapping[str, Any]) -> Point:
-        """The point of a note.
-
-        Raises:
-            StrategyError: It is not of these sketches.
-        """
         vector = self._spaces[note["sketch"]].vector_of(note["decisions"])
         if vector is None:
             raise StrategyError(

@@ -17,18 +17,9 @@ class Encoding:
     The sketches of an operator differ little: most have the same loops to tile. What is learnt of
     a tile size on one of them is worth knowing on the others. A column that a sketch does not have
     is NaN, which trees take for missing; the last column is the sketch.
-
-    Attributes:
-        columns: Names of the columns.
-        kinds: Of each sketch, what kind it is; see `kinds_of`.
     """
 
     def __init__(self, spaces: Sequence[DecisionSpace]) -> None:
-        """Line up the columns.
-
-        Args:
-            spaces: The task's sketches.
-        """
         self.kinds = kinds_of(spaces)
         self._spaces = spaces
         names = dict.fromkeys(name for space in spaces for name in space.columns)
@@ -37,14 +28,7 @@ class Encoding:
         self._places = [[place[name] for name in space.columns] for space in spaces]
 
     def rows(self, points: Sequence[tuple[int, Vector]]) -> NDArray[np.float32]:
-        """Features of points.
-
-        Args:
-            points: Each the index of a sketch and a vector of its space.
-
-        Returns:
-            Shape (points, columns).
-        """
+        """Features of points, each a sketch and a vector of its space; shape (points, columns)."""
         rows = np.full((len(points), len(self.columns)), np.nan, dtype=np.float32)
         of_space: dict[int, list[int]] = {}
         for at, (index, _) in enumerate(points):
@@ -57,15 +41,7 @@ class Encoding:
         return rows
 
     def placed(self, index: int, features: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Features of one sketch as rows of the table.
-
-        Args:
-            index: The sketch, or one of the same kind of this task.
-            features: Shape (points, columns of the sketch).
-
-        Returns:
-            Shape (points, columns).
-        """
+        """Features of one sketch, or of another task's of its kind, as rows of the table."""
         rows = np.full((len(features), len(self.columns)), np.nan, dtype=np.float32)
         rows[:, self._places[index]] = features
         rows[:, -1] = index
@@ -75,12 +51,7 @@ class Encoding:
 def kinds_of(spaces: Sequence[DecisionSpace]) -> list[str]:
     """What kind of sketch each is: two of one kind, of whatever task, have the same features.
 
-    Args:
-        spaces: A task's sketches.
-
-    Returns:
-        For each a hash of the names of its features, and its place among those of the task that
-        have the same.
+    A hash of their names, and the sketch's place among those of the task that have the same.
     """
     found: list[str] = []
     for space in spaces:

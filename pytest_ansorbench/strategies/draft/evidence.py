@@ -9,30 +9,24 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_ansorbench.strategies.draft.advice import Survey
 from pytest_ansorbench.strategies.draft.neighbourhood import Point
-from pytest_ansorbench.strategies.draft.survey import Survey
 
 
 @dataclass
 class Evidence:
-    """Grows from batch to batch.
-
-    Attributes:
-        gflops: Measured points and their throughput, in order; 0 for a failed trial.
-        build_s: Compiled points and the seconds that each took.
-        scores: Points that the cost model was asked about before anything was measured, and its
-            score over the highest of them, 0 or more.
-        errors: Measured less predicted throughput of trials, over the best of their time.
-    """
-
+    # Measured points and their throughput, in order; 0 for a failed trial.
     gflops: list[tuple[Point, float]] = field(default_factory=list)
+    # Compiled points and the seconds that each took.
     build_s: list[tuple[Point, float]] = field(default_factory=list)
+    # Points that the cost model was asked about before anything was measured, and its score over
+    # the highest of them, 0 or more.
     scores: list[tuple[Point, float]] = field(default_factory=list)
+    # Measured less predicted throughput of trials, over the best of their time.
     errors: list[float] = field(default_factory=list)
 
     @property
     def trials(self) -> int:
-        """Trials so far."""
         return len(self.gflops)
 
     @property
@@ -54,21 +48,15 @@ class Evidence:
         return best
 
     def trials_of_sketches(self, sketches: int) -> list[int]:
-        """How often each sketch was tried."""
         tried = Counter(index for (index, _), _ in self.gflops)
         return [tried[index] for index in range(sketches)]
 
     def labelled(
         self, survey: Survey | None
     ) -> tuple[list[Point], NDArray[np.float64], NDArray[np.float64]]:
-        """What a model learns from.
+        """What a model learns from, and how much each is to be trusted.
 
-        Args:
-            survey: How long and how much scores count; None if they do not.
-
-        Returns:
-            Points; their throughput over the best, shape (points,); and how much each is to be
-            trusted, shape (points,).
+        Points; their throughput over the best and their trust, both of shape (points,).
         """
         points = [point for point, _ in self.gflops]
         gflops = np.array([gflops for _, gflops in self.gflops], dtype=np.float64)
@@ -81,13 +69,7 @@ class Evidence:
         return points, throughput, trust
 
     def compare(self, predicted: Sequence[float], gflops: Sequence[float], before: float) -> None:
-        """Note how far predictions were off.
-
-        Args:
-            predicted: Throughput over the best at that time.
-            gflops: What came of it.
-            before: The best at that time, in GFLOP/s; 0 if there was none.
-        """
+        """Note how far predictions were off, in shares of the best before."""
         scale = before or self.best_gflops
         if scale:
             pairs = zip(predicted, gflops, strict=True)

@@ -1,20 +1,23 @@
-"""What another batch of a task may gain, by how well the last ones were predicted."""
+"""What more trials of a task may gain, and when that is too little to go on."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_ansorbench.strategies.errors import require_at_least
+
+# Before anything was predicted: a second batch is the first that a model has chosen.
 _UNKNOWN: Final = 0.5
-"""Before anything was predicted: a second batch is the first that a model has chosen."""
+# Errors that the size of the next ones is told from.
 _REMEMBERED: Final = 32
-"""Errors that the size of the next ones is told from."""
+# Points of the integral.
 _STEPS: Final = 64
-"""Points of the integral."""
 
 
 def expected_gain(predicted: Sequence[float], errors: Sequence[float]) -> float:
@@ -26,12 +29,7 @@ def expected_gain(predicted: Sequence[float], errors: Sequence[float]) -> float:
 
         integral from 1 of P(the fastest exceeds x) dx
 
-    Args:
-        predicted: Throughput over the best so far that is predicted for a batch like the next.
-        errors: Measured less predicted throughput of earlier trials, in order.
-
-    Returns:
-        From 0 to below 1; one half if nothing was predicted so far.
+    One half if nothing was predicted so far.
     """
     if not predicted or not errors:
         return _UNKNOWN
@@ -51,3 +49,26 @@ def _normal(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """The normal distribution function."""
     of_each = [math.erf(value / math.sqrt(2.0)) for value in values.ravel().tolist()]
     return 0.5 * (1.0 + np.array(of_each).reshape(values.shape))
+
+
+@dataclass(frozen=True)
+class Plateau:
+    """The search of a task ends when its last trials have gained next to nothing.
+
+    Attributes:
+        trials: How many are looked back on.
+        gain: What they have to have gained, as share of the best before them.
+    """
+
+    trials: int = 96
+    gain: float = 0.01
+
+    def __post_init__(self) -> None:
+        require_at_least(self, "trials", 1, example=96)
+        if not self.gain >= 0.0:
+            raise ValueError(f"bad gain {self.gain}: expected 0 or more, e.g. 0.01")
+
+    def reached(self, gflops: Sequence[float]) -> bool:
+        """Whether to stop; `gflops` are of all trials in order, 0 for a failed one."""
+        before = max(gflops[: -self.trials], default=0.0)
+        return before > 0.0 and max(gflops) <= before * (1.0 + self.gain)

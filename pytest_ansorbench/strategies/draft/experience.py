@@ -16,11 +16,11 @@ from pytest_ansorbench.strategies.draft.prior import Trials
 from pytest_ansorbench.strategies.model_file import BadModel
 from pytest_ansorbench.strategies.program_model import SHIPPED as SHIPPED_MODEL
 
+# The file that comes with the package; its card lies beside it.
 SHIPPED: Final = SHIPPED_MODEL.with_suffix(".npz")
-"""The file that comes with the package; its card lies beside it."""
 
+# Version of the features of decisions, and of the file.
 FORMAT: Final = 1
-"""Version of the features of decisions, and of the file."""
 
 _HEADER: Final = "header"
 _FEATURES: Final = "features-"
@@ -42,11 +42,7 @@ class Experience:
     path: Path = SHIPPED
 
     def known(self) -> Mapping[str, Trials]:
-        """Trials by kind of sketch, with throughput over the best of their task.
-
-        Raises:
-            BadModel: The file cannot be read.
-        """
+        """Trials by kind of sketch."""
         try:
             return _read(self.path, self.path.stat().st_mtime_ns)
         except OSError as error:
@@ -57,12 +53,7 @@ _EXPECTED: Final = "expected a file that ansor-bench train-draft wrote"
 
 
 def save_experience(known: Mapping[str, Trials], path: Path) -> None:
-    """Write trials by kind of sketch, in half precision, whole or not at all.
-
-    Args:
-        known: By kind, with throughput over the best of their task.
-        path: The file, `.npz`.
-    """
+    """Write trials by kind of sketch, in half precision, whole or not at all."""
     arrays = {_HEADER: np.array(json.dumps({"format": FORMAT}))}
     for kind, trials in known.items():
         arrays[_FEATURES + kind] = trials.features.astype(np.float16)

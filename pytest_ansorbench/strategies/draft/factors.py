@@ -4,43 +4,25 @@ from __future__ import annotations
 
 from functools import cache
 
+# Sizes of a loop's tiles, outermost first; their product is its extent.
 Tiles = tuple[int, ...]
-"""Sizes of a loop's tiles, outermost first; their product is its extent."""
 
 
 @cache
 def divisors(number: int) -> tuple[int, ...]:
-    """Divisors in ascending order.
-
-    Args:
-        number: At least 1.
-    """
     small = [d for d in range(1, int(number**0.5) + 1) if number % d == 0]
     return tuple(sorted({*small, *(number // d for d in small)}))
 
 
 @cache
 def primes(number: int) -> tuple[int, ...]:
-    """Prime factors in ascending order, each once; none of 1.
-
-    Args:
-        number: At least 1.
-    """
+    """Prime factors in ascending order, each once."""
     return tuple(d for d in divisors(number) if d > 1 and len(divisors(d)) == 2)
 
 
 @cache
 def factorizations(extent: int, parts: int, most_inner: int) -> tuple[Tiles, ...]:
-    """All ways to split a loop.
-
-    Args:
-        extent: Its extent, at least 1.
-        parts: Number of tiles, at least 1.
-        most_inner: The largest innermost tile, at least 1.
-
-    Returns:
-        In ascending order; none only if a single tile is too large.
-    """
+    """All ways to split a loop, in ascending order; none only if a single tile is too large."""
     if parts == 1:
         return ((extent,),) if extent <= most_inner else ()
     return tuple(
@@ -51,12 +33,7 @@ def factorizations(extent: int, parts: int, most_inner: int) -> tuple[Tiles, ...
 
 
 def moves(tiles: Tiles, most_inner: int) -> list[Tiles]:
-    """All tilings that differ by one prime factor, moved from one tile to another.
-
-    Args:
-        tiles: Where to begin.
-        most_inner: The largest innermost tile.
-    """
+    """All tilings that differ by one prime factor, moved from one tile to another."""
     found = []
     for source, size in enumerate(tiles):
         for prime in primes(size):

@@ -15,21 +15,16 @@ if TYPE_CHECKING:
     from tvm.s_tir.schedule import Instruction
 
 _STRUCTURE: Final = "meta_schedule.tiling_structure"
+# TVM's `IterVar.CommReduce`.
 _COMM_REDUCE: Final = 2
-"""TVM's `IterVar.CommReduce`."""
 
+# How many steps each variable of a block takes, shape (depths, vectors).
 Extents = Mapping[Any, NDArray[np.float64]]
-"""How many steps each variable of a block takes, shape (depths, vectors)."""
 
 
 @dataclass(frozen=True)
 class Depth:
-    """A place in a nest of tiled loops: what is inside it.
-
-    Attributes:
-        spatial: Innermost tiles of each spatial loop that are.
-        reduction: Innermost tiles of each reduction loop that are.
-    """
+    """A place in a nest of tiled loops: how many innermost tiles of each loop are inside it."""
 
     spatial: int
     reduction: int
@@ -38,9 +33,8 @@ class Depth:
 def depths_of(structure: str) -> list[Depth]:
     """The places in a nest, from the inside out, without the whole nest.
 
-    Args:
-        structure: As multi-level tiling annotates it, from the outside in, e.g. `SSRSRS`: S for a
-            tile of each spatial loop, R for one of each reduction loop.
+    `structure` is as multi-level tiling annotates it, from the outside in, e.g. `SSRSRS`: S for a
+    tile of each spatial loop, R for one of each reduction loop.
     """
     inner = structure[::-1]
     return [
@@ -53,25 +47,13 @@ class Footprints:
 
     A working set decides which cache a nest runs from (Goto and van de Geijn, "Anatomy of
     high-performance matrix multiplication", https://doi.org/10.1145/1356052.1356053). A tree that
-    sees tile sizes has to put it together from four to ten of them.
-
-    Attributes:
-        columns: At each depth, names of the logarithm of the bytes of each buffer, of all buffers
-            together, and of the steps of the nest over these bytes. The first buffer is written.
-        vectorized: The knob of the last spatial loop, whose innermost tile TVM vectorizes, and the
-            number of tiles; None if it is not tiled.
-        item_bytes: Size of an element of the buffer that is written.
-        steps: Of the whole nest.
+    sees tile sizes has to put it together from four to ten of them. At each depth there are
+    logarithms of the bytes of each buffer, of all buffers together, and of the steps of the nest
+    over these bytes; the first buffer is the one that is written.
     """
 
     def __init__(self, block: Any, places: Mapping[int, tuple[int, int]], structure: str) -> None:
-        """Look up what a block reads and writes.
-
-        Args:
-            block: TVM's block.
-            places: Of each of its loops that is tiled, the knob and the number of tiles.
-            structure: How its nest is tiled; see `depths_of`.
-        """
+        # `places`: of each loop that is tiled, its knob and the number of tiles.
         self._variables = [one.var for one in block.iter_vars]
         self._whole = [float(int(one.dom.extent)) for one in block.iter_vars]
         self._reduces = [is_reduction(one) for one in block.iter_vars]
@@ -90,14 +72,10 @@ class Footprints:
         self.steps = math.prod(self._whole)
 
     def features(self, tiles: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
-        """Footprints of vectors.
+        """Footprints of vectors, shape (vectors, columns).
 
-        Args:
-            tiles: By knob, logarithms to base 2 of its tiles, from the outside in, each of shape
-                (vectors, tiles or more); what comes after the tiles is not looked at.
-
-        Returns:
-            Shape (vectors, columns).
+        `tiles` are by knob, logarithms to base 2 of its tiles from the outside in, each of shape
+        (vectors, tiles or more).
         """
         # All depths at once: arrays are small, and NumPy takes as long to be called as to count.
         vectors = len(tiles[0])
@@ -134,17 +112,10 @@ def footprints_of(
     instructions: Sequence[Instruction],
     parts: Mapping[Instruction, tuple[int, int]],
 ) -> list[Footprints]:
-    """Footprints of the blocks of a sketch that it tiles on several levels.
+    """Footprints of the blocks that a sketch tiles on several levels, as they are in the program.
 
-    Args:
-        schedule: Of the program, with nothing scheduled yet.
-        instructions: The sketch's.
-        parts: Of each instruction that samples tiles, the place of its knob and how many tiles
-            there are.
-
-    Returns:
-        One for each block of the program that is tiled as it is, not after it was transformed, as
-        `rfactor` does.
+    A block that was transformed first, as by `rfactor`, has none. `parts` has the knob and the
+    number of tiles of each instruction that samples tiles.
     """
     names: dict[Any, str] = {}
     structures: dict[Any, str] = {}
@@ -169,7 +140,6 @@ def footprints_of(
 
 
 def is_reduction(variable: Any) -> bool:
-    """Whether a variable of a block, TVM's `IterVar`, is one of a reduction."""
     return int(variable.iter_type) == _COMM_REDUCE
 
 
@@ -216,5 +186,4 @@ def _span(index: Any, extents: Extents) -> NDArray[np.float64]:
 
 
 def _parts(index: Any) -> list[Any]:
-    """What an expression is made of."""
     return [getattr(index, name) for name in ("a", "b", "value") if hasattr(index, name)]

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from tvm.s_tir import Trace
     from tvm.s_tir.schedule import Instruction
 
+# The kind of instruction that decides where a block is computed.
 SAMPLES_LOCATION: Final = "SampleComputeLocation"
-"""The kind of instruction that decides where a block is computed."""
+# The location of a block that is computed at no loop.
 ROOT: Final = -1
-"""The location of a block that is computed at no loop."""
+# The location of a block that is computed where it is read.
 INLINED: Final = -2
-"""The location of a block that is computed where it is read."""
 
 
 class Knob(Protocol):
@@ -30,7 +30,7 @@ class Knob(Protocol):
 
     @property
     def size(self) -> int:
-        """How many choices there are, at least 1."""
+        """Number of choices, at least 1."""
         ...
 
     @property
@@ -59,29 +59,18 @@ class TileKnob:
     """Sizes of a loop's tiles: all factorizations of its extent (`SamplePerfectTile`).
 
     Features are logarithms of the sizes to base 2, and of their products from the inside out.
-
-    Attributes:
-        parts: Number of tiles.
-        innermost: Size of the innermost tile of every choice, shape (size,).
     """
 
     def __init__(self, extent: int, parts: int, most_inner: int) -> None:
-        """List the choices.
-
-        Args:
-            extent: The loop's extent.
-            parts: Number of tiles.
-            most_inner: The largest innermost tile.
-        """
         self.parts = parts
         self._most_inner = most_inner
         self._choices = factorizations(extent, parts, most_inner)
+        # Size of the innermost tile of every choice, shape (size,).
         self.innermost = np.array([tiles[-1] for tiles in self._choices], dtype=np.int64)
         self._near: dict[int, tuple[int, ...]] = {}
 
     @property
     def size(self) -> int:
-        """Number of factorizations."""
         return len(self._choices)
 
     @property
@@ -91,17 +80,14 @@ class TileKnob:
         return [*sizes, *(f"inner{level}" for level in range(1, self.parts - 1))]
 
     def table(self) -> NDArray[np.float32]:
-        """Logarithms of sizes and products, shape (size, columns)."""
         sizes = np.log2(np.array(self._choices, dtype=np.float64).reshape(self.size, self.parts))
         inner = np.cumsum(sizes[:, ::-1], axis=1)[:, ::-1][:, 1:-1]
         return np.concatenate([sizes, inner], axis=1).astype(np.float32)
 
     def decision(self, choice: int) -> list[int]:
-        """The tiles' sizes, outermost first."""
         return list(self._choices[choice])
 
     def choice_of(self, decision: Any) -> int | None:
-        """The index of a tiling."""
         return self._index.get(tuple(int(size) for size in decision))
 
     def near(self, choice: int) -> Sequence[int]:
@@ -125,16 +111,10 @@ class ValueKnob:
     columns = ("value",)
 
     def __init__(self, values: Sequence[float]) -> None:
-        """List the choices.
-
-        Args:
-            values: What the choices stand for, in TVM's order.
-        """
         self._values = tuple(values)
 
     @property
     def size(self) -> int:
-        """Number of values."""
         return len(self._values)
 
     def table(self) -> NDArray[np.float32]:
@@ -143,11 +123,9 @@ class ValueKnob:
         return np.array(logs, dtype=np.float32)[:, np.newaxis]
 
     def decision(self, choice: int) -> int:
-        """The place of the value."""
         return choice
 
     def choice_of(self, decision: Any) -> int | None:
-        """The place again."""
         return int(decision) if 0 <= int(decision) < self.size else None
 
     def near(self, choice: int) -> Sequence[int]:
@@ -159,35 +137,26 @@ class LocationKnob:
     """The loop at which a block is computed (`SAMPLES_LOCATION`), `ROOT` or `INLINED`.
 
     Which loops can be chosen depends on the other decisions. TVM takes the nearest one further
-    out for a loop that cannot be, so any choice works, and a program says what it came to.
+    out for a loop that cannot be, so any choice works; the program's trace has the loop it took.
     """
 
     columns = ("loop",)
 
     def __init__(self, seen: Sequence[int]) -> None:
-        """List the choices.
-
-        Args:
-            seen: Locations that random programs of the sketch have.
-        """
         self._loops = sorted({ROOT, *seen, *range(max([ROOT, *seen]) + 2)})
 
     @property
     def size(self) -> int:
-        """Number of locations."""
         return len(self._loops)
 
     def table(self) -> NDArray[np.float32]:
-        """The locations themselves, shape (size, 1)."""
         return np.array(self._loops, dtype=np.float32)[:, np.newaxis]
 
     def decision(self, choice: int) -> int:
-        """The location."""
         loop: int = self._loops[choice]
         return loop
 
     def choice_of(self, decision: Any) -> int | None:
-        """The index of a location."""
         at = int(decision)
         return self._loops.index(at) if at in self._loops else None
 
@@ -201,18 +170,9 @@ class LocationKnob:
 
 
 def knob_of(instruction: Instruction, decision: Any, seen: Sequence[int]) -> Knob | None:
-    """The knob of an instruction.
+    """The knob of an instruction; None if it decides nothing.
 
-    Args:
-        instruction: Of a sketch.
-        decision: What the sketch has decided there, which tells a loop's extent.
-        seen: Decisions of random programs there.
-
-    Returns:
-        None if it decides nothing.
-
-    Raises:
-        StrategyError: It samples something that is not known here.
+    `decision` is the sketch's, which tells a loop's extent; `seen` are those of random programs.
     """
     kind, attributes = str(instruction.kind.name), instruction.attrs
     if kind == "SamplePerfectTile":
@@ -231,7 +191,6 @@ def knob_of(instruction: Instruction, decision: Any, seen: Sequence[int]) -> Kno
 
 
 def is_sampling(instruction: Instruction) -> bool:
-    """Whether an instruction decides something at random."""
     return str(instruction.kind.name).startswith("Sample")
 
 

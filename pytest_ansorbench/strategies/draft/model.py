@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_ansorbench.strategies.checks import (
+from pytest_ansorbench.strategies.boosting import grown_trees
+from pytest_ansorbench.strategies.errors import (
     require_at_least,
     require_positive,
     require_share,
 )
-
-_THREADS: Final = 1
-"""On some hundred rows two are hardly faster, and ten times as slow where others want the cores."""
 
 
 class DecisionModel(Protocol):
@@ -107,31 +105,27 @@ class BoostedTrees:
     ) -> DecisionModel | None:
         """Grow the trees; None below `least` points, or if none of them is valid.
 
-        With a prior they learn what it gets wrong (XGBoost's `base_margin`).
+        With a prior they learn what it gets wrong.
         """
-        import xgboost
-
         if len(rows) < self.least or not throughput.any():
             return None
         logs = np.log(np.maximum(throughput, self.slowest))
         weight = (np.sqrt(throughput) + self.floor) * trust
         expected = _logs(prior, rows)
         shift = float(np.average(logs - expected, weights=weight))
-        booster = xgboost.train(
-            {
-                "max_depth": self.depth,
-                "eta": self.rate,
-                "subsample": 0.9,
-                "colsample_bytree": self.columns,
-                "min_child_weight": self.leaf,
-                "nthread": _THREADS,
-                "base_score": 0.0,
-                "seed": seed,
-            },
-            xgboost.DMatrix(
-                rows, label=logs, weight=weight, base_margin=expected + shift, nthread=_THREADS
-            ),
-            num_boost_round=self.trees,
+        booster = grown_trees(
+            rows,
+            logs,
+            weight=weight,
+            margin=expected + shift,
+            trees=self.trees,
+            seed=seed,
+            max_depth=self.depth,
+            eta=self.rate,
+            subsample=0.9,
+            colsample_bytree=self.columns,
+            min_child_weight=self.leaf,
+            base_score=0.0,
         )
         return _Trees(booster, prior, shift)
 
@@ -145,7 +139,6 @@ class _Trees:
     shift: float
 
     def predict(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Predicted throughput of each row, shape (points,)."""
         margin = _logs(self.prior, rows) + self.shift
         logs = self.booster.inplace_predict(rows, base_margin=margin.astype(np.float32))
         predicted: NDArray[np.float64] = np.exp(logs.astype(np.float64))

@@ -10,17 +10,17 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_ansorbench.strategies.checks import require_at_least, require_share
 from pytest_ansorbench.strategies.draft.knobs import TileKnob
 from pytest_ansorbench.strategies.draft.space import DecisionSpace, Vector
+from pytest_ansorbench.strategies.errors import require_at_least, require_share
 
+# A sketch's index and a vector of its space.
 Point = tuple[int, Vector]
-"""A sketch's index and a vector of its space."""
+# Scores points, larger being better, shape (points,).
 Scorer = Callable[[Sequence[Point]], NDArray[np.float64]]
-"""Scores points, larger being better, shape (points,)."""
 
+# Spaces up to this size are searched as a whole.
 _SMALL: Final = 2_000
-"""Spaces up to this size are searched as a whole."""
 
 
 @dataclass(frozen=True)
@@ -59,11 +59,7 @@ class Neighbourhood:
         require_share(self, "near_share", example=0.85)
 
     def scaled(self, share: float) -> Neighbourhood:
-        """The same with fewer points: random ones, children and climbers.
-
-        Args:
-            share: How many of them, from 0 to 1; at least one of each origin stays.
-        """
+        """The same with a share of the random points, children and climbers, one at least."""
         return replace(
             self,
             random=math.ceil(share * self.random),
@@ -79,18 +75,7 @@ class Neighbourhood:
         taken: Callable[[Point], bool],
         rng: np.random.Generator,
     ) -> list[tuple[float, Point]]:
-        """New points, best first.
-
-        Args:
-            spaces: The sketches.
-            measured: Valid points, fastest first.
-            score: The model.
-            taken: Whether a point is none that could be proposed.
-            rng: Source of randomness.
-
-        Returns:
-            Points with their scores.
-        """
+        """New points with their scores, best first; `measured` are valid ones, fastest first."""
         found = dict.fromkeys(
             point
             for space in spaces
@@ -146,13 +131,7 @@ class Neighbourhood:
 
 
 def scattered(space: DecisionSpace, count: int, rng: np.random.Generator) -> list[Point]:
-    """Random points of a sketch, or all if it has few.
-
-    Args:
-        space: The sketch.
-        count: How many, if it has more than that.
-        rng: Source of randomness.
-    """
+    """Random points of a sketch, or all if it has few."""
     drawn = space.every() if space.size <= _SMALL else space.draw(count, rng)
     return [(space.index, tuple(vector)) for vector in drawn.tolist()]
 
@@ -163,3 +142,25 @@ def _ranked(points: Iterable[Point], score: Scorer) -> list[tuple[float, Point]]
         return []
     scored = zip(score(listed).tolist(), listed, strict=True)
     return sorted(scored, key=lambda one: -one[0])
+
+
+def farthest_first(rows: NDArray[np.float32]) -> list[int]:
+    """Order points so that each is as far as can be from those before it, the first staying first.
+
+    The greedy 2-approximation of the k-center problem, for every k at once (Gonzalez 1985,
+    Clustering to minimize the maximum intercluster distance).
+    """
+    if not len(rows):
+        return []
+    filled = np.nan_to_num(rows.astype(np.float64))
+    spread = filled.std(axis=0)
+    scaled = filled / np.where(spread > 0.0, spread, 1.0)
+    order = [0]
+    distance = np.sum((scaled - scaled[0]) ** 2, axis=1)
+    distance[0] = -1.0
+    while len(order) < len(rows):
+        farthest = int(np.argmax(distance))
+        order.append(farthest)
+        distance = np.minimum(distance, np.sum((scaled - scaled[farthest]) ** 2, axis=1))
+        distance[order] = -1.0
+    return order

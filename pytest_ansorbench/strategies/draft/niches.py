@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_ansorbench.strategies.checks import require_positive, require_share
 from pytest_ansorbench.strategies.draft.knobs import TileKnob
 from pytest_ansorbench.strategies.draft.neighbourhood import Point
 from pytest_ansorbench.strategies.draft.space import DecisionSpace
+from pytest_ansorbench.strategies.errors import require_positive, require_share
 
 
 @dataclass(frozen=True)
@@ -46,12 +46,9 @@ class FitnessSharing:
         measured: Sequence[Point],
         spaces: Sequence[DecisionSpace],
     ) -> list[tuple[float, Point]]:
-        """The same points in the order of what they promise as members of their niches.
+        """Points in the order of what they promise as members of their niches.
 
-        Args:
-            ranked: Points with their scores, all 0 or more, the best first.
-            measured: Points that were tried.
-            spaces: The sketches.
+        `ranked` have their scores, all 0 or more, the best first; `measured` were tried.
         """
         if not ranked:
             return []

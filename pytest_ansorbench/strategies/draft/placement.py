@@ -27,23 +27,19 @@ if TYPE_CHECKING:
     from tvm.s_tir import Schedule, Trace
     from tvm.s_tir.schedule import Instruction
 
+# Random tilings that tell how far in a block can be computed.
 _PROBES: Final = 3
-"""Random tilings that tell how far in a block can be computed."""
+# A location further in than any: TVM takes the nearest one further out that can be.
+_INNERMOST: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A loop around the block that reads what another block computes.
+    """A loop around the block that reads what another block computes."""
 
-    Attributes:
-        place: The decision on its tiles, among those of the sketch.
-        part: Which of these tiles it is, from the outside in.
-        reduces: Whether it is one of a reduction.
-    """
-
-    place: int
-    part: int
-    reduces: bool
+    place: int  # of the decision on its tiles, among those of the sketch
+    part: int  # which of these tiles it is, from the outside in
+    reduces: bool  # whether it is one of a reduction
 
 
 def possible(loops: Sequence[Loop], decisions: Sequence[Any]) -> list[int]:
@@ -51,10 +47,6 @@ def possible(loops: Sequence[Loop], decisions: Sequence[Any]) -> list[int]:
 
     Not at a loop of one step, not at a reduction within all others, and not at a loop within a
     reduction that is none itself.
-
-    Args:
-        loops: Those around the block that reads it, from the outside in.
-        decisions: Of the sketch, TVM's: of each that is about tiles, their sizes.
     """
     last = max((at for at, loop in enumerate(loops) if not loop.reduces), default=-1)
     found: list[int] = []
@@ -70,11 +62,10 @@ def possible(loops: Sequence[Loop], decisions: Sequence[Any]) -> list[int]:
 
 
 class Placement:
-    """The one block of a sketch whose location is open.
+    """The one block of a sketch whose location is open, sampled by the instruction `at`.
 
-    Attributes:
-        seen: Of the instruction that samples its location, those that it has in random programs,
-            as far in as can be, and inlining if that is possible.
+    `loops` are those around the block that reads it, from the outside in; `seen` the locations that
+    it has in random programs, as far in as can be, and inlining if that is possible.
     """
 
     def __init__(
@@ -84,14 +75,6 @@ class Placement:
         loops: Sequence[Loop],
         seen: Sequence[int],
     ) -> None:
-        """Prepare for replays; see `placement_of`.
-
-        Args:
-            instructions: The sketch's.
-            at: Which of them samples the location; the next one computes the block there.
-            loops: Those around the block that reads it, from the outside in.
-            seen: Locations of the block in random programs.
-        """
         from tvm.s_tir.schedule import Instruction, InstructionKind, LoopRV, SBlockRV
 
         self._at = at
@@ -113,15 +96,10 @@ class Placement:
     ) -> Schedule | None:
         """The schedule of a sketch's decisions, the same as replaying its trace makes.
 
-        Its own trace names the loop, instead of sampling it; `sampled` has the sketch's.
+        Its own trace names the loop instead of sampling it; `sampled` makes the sketch's of that.
 
-        Args:
-            decisions: Of each sampling instruction, in the sketch's order.
-            maker: Makes programs of the task.
-
-        Returns:
-            None if TVM has to be asked for the location: if the block is to be inlined, or the
-            schedule fails, as it does where the block cannot be computed.
+        None if TVM has to be asked for the location: if the block is to be inlined, or the schedule
+        fails, as it does where the block cannot be computed.
         """
         from tvm.s_tir import Trace
 
@@ -135,10 +113,6 @@ class Placement:
         """The trace of such a schedule with the location sampled, as in the sketch.
 
         Mutation rules look for that, and so does what tells the sketch of a trace.
-
-        Args:
-            trace: The schedule's, also with postprocessing.
-            decisions: What it was made of.
         """
         from tvm.s_tir import Trace
         from tvm.s_tir.schedule import Instruction, LoopRV
@@ -165,17 +139,34 @@ class Placement:
         return Instruction(self._compute_at.kind, [block, loop], self._compute_at.attrs, [])
 
 
+def probed_locations(
+    instructions: Sequence[Instruction], maker: ProgramMaker
+) -> Mapping[Instruction, Sequence[int]]:
+    """Locations of blocks as far in as they can be, and inlined where that is possible.
+
+    Tiles are random, since a block is not put below a loop of one step. Seeds are fixed: a resumed
+    run has to find the same choices.
+    """
+    from tvm.s_tir import Trace
+
+    sampling = [one for one in instructions if is_sampling(one)]
+    places = {one: at for at, one in enumerate(sampling) if one.kind.name == SAMPLES_LOCATION}
+    if not places:
+        return {}
+    asked = [_INNERMOST] * _PROBES + [INLINED]
+    traces = [Trace(instructions, dict.fromkeys(places, loop)) for loop in asked]
+    seeds = range(1, len(asked) + 1)
+    made = maker.map(lambda pair: maker.scheduled(*pair), zip(traces, seeds, strict=True))
+    decided = [decisions_in(schedule.trace) for schedule in made if schedule is not None]
+    return {one: [decisions[at] for decisions in decided] for one, at in places.items()}
+
+
 def placement_of(instructions: Sequence[Instruction], maker: ProgramMaker) -> Placement | None:
-    """What can be said of the open location of a sketch.
+    """The open location of a sketch, if it can be told without asking TVM.
 
-    Args:
-        instructions: The sketch's.
-        maker: Makes programs of the task.
-
-    Returns:
-        None if there is no open location or several, or if TVM has to be asked for it: if several
-        blocks read what the block computes, or there are other loops than tiles around the one
-        that does.
+    None if there is no open location or several, or if TVM has to be asked for it: if several
+    blocks read what the block computes, or there are other loops than tiles around the one that
+    does.
     """
     from tvm.s_tir import Trace
 
@@ -227,8 +218,7 @@ def _loops_around_reader(
 ) -> list[Loop] | None:
     """The loops around the block that reads another, from the outside in.
 
-    Returns:
-        None if several do, or if one of the loops is no tile.
+    None if several do, or if one of the loops is no tile.
     """
     made = _made(instructions, schedule)
     reading = schedule.get_consumers(made[block])

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_ansorbench.strategies.checks import require_at_least, require_share
 from pytest_ansorbench.strategies.draft.model import DecisionModel
+from pytest_ansorbench.strategies.errors import require_at_least, require_share
 
 
 @dataclass(frozen=True)
@@ -37,12 +37,7 @@ class Prior:
         require_share(self, "own_share", example=0.5)
 
     def faded(self, model: DecisionModel, trials: int) -> DecisionModel:
-        """The prior as it counts for a task.
-
-        Args:
-            model: Of other tasks' trials.
-            trials: What the task has measured itself.
-        """
+        """A model of other tasks' trials as it counts for a task with so many of its own."""
         return _Faded(model, self.fading_trials / (self.fading_trials + trials))
 
 
@@ -52,20 +47,15 @@ class _Faded:
     share: float
 
     def predict(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Predicted throughput to the power of the share, shape (points,)."""
         found: NDArray[np.float64] = self.model.predict(rows) ** self.share
         return found
 
 
 @dataclass(frozen=True, eq=False)
 class Trials:
-    """Measured programs of sketches of one kind.
+    """Measured programs of sketches of one kind."""
 
-    Attributes:
-        features: Of their decisions, shape (trials, columns of the kind).
-        throughput: In GFLOP/s or over the best of the task, 0 for a failed trial; shape
-            (trials,).
-    """
-
+    # Of their decisions, shape (trials, columns of the kind).
     features: NDArray[np.float32]
+    # Over the best of the task, 0 for a failed trial; shape (trials,).
     throughput: NDArray[np.float64]

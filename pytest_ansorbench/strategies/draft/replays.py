@@ -11,10 +11,10 @@ from pytest_ansorbench.strategies.draft.neighbourhood import Point
 from pytest_ansorbench.strategies.draft.space import DecisionSpace
 from pytest_ansorbench.strategies.program_maker import ProgramMaker, ScheduledProgram
 
+# Points that are replayed at most for each program that is wanted.
 _PATIENCE: Final = 8
-"""Points that are replayed at most for each program that is wanted."""
+# The same where few are wanted.
 _LEAST_PATIENCE: Final = 64
-"""The same where few are wanted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,42 +27,23 @@ class Drafted:
 
 
 class Replays:
-    """Replays points of a task, and knows which points and programs have been proposed.
-
-    Attributes:
-        taken: Points that are not to be proposed: they were before, they are no program, or their
-            program is that of another point.
-        replayed: Points that were replayed in this round.
-        failed: How many of them are no program.
-        repeated: How many of them are a program that was proposed before.
-        rejected: The points of both kinds.
-    """
+    """Replays points of a task, and knows which points and programs have been proposed."""
 
     def __init__(self, spaces: Sequence[DecisionSpace], maker: ProgramMaker) -> None:
-        """Begin with nothing proposed.
-
-        Args:
-            spaces: The task's sketches.
-            maker: Makes the task's programs.
-        """
         self._spaces = spaces
         self._maker = maker
         self._fingerprints: set[int] = set()
+        # Not to be proposed: points that were before, that are no program, or another's program.
         self.taken: set[Point] = set()
         self.begin_round()
 
     def begin_round(self) -> None:
-        """Count from zero."""
+        # Points that failed are no program, repeated ones a program that was proposed before.
         self.replayed = self.failed = self.repeated = 0
         self.rejected: list[Point] = []
 
     def programs(self, order: Iterator[Point], wanted: int) -> list[Drafted]:
-        """New programs of points in order; they are taken.
-
-        Args:
-            order: The points.
-            wanted: How many programs to make; fewer if points run out, or too many fail.
-        """
+        """New programs of points in order, fewer if points run out or too many fail; all taken."""
         found: list[Drafted] = []
         left = max(_LEAST_PATIENCE, _PATIENCE * wanted)
         while len(found) < wanted and left > 0:

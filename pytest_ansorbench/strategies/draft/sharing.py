@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_ansorbench.strategies.checks import require_at_least, require_share
 from pytest_ansorbench.strategies.draft.neighbourhood import Point
+from pytest_ansorbench.strategies.errors import require_at_least, require_share
 
 
 @dataclass(frozen=True)
@@ -34,15 +34,9 @@ class SharpeningShares:
         require_share(self, "least", example=0.03)
 
     def shares(self, best_gflops: Sequence[float], trials: Sequence[float]) -> NDArray[np.float64]:
-        """The share of each sketch.
+        """The share of each sketch, shape (sketches,), with a sum of 1.
 
-        Args:
-            best_gflops: Of each sketch; 0 if it has no valid trial, and then it counts as the
-                best one does.
-            trials: Of each sketch, so far.
-
-        Returns:
-            Shape (sketches,), with a sum of 1.
+        A sketch without a valid trial, of 0 GFLOP/s, counts as the best one does.
         """
         best = np.asarray(best_gflops, dtype=np.float64)
         top = best.max(initial=0.0)
@@ -57,17 +51,11 @@ class EqualShares:
     """The same share for each sketch: the control."""
 
     def shares(self, best_gflops: Sequence[float], trials: Sequence[float]) -> NDArray[np.float64]:
-        """One over their number; see `SharpeningShares.shares`."""
         return np.full(len(best_gflops), 1.0 / len(best_gflops))
 
 
 def shared_out(points: Sequence[Point], shares: NDArray[np.float64]) -> Iterator[Point]:
-    """Merge the sketches' points, each in its own order, so that any prefix has the shares.
-
-    Args:
-        points: Of all sketches, the best first.
-        shares: The share of each sketch, positive, shape (sketches,).
-    """
+    """Merge the sketches' points, best first, so that any prefix of them has the shares."""
     taken = [0] * len(shares)
     keyed = []
     for place, point in enumerate(points):

@@ -11,9 +11,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_ansorbench.strategies.checks import require_at_least, require_positive
 from pytest_ansorbench.strategies.draft.model import DecisionModel
 from pytest_ansorbench.strategies.draft.prior import Trials
+from pytest_ansorbench.strategies.errors import require_at_least, require_positive
 
 _KEY: Final = "draft"
 
@@ -40,9 +40,9 @@ class Siblings:
         require_positive(self, "regrowth", example=0.25)
 
     def modelled(self, trials: int) -> int:
-        """How many of a network's first trials there is a model of, when it has had so many.
+        """How many of a network's trials, the first ones, its current model is fitted to.
 
-        A resumed run has to come to the same, so this depends on nothing else.
+        It follows from the number of trials alone, so that a resumed run makes the same model.
         """
         if trials < self.least:
             return 0
@@ -54,19 +54,16 @@ class Siblings:
 
 @dataclass(frozen=True, eq=False)
 class Pooled:
-    """A model of what several tasks have measured, and perhaps earlier runs.
-
-    Attributes:
-        trials: What it learnt from.
-        model: None if that is too little.
-    """
+    """A model of what several tasks have measured, and perhaps earlier runs."""
 
     trials: int = 0
-    model: DecisionModel | None = None
+    model: DecisionModel | None = None  # None if these are too few
 
 
 @dataclass(frozen=True, eq=False)
-class _Told:
+class _Report:
+    """Trials of one sketch of a member of the family."""
+
     member: int
     kind: str
     features: NDArray[np.float32]
@@ -74,80 +71,51 @@ class _Told:
 
 
 class Family:
-    """The tasks of a run, what they have measured, and the models of it.
-
-    Attributes:
-        trials: Trials of all tasks.
-    """
+    """The tasks of a run, what they have measured, and the models of it."""
 
     def __init__(self) -> None:
-        """Begin with no task."""
         self.trials = 0
         self._members = 0
-        self._told: list[_Told] = []
+        self._reports: list[_Report] = []
         self._models: dict[tuple[str, ...], tuple[int, Pooled]] = {}
 
     @classmethod
     def of_run(cls, shared: MutableMapping[str, Any]) -> Family:
-        """The family of a run: a new one for its first task.
-
-        Args:
-            shared: What the run's tasks keep for each other, see `Setup.shared`.
-        """
+        """The family that a run's tasks share, begun by the first of them."""
         family: Family = shared.setdefault(_KEY, cls())
         return family
 
     def join(self) -> int:
-        """Admit a task.
-
-        Returns:
-            Its number.
-        """
+        """Admit a task, and give it its number."""
         self._members += 1
         return self._members - 1
 
-    def tell(
+    def report(
         self, member: int, kind: str, features: NDArray[np.float32], gflops: Sequence[float]
     ) -> None:
-        """Note trials of one sketch.
-
-        Args:
-            member: The task's number.
-            kind: The sketch's, see `Encoding.kinds`.
-            features: Shape (trials, columns of the kind).
-            gflops: Throughput of each, 0 for a failed trial.
-        """
+        """Note trials of one sketch; throughput is 0 for a failed one."""
         measured = np.asarray(gflops, dtype=np.float64)
-        self._told.append(_Told(member, kind, features, measured))
+        self._reports.append(_Report(member, kind, features, measured))
         self.trials += len(features)
 
     def known(
         self, member: int, kinds: Sequence[str], least: int, first: int
     ) -> Mapping[str, Trials]:
-        """What there is to know of sketches of some kinds.
+        """By kind, what all tasks with `least` trials have measured, relative to the best of each.
 
-        What a task has measured itself counts along, so that tasks of the same kinds can share a
-        model; but only where others have measured anything.
-
-        Args:
-            member: The task that asks.
-            kinds: The kinds of its sketches.
-            least: Trials that a task has to have.
-            first: How many of the family's trials count, in the order in which they were told.
-
-        Returns:
-            By kind, trials of all tasks together, with throughput over the best of each task;
-            kinds without any are left out.
+        Only the first trials count, in the order of the reports. The task's own are among them, so
+        that tasks of the same kinds can share a model; but there is nothing to know where no other
+        task has measured anything.
         """
-        told = self._first(first)
+        reports = self._first(first)
         counts: Counter[int] = Counter()
         best: dict[int, float] = {}
-        for one in told:
+        for one in reports:
             counts[one.member] += len(one.features)
             best[one.member] = max(best.get(one.member, 0.0), *one.gflops.tolist())
         of_kinds = [
             one
-            for one in told
+            for one in reports
             if one.kind in kinds and counts[one.member] >= least and best[one.member] > 0.0
         ]
         if {one.member for one in of_kinds} <= {member}:
@@ -163,10 +131,10 @@ class Family:
                 found[kind] = Trials(*map(np.concatenate, zip(*parts, strict=True)))
         return found
 
-    def _first(self, trials: int) -> list[_Told]:
-        """What was told first, without what would exceed so many trials."""
+    def _first(self, trials: int) -> list[_Report]:
+        """The first reports, without the one that would exceed so many trials."""
         found = []
-        for one in self._told:
+        for one in self._reports:
             trials -= len(one.features)
             if trials < 0:
                 break
@@ -174,13 +142,7 @@ class Family:
         return found
 
     def pooled(self, kinds: Sequence[str], first: int, make: Callable[[], Pooled]) -> Pooled:
-        """The model of the first trials for sketches of some kinds, made once for all tasks.
-
-        Args:
-            kinds: The kinds of a task's sketches.
-            first: How many trials it is of.
-            make: Makes it.
-        """
+        """The model of the first trials for sketches of some kinds, made once for all tasks."""
         key = tuple(kinds)
         if key not in self._models or self._models[key][0] != first:
             self._models[key] = first, make()

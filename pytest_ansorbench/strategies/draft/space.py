@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -20,8 +21,7 @@ from pytest_ansorbench.strategies.draft.knobs import (
     is_sampling,
     knob_of,
 )
-from pytest_ansorbench.strategies.draft.locations import probed_locations
-from pytest_ansorbench.strategies.draft.placement import placement_of
+from pytest_ansorbench.strategies.draft.placement import placement_of, probed_locations
 from pytest_ansorbench.strategies.draft.vector_units import Nest
 from pytest_ansorbench.strategies.program_maker import ProgramMaker, ScheduledProgram
 
@@ -29,33 +29,17 @@ if TYPE_CHECKING:
     from tvm.s_tir import Schedule, Trace
     from tvm.s_tir.schedule import Instruction
 
+# A choice for each knob.
 Vector = tuple[int, ...]
-"""A choice for each knob."""
+# Several, shape (vectors, knobs).
 Vectors = NDArray[np.int32]
-"""Several, shape (vectors, knobs)."""
 
 
 class DecisionSpace:
-    """The open decisions of one sketch.
-
-    Attributes:
-        index: The sketch's place in the design space.
-        knobs: Its decisions, in the sketch's order.
-        columns: Names of a vector's features.
-        nests: What vector units and registers have to do with it.
-    """
+    """The open decisions of one sketch, the `index`th of the design space."""
 
     def __init__(self, index: int, sketch: Schedule, maker: ProgramMaker) -> None:
-        """Find the decisions, with a few random schedules where choices depend on each other.
-
-        Args:
-            index: The sketch's place in the design space.
-            sketch: The sketch.
-            maker: Makes programs of its task.
-
-        Raises:
-            StrategyError: It has a decision of a kind that is not known here.
-        """
+        """Find the decisions, with a few random schedules where choices depend on each other."""
         self.index = index
         trace = sketch.trace.simplified(True)
         self._instructions = list(trace.insts)
@@ -81,7 +65,7 @@ class DecisionSpace:
             if isinstance(knob, TileKnob)
         }
         self._footprints = footprints_of(maker.untouched(), self._instructions, parts)
-        names = [f"{_kind(knob)}.{n}" for knob, n in _counted(knobs)]
+        names = _names(knobs)
         self.columns = (
             *(
                 f"{name}.{column}"
@@ -107,19 +91,10 @@ class DecisionSpace:
 
     @property
     def size(self) -> int:
-        """How many vectors there are, at least 1."""
         return math.prod(knob.size for knob in self.knobs)
 
     def draw(self, count: int, rng: np.random.Generator) -> Vectors:
-        """Vectors at random, each choice as likely as any other of its knob.
-
-        Args:
-            count: How many.
-            rng: Source of randomness.
-
-        Returns:
-            Shape (count, knobs).
-        """
+        """Vectors at random, each choice as likely as any other of its knob."""
         sizes = np.array([knob.size for knob in self.knobs], dtype=np.int32)
         return rng.integers(sizes, size=(count, len(self.knobs)), dtype=np.int32)
 
@@ -129,16 +104,12 @@ class DecisionSpace:
         return np.array([*itertools.product(*choices)], dtype=np.int32).reshape(self.size, -1)
 
     def features(self, vectors: Vectors) -> NDArray[np.float32]:
-        """What a model is told of vectors.
+        """What a model is told of vectors, shape (vectors, columns).
 
-        Args:
-            vectors: Shape (vectors, knobs).
-
-        Returns:
-            Features of each knob's choice; then, for loops with equally many tiles, logarithms of
-            the product of their tiles on each level, and on the innermost levels together; then
-            the same for all loops together, which is the size of the innermost blocks; then what
-            `Footprints.features` says of each tiled block; shape (vectors, columns).
+        Features of each knob's choice; then, for loops with equally many tiles, logarithms of the
+        product of their tiles on each level, and on the innermost levels together; then the same
+        for all loops together, which is the size of the innermost blocks; then the footprints of
+        each tiled block.
         """
         parts = [table[vectors[:, place]] for place, table in enumerate(self._tables)]
         if not parts:
@@ -174,12 +145,7 @@ class DecisionSpace:
     def program(self, vector: Vector, maker: ProgramMaker) -> ScheduledProgram | None:
         """The program of a vector: what replaying its trace makes, and sooner.
 
-        Args:
-            vector: What to decide.
-            maker: Makes programs of the space's task.
-
-        Returns:
-            None if the decisions or a postprocessor do not apply.
+        None if the decisions or a postprocessor do not apply.
         """
         decided, placement = self._decided(vector), self._placement
         placed = None if placement is None else placement.schedule(decided, maker)
@@ -195,12 +161,7 @@ class DecisionSpace:
         return dict(zip(self._sampling, self.decisions_of(vector), strict=True))
 
     def settled(self, vector: Vector, program: ScheduledProgram) -> Vector:
-        """The vector that a program came to: TVM moves locations that cannot be.
-
-        Args:
-            vector: What was asked for.
-            program: What was made of it.
-        """
+        """The vector of a program that was made of another one: TVM moves impossible locations."""
         if not self._settles:
             return vector
         found = self.vector_in(program.trace)
@@ -225,19 +186,15 @@ class DecisionSpace:
         return vector if len(vector) == len(found) else None
 
 
-def _counted(knobs: Sequence[Knob]) -> list[tuple[Knob, int]]:
-    """Each knob with its place among those of its kind, so that sketches share columns."""
-    places: dict[str, int] = {}
-    found = []
+def _names(knobs: Sequence[Knob]) -> list[str]:
+    """Each knob's kind and its place among those of the kind, so that sketches share columns."""
+    seen: Counter[str] = Counter()
+    names = []
     for knob in knobs:
-        kind = _kind(knob)
-        found.append((knob, places.setdefault(kind, 0)))
-        places[kind] += 1
-    return found
-
-
-def _kind(knob: Knob) -> str:
-    return f"tile{knob.parts}" if isinstance(knob, TileKnob) else type(knob).__name__
+        kind = f"tile{knob.parts}" if isinstance(knob, TileKnob) else type(knob).__name__
+        names.append(f"{kind}.{seen[kind]}")
+        seen[kind] += 1
+    return names
 
 
 def _largest(levels: Sequence[tuple[int, list[int]]]) -> int:

@@ -9,37 +9,35 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_ansorbench.strategies.checks import require_positive
+from pytest_ansorbench.strategies.errors import require_positive
 
 if TYPE_CHECKING:
     from tvm.target import Target
 
     from pytest_ansorbench.strategies.draft.model import DecisionModel
 
+# Bytes of a vector register and how many there are, by the feature of the CPU, best first.
 _VECTORS_OF_X86: Final = {"avx512f": (64, 32), "avx": (32, 16)}
-"""Bytes of a vector register and how many there are, by the feature of the CPU, best first."""
+# Those of any other x86.
 _VECTORS: Final = 16, 16
-"""Those of any other x86."""
+# Vector registers of other architectures that TVM knows vectors of.
 _REGISTERS: Final = 32
-"""Vector registers of other architectures that TVM knows vectors of."""
 
 
 @dataclass(frozen=True)
 class Nest:
     """A tiled block of a sketch, as its innermost loops show it.
 
-    Attributes:
-        width: Column with the logarithm to base 2 of the loop that TVM vectorizes: the innermost
-            tile of the last spatial loop.
-        block: Column with the logarithm to base 2 of the bytes that the innermost tiles of all
-            spatial loops write: what has to stay in registers while a reduction goes on.
-        item_bytes: Size of an element of these.
-        steps: Of the whole nest.
+    Both columns hold logarithms to base 2.
     """
 
+    # Column of the loop that TVM vectorizes: the innermost tile of the last spatial loop.
     width: str
+    # Column of the bytes that the innermost tiles of all spatial loops write: what has to stay in
+    # registers while a reduction goes on.
     block: str
     item_bytes: int
+    # Of the whole nest.
     steps: float
 
 
@@ -73,15 +71,9 @@ class VectorUnits:
     def model(
         self, nests: Sequence[Sequence[Nest]], columns: Sequence[str], target: Target
     ) -> DecisionModel | None:
-        """The guess for a task.
+        """The guess for a task; the last column of its rows is the sketch.
 
-        Args:
-            nests: The tiled blocks of each sketch.
-            columns: Names of the columns of its rows; the last one is the sketch.
-            target: What it is compiled for.
-
-        Returns:
-            None where no sketch has a tiled block, and for other targets than CPUs.
+        None where no sketch has a tiled block, and for other targets than CPUs.
         """
         if not any(nests) or str(target.kind.name) != "llvm":
             return None
@@ -134,7 +126,6 @@ class _Guess:
     def _cycles(
         self, nest: Nest, width: NDArray[np.float32], block: NDArray[np.float32]
     ) -> NDArray[np.float64]:
-        """Cycles that a step takes, shape (points,)."""
         lanes = np.minimum(np.exp2(width.astype(np.float64)), self._lanes(nest))
         spills = np.exp2(block.astype(np.float64)) > self.register_bytes * (1.0 + 1e-6)
         cycles: NDArray[np.float64] = self._cycles_a_step(lanes)

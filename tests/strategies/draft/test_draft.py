@@ -11,6 +11,7 @@ from pytest_ansorbench.strategies import (
     BoostedTrees,
     CompileTime,
     Draft,
+    Neighbourhood,
     NoModel,
     NothingMore,
     Plateau,
@@ -26,7 +27,12 @@ from tests.strategies.setups import make_setup, observed
 
 MATMUL = BatchMatmul(batch=1, m=64, n=64, k=64)
 TINY = BatchMatmul(batch=1, m=2, n=1, k=1)
-PLAIN = Draft(vector_units=None, verification=None, first_trials=16, growth=0.5)
+BRIEF = Draft(
+    model=BoostedTrees(trees=60),
+    neighbourhood=Neighbourhood(random=100, parents=12, children=12, climbs=2, climbers=40),
+)
+"""Looks at a fifth of the points; what it is to find is made up, and simple."""
+PLAIN = replace(BRIEF, vector_units=None, verification=None, first_trials=16, growth=0.5)
 
 
 def made_up(candidate):
@@ -84,9 +90,9 @@ def test_batches_grow_up_to_the_rounds_size(target):
 
 
 def test_the_first_batches_are_small_where_something_is_known(target):
-    known, _, _ = search(target, Draft(opening_trials=3), trials=60)
+    known, _, _ = search(target, replace(BRIEF, opening_trials=3), trials=60)
     assert [len(candidates) for candidates in known[:7]] == [3, 3, 6, 8, 8, 8, 9]
-    unknown, _, _ = search(target, Draft(opening_trials=3, vector_units=None), trials=16)
+    unknown, _, _ = search(target, replace(BRIEF, opening_trials=3, vector_units=None), trials=16)
     assert [len(candidates) for candidates in unknown] == [8, 8]
 
 
@@ -123,7 +129,7 @@ def test_a_small_space_is_searched_as_a_whole_and_then_ended(target):
 
 @pytest.mark.parametrize("verification", [None, Verification()])
 def test_a_resumed_search_goes_on_as_if_nothing_had_happened(target, verification):
-    policy = Draft(verification=verification)
+    policy = replace(BRIEF, verification=verification)
     model = XGBoostModel(warmup_samples=1_000)  # it is rebuilt by the search, not the proposer
     setup = make_setup(target, case=MATMUL, cost_model=model, seed=5)
     first = policy.start(setup)
@@ -204,7 +210,7 @@ def known_throughput(schedule):
 
 def test_a_cost_model_that_is_trained_beforehand_is_asked_before_anything_is_measured(target):
     model = Knowing()
-    policy = Draft(survey=Survey(programs=60), random_share=0.0, opening_trials=4)
+    policy = replace(BRIEF, survey=Survey(programs=60), random_share=0.0, opening_trials=4)
     setup = make_setup(target, case=MATMUL, cost_model=model)
     proposer = policy.start(setup)
     first = proposer.propose(16)
@@ -227,7 +233,7 @@ def test_scores_below_zero_count_as_no_throughput(target):
 
 def test_random_programs_are_of_all_sketches_and_picked_by_a_trained_cost_model(target):
     def of_second_batch(cost_model, **parts):
-        policy = Draft(survey=None, vector_units=None, random_share=1.0, first_trials=16, **parts)
+        policy = replace(PLAIN, survey=None, random_share=1.0, **parts)
         setup = make_setup(target, case=MATMUL, cost_model=cost_model)
         proposer = policy.start(setup)
         told(proposer, proposer.propose(16))
@@ -249,7 +255,7 @@ def test_random_programs_are_of_all_sketches_and_picked_by_a_trained_cost_model(
 
 
 def test_what_was_surveyed_is_known_after_a_resumption(target):
-    policy = Draft(survey=Survey(programs=40))
+    policy = replace(BRIEF, survey=Survey(programs=40))
     setup = make_setup(target, case=MATMUL, cost_model=Knowing(), seed=2)
     proposer = policy.start(setup)
     first = proposer.propose(12)

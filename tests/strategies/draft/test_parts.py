@@ -24,8 +24,8 @@ from pytest_ansorbench.strategies.draft.encoding import Encoding
 from pytest_ansorbench.strategies.draft.evidence import Evidence
 from pytest_ansorbench.strategies.draft.expectation import expected_gain
 from pytest_ansorbench.strategies.draft.knobs import TileKnob, ValueKnob
+from pytest_ansorbench.strategies.draft.neighbourhood import farthest_first
 from pytest_ansorbench.strategies.draft.sharing import shared_out
-from pytest_ansorbench.strategies.draft.spreading import farthest_first
 
 BEST = st.lists(st.floats(0.0, 1e3), min_size=1, max_size=9)
 

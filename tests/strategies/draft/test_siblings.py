@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ansorbench.strategies import Draft, Siblings
+from pytest_ansorbench.strategies import Siblings
 from pytest_ansorbench.strategies.draft.encoding import Encoding, kinds_of
 from pytest_ansorbench.strategies.draft.siblings import Family, Pooled
 from pytest_ansorbench.workloads import BatchMatmul, Softmax
-from tests.strategies.draft.test_draft import made_up, told
+from tests.strategies.draft.test_draft import BRIEF, made_up, told
 from tests.strategies.setups import make_setup, spaces_of
 
 SMALL = BatchMatmul(batch=1, m=32, n=64, k=32)
 LARGE = BatchMatmul(batch=1, m=64, n=64, k=64)
-POLICY = Draft(vector_units=None, first_trials=16, opening_trials=16, random_share=0.0)
+POLICY = replace(BRIEF, vector_units=None, first_trials=16, opening_trials=16, random_share=0.0)
 
 
 def rows(*values):
@@ -29,10 +29,10 @@ def rows(*values):
 def test_a_task_is_told_what_all_have_measured_relative_to_the_best_of_each():
     family = Family()
     mine, other, third = family.join(), family.join(), family.join()
-    family.tell(mine, "a", rows(1.0), [5.0])
-    family.tell(other, "a", rows(2.0, 3.0), [10.0, 0.0])
-    family.tell(other, "b", rows(4.0), [40.0])
-    family.tell(third, "a", rows(5.0), [2.0])
+    family.report(mine, "a", rows(1.0), [5.0])
+    family.report(other, "a", rows(2.0, 3.0), [10.0, 0.0])
+    family.report(other, "b", rows(4.0), [40.0])
+    family.report(third, "a", rows(5.0), [2.0])
     assert family.trials == 5
     known = family.known(mine, ["a", "b", "c"], 1, 5)
     assert list(known) == ["a", "b"]
@@ -44,8 +44,8 @@ def test_a_task_is_told_what_all_have_measured_relative_to_the_best_of_each():
 def test_what_nobody_else_has_measured_is_nothing_new():
     family = Family()
     mine, other = family.join(), family.join()
-    family.tell(mine, "a", rows(1.0), [5.0])
-    family.tell(other, "b", rows(2.0), [5.0])
+    family.report(mine, "a", rows(1.0), [5.0])
+    family.report(other, "b", rows(2.0), [5.0])
     assert family.known(mine, ["a"], 1, 2) == {}
     assert list(family.known(other, ["a"], 1, 2)) == ["a"]
 
@@ -54,9 +54,9 @@ def test_what_was_told_later_does_not_count():
     """Not even as a task's best: a model that a resumed run makes again has to be the same."""
     family = Family()
     mine, other = family.join(), family.join()
-    family.tell(other, "a", rows(1.0, 2.0), [10.0, 5.0])
+    family.report(other, "a", rows(1.0, 2.0), [10.0, 5.0])
     before = family.known(mine, ["a"], 1, 2)
-    family.tell(other, "a", rows(3.0, 4.0), [20.0, 20.0])
+    family.report(other, "a", rows(3.0, 4.0), [20.0, 20.0])
     for first in (2, 3):  # a batch counts as a whole, or not at all
         after = family.known(mine, ["a"], 1, first)
         assert after["a"].throughput.tolist() == before["a"].throughput.tolist() == [1.0, 0.5]
@@ -65,8 +65,8 @@ def test_what_was_told_later_does_not_count():
 def test_a_task_with_few_trials_or_without_a_valid_one_tells_nothing():
     family = Family()
     mine, few, failed = family.join(), family.join(), family.join()
-    family.tell(few, "a", rows(1.0), [1.0])
-    family.tell(failed, "a", rows(1.0, 2.0, 3.0), [0.0, 0.0, 0.0])
+    family.report(few, "a", rows(1.0), [1.0])
+    family.report(failed, "a", rows(1.0, 2.0, 3.0), [0.0, 0.0, 0.0])
     assert family.known(mine, ["a"], 2, 4) == {}
 
 

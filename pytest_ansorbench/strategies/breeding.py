@@ -1,28 +1,60 @@
-"""Keeps a record of mutation rules: tried, predicted to gain, and measured to gain."""
+"""A population that is bred from, and a record of its mutations: tried, predicted, measured."""
 
 from __future__ import annotations
 
+import random
+from bisect import bisect
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, Literal
 
-from pytest_ansorbench.strategies.population import Individual
+from pytest_ansorbench.strategies.rule_policy import BY_WEIGHT
+
+if TYPE_CHECKING:
+    from pytest_ansorbench.strategies.program_maker import ScheduledProgram
+
+
+@dataclass(frozen=True, slots=True)
+class Mutation:
+    """How an individual came from its parent."""
+
+    rule: int
+    predicted: bool  # whether a rule policy chose the rule, or the stock weights did
+    parent_score: float
+
+
+@dataclass(slots=True)
+class Individual:
+    """A program as a member of a population."""
+
+    program: ScheduledProgram
+    # None if it was sampled from a sketch or taken from the database.
+    mutation: Mutation | None = None
+    # The cost model's; None until it is scored.
+    score: float | None = None
+    # Rule to mutate it by, as the rule policy chose when it was scored.
+    next_rule: int = BY_WEIGHT
+
+
+def weighted_draw(weights: Sequence[float]) -> Callable[[random.Random], int]:
+    """Draws indices in proportion to weights, none below 0; uniformly if all of them are 0."""
+    cumulative = list(accumulate(weights))
+    total = cumulative[-1]
+    if not total > 0.0:
+        return lambda source: source.randrange(len(weights))
+    last = len(weights) - 1
+    return lambda source: min(bisect(cumulative, source.random() * total), last)
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One mutation that was tried.
-
-    Attributes:
-        rule: Index of the rule.
-        predicted: Whether a rule policy chose it, or the stock weights did.
-        outcome: Whether it gave a program; `inapplicable` if the rule had nothing to change.
-    """
+    """One mutation that was tried."""
 
     rule: int
-    predicted: bool
-    outcome: Literal["applied", "inapplicable", "invalid"]
+    predicted: bool  # whether a rule policy chose it, or the stock weights did
+    outcome: Literal["applied", "inapplicable", "invalid"]  # inapplicable: nothing to change
 
 
 @dataclass
@@ -51,17 +83,11 @@ class RuleLedger:
         self._best_gflops = 0.0
 
     def start_round(self, generations: int) -> None:
-        """Begin a round.
-
-        Args:
-            generations: How many generations it breeds.
-        """
         self._generations = generations
         self._accounts = {}
         self._picks = ()
 
     def attempt(self, attempts: Sequence[Attempt]) -> None:
-        """Count mutations by rule and outcome."""
         for attempt in attempts:
             self._account(attempt.predicted, attempt.rule).attempts[attempt.outcome] += 1
 
@@ -73,15 +99,10 @@ class RuleLedger:
                 self._account(mutation.predicted, mutation.rule).gains.append(gain)
 
     def propose(self, picks: Sequence[Individual]) -> None:
-        """Note which individuals are to be measured."""
         self._picks = picks
 
     def observe(self, gflops: Sequence[float]) -> None:
-        """End the round.
-
-        Args:
-            gflops: Measured throughputs in GFLOP/s, in order of the proposal.
-        """
+        """End the round: what was measured, in order of the proposal."""
         self._best_gflops = max([self._best_gflops, *gflops])
         for pick, measured in zip(self._picks, gflops, strict=False):  # a batch may be cut short
             if (mutation := pick.mutation) is not None and self._best_gflops > 0.0:
@@ -90,15 +111,13 @@ class RuleLedger:
                 account.realised.append(measured / self._best_gflops)
 
     def decisions(self) -> Mapping[str, Any]:
-        """The round for the record.
+        """The round for the record: `generations`, and each rule that was tried.
 
-        Returns:
-            `generations`, and in `predicted_rules` and `drawn_rules` for each rule that was tried:
-            how often it was `applied`, found nothing to change (`inapplicable`) or gave an
-            `invalid` program; the mean `gain` in score over the parent and the share of mutants
-            that `improved`; how many of its mutants were `measured`, their mean score as
-            `predicted` and their mean throughput, over the best so far, as `realised`. In rounds
-            with random scores mutations are counted only.
+        Under `predicted_rules` and `drawn_rules`: how often a rule was `applied`, found nothing to
+        change (`inapplicable`) or gave an `invalid` program; the mean `gain` in score over the
+        parent and the share of mutants that `improved`; how many of its mutants were `measured`,
+        their mean score as `predicted` and their mean throughput, over the best so far, as
+        `realised`. In rounds with random scores mutations are counted only.
         """
         decisions: dict[str, Any] = {"generations": self._generations}
         for key, wanted in (("predicted_rules", True), ("drawn_rules", False)):

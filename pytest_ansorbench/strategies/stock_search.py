@@ -1,4 +1,4 @@
-"""MetaSchedule's own evolutionary search as a proposer: the reference for all others."""
+"""MetaSchedule's own searches as proposers: the reference for all others, and the floor."""
 
 from __future__ import annotations
 
@@ -11,9 +11,25 @@ from pytest_ansorbench.strategies.cost_model import required_model
 from pytest_ansorbench.strategies.proposer import Observation, Proposer, Setup
 
 if TYPE_CHECKING:
-    from tvm.s_tir.meta_schedule.search_strategy import EvolutionarySearch
+    from tvm.s_tir.meta_schedule.search_strategy import EvolutionarySearch, SearchStrategy
 
 _EVOLVE: Final = "s_tir.meta_schedule.SearchStrategyEvolutionarySearchEvolveWithCostModel"
+# The score of unknown programs: above 0, which the engine could not draw parents by.
+_INDIFFERENT: Final = 1e-3
+
+
+@dataclass(frozen=True)
+class RandomTraces:
+    """Sketches and annotations drawn at random, by MetaSchedule's `ReplayTrace`.
+
+    The floor that any other search has to beat.
+    """
+
+    def start(self, setup: Setup) -> Proposer:
+        """Hand the design space to the engine."""
+        from tvm.s_tir.meta_schedule.search_strategy import ReplayTrace
+
+        return _StockSearch(ReplayTrace(), setup)
 
 
 @dataclass(frozen=True)
@@ -36,29 +52,32 @@ class StockEvolution:
         Raises:
             StrategyError: There is no cost model to rank programs by.
         """
-        return _StockEvolution(self, setup)
-
-
-class _StockEvolution:
-    def __init__(self, policy: StockEvolution, setup: Setup) -> None:
         from tvm.s_tir.meta_schedule.search_strategy import EvolutionarySearch
 
-        required_model(setup, policy)
-        self._setup = setup
-        self._engine = EvolutionarySearch(
-            population_size=policy.population,
-            genetic_num_iters=policy.generations,
-            init_min_unmeasured=policy.min_unmeasured,
+        required_model(setup, self)
+        engine = EvolutionarySearch(
+            population_size=self.population,
+            genetic_num_iters=self.generations,
+            init_min_unmeasured=self.min_unmeasured,
         )
-        self._engine._initialize_with_tune_context(setup.context)
-        _pre_tune(self._engine, setup)
+        return _StockEvolution(engine, setup)
+
+
+class _StockSearch:
+    """One of MetaSchedule's searches at work."""
+
+    def __init__(self, engine: SearchStrategy, setup: Setup) -> None:
+        self._engine = engine
+        self._setup = setup
+        engine._initialize_with_tune_context(setup.context)
+        _pre_tune(engine, setup)
 
     def propose(self, trials: int) -> Sequence[Candidate] | None:
         generated = self._engine.generate_measure_candidates()
-        return None if generated is None else [*map(Candidate, generated)]
+        return None if generated is None else [*map(Candidate, generated)][:trials]
 
     def recall(self, candidates: Sequence[Candidate]) -> None:
-        mark_as_measured(self._engine, self._setup, candidates)
+        """Nothing to do where what was drawn before may be drawn again."""
 
     def learn(self, batch: Sequence[Observation]) -> None:
         self._engine.notify_runner_results(
@@ -70,20 +89,20 @@ class _StockEvolution:
         return {}
 
 
+class _StockEvolution(_StockSearch):
+    def recall(self, candidates: Sequence[Candidate]) -> None:
+        mark_as_measured(self._engine, self._setup, candidates)
+
+
 def mark_as_measured(
     engine: EvolutionarySearch, setup: Setup, candidates: Sequence[Candidate]
 ) -> None:
-    """Have the engine treat programs as measured, as after rounds of its own.
+    """Have the engine treat programs as measured, as after rounds of its own; it is started anew.
 
     Its set of measured programs is filled by one exported function, `EvolveWithCostModel`, which
     enters the best of what it evolves. So it gets the programs as its population, and a cost
     model that scores them high, and whatever evolves from them low. This costs a genetic search
     without its predictions, seconds once per resumed run, and no search time.
-
-    Args:
-        engine: The search, tuned before or not; it is started anew.
-        setup: What it is started with.
-        candidates: What has been measured.
     """
     from tvm_ffi import get_global_func
 
@@ -119,11 +138,7 @@ def _partial_to(candidates: Sequence[Candidate], model: Any) -> Any:
     return Partial()
 
 
-_INDIFFERENT: Final = 1e-3
-"""Above 0, which the engine could not draw parents by."""
-
-
-def _pre_tune(engine: EvolutionarySearch, setup: Setup) -> None:
+def _pre_tune(engine: SearchStrategy, setup: Setup) -> None:
     engine.pre_tuning(
         setup.budget_trials,
         setup.round_trials,
