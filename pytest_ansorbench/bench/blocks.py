@@ -26,7 +26,7 @@ class Block:
         label: What the journal calls the case.
         case: The case.
         tasks: Its tasks.
-        version: Hash of its programs, see `workloads.version`.
+        version: Hash of its programs, see `case_version`.
         strategies: The arms, the reference first.
         plan: How runs are made.
         seed: Seed of every run.

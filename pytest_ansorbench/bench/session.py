@@ -28,8 +28,7 @@ from pytest_ansorbench.records import (
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.storage import Journal, Past, describe_commit
 from pytest_ansorbench.storage.entries import JOURNAL_VERSION, CaseEntry, EndEntry, SessionEntry
-from pytest_ansorbench.workloads.case import NetworkCase
-from pytest_ansorbench.workloads.version import case_version
+from pytest_ansorbench.workloads.case import NetworkCase, case_version
 
 if TYPE_CHECKING:
     from pytest_ansorbench.bench.progress import Progress

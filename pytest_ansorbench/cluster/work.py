@@ -18,7 +18,7 @@ from pytest_ansorbench.environment import ToolchainError
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.storage import fingerprint
 from pytest_ansorbench.storage.entries import Entry
-from pytest_ansorbench.workloads.version import case_version
+from pytest_ansorbench.workloads.case import case_version
 
 
 @dataclass(frozen=True)

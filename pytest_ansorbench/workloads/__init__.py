@@ -14,12 +14,11 @@ from pytest_ansorbench.workloads.networks.imported import (
     from_relax,
 )
 from pytest_ansorbench.workloads.networks.inception import InceptionV3
-from pytest_ansorbench.workloads.networks.mlp import Mlp
 from pytest_ansorbench.workloads.networks.mobilenet import MobileNetV1, MobileNetV2
 from pytest_ansorbench.workloads.networks.network import Network
 from pytest_ansorbench.workloads.networks.resnet import ResNet, ResNet3d18
+from pytest_ansorbench.workloads.networks.sequential import Mlp, Vgg16
 from pytest_ansorbench.workloads.networks.squeezenet import SqueezeNet11
-from pytest_ansorbench.workloads.networks.vgg import Vgg16
 from pytest_ansorbench.workloads.operator import Operator
 from pytest_ansorbench.workloads.operators.batch_matmul import BATCH_MATMUL, BatchMatmul
 from pytest_ansorbench.workloads.operators.capsule_conv2d import CAPSULE_CONV2D, CapsuleConv2d

@@ -8,12 +8,11 @@ from typing import Final
 from pytest_ansorbench.workloads.case import Case
 from pytest_ansorbench.workloads.networks.bert import BERT_LAYER
 from pytest_ansorbench.workloads.networks.inception import INCEPTION_V3
-from pytest_ansorbench.workloads.networks.mlp import MLP
 from pytest_ansorbench.workloads.networks.mobilenet import MOBILENET_V1, MOBILENET_V2
 from pytest_ansorbench.workloads.networks.network import Network
 from pytest_ansorbench.workloads.networks.resnet import RESNET3D18, RESNET18, RESNET50
+from pytest_ansorbench.workloads.networks.sequential import MLP, VGG16
 from pytest_ansorbench.workloads.networks.squeezenet import SQUEEZENET11
-from pytest_ansorbench.workloads.networks.vgg import VGG16
 from pytest_ansorbench.workloads.operator import Operator
 from pytest_ansorbench.workloads.operators.batch_matmul import BATCH_MATMUL
 from pytest_ansorbench.workloads.operators.capsule_conv2d import CAPSULE_CONV2D

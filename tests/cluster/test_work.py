@@ -15,7 +15,7 @@ from pytest_ansorbench.cluster.pool import requirements
 from pytest_ansorbench.cluster.work import LiveWork, SiteSettings, packed
 from pytest_ansorbench.measure.local.machine import describe_machine
 from pytest_ansorbench.measure.settings import EngineSettings
-from pytest_ansorbench.workloads.version import case_version
+from pytest_ansorbench.workloads.case import case_version
 from tests.bench.conftest import ONE, RUNS
 from tests.faults import Doubling
 

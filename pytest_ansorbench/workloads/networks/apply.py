@@ -18,14 +18,6 @@ def with_schedules(
 
     What MetaSchedule's `MetaScheduleApplyDatabase` does, with programs instead of records, since
     a strategy may propose programs that have no trace.
-
-    Args:
-        program: A fused Relax module.
-        tasks: Its tasks.
-        scheduled: Per task its scheduled program; None to leave the function as it is.
-
-    Returns:
-        A new module.
     """
     from tvm import IRModule
     from tvm_ffi import get_global_func, structural_equal

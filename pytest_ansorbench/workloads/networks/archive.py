@@ -42,19 +42,7 @@ class UnsafeArchive(ValueError):
 
 
 def load_exported_program(content: bytes) -> ExportedProgram:
-    """Load what `torch.export.save` wrote.
-
-    Args:
-        content: The archive.
-
-    Returns:
-        The program.
-
-    Raises:
-        UnsafeArchive: It holds more than a program of PyTorch's own operators, with fixed
-            shapes, and its tensors.
-        Exception: Of whatever kind PyTorch raises for something that is no archive.
-    """
+    """Load what `torch.export.save` wrote."""
     from torch.export.pt2_archive._package import PT2ArchiveReader, load_pt2
 
     # PyTorch's own reader, lest another one sees other records in the same bytes.

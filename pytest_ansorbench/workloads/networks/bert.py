@@ -47,16 +47,13 @@ class BertLayer(Network):
 
     @property
     def id(self) -> str:
-        """E.g. `bert-layer-n1-l128-h768-a12`."""
         return f"bert-layer-n{self.batch}-l{self.length}-h{self.hidden}-a{self.heads}"
 
     @property
     def input_shape(self) -> Shape:
-        """Sequences of embedded tokens."""
         return (self.batch, self.length, self.hidden)
 
     def build(self, graph: Graph, value: Value) -> Value:
-        """Attention and feed-forward, each beside a shortcut and normalized."""
         attended = graph(Dense(self.hidden), self._attention(graph, value))
         value = graph(LayerNorm(1e-12), graph(Add(), attended, value))
         wide = graph(Dense(4 * self.hidden, activation="gelu"), value)

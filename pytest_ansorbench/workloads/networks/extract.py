@@ -17,15 +17,7 @@ if TYPE_CHECKING:
 
 
 def extract_tasks(program: IRModule) -> tuple[Task, ...]:
-    """Find the different functions that a network calls, and how often it calls each.
-
-    Args:
-        program: A fused Relax module, as from `fuse`.
-
-    Returns:
-        One task for each different function, in the order of its first call. Its weight is the
-        number of its calls. It has no check: nobody but TVM says what it is to compute.
-    """
+    """Find the different functions that a network calls, and how often it calls each."""
     from tvm.s_tir.analysis import estimate_tir_flops
     from tvm.s_tir.meta_schedule.relax_integration import extract_tasks as tvm_extract_tasks
     from tvm.target import Target
@@ -49,13 +41,7 @@ def extract_tasks(program: IRModule) -> tuple[Task, ...]:
 
 @dataclass(frozen=True)
 class _Call:
-    """One call of a function.
-
-    Attributes:
-        name: Of the function.
-        given: Which arguments are the network's own or constants, by index.
-        activation_bytes: Bytes of the other arguments and of what it returns.
-    """
+    """One call of a function."""
 
     name: str
     given: frozenset[int]

@@ -17,12 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Value:
-    """What goes into a layer or comes out of one.
-
-    Attributes:
-        index: Its place among the network's values, the input first.
-        shape: Its shape.
-    """
+    """What goes into a layer or comes out of one."""
 
     index: int
     shape: Shape
@@ -30,14 +25,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Node:
-    """A layer in its place.
-
-    Attributes:
-        name: Unique within the network, e.g. `conv12`.
-        layer: The layer.
-        inputs: What goes in.
-        output: What comes out.
-    """
+    """A layer in its place."""
 
     name: str
     layer: Layer
@@ -46,42 +34,23 @@ class Node:
 
     @property
     def weights(self) -> tuple[Weight, ...]:
-        """The layer's weights for these inputs."""
         return self.layer.weights(*(value.shape for value in self.inputs))
 
     @property
     def multiply_adds(self) -> int:
-        """The layer's multiply-adds for these inputs."""
         return self.layer.multiply_adds(*(value.shape for value in self.inputs))
 
 
 class Graph:
-    """A network under construction: call it with a layer and what goes in, get what comes out.
-
-    Attributes:
-        input: The network's input.
-        nodes: The layers so far; the last one's output is the network's.
-    """
+    """A network under construction: call it with a layer and what goes in, get what comes out."""
 
     def __init__(self, input_shape: Shape) -> None:
-        """Begin with an input."""
         self.input = Value(0, input_shape)
         self.nodes: list[Node] = []
         self._layers = Counter[str]()
 
     def __call__(self, layer: Layer, *inputs: Value) -> Value:
-        """Add a layer.
-
-        Args:
-            layer: The layer.
-            inputs: What goes in; values of this graph.
-
-        Returns:
-            What comes out.
-
-        Raises:
-            LayerError: The layer cannot take these inputs.
-        """
+        """Add a layer."""
         kind = type(layer).__name__.lower()
         self._layers[kind] += 1
         shape = layer.output_shape(*(value.shape for value in inputs))
@@ -103,15 +72,7 @@ class Graph:
 
 
 def draw_weights(graph: Graph, seed: str) -> dict[str, NDArray[np.float32]]:
-    """Weights from their distributions, the same in every process.
-
-    Args:
-        graph: The network.
-        seed: What to seed them by, with each weight's name.
-
-    Returns:
-        One array for each of the graph's weights, by name.
-    """
+    """Weights from their distributions, the same in every process."""
     drawn = {}
     for name, weight in graph.weights.items():
         rng = np.random.default_rng(zlib.crc32(f"{seed}/{name}".encode()))

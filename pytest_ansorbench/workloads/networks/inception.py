@@ -29,7 +29,6 @@ class InceptionV3(ImageNetwork):
     family: ClassVar[str] = "inceptionv3"
 
     def build(self, graph: Graph, value: Value) -> Value:
-        """Stem, modules at three resolutions, classifier."""
         value = _chain(graph, value, (32, 3, 2, 0), (32, 3, 1, 0), (64, 3, 1, 1))
         value = graph(MaxPool(3, stride=2), value)
         value = _chain(graph, value, (80, 1, 1, 0), (192, 3, 1, 0))

@@ -19,14 +19,7 @@ class LayerError(ValueError):
 
 @dataclass(frozen=True)
 class Weight:
-    """An array that a layer is trained for, drawn from a normal distribution here.
-
-    Attributes:
-        role: What it is to its layer, e.g. `kernel`.
-        shape: Its shape.
-        deviation: Standard deviation.
-        mean: Mean.
-    """
+    """An array that a layer is trained for, drawn from a normal distribution here."""
 
     role: str
     shape: Shape
@@ -38,11 +31,7 @@ class Layer(Protocol):
     """What a network is made of; `inputs` are always the shapes that go in."""
 
     def output_shape(self, *inputs: Shape) -> Shape:
-        """The shape that comes out.
-
-        Raises:
-            LayerError: Such inputs do not fit.
-        """
+        """The shape that comes out."""
         ...
 
     def weights(self, *inputs: Shape) -> tuple[Weight, ...]:
@@ -58,11 +47,9 @@ class _Plain:
     """A layer without weights and products."""
 
     def weights(self, *inputs: Shape) -> tuple[Weight, ...]:
-        """None."""
         return ()
 
     def multiply_adds(self, *inputs: Shape) -> int:
-        """None."""
         return 0
 
 
@@ -70,7 +57,6 @@ class _SameShape(_Plain):
     """Element by element, or along one axis."""
 
     def output_shape(self, *inputs: Shape) -> Shape:
-        """That of its input."""
         return inputs[0]
 
 
@@ -79,14 +65,6 @@ class Conv:
     """A convolution over all axes between the first and the last, its bias and an activation.
 
     Batch norm is folded into kernel and bias, as in inference.
-
-    Attributes:
-        channels: Channels of the output.
-        kernel: Taps along each spatial axis, or along all of them.
-        stride: Elements from one window to the next, likewise.
-        padding: Zeros before and after, likewise.
-        groups: Into how many independent convolutions the channels are divided.
-        activation: What is applied to the result.
     """
 
     channels: int
@@ -97,7 +75,6 @@ class Conv:
     activation: Activation = None
 
     def output_shape(self, *inputs: Shape) -> Shape:
-        """Batch, windows along each spatial axis, channels."""
         [(batch, *extents, channels)] = inputs
         for count, name in ((channels, "channels that come in"), (self.channels, "channels")):
             if count % self.groups:
@@ -125,37 +102,28 @@ class Conv:
 
 @dataclass(frozen=True)
 class Dense:
-    """A product with a matrix over the last axis, a bias and an activation.
-
-    Attributes:
-        features: Features of the output.
-        activation: What is applied to the result.
-    """
+    """A product with a matrix over the last axis, a bias and an activation."""
 
     features: int
     activation: Activation = None
 
     def output_shape(self, *inputs: Shape) -> Shape:
-        """The last axis becomes `features`."""
         return (*inputs[0][:-1], self.features)
 
     def weights(self, *inputs: Shape) -> tuple[Weight, ...]:
-        """A matrix of (inputs, features), and a bias."""
         fan_in = inputs[0][-1]
         matrix = Weight("matrix", (fan_in, self.features), _deviation(fan_in, self.activation))
         return (matrix, _bias(self.features))
 
     def multiply_adds(self, *inputs: Shape) -> int:
-        """One for each input feature, for every output."""
         return math.prod(self.output_shape(*inputs)) * inputs[0][-1]
 
 
 @dataclass(frozen=True)
-class MatMul:
+class MatMul(_Plain):
     """The product of two inputs, matrix by matrix along the axes before the last two."""
 
     def output_shape(self, *inputs: Shape) -> Shape:
-        """Rows of the first, columns of the second."""
         left, right = inputs
         if left[:-2] != right[:-2] or left[-1] != right[-2]:
             raise LayerError(
@@ -163,31 +131,19 @@ class MatMul:
             )
         return (*left[:-1], right[-1])
 
-    def weights(self, *inputs: Shape) -> tuple[Weight, ...]:
-        """None."""
-        return ()
-
     def multiply_adds(self, *inputs: Shape) -> int:
-        """One for each element of a row, for every output."""
         return math.prod(self.output_shape(*inputs)) * inputs[0][-1]
 
 
 @dataclass(frozen=True)
 class _Pool(_Plain):
-    """One number for each window.
-
-    Attributes:
-        kernel: Taps along each spatial axis.
-        stride: Elements from one window to the next.
-        padding: Elements before and after.
-    """
+    """One number for each window."""
 
     kernel: int
     stride: int
     padding: int = 0
 
     def output_shape(self, *inputs: Shape) -> Shape:
-        """Windows along each spatial axis."""
         [(batch, *extents, channels)] = inputs
         return (batch, *_windows(extents, self.kernel, self.stride, self.padding), channels)
 
@@ -207,7 +163,6 @@ class GlobalAvgPool(_Plain):
     """The mean over all spatial axes."""
 
     def output_shape(self, *inputs: Shape) -> Shape:
-        """Batch and channels."""
         return (inputs[0][0], inputs[0][-1])
 
 
@@ -216,7 +171,6 @@ class Add(_SameShape):
     """The sum of two inputs of one shape."""
 
     def output_shape(self, *inputs: Shape) -> Shape:
-        """That of both."""
         if inputs[0] != inputs[1]:
             raise LayerError(f"bad sum of {inputs[0]} and {inputs[1]}: expected equal shapes")
         return inputs[0]
@@ -234,39 +188,23 @@ class Softmax(_SameShape):
 
 @dataclass(frozen=True)
 class Scale(_SameShape):
-    """A product with one number.
-
-    Attributes:
-        factor: The number.
-    """
+    """A product with one number."""
 
     factor: float
 
 
 @dataclass(frozen=True)
-class LayerNorm:
+class LayerNorm(_SameShape):
     """Zero mean and unit variance along the last axis, then scale and shift.
 
     https://arxiv.org/abs/1607.06450
-
-    Attributes:
-        epsilon: Added to the variance.
     """
 
     epsilon: float = 1e-5
 
-    def output_shape(self, *inputs: Shape) -> Shape:
-        """That of its input."""
-        return inputs[0]
-
     def weights(self, *inputs: Shape) -> tuple[Weight, ...]:
-        """Scale and shift."""
         shape = inputs[0][-1:]
         return (Weight("scale", shape, 0.1, mean=1.0), Weight("shift", shape, 0.1))
-
-    def multiply_adds(self, *inputs: Shape) -> int:
-        """None that count."""
-        return 0
 
 
 @dataclass(frozen=True)
@@ -274,7 +212,6 @@ class Concat(_Plain):
     """Inputs one after the other along the last axis."""
 
     def output_shape(self, *inputs: Shape) -> Shape:
-        """Channels add up."""
         if len({shape[:-1] for shape in inputs}) != 1:
             raise LayerError(f"bad inputs {inputs}: expected the same shape up to the last axis")
         return (*inputs[0][:-1], sum(shape[-1] for shape in inputs))
@@ -282,16 +219,11 @@ class Concat(_Plain):
 
 @dataclass(frozen=True)
 class Reshape(_Plain):
-    """The same elements in another shape.
-
-    Attributes:
-        shape: The shape.
-    """
+    """The same elements in another shape."""
 
     shape: Shape
 
     def output_shape(self, *inputs: Shape) -> Shape:
-        """As asked for."""
         if math.prod(self.shape) != math.prod(inputs[0]):
             raise LayerError(
                 f"bad shape {self.shape}: expected as many elements as {inputs[0]} has"
@@ -301,27 +233,18 @@ class Reshape(_Plain):
 
 @dataclass(frozen=True)
 class Transpose(_Plain):
-    """The same elements, axes in another order.
-
-    Attributes:
-        order: Which axis of the input comes where.
-    """
+    """The same elements, axes in another order."""
 
     order: Shape
 
     def output_shape(self, *inputs: Shape) -> Shape:
-        """Axes in that order."""
         if sorted(self.order) != list(range(len(inputs[0]))):
             raise LayerError(f"bad order {self.order}: expected each axis of {inputs[0]} once")
         return tuple(inputs[0][axis] for axis in self.order)
 
 
 def along(value: int | Shape, axes: int) -> Shape:
-    """A setting for each of some spatial axes, where one may stand for all.
-
-    Raises:
-        LayerError: It is for another number of axes.
-    """
+    """A setting for each of some spatial axes, where one may stand for all."""
     settings = (value,) * axes if isinstance(value, int) else value
     if len(settings) != axes:
         raise LayerError(

@@ -30,7 +30,6 @@ class MobileNetV1(ImageNetwork):
     family: ClassVar[str] = "mobilenetv1"
 
     def build(self, graph: Graph, value: Value) -> Value:
-        """Stem, depthwise-separable convolutions, classifier."""
         value = graph(Conv(32, 3, 2, padding=1, activation="relu"), value)
         for channels, stride in _V1:
             here = value.shape[-1]
@@ -46,7 +45,6 @@ class MobileNetV2(ImageNetwork):
     family: ClassVar[str] = "mobilenetv2"
 
     def build(self, graph: Graph, value: Value) -> Value:
-        """Stem, inverted residuals, a last 1x1 convolution, classifier."""
         value = graph(Conv(32, 3, 2, padding=1, activation="relu6"), value)
         for expansion, channels, blocks, first_stride in _V2:
             for index in range(blocks):

@@ -14,12 +14,7 @@ if TYPE_CHECKING:
 
 
 def tensor_type(shape: Sequence[int], dtype: str) -> Any:
-    """The type of a tensor.
-
-    Args:
-        shape: Its extents.
-        dtype: Of its elements, e.g. `float32`.
-    """
+    """The type of a tensor."""
     from tvm import relax
 
     kind = getattr(relax, "TensorStructInfo", None) or relax.TensorType
@@ -32,13 +27,7 @@ def type_of(value: Expr) -> Any:
 
 
 def with_parameters(function: Function, parameters: Sequence[Expr], body: Expr) -> Function:
-    """A function with another body and other parameters, and the same result.
-
-    Args:
-        function: Says what is returned, and has the attributes.
-        parameters: Take the place of its own.
-        body: Takes the place of its own.
-    """
+    """A function with another body and other parameters, and the same result."""
     from tvm import relax
 
     returned = function.ret_ty if hasattr(function, "ret_ty") else function.ret_struct_info
@@ -46,12 +35,7 @@ def with_parameters(function: Function, parameters: Sequence[Expr], body: Expr) 
 
 
 def replace_constants(function: Function, replaced: Callable[[Expr, Any], Expr]) -> Function:
-    """A function with other values in place of its constants.
-
-    Args:
-        function: The function.
-        replaced: Called with each constant and its tensor; returns what takes its place.
-    """
+    """A function with other values in place of its constants."""
     from tvm.relax.expr_functor import PyExprMutator, mutator
 
     @mutator

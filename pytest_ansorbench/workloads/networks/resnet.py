@@ -35,11 +35,9 @@ class ResNet(ImageNetwork):
 
     @property
     def family(self) -> str:  # type: ignore[override]
-        """By depth, e.g. `resnet18`."""
         return f"resnet{self.depth}"
 
     def build(self, graph: Graph, value: Value) -> Value:
-        """Stem, four stages of residual blocks, classifier."""
         block = _basic if self.depth == 18 else _bottleneck
         value = graph(Conv(64, 7, stride=2, padding=3, activation="relu"), value)
         value = graph(MaxPool(3, stride=2, padding=1), value)
@@ -72,17 +70,14 @@ class ResNet3d18(Network):
 
     @property
     def id(self) -> str:
-        """E.g. `resnet3d18-n1-t16-s112`; other than the usual 400 classes are named as well."""
         classes = "" if self.classes == 400 else f"-o{self.classes}"
         return f"resnet3d18-n{self.batch}-t{self.frames}-s{self.size}{classes}"
 
     @property
     def input_shape(self) -> Shape:
-        """Clips of three channels."""
         return (self.batch, self.frames, self.size, self.size, 3)
 
     def build(self, graph: Graph, value: Value) -> Value:
-        """Stem, four stages of two residual blocks, classifier."""
         value = graph(Conv(64, 7, stride=(1, 2, 2), padding=3, activation="relu"), value)
         value = graph(MaxPool(3, stride=2, padding=1), value)
         for stage, width in enumerate(_WIDTHS):

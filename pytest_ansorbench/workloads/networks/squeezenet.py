@@ -33,7 +33,6 @@ class SqueezeNet11(ImageNetwork):
     family: ClassVar[str] = "squeezenet11"
 
     def build(self, graph: Graph, value: Value) -> Value:
-        """Stem, three stages of fire modules, a classifier of 1x1 convolutions."""
         value = graph(Conv(64, 3, 2, activation="relu"), value)
         for stage in _STAGES:
             value = graph(MaxPool(3, stride=2), value)

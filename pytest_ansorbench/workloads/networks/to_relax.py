@@ -19,15 +19,7 @@ _LAYOUTS: Final = {2: ("NHWC", "HWIO"), 3: ("NDHWC", "DHWIO")}
 
 
 def to_relax(graph: Graph) -> IRModule:
-    """Write a network as a Relax program.
-
-    Args:
-        graph: The network.
-
-    Returns:
-        A module with a function `main`, whose arguments are the network's input and then its
-        weights, in their order.
-    """
+    """Write a network as a Relax program."""
     from tvm import relax
 
     def variable(name: str, shape: Sequence[int]) -> Expr:
@@ -56,14 +48,7 @@ def to_relax(graph: Graph) -> IRModule:
 
 
 def fuse(program: IRModule) -> IRModule:
-    """Legalize and fuse operators as TVM's own pipeline for CPUs does before tuning.
-
-    Args:
-        program: A Relax module.
-
-    Returns:
-        A Relax module whose `main` calls TensorIR functions; each of them is a task.
-    """
+    """Legalize and fuse operators as TVM's own pipeline for CPUs does before tuning."""
     import tvm
     from tvm.relax.pipeline import legalize_passes
 
@@ -73,14 +58,7 @@ def fuse(program: IRModule) -> IRModule:
 
 
 def _expression(layer: Layer, inputs: list[Expr], weights: list[Expr], rank: int) -> Expr:
-    """A layer in operators of Relax.
-
-    Args:
-        layer: The layer.
-        inputs: What goes in.
-        weights: Its weights.
-        rank: Axes of the first input.
-    """
+    """A layer in operators of Relax."""
     from tvm import relax
     from tvm.relax import op
 

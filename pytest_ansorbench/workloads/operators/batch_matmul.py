@@ -38,26 +38,21 @@ class BatchMatmul(Operator):
 
     @property
     def id(self) -> str:
-        """E.g. `matmul-b1-m512-n512-k512`."""
         return f"matmul-b{self.batch}-m{self.m}-n{self.n}-k{self.k}"
 
     @property
     def flops(self) -> int:
-        """Two for every product of two numbers."""
         return 2 * self.batch * self.m * self.n * self.k
 
     @property
     def reduction_length(self) -> int:
-        """The inner extent."""
         return self.k
 
     @property
     def input_shapes(self) -> tuple[tuple[int, ...], ...]:
-        """Of the left and the right matrices."""
         return ((self.batch, self.m, self.k), (self.batch, self.k, self.n))
 
     def expression(self, *inputs: te.Tensor) -> te.Tensor:
-        """One reduction over k."""
         from tvm import te
 
         left, right = inputs
@@ -69,7 +64,6 @@ class BatchMatmul(Operator):
         )
 
     def reference(self, *inputs: NDArray[np.float32]) -> NDArray[np.float32]:
-        """NumPy's product, in float64."""
         left, right = (array.astype(np.float64) for array in inputs)
         return (left @ right).astype(np.float32)
 

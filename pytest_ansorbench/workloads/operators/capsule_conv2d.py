@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from pytest_ansorbench.workloads.operator import Operator
+from pytest_ansorbench.workloads.operators.convolution import Windowed
 from pytest_ansorbench.workloads.operators.shape import require_positive
-from pytest_ansorbench.workloads.operators.window import Window
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,52 +16,37 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CapsuleConv2d(Operator):
+class CapsuleConv2d(Windowed):
     """conv2d in which each product is one of two square matrices, the capsules' poses.
 
-    Input NHWijC, kernel HWijIO, output NHWijC, with `i` and `j` the rows and columns of a
-    pose. FLOP: two for every tap, input channel, inner index of the matrix product and
-    output element, padding included.
+    Input NHWijC, kernel HWijIO, output NHWijC, with `i` and `j` the rows and columns of a pose.
 
     Attributes:
-        batch: Images.
         height: Rows of the input.
         width: Columns of the input.
         in_channels: Capsules of the input.
         out_channels: Capsules of the output.
-        kernel: Taps along each spatial axis.
-        stride: Elements from one window to the next.
-        padding: Zeros before and after each spatial axis.
         capsule: Rows and columns of a pose.
     """
 
-    batch: int
     height: int
     width: int
     in_channels: int
     out_channels: int
-    kernel: int
-    stride: int = 1
-    padding: int = 0
     capsule: int = 4
 
     def __post_init__(self) -> None:
         require_positive(
-            batch=self.batch,
-            in_channels=self.in_channels,
-            out_channels=self.out_channels,
-            capsule=self.capsule,
+            in_channels=self.in_channels, out_channels=self.out_channels, capsule=self.capsule
         )
-        self.window.require_fit({"height": self.height, "width": self.width})
+        super().__post_init__()
 
     @property
-    def window(self) -> Window:
-        """How the kernel slides."""
-        return Window(self.kernel, self.stride, self.padding)
+    def extents(self) -> dict[str, int]:
+        return {"height": self.height, "width": self.width}
 
     @property
     def id(self) -> str:
-        """E.g. `capsule-conv2d-n1-h16-w16-ci32-co32-k3-s2-p1-cap4`."""
         return (
             f"capsule-conv2d-n{self.batch}-h{self.height}-w{self.width}"
             f"-ci{self.in_channels}-co{self.out_channels}"
@@ -71,48 +54,37 @@ class CapsuleConv2d(Operator):
         )
 
     @property
-    def flops(self) -> int:
-        """Two for every product of two numbers."""
-        return 2 * math.prod(self.output_shape) * self.reduction_length
-
-    @property
     def reduction_length(self) -> int:
-        """Taps times input channels times rows of a pose."""
         return self.kernel * self.kernel * self.in_channels * self.capsule
 
     @property
     def input_shapes(self) -> tuple[tuple[int, ...], ...]:
-        """Of the data and the weight."""
         pose = (self.capsule, self.capsule)
         return (
             (self.batch, self.height, self.width, *pose, self.in_channels),
-            (self.kernel, self.kernel, *pose, self.in_channels, self.out_channels),
+            (*self.taps, *pose, self.in_channels, self.out_channels),
         )
 
     @property
     def output_shape(self) -> tuple[int, ...]:
-        """Batch, height, width, rows and columns of a pose, output channels."""
-        height = self.window.output_extent(self.height)
-        width = self.window.output_extent(self.width)
-        return (self.batch, height, width, self.capsule, self.capsule, self.out_channels)
+        pose = (self.capsule, self.capsule)
+        return (self.batch, *self.output_extents, *pose, self.out_channels)
 
     def expression(self, *inputs: te.Tensor) -> te.Tensor:
-        """Pad, then one reduction over taps, inner index and channels."""
         from tvm import te
 
         data, weight = inputs
         window = self.window
-        padded = window.pad(data, axes=(1, 2))
-        rh = te.reduce_axis((0, self.kernel), name="rh")
-        rw = te.reduce_axis((0, self.kernel), name="rw")
+        padded = window.pad(data, self.axes)
+        taps = self.tap_axes()
         rk = te.reduce_axis((0, self.capsule), name="rk")
         rc = te.reduce_axis((0, self.in_channels), name="rc")
         return te.compute(
             self.output_shape,
             lambda n, h, w, i, j, co: te.sum(
-                padded(n, *window.positions((h, w), (rh, rw)), i, rk, rc)
-                * weight(rh, rw, rk, j, rc, co),
-                axis=[rh, rw, rk, rc],
+                padded(n, *window.positions((h, w), taps), i, rk, rc)
+                * weight(*taps, rk, j, rc, co),
+                axis=[*taps, rk, rc],
             ),
             name="capsule_conv2d",
         )
@@ -121,7 +93,7 @@ class CapsuleConv2d(Operator):
         """One matrix product for every tap, over inner index and channels as one axis."""
         data, weight = (array.astype(np.float64) for array in inputs)
         output = np.zeros(self.output_shape)
-        for tap, view in self.window.views(data, axes=(1, 2)):
+        for tap, view in self.window.views(data, self.axes):
             values = view.reshape(*view.shape[:4], -1)  # n h w i, (k c)
             weights = weight[tap].transpose(0, 2, 1, 3)  # k c j o
             weights = weights.reshape(self.capsule * self.in_channels, -1)  # (k c), (j o)

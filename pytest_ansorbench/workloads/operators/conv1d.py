@@ -22,7 +22,6 @@ class Conv1d(Convolution):
 
     @property
     def extents(self) -> dict[str, int]:
-        """The length."""
         return {"length": self.length}
 
 

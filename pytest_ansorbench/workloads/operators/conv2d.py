@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import ClassVar, Final, TypeVar
 
 from pytest_ansorbench.workloads.operators.convolution import Convolution
+
+_Kind = TypeVar("_Kind", bound="Conv2d")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,24 +24,38 @@ class Conv2d(Convolution):
 
     family: ClassVar[str] = "conv2d"
 
+    @classmethod
+    def square(
+        cls: type[_Kind],
+        size: int,
+        in_channels: int,
+        out_channels: int,
+        kernel: int,
+        stride: int = 1,
+        padding: int = 0,
+        **more: int,
+    ) -> _Kind:
+        """One square image; `more` are the fields of a subclass."""
+        return cls(
+            batch=1,
+            height=size,
+            width=size,
+            in_channels=in_channels,
+            out_channels=out_channels,
+            kernel=kernel,
+            stride=stride,
+            padding=padding,
+            **more,
+        )
+
     @property
     def extents(self) -> dict[str, int]:
-        """Height and width."""
         return {"height": self.height, "width": self.width}
 
 
 CONV2D: Final = tuple(
-    Conv2d(
-        batch=1,
-        height=size,
-        width=size,
-        in_channels=ci,
-        out_channels=co,
-        kernel=kernel,
-        stride=stride,
-        padding=padding,
-    )
-    for size, ci, co, kernel, stride, padding in (
+    Conv2d.square(*shape)
+    for shape in (
         # ResNet-50 (https://arxiv.org/abs/1512.03385, table 1): conv1,
         (224, 3, 64, 7, 2, 3),
         # the 3x3 layer of conv2_x,

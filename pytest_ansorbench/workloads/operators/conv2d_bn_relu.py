@@ -27,16 +27,13 @@ class Conv2dBnRelu(Conv2d):
 
     @property
     def flops(self) -> int:
-        """Those of the convolution, and a multiply, an add and a maximum for each output."""
         return super().flops + 3 * math.prod(self.output_shape)
 
     @property
     def input_shapes(self) -> tuple[tuple[int, ...], ...]:
-        """Of the data, the weight, the scale and the shift."""
         return (*super().input_shapes, (self.out_channels,), (self.out_channels,))
 
     def expression(self, *inputs: te.Tensor) -> te.Tensor:
-        """The convolution and two elementwise stages."""
         from tvm import te, topi
 
         data, weight, scale, shift = inputs
@@ -49,24 +46,14 @@ class Conv2dBnRelu(Conv2d):
         return topi.nn.relu(normalized)
 
     def reference(self, *inputs: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The same in NumPy."""
         data, weight, scale, shift = inputs
         normalized = super().reference(data, weight) * scale + shift
         return np.asarray(np.maximum(normalized, 0.0), dtype=np.float32)
 
 
 CONV2D_BN_RELU: Final = tuple(
-    Conv2dBnRelu(
-        batch=1,
-        height=size,
-        width=size,
-        in_channels=ci,
-        out_channels=co,
-        kernel=kernel,
-        stride=stride,
-        padding=padding,
-    )
-    for size, ci, co, kernel, stride, padding in (
+    Conv2dBnRelu.square(*shape)
+    for shape in (
         # Ansor's ConvLayer: conv1 of ResNet-18,
         (224, 3, 64, 7, 2, 3),
         # conv3_1, which halves the image,

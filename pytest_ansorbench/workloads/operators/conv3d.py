@@ -26,7 +26,6 @@ class Conv3d(Convolution):
 
     @property
     def extents(self) -> dict[str, int]:
-        """Depth, height and width."""
         return {"depth": self.depth, "height": self.height, "width": self.width}
 
 

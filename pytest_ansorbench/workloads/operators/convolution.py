@@ -1,4 +1,4 @@
-"""The plain convolution in any number of dimensions, which several families specialise."""
+"""Kernels that slide, and the plain convolution in any number of dimensions."""
 
 from __future__ import annotations
 
@@ -19,35 +19,26 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Convolution(Operator):
-    """Channels-last convolution: input N...C, kernel ...IO, output N...C.
+class Windowed(Operator):
+    """An operator whose kernel slides over the spatial axes of its input.
 
-    FLOP: two for every tap, input channel of the group and output element; taps that fall on
-    padding count, as they do in the literature.
+    FLOP: two for every product, one for each term and output element; taps that fall on padding
+    count, as they do in the literature.
 
     Attributes:
         batch: Images.
-        in_channels: Channels of the input.
-        out_channels: Channels of the output.
         kernel: Taps along each spatial axis.
         stride: Elements from one window to the next.
         padding: Zeros before and after each spatial axis.
     """
 
     batch: int
-    in_channels: int
-    out_channels: int
     kernel: int
     stride: int = 1
     padding: int = 0
 
-    family: ClassVar[str]
-    """What the id begins with."""
-
     def __post_init__(self) -> None:
-        require_positive(
-            batch=self.batch, in_channels=self.in_channels, out_channels=self.out_channels
-        )
+        require_positive(batch=self.batch)
         self.window.require_fit(self.extents)
 
     @property
@@ -56,9 +47,59 @@ class Convolution(Operator):
         """Elements along each spatial axis of the input, by field name, outermost first."""
 
     @property
+    @abc.abstractmethod
+    def output_shape(self) -> tuple[int, ...]:
+        """Batch, an extent for each spatial axis, and what there is of each element."""
+
+    @property
     def window(self) -> Window:
         """How the kernel slides."""
         return Window(self.kernel, self.stride, self.padding)
+
+    @property
+    def output_extents(self) -> tuple[int, ...]:
+        """Windows along each spatial axis."""
+        return tuple(self.window.output_extent(extent) for extent in self.extents.values())
+
+    @property
+    def flops(self) -> int:
+        return 2 * math.prod(self.output_shape) * self.reduction_length
+
+    @property
+    def taps(self) -> tuple[int, ...]:
+        """Taps along each spatial axis."""
+        return (self.kernel,) * len(self.extents)
+
+    def tap_axes(self) -> list[te.Tensor]:
+        """A reduction over the taps of each spatial axis."""
+        from tvm import te
+
+        return [te.reduce_axis((0, self.kernel), name=f"r{name[0]}") for name in self.extents]
+
+    @property
+    def axes(self) -> range:
+        """Places of the spatial axes."""
+        return range(1, 1 + len(self.extents))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Convolution(Windowed):
+    """Channels-last convolution: input N...C, kernel ...IO, output N...C.
+
+    Attributes:
+        in_channels: Channels of the input.
+        out_channels: Channels of the output.
+    """
+
+    in_channels: int
+    out_channels: int
+
+    # What the id begins with.
+    family: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        require_positive(in_channels=self.in_channels, out_channels=self.out_channels)
+        super().__post_init__()
 
     @property
     def group_count(self) -> int:
@@ -67,7 +108,6 @@ class Convolution(Operator):
 
     @property
     def id(self) -> str:
-        """Family, then every extent, e.g. `conv2d-n1-h14-w14-ci256-co256-k3-s1-p1`."""
         extents = "-".join(f"{name[0]}{extent}" for name, extent in self.extents.items())
         return (
             f"{self.family}-n{self.batch}-{extents}-ci{self.in_channels}-co{self.out_channels}"
@@ -75,41 +115,29 @@ class Convolution(Operator):
         )
 
     @property
-    def flops(self) -> int:
-        """Two for every product of a tap and a weight."""
-        return 2 * math.prod(self.output_shape) * self.reduction_length
-
-    @property
     def reduction_length(self) -> int:
-        """Taps times input channels of a group."""
-        taps: int = self.kernel ** len(self.extents)
-        return taps * self.in_channels // self.group_count
+        return math.prod(self.taps) * self.in_channels // self.group_count
 
     @property
     def input_shapes(self) -> tuple[tuple[int, ...], ...]:
-        """Of the data and the weight."""
-        taps = (self.kernel,) * len(self.extents)
         return (
             (self.batch, *self.extents.values(), self.in_channels),
-            (*taps, self.in_channels // self.group_count, self.out_channels),
+            (*self.taps, self.in_channels // self.group_count, self.out_channels),
         )
 
     @property
     def output_shape(self) -> tuple[int, ...]:
-        """Batch, an extent for each spatial axis, output channels."""
-        outputs = (self.window.output_extent(extent) for extent in self.extents.values())
-        return (self.batch, *outputs, self.out_channels)
+        return (self.batch, *self.output_extents, self.out_channels)
 
     def expression(self, *inputs: te.Tensor) -> te.Tensor:
-        """Pad, then one reduction over taps and channels."""
         from tvm import te
 
         data, weight = inputs
         window = self.window
         group_inputs = self.in_channels // self.group_count
         group_outputs = self.out_channels // self.group_count
-        padded = window.pad(data, self._axes)
-        taps = [te.reduce_axis((0, self.kernel), name=f"r{name[0]}") for name in self.extents]
+        padded = window.pad(data, self.axes)
+        taps = self.tap_axes()
         channel = te.reduce_axis((0, group_inputs), name="rc")
 
         def element(*index: Any) -> Any:
@@ -126,7 +154,7 @@ class Convolution(Operator):
         """One matrix product for every tap and group, summed in float64."""
         data, weight = (array.astype(np.float64) for array in inputs)
         output = np.zeros(self.output_shape)
-        for tap, view in self.window.views(data, self._axes):
+        for tap, view in self.window.views(data, self.axes):
             groups = zip(
                 np.split(output, self.group_count, axis=-1),
                 np.split(view, self.group_count, axis=-1),
@@ -136,7 +164,3 @@ class Convolution(Operator):
             for into, values, weights in groups:  # `into` is a view of `output`
                 into += values @ weights
         return output.astype(np.float32)
-
-    @property
-    def _axes(self) -> range:
-        return range(1, 1 + len(self.extents))

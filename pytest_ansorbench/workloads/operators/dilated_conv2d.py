@@ -23,26 +23,15 @@ class DilatedConv2d(Conv2d):
 
     @property
     def window(self) -> Window:
-        """How the kernel slides."""
         return Window(self.kernel, self.stride, self.padding, self.dilation)
 
     @property
     def id(self) -> str:
-        """That of `Conv2d` with the dilation, e.g. `dilated-conv2d-...-p2-d2`."""
         return f"{super().id}-d{self.dilation}"
 
 
 DILATED_CONV2D: Final = tuple(
-    DilatedConv2d(
-        batch=1,
-        height=size,
-        width=size,
-        in_channels=channels,
-        out_channels=channels,
-        kernel=3,
-        padding=padding,
-        dilation=dilation,
-    )
+    DilatedConv2d.square(size, channels, channels, 3, padding=padding, dilation=dilation)
     for size, channels, padding, dilation in (
         # Ansor's DIL: conv4_x of ResNet-50 at dilation 2. The padding is that of the plain
         # layer, so the output shrinks to 12x12.

@@ -33,27 +33,15 @@ class GroupedConv2d(Conv2d):
 
     @property
     def group_count(self) -> int:
-        """The field `groups`."""
         return self.groups
 
     @property
     def id(self) -> str:
-        """That of `Conv2d` with the groups, e.g. `grouped-conv2d-...-p1-g4`."""
         return f"{super().id}-g{self.groups}"
 
 
 GROUPED_CONV2D: Final = tuple(
-    GroupedConv2d(
-        batch=1,
-        height=size,
-        width=size,
-        in_channels=ci,
-        out_channels=co,
-        kernel=3,
-        stride=stride,
-        padding=1,
-        groups=groups,
-    )
+    GroupedConv2d.square(size, ci, co, 3, stride, padding=1, groups=groups)
     for size, ci, co, stride, groups in (
         # Ansor's GRP: conv3_1 of ResNet-18 in 4 groups,
         (56, 64, 128, 2, 4),

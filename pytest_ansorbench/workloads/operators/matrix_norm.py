@@ -36,26 +36,21 @@ class MatrixNorm(Operator):
 
     @property
     def id(self) -> str:
-        """E.g. `matrix-norm-b16-m256-n256`."""
         return f"matrix-norm-b{self.batch}-m{self.m}-n{self.n}"
 
     @property
     def flops(self) -> int:
-        """Two for every element and one for every matrix."""
         return self.batch * (2 * self.m * self.n + 1)
 
     @property
     def reduction_length(self) -> int:
-        """Elements of a matrix."""
         return self.m * self.n
 
     @property
     def input_shapes(self) -> tuple[tuple[int, ...], ...]:
-        """Of the matrices."""
         return ((self.batch, self.m, self.n),)
 
     def expression(self, *inputs: te.Tensor) -> te.Tensor:
-        """One reduction over both axes of a matrix, then the root."""
         from tvm import te
 
         (matrices,) = inputs
@@ -69,7 +64,6 @@ class MatrixNorm(Operator):
         return te.compute((self.batch,), lambda b: te.sqrt(squares(b)), name="norm")
 
     def reference(self, *inputs: NDArray[np.float32]) -> NDArray[np.float32]:
-        """NumPy's norm, in float64."""
         (matrices,) = inputs
         norms = np.linalg.norm(matrices.astype(np.float64), axis=(1, 2))
         return np.asarray(norms, dtype=np.float32)

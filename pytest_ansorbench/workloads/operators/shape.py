@@ -18,33 +18,21 @@ class BadShape(ValueError):
 
 
 def require_positive(**fields: int) -> None:
-    """Check that every field is an int of at least 1.
-
-    Raises:
-        BadShape: For the first that is not.
-    """
+    """Check that every field is an int of at least 1."""
     for name, value in fields.items():
         if not _is_int(value) or value < 1:
             raise BadShape(name, value, "a positive int", 1)
 
 
 def require_not_negative(**fields: int) -> None:
-    """Check that every field is an int of at least 0.
-
-    Raises:
-        BadShape: For the first that is not.
-    """
+    """Check that every field is an int of at least 0."""
     for name, value in fields.items():
         if not _is_int(value) or value < 0:
             raise BadShape(name, value, "an int of at least 0", 1)
 
 
 def require_divisor(field: str, value: int, **multiples: int) -> None:
-    """Check that a positive `value` divides each of `multiples`.
-
-    Raises:
-        BadShape: With the largest smaller divisor they share as the example.
-    """
+    """Check that a positive `value` divides each of `multiples`."""
     if all(multiple % value == 0 for multiple in multiples.values()):
         return
     expected = "a divisor of " + " and ".join(f"{name} {m}" for name, m in multiples.items())

@@ -35,7 +35,6 @@ class Softmax(Operator):
 
     @property
     def id(self) -> str:
-        """E.g. `softmax-m512-n512`."""
         return f"softmax-m{self.m}-n{self.n}"
 
     @property
@@ -45,12 +44,10 @@ class Softmax(Operator):
 
     @property
     def reduction_length(self) -> int:
-        """Columns."""
         return self.n
 
     @property
     def input_shapes(self) -> tuple[tuple[int, ...], ...]:
-        """Of the matrix."""
         return ((self.m, self.n),)
 
     def expression(self, *inputs: te.Tensor) -> te.Tensor:
@@ -61,7 +58,6 @@ class Softmax(Operator):
         return topi.nn.softmax(scores, axis=1)
 
     def reference(self, *inputs: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The same in NumPy, in float64."""
         scores = inputs[0].astype(np.float64)
         powers = np.exp(scores - scores.max(axis=1, keepdims=True))
         return np.asarray(powers / powers.sum(axis=1, keepdims=True), dtype=np.float32)

@@ -40,22 +40,18 @@ class TransposeBatchMatmul(Operator):
 
     @property
     def id(self) -> str:
-        """E.g. `transpose-matmul-b1-l128-h12-s64`."""
         return f"transpose-matmul-b{self.batch}-l{self.length}-h{self.heads}-s{self.size}"
 
     @property
     def flops(self) -> int:
-        """Two for every product of two features."""
         return 2 * self.batch * self.heads * self.length * self.length * self.size
 
     @property
     def reduction_length(self) -> int:
-        """Features of a head."""
         return self.size
 
     @property
     def input_shapes(self) -> tuple[tuple[int, ...], ...]:
-        """Of the queries and the keys."""
         shape = (self.batch, self.length, self.heads, self.size)
         return (shape, shape)
 
@@ -74,7 +70,6 @@ class TransposeBatchMatmul(Operator):
         )
 
     def reference(self, *inputs: NDArray[np.float32]) -> NDArray[np.float32]:
-        """NumPy's product, in float64."""
         queries, keys = (array.astype(np.float64) for array in inputs)
         scores = queries.transpose(0, 2, 1, 3) @ keys.transpose(0, 2, 3, 1)
         return scores.astype(np.float32)

@@ -69,7 +69,6 @@ class TransposedConv2d(Operator):
 
     @property
     def id(self) -> str:
-        """E.g. `transposed-conv2d-n1-h4-w4-ci512-co256-k4-s2-p1`."""
         return (
             f"transposed-conv2d-n{self.batch}-h{self.height}-w{self.width}"
             f"-ci{self.in_channels}-co{self.out_channels}"
@@ -78,7 +77,6 @@ class TransposedConv2d(Operator):
 
     @property
     def flops(self) -> int:
-        """Two for every product of an input element and a weight."""
         return 2 * math.prod(self.input_shapes[0]) * self.kernel**2 * self.out_channels
 
     @property
@@ -88,7 +86,6 @@ class TransposedConv2d(Operator):
 
     @property
     def input_shapes(self) -> tuple[tuple[int, ...], ...]:
-        """Of the data and the weight."""
         return (
             (self.batch, self.height, self.width, self.in_channels),
             (self.kernel, self.kernel, self.in_channels, self.out_channels),
@@ -96,7 +93,6 @@ class TransposedConv2d(Operator):
 
     @property
     def output_shape(self) -> tuple[int, ...]:
-        """Batch, height, width, output channels."""
         height, width = (
             (extent - 1) * self.stride + self.kernel - 2 * self.padding
             for extent in (self.height, self.width)

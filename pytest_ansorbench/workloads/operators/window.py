@@ -46,14 +46,7 @@ class Window:
         return (extent + 2 * self.padding - span) // self.stride + 1
 
     def require_fit(self, extents: Mapping[str, int]) -> None:
-        """Check that at least one window fits in each axis.
-
-        Args:
-            extents: Elements along each axis, by its field name.
-
-        Raises:
-            BadShape: If an axis is not positive, or too short for the kernel.
-        """
+        """Check that at least one window fits in each axis."""
         require_positive(**extents)
         for name, extent in extents.items():
             if self.output_extent(extent) < 1:
@@ -89,14 +82,6 @@ class Window:
 
         Summing `view * weight[tap]` over all the taps is a convolution. It needs one matrix
         product a tap and, unlike gathering all windows first, no copy of the input a tap.
-
-        Args:
-            data: The input, without padding.
-            axes: Its spatial axes.
-
-        Yields:
-            The tap's index along each axis, and a view in which the spatial axes of `data`
-            have the output's extents.
         """
         widths = [(self.padding, self.padding) if a in axes else (0, 0) for a in range(data.ndim)]
         padded = np.pad(data, widths)
