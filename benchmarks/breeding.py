@@ -35,7 +35,7 @@ from pytest_ansorbench.strategies import (
     XGBoostModel,
 )
 from pytest_ansorbench.training import HELD_OUT
-from pytest_ansorbench.training.collect import Witness
+from pytest_ansorbench.training.rule_samples import Witness
 
 CASES = "conv2d-n1-h28-w28-ci96-co96-k3-s1-p1,matmul-b1-m192-n320-k256"
 ROUND_TRIALS = 32

@@ -63,7 +63,6 @@ def _train_draft(given: argparse.Namespace) -> int:
     from pytest_ansorbench.strategies import BadModel
     from pytest_ansorbench.training import (
         BadSamples,
-        DraftTrainingPlan,
         ProgramFitSettings,
         train_draft,
     )
@@ -71,16 +70,16 @@ def _train_draft(given: argparse.Namespace) -> int:
     if given.output.suffix not in (".ubj", ".json"):
         raise Refusal(f"bad output {str(given.output)!r}: expected a .ubj or .json file")
     try:
-        plan = DraftTrainingPlan(
-            sources=given.sources,
-            output=given.output,
+        gc.enable()  # this is long, and makes garbage
+        train_draft(
+            given.sources,
+            given.output,
+            _tasks,
             command=shlex.join(["ansor-bench", *sys.argv[1:]]),
-            tasks=_tasks,
             settings=ProgramFitSettings(trees=given.trees, seed=given.seed),
             base=given.base,
+            say=lambda line: print(line, flush=True),
         )
-        gc.enable()  # this is long, and makes garbage
-        train_draft(plan, lambda line: print(line, flush=True))
     except MisfitError as error:
         raise Refusal(f"a journal's target {error.value!r} does not fit: {error.problem}") from None
     except (BadSamples, BadModel, StorageError, ToolchainError, ValueError, OSError) as error:

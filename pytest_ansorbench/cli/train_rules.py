@@ -7,6 +7,7 @@ import gc
 import shlex
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +47,6 @@ def add_command(commands: argparse._SubParsersAction[Any]) -> None:
         ("trials", 96, "trials of the search that trains a workload's cost model"),
         ("programs", 160, "programs of a workload to mutate"),
         ("draws", 4, "mutations of each program by each rule"),
-        ("checked", 6, "programs of a workload to measure with a mutant of each rule"),
     ):
         train.add_argument(
             f"--{name}", type=int, default=default, help=f"{meaning} (default: {default})"
@@ -65,31 +65,33 @@ def _train_rules(given: argparse.Namespace) -> int:
         BadSamples,
         Effort,
         MixedSamples,
-        TrainingPlan,
+        collect,
         train_rules,
     )
 
     if given.output.suffix not in (".ubj", ".json"):
         raise Refusal(f"bad output {str(given.output)!r}: expected a .ubj or .json file")
     training, held_out = _workloads(given.workloads)
+    say = partial(print, flush=True)
     try:
-        plan = TrainingPlan(
-            output=given.output,
-            samples=given.samples,
-            command=shlex.join(["ansor-bench", *sys.argv[1:]]),
+        effort = Effort(trials=given.trials, programs=given.programs, draws=given.draws)
+        gc.enable()  # this is long, and makes garbage
+        samples = collect(
+            given.samples,
+            [*training, *held_out],
+            effort,
             seed=given.seed,
             target=given.target,
-            effort=Effort(
-                trials=given.trials,
-                programs=given.programs,
-                draws=given.draws,
-                checked=given.checked,
-            ),
-            training=training,
-            held_out=held_out,
+            say=say,
         )
-        gc.enable()  # this is long, and makes garbage
-        train_rules(plan, lambda line: print(line, flush=True))
+        train_rules(
+            samples[: len(training)],
+            samples[len(training) :],
+            given.output,
+            command=shlex.join(["ansor-bench", *sys.argv[1:]]),
+            seed=given.seed,
+            say=say,
+        )
     except MisfitError as error:
         raise Refusal(f"bad --target {error.value!r}: {error.problem}") from None
     except MixedSamples as error:

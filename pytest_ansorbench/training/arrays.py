@@ -33,11 +33,7 @@ def save_arrays(record: DataclassInstance, path: Path) -> None:
 
 
 def load_arrays(kind: type[DataclassInstance], path: Path) -> dict[str, NDArray[Any]]:
-    """Read the fields of a record.
-
-    Raises:
-        BadSamples: The file does not hold them.
-    """
+    """The fields of a record; what else the file holds is not looked at."""
     try:
         # Opened here, since NumPy leaves open what it cannot read.
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:

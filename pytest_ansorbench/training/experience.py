@@ -14,20 +14,12 @@ from pytest_ansorbench.training.programs import Programs
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+# Trials of a kind of sketch that are remembered: more make each batch of a search slower.
 MOST: Final = 1_000
-"""Trials of a kind of sketch that are remembered: more make each batch of a search slower."""
 
 
 def experience_of(data: Sequence[Programs], *, seed: int = 0) -> dict[str, Trials]:
-    """Trials by kind of sketch.
-
-    Args:
-        data: What was measured. A task without a valid trial is passed over.
-        seed: Of the choice, where there are more than `MOST` of a kind.
-
-    Returns:
-        Of each kind its trials, with throughput over the best of their task.
-    """
+    """By kind of sketch, trials with throughput over the best of their task; at most `MOST`."""
     return _thinned(_by_kind(data), np.random.default_rng(seed))
 
 
@@ -42,12 +34,7 @@ def cross_predict_decisions(
 ) -> list[NDArray[np.float64]]:
     """Predict each task's programs from what was measured of the others, as a search begins.
 
-    Args:
-        data: What was measured.
-        seed: Of the models.
-
-    Returns:
-        The prediction for each program of each task; 0 for one of a kind that no other task has.
+    0 for a program of a kind that no other task has.
     """
     predicted = []
     for task in data:
@@ -67,6 +54,7 @@ def cross_predict_decisions(
 
 
 def _by_kind(data: Sequence[Programs]) -> Iterable[tuple[str, Trials]]:
+    """Trials of each kind of each task that has a valid one."""
     for task in data:
         best_s = task.latencies_s.min(initial=np.inf)
         if not np.isfinite(best_s):

@@ -15,17 +15,13 @@ from pytest_ansorbench.strategies.program_model import SHIPPED
 from pytest_ansorbench.training.arrays import save_arrays
 from pytest_ansorbench.training.fit_programs import ProgramFitSettings
 from pytest_ansorbench.training.programs import Tasks, programs_of
-from pytest_ansorbench.training.train_draft import (
-    DraftTrainingPlan,
-    experience_beside,
-    train_draft,
-)
+from pytest_ansorbench.training.train_draft import experience_beside, train_draft
 
 MODEL: Final = "draft.ubj"
 SAMPLES: Final = "samples"
 
+# Fewer than for the shipped model, which they correct.
 _SETTINGS: Final = ProgramFitSettings(trees=100)
-"""Fewer than for the shipped model, which they correct."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +31,6 @@ class LearningFolder:
     The model goes on from the shipped one, and is made anew from all samples after each bench.
     It is read when a run starts and written when a session ends, so that all repeats of a session
     begin with the same model.
-
-    Attributes:
-        path: The folder.
     """
 
     path: Path
@@ -57,12 +50,7 @@ class LearningFolder:
         return {"learnt_model": hashlib.sha256(content).hexdigest()[:12] if files else ""}
 
     def equipped(self, strategy: Strategy) -> Strategy:
-        """A strategy with what the user's benches have measured beside what is shipped.
-
-        Args:
-            strategy: Any; only one that begins with the shipped `PretrainedModel` or `Experience`
-                changes.
-        """
+        """The strategy with the user's model and experience in place of those that ship."""
         cost_model, proposer, model = strategy.cost_model, strategy.proposer, self.model
         if model is None:
             return strategy
@@ -76,20 +64,9 @@ class LearningFolder:
         return strategy
 
     def learn(self, past: Past, tasks: Tasks) -> str:
-        """Add what a session has measured, and make the model anew.
+        """Add what a session has measured, make the model anew, and say so in a line.
 
         To learn from the same journal again changes nothing.
-
-        Args:
-            past: The session's journal.
-            tasks: Finds the tasks of its cases.
-
-        Returns:
-            What was done, in a line.
-
-        Raises:
-            BadSamples: The journal does not fit its cases, or a file of samples is damaged.
-            OSError: The folder cannot be written.
         """
         samples = self.path / SAMPLES
         samples.mkdir(parents=True, exist_ok=True)
@@ -102,15 +79,12 @@ class LearningFolder:
         if not added:
             return f"nothing learnt: no trials for {self.path}"
         card = train_draft(
-            DraftTrainingPlan(
-                sources=[samples],
-                output=self.path / MODEL,
-                command="learnt from benches",
-                tasks=tasks,
-                settings=_SETTINGS,
-                base=SHIPPED,
-            ),
-            lambda line: None,
+            [samples],
+            self.path / MODEL,
+            tasks,
+            command="learnt from benches",
+            settings=_SETTINGS,
+            base=SHIPPED,
         )
         return (
             f"learnt: {added} programs added to {self.path}, {card['data']['programs']} in all; "

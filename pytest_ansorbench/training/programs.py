@@ -35,48 +35,38 @@ if TYPE_CHECKING:
 
     from pytest_ansorbench.workloads.case import Task
 
+# The tasks of the case with this id; None if it is not known.
 Tasks = Callable[[str], "Sequence[Task] | None"]
-"""The tasks of the case with this id; None if it is not known."""
 
 
 @dataclass(frozen=True, eq=False)
 class Programs:
-    """What was measured of one task of one case.
-
-    Attributes:
-        case: Id of the case.
-        task: Name of the task.
-        machine: The machine, in words.
-        features: Pooled features, shape (programs, 493).
-        latencies_s: Median latencies, shape (programs,); infinity for a failed trial.
-        search_s: Seconds that the searches took that measured them.
-        kinds: What kind of sketch each is of, as `kinds_of` names them, shape (programs,); empty
-            for one with decisions that no search draws.
-        decisions: Features of its decisions, as `DecisionSpace.features` has them for sketches of
-            its kind, shape (programs, most columns of a kind), NaN where there is none.
-    """
+    """What was measured of one task of one case."""
 
     case: str
     task: str
+    # In words.
     machine: str
+    # Pooled, shape (programs, 493).
     features: NDArray[np.float32]
+    # Medians, shape (programs,); infinity for a failed trial.
     latencies_s: NDArray[np.float64]
+    # Of the searches that measured them.
     search_s: float
+    # What `kinds_of` calls the sketch of each, shape (programs,); empty for one with decisions that
+    # no search draws.
     kinds: NDArray[np.str_]
+    # Features of its decisions by the `DecisionSpace` of its sketch, shape (programs, most columns
+    # of a kind), NaN where there is none.
     decisions: NDArray[np.float32]
 
     @property
     def labels(self) -> NDArray[np.float64]:
-        """Throughput as the model has it, shape (programs,); see `log2_throughput`."""
+        """Throughput on the scale that the model predicts, shape (programs,)."""
         return log2_throughput(self.latencies_s)
 
 
 def load_programs(path: Path) -> Programs:
-    """Read programs that `save_arrays` wrote.
-
-    Raises:
-        BadSamples: The file holds none.
-    """
     arrays = load_arrays(Programs, path)
     texts = {name: str(arrays[name]) for name in ("case", "task", "machine")}
     programs = Programs(
@@ -97,21 +87,10 @@ def load_programs(path: Path) -> Programs:
 
 
 def programs_of(past: Past, tasks: Tasks) -> Iterator[Programs]:
-    """The programs that a journal's session has measured, task by task.
+    """The programs that a journal's session has measured, a record for each task with trials.
 
     Programs are made anew from their traces, and their features extracted: some milliseconds
     each.
-
-    Args:
-        past: The journal.
-        tasks: Finds the tasks of its cases.
-
-    Yields:
-        One record for each task of each case, over all its runs, in order of the journal; nothing
-        for a task without trials.
-
-    Raises:
-        BadSamples: A case is not known, or its programs are not what they were.
     """
     machine = past.session.machine
     cpu, target = str(machine.get("cpu", "unknown")), resolve_target(str(machine.get("target")))

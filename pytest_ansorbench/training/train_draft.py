@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
-from importlib.metadata import version
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +14,7 @@ from pytest_ansorbench.storage import is_journal, read_journal
 from pytest_ansorbench.strategies import Experience, load_program_model
 from pytest_ansorbench.strategies.draft import is_experience, save_experience
 from pytest_ansorbench.training.arrays import BadSamples, digest
+from pytest_ansorbench.training.cards import file_facts, library_versions, rounded, write_card
 from pytest_ansorbench.training.experience import (
     cross_predict_decisions,
     experience_of,
@@ -35,91 +33,69 @@ SAMPLES: Final = ".npz"
 JOURNAL: Final = ".jsonl"
 
 
-@dataclass(frozen=True)
-class DraftTrainingPlan:
-    """The work of one `ansor-bench train-draft`.
+def train_draft(
+    sources: Sequence[Path],
+    output: Path,
+    tasks: Tasks,
+    *,
+    command: str,
+    settings: ProgramFitSettings,
+    base: Path | None = None,
+    say: Callable[[str], None] = lambda line: None,
+) -> dict[str, Any]:
+    """Read, judge by cross-validation, fit, write model, experience and card; it is returned.
 
-    Attributes:
-        sources: Journals, files of samples, and folders of either.
-        output: Model file to write; the experience gets the same name with `.npz`, the card with
-            `.card.json`.
-        command: What to say on the card of how it was made.
-        tasks: Finds the tasks of the journals' cases.
-        settings: Of the fit.
-        base: A model to go on from, with its experience; None to start from nothing.
+    The experience gets the model's name with `.npz`. `base` is a model to go on from, with its
+    experience; `command` is for the card.
     """
-
-    sources: Sequence[Path]
-    output: Path
-    command: str
-    tasks: Tasks
-    settings: ProgramFitSettings = field(default_factory=ProgramFitSettings)
-    base: Path | None = None
-
-
-def train_draft(plan: DraftTrainingPlan, say: Callable[[str], None]) -> dict[str, Any]:
-    """Read, judge by cross-validation, fit, and write model, experience and card.
-
-    Args:
-        plan: What to do.
-        say: Is told of every step, one line at a time.
-
-    Returns:
-        The card.
-
-    Raises:
-        BadSamples: A source holds no measured programs.
-        StorageError: A journal is damaged.
-        BadModel: The model to go on from cannot be read.
-        ValueError: There is nothing to learn from.
-    """
-    base = None if plan.base is None else load_program_model(plan.base)
-    known = {} if plan.base is None else Experience(path=experience_beside(plan.base)).known()
+    base_model = None if base is None else load_program_model(base)
+    known = {} if base is None else Experience(path=experience_beside(base)).known()
     data = []
-    for programs in read_programs(plan.sources, plan.tasks):
+    for programs in _read_programs(sources, tasks):
         data.append(programs)
         say(f"{programs.case}, {programs.task}: {len(programs.latencies_s)} programs")
     scores = {}
     if len(data) > 1:
-        predicted = cross_predict_programs(data, plan.settings)
+        predicted = cross_predict_programs(data, settings)
         scores["cross_validated"] = score_programs(data, predicted)
         scores["decisions_cross_validated"] = score_programs(data, cross_predict_decisions(data))
     started_s = time.perf_counter()
-    model = fit_programs(data, plan.settings, base)
+    model = fit_programs(data, settings, base_model)
     fit_s = time.perf_counter() - started_s
-    plan.output.parent.mkdir(parents=True, exist_ok=True)
-    model.save(plan.output)
-    save_experience(joined(known, experience_of(data)), experience_beside(plan.output))
+    output.parent.mkdir(parents=True, exist_ok=True)
+    model.save(output)
+    save_experience(joined(known, experience_of(data)), experience_beside(output))
     scores["training"] = score_programs(data, [model.predict(one.features) for one in data])
-    card = _card(plan, data, scores)
-    card_path = plan.output.with_suffix(".card.json")
-    card_path.write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
+    card: dict[str, Any] = {
+        "command": command,
+        "versions": library_versions(),
+        "model": file_facts(output),
+        "experience": _experience_facts(experience_beside(output)),
+        "base": None if base is None else base.name,
+        "data": _data_facts(data),
+        "fit": asdict(settings),
+        "scores": {name: rounded(asdict(of_data)) for name, of_data in scores.items()},
+    }
+    card_path = write_card(card, output)
     for name, of_data in scores.items():
         say(f"{name.replace('_', ' ')}: {_described(of_data)}")
     measured_s = card["data"]["measuring_s"]
     say(
-        f"{plan.output} and {card_path.name} written, {card['model']['bytes'] / 1e6:.2f} MB; "
+        f"{output} and {card_path.name} written, {card['model']['bytes'] / 1e6:.2f} MB; "
         f"fitted in {fit_s:.1f} s to what took {measured_s:.0f} s to measure"
     )
     return card
 
 
 def experience_beside(model: Path) -> Path:
-    """Where the experience lies that belongs to a model."""
     return model.with_suffix(".npz")
 
 
-def read_programs(sources: Sequence[Path], tasks: Tasks) -> Iterator[Programs]:
+def _read_programs(sources: Sequence[Path], tasks: Tasks) -> Iterator[Programs]:
     """The measured programs of journals, files of samples, and folders.
 
-    Args:
-        sources: A folder stands for the files of samples in it, those in folders below it
-            included, and for the journals of a storage folder.
-        tasks: Finds the tasks of the journals' cases.
-
-    Raises:
-        BadSamples: A source holds no measured programs.
-        StorageError: A journal is damaged.
+    A folder stands for the files of samples in it, those in folders below it included, and for the
+    journals of a storage folder.
     """
     for source in sources:
         files = sorted(_files(source))
@@ -154,49 +130,24 @@ def _files(source: Path) -> Iterator[Path]:
         yield source
 
 
-def _card(
-    plan: DraftTrainingPlan, data: Sequence[Programs], scores: dict[str, ProgramScores]
-) -> dict[str, Any]:
-    """What the model was made of, how, and how good it is.
+def _experience_facts(path: Path) -> dict[str, Any]:
+    known = Experience(path=path).known()
+    trials = sum(len(trials.throughput) for trials in known.values())
+    return {**file_facts(path), "kinds": len(known), "trials": trials}
 
-    Nothing in it depends on when or where the fit was made: equal data give an equal card.
-    """
-    experience = experience_beside(plan.output)
-    known = Experience(path=experience).known()
+
+def _data_facts(data: Sequence[Programs]) -> dict[str, Any]:
     return {
-        "command": plan.command,
-        "versions": {name: version(name) for name in ("apache-tvm", "xgboost", "numpy")},
-        "model": _file(plan.output),
-        "experience": {
-            **_file(experience),
-            "kinds": len(known),
-            "trials": sum(len(trials.throughput) for trials in known.values()),
-        },
-        "base": None if plan.base is None else plan.base.name,
-        "data": {
-            "sha256": digest(data),
-            "machines": sorted({one.machine for one in data}),
-            "measuring_s": round(sum(one.search_s for one in data)),
-            "programs": sum(len(one.latencies_s) for one in data),
-            "failed": sum(int(np.isinf(one.latencies_s).sum()) for one in data),
-            "tasks": {
-                f"{one.case}: {one.task}" if one.task != one.case else one.case: len(
-                    one.latencies_s
-                )
-                for one in data
-            },
-        },
-        "fit": asdict(plan.settings),
-        "scores": {
-            name: {key: round(value, 4) for key, value in asdict(of_data).items()}
-            for name, of_data in scores.items()
+        "sha256": digest(data),
+        "machines": sorted({one.machine for one in data}),
+        "measuring_s": round(sum(one.search_s for one in data)),
+        "programs": sum(len(one.latencies_s) for one in data),
+        "failed": sum(int(np.isinf(one.latencies_s).sum()) for one in data),
+        "tasks": {
+            one.case if one.task == one.case else f"{one.case}: {one.task}": len(one.latencies_s)
+            for one in data
         },
     }
-
-
-def _file(path: Path) -> dict[str, Any]:
-    content = path.read_bytes()
-    return {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
 
 
 def _described(scores: ProgramScores) -> str:

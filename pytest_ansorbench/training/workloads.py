@@ -45,26 +45,21 @@ class AddReluScale(Operator):
 
     @property
     def id(self) -> str:
-        """E.g. `add-relu-scale-m512-n768`."""
         return f"add-relu-scale-m{self.rows}-n{self.columns}"
 
     @property
     def flops(self) -> int:
-        """Three for each element."""
         return 3 * self.rows * self.columns
 
     @property
     def reduction_length(self) -> int:
-        """Nothing is summed."""
         return 1
 
     @property
     def input_shapes(self) -> tuple[tuple[int, ...], ...]:
-        """Of both matrices and the scale."""
         return ((self.rows, self.columns), (self.rows, self.columns), (self.columns,))
 
     def expression(self, *inputs: te.Tensor) -> te.Tensor:
-        """Three stages, each element on its own."""
         from tvm import te, tirx
 
         left, right, scale = inputs
@@ -75,38 +70,22 @@ class AddReluScale(Operator):
         return te.compute(shape, lambda i, j: positive[i, j] * scale[j], name="scaled")
 
     def reference(self, *inputs: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The same in NumPy."""
         left, right, scale = inputs
         scaled: NDArray[np.float32] = np.maximum(left + right, 0.0) * scale
         return scaled
 
 
-def _convolution(
-    kind: type[Conv2d], size: int, ci: int, co: int, kernel: int, stride: int = 1
-) -> Operator:
-    return kind(
-        batch=1,
-        height=size,
-        width=size,
-        in_channels=ci,
-        out_channels=co,
-        kernel=kernel,
-        stride=stride,
-        padding=kernel // 2,
-    )
-
-
 TRAINING: Final[tuple[Operator, ...]] = (
     # ResNet-18 and -34 (https://arxiv.org/abs/1512.03385, table 1): layers that change size,
     # and 1x1 layers of the bottlenecks at half resolution,
-    _convolution(Conv2dBnRelu, 28, 64, 128, 3, 2),
-    _convolution(Conv2d, 14, 128, 256, 3, 2),
-    _convolution(Conv2d, 28, 128, 512, 1),
-    _convolution(Conv2dBnRelu, 14, 512, 128, 1),
+    Conv2dBnRelu.square(28, 64, 128, 3, 2, 1),
+    Conv2d.square(14, 128, 256, 3, 2, 1),
+    Conv2d.square(28, 128, 512, 1, 1, 0),
+    Conv2dBnRelu.square(14, 512, 128, 1, 1, 0),
     # VGG-type (https://arxiv.org/abs/1409.1556): 3x3 layers at other sizes and widths,
-    _convolution(Conv2dBnRelu, 32, 64, 64, 3),
-    _convolution(Conv2d, 16, 128, 128, 3),
-    _convolution(Conv2d, 20, 96, 192, 3),
+    Conv2dBnRelu.square(32, 64, 64, 3, 1, 1),
+    Conv2d.square(16, 128, 128, 3, 1, 1),
+    Conv2d.square(20, 96, 192, 3, 1, 1),
     # dense layers of small models,
     BatchMatmul(batch=1, m=64, n=512, k=256),
     BatchMatmul(batch=1, m=256, n=256, k=384),
@@ -118,17 +97,17 @@ TRAINING: Final[tuple[Operator, ...]] = (
     AddReluScale(rows=512, columns=768),
     AddReluScale(rows=49, columns=2048),
 )
-"""Workloads that the model of mutation rules learns from."""
 
+# Workloads that it is judged by.
 HELD_OUT: Final[tuple[Operator, ...]] = (
-    _convolution(Conv2d, 28, 96, 96, 3),
-    _convolution(Conv2dBnRelu, 10, 256, 256, 1),
+    Conv2d.square(28, 96, 96, 3, 1, 1),
+    Conv2dBnRelu.square(10, 256, 256, 1, 1, 0),
     BatchMatmul(batch=1, m=192, n=320, k=256),
     BatchMatmul(batch=4, m=80, n=80, k=64),
     AddReluScale(rows=196, columns=1024),
 )
-"""Workloads that it is judged by."""
 
+# One to three shapes of each family of operators that is not among `TRAINING`.
 OTHER_FAMILIES: Final[tuple[Operator, ...]] = (
     Conv1d(batch=1, length=192, in_channels=96, out_channels=160, kernel=3, stride=2, padding=1),
     Conv1d(batch=1, length=96, in_channels=192, out_channels=192, kernel=5, padding=2),
@@ -140,29 +119,9 @@ OTHER_FAMILIES: Final[tuple[Operator, ...]] = (
     DepthwiseConv2d(batch=1, height=96, width=96, channels=48, kernel=3, padding=1),
     DepthwiseConv2d(batch=1, height=40, width=40, channels=160, kernel=3, stride=2, padding=1),
     DepthwiseConv2d(batch=1, height=10, width=10, channels=640, kernel=3, padding=1),
-    DilatedConv2d(
-        batch=1, height=20, width=20, in_channels=128, out_channels=128, kernel=3, dilation=2
-    ),
-    GroupedConv2d(
-        batch=1,
-        height=40,
-        width=40,
-        in_channels=96,
-        out_channels=192,
-        kernel=3,
-        padding=1,
-        groups=4,
-    ),
-    GroupedConv2d(
-        batch=1,
-        height=20,
-        width=20,
-        in_channels=320,
-        out_channels=320,
-        kernel=3,
-        padding=1,
-        groups=32,
-    ),
+    DilatedConv2d.square(20, 128, 128, 3, dilation=2),
+    GroupedConv2d.square(40, 96, 192, 3, padding=1, groups=4),
+    GroupedConv2d.square(20, 320, 320, 3, padding=1, groups=32),
     TransposedConv2d(
         batch=1, height=6, width=6, in_channels=384, out_channels=192, kernel=4, stride=2, padding=1
     ),
@@ -178,4 +137,3 @@ OTHER_FAMILIES: Final[tuple[Operator, ...]] = (
     Softmax(m=640, n=640),
     TransposeBatchMatmul(batch=1, length=80, heads=10, size=48),
 )
-"""One to three shapes of each family of operators that is not among `TRAINING`."""

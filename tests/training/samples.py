@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from pytest_ansorbench.strategies.features import POOLED
-from pytest_ansorbench.training import Samples
+from pytest_ansorbench.training.rule_samples import Samples
 
 RULES = ("MutateTileSize", "MutateComputeLocation", "MutateUnroll", "MutateParallel")
 WEIGHTS = np.array([0.9, 0.05, 0.03, 0.02])
 
 
-def make_samples(case="made-up", *, programs=60, draws=3, seed=0, mutable=True, checked=2):
+def make_samples(case="made-up", *, programs=60, draws=3, seed=0, mutable=True):
     """Programs whose first feature is the index of the rule that gains most."""
     rng = np.random.default_rng(seed)
     best = rng.integers(0, len(RULES), programs)
@@ -25,7 +25,6 @@ def make_samples(case="made-up", *, programs=60, draws=3, seed=0, mutable=True, 
     if not mutable:
         mutants[:] = np.nan
         inapplicable[:] = draws
-    chosen = np.arange(min(checked, programs))
     return Samples(
         case=case,
         settings="made up",
@@ -35,8 +34,4 @@ def make_samples(case="made-up", *, programs=60, draws=3, seed=0, mutable=True, 
         scores=scores,
         mutant_scores=mutants,
         inapplicable=inapplicable,
-        checked=chosen,
-        parent_s=1e-3 / scores[chosen].astype(float),
-        mutant_s=1e-3 / mutants[chosen, :, 0].astype(float),
-        best_s=1e-3,
     )

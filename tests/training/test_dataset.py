@@ -7,14 +7,15 @@ import dataclasses
 import numpy as np
 import pytest
 
-from pytest_ansorbench.training import BadSamples, Samples, digest, load, save_arrays
+from pytest_ansorbench.training.arrays import BadSamples, digest, save_arrays
+from pytest_ansorbench.training.rule_samples import Samples, load_samples
 from tests.training.samples import make_samples
 
 
 def test_samples_are_read_as_they_were_written(tmp_path):
     samples = make_samples()
     save_arrays(samples, tmp_path / "made-up.npz")
-    again = load(tmp_path / "made-up.npz")
+    again = load_samples(tmp_path / "made-up.npz")
     for field in dataclasses.fields(Samples):
         np.testing.assert_array_equal(getattr(again, field.name), getattr(samples, field.name))
     assert digest([again]) == digest([samples])
@@ -27,7 +28,6 @@ def test_the_hash_sees_every_field():
         "case": "other",
         "settings": "other",
         "rules": ("A", "B", "C", "D"),
-        "best_s": 2e-3,
     }
     for field in dataclasses.fields(Samples):
         value = changed.get(field.name)
@@ -54,4 +54,4 @@ def test_what_is_no_file_of_samples_is_refused(tmp_path, spoil):
     else:
         np.savez(path, case="made-up")
     with pytest.raises(BadSamples, match=r"bad samples .*made-up\.npz.*delete the file"):
-        load(path)
+        load_samples(path)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from pytest_ansorbench.training import LabelSettings, expected_gains, label
+from pytest_ansorbench.training.rule_fit import expected_gains, label
 from tests.training.samples import WEIGHTS, make_samples
 
 GAINS = arrays(np.float64, (5, 4), elements=st.floats(0.0, 1.0))
@@ -18,14 +18,14 @@ GAINS = arrays(np.float64, (5, 4), elements=st.floats(0.0, 1.0))
 
 @given(GAINS)
 def test_the_label_is_the_largest_gain_but_for_near_ties(gains):
-    labels = label(gains, WEIGHTS, LabelSettings(tie=0.1))
+    labels = label(gains, WEIGHTS, tie=0.1)
     chosen = gains[np.arange(5), labels]
     assert np.all(chosen >= 0.9 * gains.max(axis=1))
 
 
 @given(GAINS)
 def test_without_a_margin_only_equals_tie(gains):
-    labels = label(gains, WEIGHTS, LabelSettings(tie=0.0))
+    labels = label(gains, WEIGHTS, tie=0.0)
     assert np.all(gains[np.arange(5), labels] == gains.max(axis=1))
 
 
@@ -39,7 +39,7 @@ def test_without_a_margin_only_equals_tie(gains):
     ],
 )
 def test_near_ties_go_by_the_stock_weights(gains, expected):
-    assert label(np.array([gains]), WEIGHTS, LabelSettings(tie=0.1)) == [expected]
+    assert label(np.array([gains]), WEIGHTS, tie=0.1) == [expected]
 
 
 def test_a_loss_and_a_failure_count_as_no_gain():

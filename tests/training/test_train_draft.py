@@ -12,21 +12,18 @@ import pytest
 from pytest_ansorbench.cli import main, make_parser
 from pytest_ansorbench.strategies import POOLED, Experience, load_program_model
 from pytest_ansorbench.strategies.program_model import SHIPPED
-from pytest_ansorbench.training import (
-    BadSamples,
-    ProgramFitSettings,
-    Programs,
-    cross_predict_programs,
-    fit_programs,
-    load_programs,
-    save_arrays,
-    score_programs,
-)
+from pytest_ansorbench.training import BadSamples, ProgramFitSettings, Programs, load_programs
+from pytest_ansorbench.training.arrays import save_arrays
 from pytest_ansorbench.training.experience import (
     MOST,
     cross_predict_decisions,
     experience_of,
     joined,
+)
+from pytest_ansorbench.training.fit_programs import (
+    cross_predict_programs,
+    fit_programs,
+    score_programs,
 )
 
 QUICK = ProgramFitSettings(trees=60, depth=3, learning_rate=0.2, columns=0.5)

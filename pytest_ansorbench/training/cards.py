@@ -1,0 +1,58 @@
+"""How models are judged and described: by what was left out of the fit, on a card beside them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_Part = TypeVar("_Part")
+_Number = TypeVar("_Number", bound="np.generic")
+
+
+def cross_predict(
+    data: Sequence[_Part],
+    folds: int,
+    fit: Callable[[Sequence[_Part]], Callable[[_Part], NDArray[_Number]]],
+) -> list[NDArray[_Number]]:
+    """Predict each part of some data by a model of the others.
+
+    Parts are left out in groups, with 4 folds every fourth together; `fit` returns what predicts
+    one part.
+    """
+    predicted: dict[int, NDArray[_Number]] = {}
+    for fold in range(min(folds, len(data))):
+        left_out = range(fold, len(data), folds)
+        predict = fit([one for index, one in enumerate(data) if index not in left_out])
+        predicted |= {index: predict(data[index]) for index in left_out}
+    return [predicted[index] for index in sorted(predicted)]
+
+
+def file_facts(path: Path) -> dict[str, Any]:
+    content = path.read_bytes()
+    return {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+
+
+def library_versions() -> dict[str, str]:
+    return {name: version(name) for name in ("apache-tvm", "xgboost", "numpy")}
+
+
+def rounded(scores: Mapping[str, float]) -> dict[str, float]:
+    return {name: round(value, 4) for name, value in scores.items()}
+
+
+def write_card(card: Mapping[str, Any], model: Path) -> Path:
+    """Write a model's card beside it.
+
+    Nothing on it may depend on when or where the fit was made: equal data give an equal card.
+    """
+    path = model.with_suffix(".card.json")
+    path.write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
+    return path
