@@ -52,7 +52,7 @@ class Pool:
         self._answered: set[str] = set()
 
     def refresh(self) -> None:
-        """Find out who is there, and ask those that are new; OSError if the scheduler is gone."""
+        """Find out which workers there are, and ask new ones; OSError if the scheduler is gone."""
         there = {
             address: str(info["name"])
             for address, info in self._client.scheduler_info()["workers"].items()

@@ -125,8 +125,8 @@ class FixedMeasurement:
 class RacingMeasurement:
     """Little effort for those that cannot win, full effort for those that may.
 
-    Three heats; who is clearly slower than the best so far goes no further and keeps the
-    latency it showed, which is all that a cost model needs of a slow candidate:
+    Three heats; a candidate that is clearly slower than the best so far goes no further and keeps
+    the latency it showed, which is all that a cost model needs of a slow candidate:
 
     1. A glance: one call. It is cold, so only what takes at least `glance_ms` and more than
        `glance_ratio` times the best is given up.
@@ -183,10 +183,10 @@ class PairedMeasurement:
     """Racing, but contenders run in turn with the incumbent, slice by slice.
 
     Slices that follow each other within milliseconds meet nearly the same machine, so their ratio
-    says who is faster where two latencies of different moments say little. After a race's glance
+    says which is faster where two latencies of different moments say little. After a race's glance
     and brief run:
 
-    - Who seems slower than a contender, but not by much, gets another slice beside one of the
+    - What seems slower than a contender, but not by much, gets another slice beside one of the
       incumbent, and is given up only if it is slower than a contender in these as well.
     - A contender takes turns with the incumbent, A B then B A. Its latency is the incumbent's
       times the ratio of each pair.
@@ -300,8 +300,8 @@ class NetworkMeasurement:
     """Single calls, each after what a network would have done: what an engine that does so uses.
 
     It takes the place of a strategy's own policy, whose calls would take a hundred times as long
-    as it reckons with: before each of them go up to some milliseconds. A few calls show who cannot
-    win; the others get more.
+    as it reckons with: up to some milliseconds precede each of them. A few calls show which
+    candidates cannot win; the others get more.
 
     Attributes:
         few: Calls of a candidate that cannot win, each a sample of its own.

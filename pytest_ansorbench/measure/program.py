@@ -58,7 +58,7 @@ class Program:
 
 @dataclass(frozen=True, eq=False)
 class SavedKernel:
-    """A kernel as a result keeps it: whoever compiles it applies the schedule to the program.
+    """A kernel as a result keeps it; its schedule is applied to the program where it is compiled.
 
     Versions of TVM write programs in different ways, and schedules in one. A version that cannot
     read the program takes that of the shipped case, as its own TVM builds it.

@@ -73,7 +73,7 @@ class SideBySide:
         return cls(100.0, 300.0, 0.0, Span(samples, samples), Span(1, 1))
 
     def order(self, turn: int, programs: int) -> Sequence[int]:
-        """Who runs after whom in a turn: A B C, C B A, then B C A, A C B, and so on.
+        """The order of programs in a turn: A B C, C B A, then B C A, A C B, and so on.
 
         A program's mean place is the same for all after every two turns, and each is first and
         last equally often after `2 * programs` turns. Turns are counted through all sets, from 0.

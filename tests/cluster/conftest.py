@@ -36,9 +36,25 @@ def recorded(target, tmp_path_factory):
     return record(target, tmp_path_factory.mktemp("recorded"), REPEATS)
 
 
-@pytest.fixture
-def three_workers(tmp_path) -> Iterator[dask_processes.Cluster]:
-    with dask_processes.cluster(tmp_path, "one", "two", "three") as started:
+@pytest.fixture(scope="package")
+def three_workers(tmp_path_factory) -> Iterator[dask_processes.Cluster]:
+    """Of tests that kill none."""
+    folder = tmp_path_factory.mktemp("three")
+    with dask_processes.cluster(folder, "one", "two", "three") as started:
+        yield started
+
+
+@pytest.fixture(scope="package")
+def mortal(tmp_path_factory) -> Iterator[dask_processes.Cluster]:
+    """A cluster whose workers may be killed; tests start as many as they need."""
+    with dask_processes.cluster(tmp_path_factory.mktemp("mortal")) as started:
+        yield started
+
+
+@pytest.fixture(scope="package")
+def impatient(tmp_path_factory) -> Iterator[dask_processes.Cluster]:
+    """Likewise, with a scheduler that puts up with 3 s of silence."""
+    with dask_processes.cluster(tmp_path_factory.mktemp("impatient"), ttl="3s") as started:
         yield started
 
 

@@ -38,6 +38,15 @@ class Cluster:
     address: str = ""
     workers: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
+    def top_up(self, count: int) -> None:
+        """Start workers, named w1, w2 and so on, until so many are alive; forget the dead."""
+        alive = {name: one for name, one in self.workers.items() if one.poll() is None}
+        started = count - len(alive)
+        last = max((int(name[1:]) for name in self.workers), default=0)
+        self.workers = alive
+        for number in range(last + 1, last + 1 + started):
+            self.start_worker(f"w{number}")
+
     def start_worker(self, name: str, *arguments: str, **variables: str) -> None:
         self.workers[name] = command(
             "worker",

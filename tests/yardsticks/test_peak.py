@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-import pytest
 
 from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.measure.local.engine import LocalEngine
@@ -17,12 +16,6 @@ from pytest_ansorbench.yardsticks.peak import multiply_adds, reads
 from tests.synthetic import make_case_result, make_result, make_yardsticks
 
 ONCE = SideBySide(slice_ms=0.1, turns=Span(1, 1), sets=Span(1, 1))
-
-
-@pytest.fixture(scope="module")
-def engine():
-    with LocalEngine(resolve_target(None), EngineSettings()) as warm:
-        yield warm
 
 
 def test_it_is_what_a_roofline_needs(engine):

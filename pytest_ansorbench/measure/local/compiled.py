@@ -79,7 +79,7 @@ class CompiledKernel(Compiled):
 
     def __init__(self, mod: IRModule, target: Target, shapes: Shapes = ()) -> None:
         self._module = compile_module(mod, target)
-        self._shapes = shapes  # if whoever asks does not know them
+        self._shapes = shapes  # of a saved kernel, whose caller does not know them
         self._arguments: Arguments | None = None
         self._tensors: Sequence[Any] = ()
         self._predecessors: Predecessors | None = None

@@ -63,7 +63,7 @@ class RemoteEngine(ForkingEngine):
         return self.supervisor.restarts + self._relays.lost
 
     def close(self) -> None:
-        """End all processes and give the device back; who starts again may get another."""
+        """End all processes and give the device back; the next start may get another."""
         self._relays.close()
         self._lease.lose()
         self._machine = None

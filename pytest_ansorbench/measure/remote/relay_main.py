@@ -1,7 +1,7 @@
 """The process that talks to a device, from the inside: one RPC session, some programs in it.
 
 TVM's RPC calls cannot be interrupted. So they are made in a process of their own, a child of the
-fork server as those that compile are: whoever waits for it can end it, and with it the session.
+fork server as those that compile are: the engine can kill it, and with it the session.
 Arguments and output travel once a program; what is timed is timed on the device.
 """
 

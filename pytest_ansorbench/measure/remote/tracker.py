@@ -41,7 +41,7 @@ class TrackerError(Exception):
 
 @dataclass(frozen=True)
 class Offer:
-    """A device that a tracker hands out, for whoever connects with its key."""
+    """A device that a tracker hands out; a connection has to name the key."""
 
     host: str
     port: int
@@ -54,7 +54,7 @@ class DeviceQueue:
 
     key: str
     addresses: tuple[str, ...]  # host and port of each
-    free: int  # how many nobody uses
+    free: int  # how many are not in use
     waiting: int  # requests that wait for one
 
 
@@ -151,9 +151,9 @@ class Lease:
     """One device for as long as an engine measures, out of those that a tracker hands out.
 
     TVM's server has one session at a time, and a kernel may have to be ended with its session; then
-    the tracker has the device again and hands it to whoever asks first. So a lease is a claim: who
-    goes on asks with a higher priority than who begins, and takes only the device that it had.
-    Others that it is offered are given back at once.
+    the tracker has the device again and hands it to the next request. So a lease is a claim: an
+    engine that had a device asks with a higher priority than one that begins, and takes only the
+    device that it had. Others that it is offered are given back at once.
     """
 
     def __init__(self, address: DeviceAddress, patience_s: float, session_s: float) -> None:

@@ -99,9 +99,8 @@ def test_by_default_only_a_would_be_winner_is_checked(engine, task):
     assert (loser.status, winner.status) == ("ok", "wrong-result")
 
 
-def test_on_request_every_candidate_is_checked(task):
-    with LocalEngine(resolve_target(None), EngineSettings(check="all")) as engine:
-        [loser] = measure(engine, ["wrong"], task.check, best_s=NEVER_BEATEN_S)
+def test_on_request_every_candidate_is_checked(in_network, task):
+    [loser] = measure(in_network, ["wrong"], task.check, best_s=NEVER_BEATEN_S)
     assert loser.status == "wrong-result"
 
 
@@ -230,11 +229,11 @@ def test_a_server_killed_from_outside_costs_the_incumbent_only(engine, task, mom
     assert not server(engine).children()
 
 
-def test_with_cold_caches_nothing_is_kept(task):
-    with LocalEngine(resolve_target(None), EngineSettings(flush_cache_mb=1)) as engine:
-        incumbent, built = engine.build([kernel("fine")] * 2, task.check)
-        outcome = engine.run(built, Comparing(), best_s=1.0, incumbent=incumbent)
-        assert (outcome.status, outcome.kept, outcome.lost_incumbent) == ("ok", None, False)
+def test_with_cold_caches_nothing_is_kept(cold, task):
+    incumbent, built = cold.build([kernel("fine")] * 2, task.check)
+    outcome = cold.run(built, Comparing(), best_s=1.0, incumbent=incumbent)
+    assert (outcome.status, outcome.kept, outcome.lost_incumbent) == ("ok", None, False)
+    cold.discard(incumbent)
 
 
 def test_kernels_can_be_pinned_and_find_cold_caches(task):
@@ -248,27 +247,26 @@ def test_kernels_can_be_pinned_and_find_cold_caches(task):
     assert outcome.run_s > 100 * outcome.latencies_s[0]
 
 
-def test_kernels_find_the_caches_as_their_network_leaves_them(task):
+def test_kernels_find_the_caches_as_their_network_leaves_them(in_network, task):
     around = Surroundings(given=(), touched_bytes=8_000_000)
-    with LocalEngine(resolve_target(None), EngineSettings(caches="network")) as engine:
-        kinds = ("fine", "fine", "wrong")
-        programs = [dataclasses.replace(kernel(kind), surroundings=around) for kind in kinds]
-        built = engine.build(programs, task.check)
-        # The policy of the strategy would have had 3 samples.
-        contender, loser = engine.run(built[0], QUICK), engine.run(built[1], QUICK, best_s=1e-12)
-        assert (contender.status, len(contender.latencies_s)) == ("ok", 25)
-        assert (loser.status, len(loser.latencies_s)) == ("ok", 5)
-        assert engine.run(built[2], QUICK, best_s=1.0).status == "wrong-result"
-        [alone] = measure(engine, ["fine"], task.check)
-        assert (alone.status, len(alone.latencies_s)) == ("ok", 3)
+    kinds = ("fine", "fine", "wrong")
+    programs = [dataclasses.replace(kernel(kind), surroundings=around) for kind in kinds]
+    built = in_network.build(programs, task.check)
+    # The policy of the strategy would have had 3 samples.
+    contender = in_network.run(built[0], QUICK)
+    loser = in_network.run(built[1], QUICK, best_s=1e-12)
+    assert (contender.status, len(contender.latencies_s)) == ("ok", 25)
+    assert (loser.status, len(loser.latencies_s)) == ("ok", 5)
+    assert in_network.run(built[2], QUICK, best_s=1.0).status == "wrong-result"
+    [alone] = measure(in_network, ["fine"], task.check)
+    assert (alone.status, len(alone.latencies_s)) == ("ok", 3)
 
 
-def test_within_a_network_a_slice_is_a_call(task):
+def test_within_a_network_a_slice_is_a_call(in_network, task):
     around = Surroundings(given=(0,), touched_bytes=1_000_000)
-    with LocalEngine(resolve_target(None), EngineSettings(caches="network")) as engine:
-        program = dataclasses.replace(kernel("fine"), surroundings=around)
-        effort = SideBySide(turns=Span(2, 2), sets=Span(1, 1), precision=0.0, slice_ms=0.1)
-        [outcome] = engine.measure_side_by_side([program], task.check, effort)
+    program = dataclasses.replace(kernel("fine"), surroundings=around)
+    effort = SideBySide(turns=Span(2, 2), sets=Span(1, 1), precision=0.0, slice_ms=0.1)
+    [outcome] = in_network.measure_side_by_side([program], task.check, effort)
     assert (outcome.status, len(outcome.latencies_s)) == ("ok", 2)
 
 

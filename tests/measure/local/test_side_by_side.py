@@ -220,12 +220,6 @@ def test_a_slice_of_a_quick_kernel_is_many_calls(engine, check, tmp_path):
     assert calls.stat().st_size > 10 * TURNS
 
 
-@pytest.fixture(scope="module")
-def cold():
-    with LocalEngine(resolve_target(None), EngineSettings(flush_cache_mb=8)) as engine:
-        yield engine
-
-
 def test_with_cold_caches_a_slice_is_one_call(cold, check, tmp_path):
     calls = tmp_path / "calls"
     calls.touch()

@@ -19,7 +19,7 @@ from tests import interpreters
 from tests.faults import Doubling, module
 from tests.measure.local.processes import gone, server, workers
 
-TWO_SETS = SideBySide(slice_ms=0.1, turns=Span(3, 3), sets=Span(2, 2))
+ONE_SET = SideBySide(slice_ms=0.1, turns=Span(3, 3), sets=Span(1, 1))
 SETTINGS = EngineSettings(build_timeout_s=3, run_timeout_s=3)
 TASK = Doubling().tasks()[0]
 
@@ -40,25 +40,25 @@ def pair(engine, tmp_path_factory):
         yield LocalToolchains(engine, [other, engine])
 
 
-def rebuild(toolchains, kernel, effort=TWO_SETS):
-    """What a kernel comes to with each toolchain."""
-    job = KernelJob((kernel,) * len(toolchains.names), TASK.check)
-    [(_, rebuilt)] = toolchains.rebuild([job], effort)
-    return rebuilt
+def rebuild(toolchains, *kernels, effort=ONE_SET, note=lambda text: None):
+    """What kernels come to with each toolchain; each set has fork servers to start."""
+    jobs = [KernelJob((kernel,) * len(toolchains.names), TASK.check) for kernel in kernels]
+    done = dict(toolchains.rebuild(jobs, effort, note))
+    return [done[place] for place in range(len(jobs))]
 
 
-def test_both_are_built_and_measured_slice_by_slice(pair):
-    one, other = rebuild(pair, saved("fine"))
-    for rebuilt in (one, other):
-        assert rebuilt.measured.status == "ok"
-        assert rebuilt.measured.sets == (0, 0, 0, 1, 1, 1)
-        assert len(rebuilt.build_s) == 2 and min(rebuilt.build_s) > 0
-        assert rebuilt.code_bytes > 500
-    assert sorted((*one.measured.places, *other.measured.places)) == [*range(12)]
-    assert one.code_bytes == other.code_bytes
+def misfit():
+    """A schedule that does not apply to its program."""
+    from tvm.s_tir import Schedule
+
+    schedule = Schedule(TASK.mod)
+    block = schedule.get_sblock("doubled")
+    schedule.split(schedule.get_loops(block)[0], [8, 8])
+    text = deflated(inflated(pack_schedule(schedule)).replace("doubled", "renamed"))
+    return SavedKernel(pack_program(TASK.mod), text)
 
 
-def test_kernels_share_rounds_and_each_round_has_servers_of_its_own(pair, engine):
+def test_kernels_are_measured_slice_by_slice_in_rounds_with_servers_of_their_own(pair, engine):
     said, servers = [], []
 
     class Watched(SideBySide):
@@ -66,12 +66,19 @@ def test_kernels_share_rounds_and_each_round_has_servers_of_its_own(pair, engine
             servers.append(server(engine).pid)
             return super().order(turn, programs)
 
-    jobs = [KernelJob((saved(kind),) * 2, TASK.check) for kind in ("fine", "wrong", "fine")]
     effort = Watched(slice_ms=0.1, turns=Span(3, 3), sets=Span(2, 2))
-    done = dict(pair.rebuild(jobs, effort, said.append))
-    assert [done[place][0].measured.status for place in range(3)] == ["ok", "wrong-result", "ok"]
+    kernels = [saved(kind) for kind in ("fine", "wrong", "fine")]
+    rebuilt = rebuild(pair, *kernels, effort=effort, note=said.append)
+    assert [one.measured.status for one, _ in rebuilt] == ["ok", "wrong-result", "ok"]
     assert said == ["round 1: 3 of 3 kernels", "round 2: 2 of 3 kernels"]
     assert len(dict.fromkeys(servers)) == 2
+    for one, other in (rebuilt[0], rebuilt[2]):
+        for made in (one, other):
+            assert made.measured.sets == (0, 0, 0, 1, 1, 1)
+            assert len(made.build_s) == 2 and min(made.build_s) > 0
+            assert made.code_bytes > 500
+        assert sorted((*one.measured.places, *other.measured.places)) == [*range(12)]
+        assert one.code_bytes == other.code_bytes
 
 
 def test_they_say_what_they_are(pair):
@@ -81,35 +88,20 @@ def test_they_say_what_they_are(pair):
         assert machine["changes"] == {"target": {}, "passes": {}}
 
 
-@pytest.mark.parametrize(
-    ("kind", "status", "message"),
-    [
-        ("wrong", "wrong-result", ""),
-        ("crash", "run-error", "SIG"),
-        ("hang", "run-timeout", "no result after 3 s"),
-        ("unbuildable", "build-error", ""),
-    ],
-)
-def test_a_kernel_that_fails_costs_itself_alone(pair, kind, status, message):
-    rebuilt = rebuild(pair, saved(kind))
-    assert [one.measured.status for one in rebuilt] == [status] * 2
-    assert all(message in one.measured.error for one in rebuilt)
-    assert all(one.code_bytes is None and one.build_s == () for one in rebuilt)
-    again = rebuild(pair, saved("fine"))
-    assert all(one.measured.status == "ok" for one in again)
-
-
-def test_a_schedule_that_does_not_apply_says_so(pair):
-    from tvm.s_tir import Schedule
-
-    schedule = Schedule(TASK.mod)
-    block = schedule.get_sblock("doubled")
-    schedule.split(schedule.get_loops(block)[0], [8, 8])
-    text = deflated(inflated(pack_schedule(schedule)).replace("doubled", "renamed"))
-    kernel = SavedKernel(pack_program(TASK.mod), text)
-    rebuilt = rebuild(pair, kernel)
-    assert [one.measured.status for one in rebuilt] == ["build-error"] * 2
-    assert all("does not fit the program" in one.measured.error for one in rebuilt)
+def test_a_kernel_that_fails_costs_itself_alone(pair):
+    failures = {
+        "wrong": ("wrong-result", ""),
+        "crash": ("run-error", "SIG"),
+        "hang": ("run-timeout", "no result after 3 s"),
+        "unbuildable": ("build-error", ""),
+    }
+    rebuilt = rebuild(pair, *map(saved, failures), misfit(), saved("fine"))
+    expected = [*failures.values(), ("build-error", "does not fit the program")]
+    for made, (status, message) in zip(rebuilt, expected, strict=False):
+        assert [one.measured.status for one in made] == [status] * 2
+        assert all(message in one.measured.error for one in made)
+        assert all(one.code_bytes is None and one.build_s == () for one in made)
+    assert all(one.measured.status == "ok" for one in rebuilt[-1])
 
 
 def test_a_killed_server_costs_a_set_and_nothing_else(pair, engine):
@@ -122,8 +114,8 @@ def test_a_killed_server_costs_a_set_and_nothing_else(pair, engine):
                 server(engine).kill()
             return super().order(turn, programs)
 
-    effort = Disturbed(slice_ms=0.1, turns=Span(3, 3), sets=Span(2, 2))
-    rebuilt = rebuild(pair, saved("fine"), effort)
+    effort = Disturbed(slice_ms=0.1, turns=Span(3, 3), sets=Span(1, 1))
+    [rebuilt] = rebuild(pair, saved("fine"), effort=effort)
     assert [one.measured.status for one in rebuilt] == ["ok", "ok"]
     gone(killed)
     assert workers(engine) == []
@@ -144,14 +136,14 @@ def test_variants_are_compiled_with_their_own_options(engine):
         assert [*machines] == ["today", "unoptimized", "scalar"]
         assert '"opt-level": 0' in json.dumps(json.loads(machines["unoptimized"]["target"]))
         assert machines["scalar"]["changes"]["passes"] == {"tirx.disable_vectorize": True}
-        rebuilt = rebuild(toolchains, saved("fine"))
+        [rebuilt] = rebuild(toolchains, saved("fine"))
         assert {one.measured.status for one in rebuilt} == {"ok"}
 
 
 def test_an_option_that_tvm_does_not_know_fails_the_kernel(engine):
     odd = LocalEngine(engine.target, SETTINGS, Toolchain("odd", passes={"tirx.nothing": 1}))
     with odd:
-        [rebuilt] = rebuild(LocalToolchains(engine, [odd]), saved("fine"))
+        [[rebuilt]] = rebuild(LocalToolchains(engine, [odd]), saved("fine"))
     assert rebuilt.measured.status == "build-error"
     assert "tirx.nothing" in rebuilt.measured.error
 
