@@ -199,7 +199,7 @@ def test_only_who_makes_an_engine_names_the_local_one():
 
 def test_searches_and_experiments_know_the_protocol_of_an_engine_only():
     known = {"engine", "outcomes", "policy", "program", "side_by_side", "untuned", "arguments"}
-    known |= {"noise"}
+    known |= {"noise_probe"}
     for path in [*(PACKAGE / "search").glob("*.py"), *(PACKAGE / "bench").glob("*.py")]:
         measure = {name.split(".")[1] for name in ours(path) if name.startswith("measure.")}
         assert measure <= known, path

@@ -10,8 +10,8 @@ from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
 from pytest_ansorbench.measure.local.asking import ProgramError, WorkerDied, WorkerTimeout
 from pytest_ansorbench.measure.local.builder import Builder
-from pytest_ansorbench.measure.local.engine import ForkingEngine
 from pytest_ansorbench.measure.local.fork_server import ForkServer, ServerDied
+from pytest_ansorbench.measure.local.forking_engine import ForkingEngine
 from pytest_ansorbench.measure.local.machine import describe_machine
 from pytest_ansorbench.measure.local.side_by_side import BuildSet
 from pytest_ansorbench.measure.outcomes import Built
