@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pytest_ansorbench.measure.engine import EngineError
-from pytest_ansorbench.measure.local.engine import LocalEngine
 from pytest_ansorbench.measure.noise_probe import SLICE_MS, observe_noise, steady_kernel
-from pytest_ansorbench.measure.settings import EngineSettings
+from pytest_ansorbench.measure.outcomes import Built
 from tests.fast_engine import FastEngine
 
 
@@ -37,8 +36,15 @@ def test_the_kernel_is_the_same_every_time():
     assert len(one.shapes) == 3
 
 
+class Hasty(FastEngine):
+    """An engine whose limits let nothing be built."""
+
+    def build(self, programs, check, limit_s=None):
+        return [Built("build-timeout", 0.0, "no result after 0 s") for _ in programs]
+
+
 def test_limits_that_do_not_let_it_run_leave_the_noise_unknown(target):
-    with LocalEngine(target, EngineSettings(build_timeout_s=1e-6)) as hasty:
+    with Hasty(target) as hasty:
         assert observe_noise(hasty, 0.1) is None
 
 

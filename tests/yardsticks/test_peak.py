@@ -6,13 +6,11 @@ import dataclasses
 
 import numpy as np
 
-from pytest_ansorbench.environment import resolve_target
-from pytest_ansorbench.measure.local.engine import LocalEngine
-from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.workloads import Check
 from pytest_ansorbench.yardsticks import measure_peak
 from pytest_ansorbench.yardsticks.peak import multiply_adds, reads
+from tests.measure.test_noise_probe import Hasty
 from tests.synthetic import make_case_result, make_result, make_yardsticks
 
 ONCE = SideBySide(slice_ms=0.1, turns=Span(1, 1), sets=Span(1, 1))
@@ -30,8 +28,8 @@ def test_it_is_what_a_roofline_needs(engine):
     assert make_result(case).cases == (case,)
 
 
-def test_limits_that_do_not_let_it_be_measured_leave_it_unknown():
-    with LocalEngine(resolve_target(None), EngineSettings(build_timeout_s=1e-6)) as hasty:
+def test_limits_that_do_not_let_it_be_measured_leave_it_unknown(target):
+    with Hasty(target) as hasty:
         assert measure_peak(hasty) is None
 
 

@@ -236,12 +236,16 @@ def test_with_cold_caches_nothing_is_kept(cold, task):
     cold.discard(incumbent)
 
 
-def test_kernels_can_be_pinned_and_find_cold_caches(task):
+def test_kernels_can_be_pinned_and_find_cold_caches_and_closing_ends_all_processes(task):
     cores = tuple(sorted(os.sched_getaffinity(0))[:2])
     settings = EngineSettings(cores=cores, flush_cache_mb=8)
     with LocalEngine(resolve_target(None), settings) as engine:
         assert set(server(engine).cpu_affinity()) == set(cores)
         [outcome] = measure(engine, ["fine"], task.check)
+        built = engine.build([kernel("fine")], task.check)
+        pids = [engine.server_pid, built[0].handle.child.pid]
+        assert all(psutil.pid_exists(pid) for pid in pids)
+    gone(pids)
     assert outcome.status == "ok"
     # A copy of 8 MB precedes each call, and is not part of it.
     assert outcome.run_s > 100 * outcome.latencies_s[0]
@@ -268,14 +272,6 @@ def test_within_a_network_a_slice_is_a_call(in_network, task):
     effort = SideBySide(turns=Span(2, 2), sets=Span(1, 1), precision=0.0, slice_ms=0.1)
     [outcome] = in_network.measure_side_by_side([program], task.check, effort)
     assert (outcome.status, len(outcome.latencies_s)) == ("ok", 2)
-
-
-def test_closing_ends_all_processes(task):
-    with LocalEngine(resolve_target(None)) as engine:
-        built = engine.build([kernel("fine")], task.check)
-        pids = [engine.server_pid, built[0].handle.child.pid]
-        assert all(psutil.pid_exists(pid) for pid in pids)
-    gone(pids)
 
 
 @pytest.mark.parametrize("victim", ["parent", "server"])

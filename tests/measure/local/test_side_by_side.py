@@ -15,8 +15,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pytest_ansorbench.environment import resolve_target
-from pytest_ansorbench.measure.local.engine import LocalEngine
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
@@ -236,11 +234,10 @@ def test_a_network_with_cold_caches_goes_the_same_way(cold):
     assert [outcome.sets for outcome in outcomes] == [BOTH_SETS] * 2
 
 
-def test_rests_are_not_a_program_s_own_time(check):
-    settings = EngineSettings(run_timeout_s=0.2)
+def test_rests_are_not_a_program_s_own_time(engine, check, monkeypatch):
+    monkeypatch.setattr(engine.runner, "_settings", EngineSettings(run_timeout_s=0.2))
     effort = replace(ONE_SET, rest_ms=300.0, turns=Span(1, 1))
-    with LocalEngine(resolve_target(None), settings) as engine:
-        [outcome] = engine.measure_side_by_side([kernel("fine")], check, effort)
+    [outcome] = engine.measure_side_by_side([kernel("fine")], check, effort)
     assert outcome.status == "ok"
 
 

@@ -105,7 +105,7 @@ def test_what_fails_beside_others_fails_alone(engine, check):
     assert len(fine.latencies_s) == len(other.latencies_s)
 
 
-def test_a_device_that_is_killed_while_it_measures_costs_the_trial(tracker, check):
+def test_a_device_that_is_killed_and_a_kernel_that_crashes_cost_the_session(tracker, check):
     with (
         devices.server(tracker, "frail") as device,
         make_engine(tracker, "frail", patience_s=0.5) as own,
@@ -124,30 +124,24 @@ def test_a_device_that_is_killed_while_it_measures_costs_the_trial(tracker, chec
         with devices.server(tracker, "frail"):
             own._relays._lease.lose()
             assert own.run(later, QUICK).status == "ok"
-
-
-def test_a_kernel_that_crashes_costs_the_session(tracker, check):
-    """TVM's Python server does not outlive a session that crashed; another device goes on."""
-    with (
-        devices.server(tracker, "crash"),
-        make_engine(tracker, "crash", patience_s=0.5) as own,
-    ):
-        [crashed] = measure(own, ["crash"], check)
-        assert crashed.status == "run-error"
-        assert own.restarts == 1
+            # TVM's Python server does not outlive a session that crashed; another device goes on.
+            restarts = own.restarts
+            [crashed] = measure(own, ["crash"], check)
+            assert crashed.status == "run-error"
+            assert own.restarts == restarts + 1
 
 
 def test_a_tracker_without_devices_is_waited_for_and_given_up(tracker, check):
     own = make_engine(tracker, "nothing", patience_s=0.5)
-    with own, pytest.raises(EngineError, match=r"no device 'nothing' was free at .* for 0\.5 s"):
-        measure(own, ["fine"], check)
+    with pytest.raises(EngineError, match=r"no device 'nothing' was free at .* for 0\.5 s"):
+        own.build([kernel("fine")], check)
 
 
 def test_no_tracker_is_told(check):
     nowhere = dataclasses.replace(devices.DeviceAddress("127.0.0.1", devices.free_port(), "x"))
     own = RemoteEngine(resolve_target(None), SETTINGS, RemoteSettings(tracker=nowhere))
-    with own, pytest.raises(EngineError, match=r"no tracker at 127\.0\.0\.1"):
-        measure(own, ["fine"], check)
+    with pytest.raises(EngineError, match=r"no tracker at 127\.0\.0\.1"):
+        own.build([kernel("fine")], check)
 
 
 def test_a_single_server_needs_no_tracker(check):
@@ -164,9 +158,10 @@ def test_a_linker_that_is_not_there_is_told(tracker):
         make_engine(tracker, linker="nowhere-gcc")
 
 
-def test_a_linker_that_fails_fails_the_program(tracker, both, check):
-    with make_engine(tracker, linker="cc -lnothing-of-that-name") as own:
-        [built] = own.build([kernel("fine")], check)
+def test_a_linker_that_fails_fails_the_program(engine, check, monkeypatch):
+    linked = engine._builder._handle_of.__self__
+    monkeypatch.setattr(linked, "_command", ["cc", "-lnothing-of-that-name"])
+    [built] = engine.build([kernel("fine")], check)
     assert built.status == "build-error"
     assert "nothing-of-that-name" in built.error
 
