@@ -8,7 +8,7 @@ of it. `tests/measure/engine_contract.py` is the test suite that an engine has t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import TracebackType
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_ansorbench.measure.outcomes import Built, Measured, MeasuredInTurn
@@ -32,13 +32,13 @@ class UntunedError(RuntimeError):
     """A program that cannot be compiled or run even as it is; the message says why."""
 
 
-class Engine(Protocol):
+class Engine(AbstractContextManager["Engine", None], Protocol):
     """Compiles programs, calls them, and knows the machine that does so.
 
-    An engine is made cheaply, and starts its processes with `start`. All arms of an experiment
-    share one engine, so that none is measured by other means than the others. A program that
-    fails is an outcome with a status; an exception means that the engine itself is broken. An
-    engine is used by one thread at a time.
+    An engine is made cheaply, and starts its processes with `start`, or as a context manager. All
+    arms of an experiment share one engine, so that none is measured by other means than the others.
+    A program that fails is an outcome with a status; an exception means that the engine itself is
+    broken. An engine is used by one thread at a time.
     """
 
     @property
@@ -77,19 +77,6 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """End all processes and let go of all programs. Does nothing if that is done."""
-        ...
-
-    def __enter__(self) -> Engine:
-        """`start`."""
-        ...
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """`close`."""
         ...
 
     def observe(self) -> MachineState:
