@@ -41,7 +41,7 @@ def of_kind(session, kind):
 
 
 def test_verdicts_are_those_of_the_same_measurements_here(three_workers, recorded, tmp_path):
-    with session_with(three_workers, recorded, tmp_path, pause_s=0.1) as (session, work_of):
+    with session_with(three_workers, recorded, tmp_path, pause_s=0.05) as (session, work_of):
         wait_until(lambda: workers_of(session) == 3)
         result = carried_out(session)
         session.finish()
