@@ -139,7 +139,7 @@ def test_options_are_named_where_they_belong_only():
 
 REPORT = PACKAGE / "report"
 #: What is shown while a bench runs.
-LIVE = {REPORT / "progress.py", REPORT / "live_table.py"}
+LIVE = {REPORT / "progress.py"}
 RENDERERS = [*sorted((REPORT / "render").glob("*.py")), *sorted(LIVE)]
 #: `__init__` is the facade of both.
 BUILDERS = sorted(set(REPORT.glob("*.py")) - {REPORT / "__init__.py", *LIVE})
@@ -154,7 +154,7 @@ def test_parts_of_a_report_are_records():
 
 def test_renderers_read_cells_and_sections_only():
     allowed = {"records", "report.cells", "report.sections"}
-    live = {*allowed, "report.progress", "bench.progress"}
+    live = {*allowed, "bench.progress"}
 
     def others(path: Path) -> set[str]:
         names = {name for name in ours(path) if not name.startswith("report.render")}

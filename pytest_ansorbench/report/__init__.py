@@ -14,11 +14,10 @@ from pytest_ansorbench.report.curves import curves
 from pytest_ansorbench.report.decisions import RuleTotals, rule_totals
 from pytest_ansorbench.report.details import case_details
 from pytest_ansorbench.report.gates import change_sentence, gate_sentence, suite_sentence
-from pytest_ansorbench.report.live_table import LiveTable
 from pytest_ansorbench.report.noise_notes import (
     noise_changes,
 )
-from pytest_ansorbench.report.progress import LiveLine, RepeatLog
+from pytest_ansorbench.report.progress import LiveLine, LiveTable, RepeatLog
 from pytest_ansorbench.report.provenance import provenance
 from pytest_ansorbench.report.rebuilt_tables import (
     kernel_gate_sentence,

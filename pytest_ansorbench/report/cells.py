@@ -8,7 +8,7 @@ says; others qualify it, e.g. `low` and `high`.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
@@ -139,8 +139,8 @@ class Number:
     text: str
 
     @classmethod
-    def of(cls, value: float, spec: str) -> Number:
-        """A figure in a format such as `.3g`; infinity for never."""
+    def of(cls, value: float, spec: str = ".4g") -> Number:
+        """A figure in a format; infinity for never."""
         return cls(value, "never" if math.isinf(value) else format(value, spec))
 
     def __str__(self) -> str:
@@ -227,8 +227,13 @@ def mark(outcome: Outcome | None) -> Cell:
     return Gap.IRRELEVANT if outcome is None else GateMark(outcome)
 
 
-def throughput(gflops: float | None) -> Cell:
-    """A throughput, if it is known."""
+def known(value: float | None, write: Callable[[float], Cell]) -> Cell:
+    """A figure that may be missing."""
+    return Gap.UNKNOWN if value is None else write(value)
+
+
+def throughput(gflops: float) -> Cell:
+    """A throughput; 0 if there is none."""
     return Number(gflops, throughput_text(gflops)) if gflops else Gap.UNKNOWN
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from pytest_ansorbench.records import CaseResult
-from pytest_ansorbench.report.cells import Cell, Gap, Number, Ratio, Text, mark
+from pytest_ansorbench.report.cells import Cell, Number, Ratio, Text, known, mark
 from pytest_ansorbench.report.curves import curves_then_and_now
 from pytest_ansorbench.report.gates import change_sentence
 from pytest_ansorbench.report.sections import (
@@ -71,15 +71,11 @@ def _row(change: Change) -> tuple[Cell, ...]:
         Text(change.case),
         Text(change.strategy),
         Text(change.metric),
-        _figure(change.before),
-        _figure(change.after),
+        known(change.before, Number.of),
+        known(change.after, Number.of),
         Ratio(change.ratio),
         mark(change.gate.outcome if change.gate else None),
     )
-
-
-def _figure(value: float | None) -> Cell:
-    return Gap.UNKNOWN if value is None else Number.of(value, ".4g")
 
 
 def comparison_report(

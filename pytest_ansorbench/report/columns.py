@@ -26,6 +26,7 @@ from pytest_ansorbench.report.cells import (
     SuiteRatio,
     Text,
     TimeToTarget,
+    known,
     mark,
     percentage,
     plain_ratio,
@@ -149,31 +150,14 @@ def _ratio(key: str, heading: str) -> CaseColumn:
             return Ratio(getattr(row.verdict.comparison, key))
         return REFERENCE if row.is_reference else Gap.IRRELEVANT
 
-    def suite(verdict: SuiteVerdict) -> Cell:
-        return SuiteRatio.of(verdict, key)
-
-    return CaseColumn(Column(key, heading), cell, suite)
-
-
-def _optimism(arm: ArmSummary) -> Cell:
-    return Gap.UNKNOWN if arm.optimism is None else plain_ratio(arm.optimism)
-
-
-def _of_peak(row: ArmRow) -> Cell:
-    return Gap.UNKNOWN if row.of_peak is None else percentage(row.of_peak)
+    return CaseColumn(Column(key, heading), cell, lambda suite: SuiteRatio.of(suite, key))
 
 
 def _over(implementation: Implementation) -> CaseColumn:
-    def cell(row: ArmRow) -> Cell:
-        ratio = row.over.get(implementation)
-        return Gap.UNKNOWN if ratio is None else plain_ratio(ratio)
-
-    names = ("over", implementation)
-    return CaseColumn(Column("_".join(names), " ".join(names), spare=2), cell)
-
-
-def _time_to_target(arm: ArmSummary) -> Cell:
-    return TimeToTarget(arm.time_to_target_s, arm.reached, arm.runs)
+    return CaseColumn(
+        Column(f"over_{implementation}", f"over {implementation}", spare=2),
+        lambda row: known(row.over.get(implementation), plain_ratio),
+    )
 
 
 COLUMNS: Final[Mapping[str, CaseColumn]] = MappingProxyType(
@@ -188,7 +172,7 @@ COLUMNS: Final[Mapping[str, CaseColumn]] = MappingProxyType(
             _seconds("search_time", "search time", lambda arm: arm.search_s),
             CaseColumn(
                 Column("time_to_target", "time to target", "s", spare=3),
-                _of_target(_time_to_target),
+                _of_target(lambda arm: TimeToTarget(arm.time_to_target_s, arm.reached, arm.runs)),
             ),
             _ratio("search_ratio", "S"),
             _ratio("search_ratio_paper", "S_paper"),
@@ -199,9 +183,14 @@ COLUMNS: Final[Mapping[str, CaseColumn]] = MappingProxyType(
                 _of_arm(lambda arm: throughput(arm.throughput_gflops)),
             ),
             _ratio("throughput_ratio", "throughput ratio"),
-            CaseColumn(Column("of_peak", "of peak", spare=2), _of_peak),
+            CaseColumn(
+                Column("of_peak", "of peak", spare=2), lambda row: known(row.of_peak, percentage)
+            ),
             *map(_over, IMPLEMENTATIONS),
-            CaseColumn(Column("optimism", "optimism"), _of_arm(_optimism)),
+            CaseColumn(
+                Column("optimism", "optimism"),
+                _of_arm(lambda arm: known(arm.optimism, plain_ratio)),
+            ),
             CaseColumn(
                 Column("failed", "failed", spare=4),
                 _of_arm(lambda arm: Part(arm.failed_trials, arm.trials)),
@@ -253,4 +242,4 @@ def _yardsticks(cases: Sequence[CaseResult]) -> Iterator[str]:
     timed = {kernel.implementation for one in found for kernel in one.kernels}
     for implementation in IMPLEMENTATIONS:
         if implementation in timed:
-            yield "_".join(("over", implementation))
+            yield f"over_{implementation}"

@@ -164,7 +164,7 @@ def finals(case: CaseResult) -> Table:
             Count(run.seed),
             Count(len(run.final.latencies_s)),
             *(
-                Number.of(1e3 * float(latency_s), ".4g")
+                Number.of(1e3 * float(latency_s))
                 for latency_s in np.quantile(run.final.latencies_s, (0.0, 0.25, 0.5, 0.75, 1.0))
             ),
         )

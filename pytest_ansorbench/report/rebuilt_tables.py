@@ -23,6 +23,7 @@ from pytest_ansorbench.report.cells import (
     Ratio,
     SuiteRatio,
     Text,
+    known,
     mark,
     throughput,
 )
@@ -86,10 +87,9 @@ def suite_gate_sentence(verdict: KernelsVerdict, gate: Gate) -> GateSentence:
 
 
 def _gate(compared: str, gate: Gate) -> GateSentence:
-    if gate.reason == "other-machine":
-        words = f"{compared}: the machine itself is not as fast as it was: "
-        return GateSentence(words, gate.outcome)
-    return gate_sentence(gate, f"{compared}: ")
+    if gate.reason != "other-machine":
+        return gate_sentence(gate, f"{compared}: ")
+    return GateSentence(f"{compared}: the machine itself is not as fast as it was: ", gate.outcome)
 
 
 def _rows(
@@ -104,19 +104,17 @@ def _rows(
 
 
 def _cells(kernel: RebuiltKernel, side: KernelSide, ratio: Cell) -> list[Cell]:
-    latency_s = side.measured.latency_s
-    words: list[Cell] = [Text(kernel.name), Text(side.toolchain)]
-    tail: list[Cell] = [
-        Number.of(median(side.build_s), ".2g") if side.build_s else Gap.UNKNOWN,
-        Gap.UNKNOWN if side.code_bytes is None else Number.of(side.code_bytes / 1e3, ".1f"),
+    latency_s, code_bytes = side.measured.latency_s, side.code_bytes
+    build_s = median(side.build_s) if side.build_s else None
+    return [
+        Text(kernel.name),
+        Text(side.toolchain),
+        known(latency_s, lambda seconds: Number.of(1e3 * seconds, ".3g")),
+        known(latency_s, lambda seconds: throughput(kernel.flops / seconds / 1e9)),
+        Gap.UNKNOWN if latency_s is None else ratio,
+        known(build_s, lambda seconds: Number.of(seconds, ".2g")),
+        known(code_bytes, lambda size: Number.of(size / 1e3, ".1f")),
     ]
-    if latency_s is None:
-        return [*words, Gap.UNKNOWN, Gap.UNKNOWN, Gap.UNKNOWN, *tail]
-    figures: list[Cell] = [
-        Number.of(1e3 * latency_s, ".3g"),
-        throughput(kernel.flops / latency_s / 1e9),
-    ]
-    return [*words, *figures, ratio, *tail]
 
 
 def _suite_row(verdict: KernelsVerdict) -> tuple[Cell, ...]:

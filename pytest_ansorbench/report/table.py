@@ -20,7 +20,6 @@ from pytest_ansorbench.report.cells import (
 from pytest_ansorbench.report.columns import (
     COLUMNS,
     ArmRow,
-    ColumnError,
     case_rows,
     one_of,
     usual_columns,
@@ -67,12 +66,7 @@ def parse_time_unit(text: str) -> WantedUnit:
 
 def parse_sort(text: str) -> str:
     """Parse a sort key."""
-    key = text.strip()
-    if key not in SORT_KEYS:
-        raise ColumnError(
-            f"bad sort key {text!r}: expected one of {', '.join(SORT_KEYS)}, e.g. 'search_ratio'"
-        )
-    return key
+    return one_of([*SORT_KEYS], text, "sort key")
 
 
 def case_table(

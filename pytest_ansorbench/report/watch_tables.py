@@ -44,8 +44,7 @@ def overview_report(session: WatchedSession) -> Report:
     """
     lines = (_summary(session), *_waiting(session), *_machines(session))
     groups = tuple(Group(tuple(_rows(case))) for case in session.cases)
-    table = (Table(_COLUMNS, groups),) if groups else ()
-    return Report.of(Section("session", (Lines(lines), *table)))
+    return Report.of(Section("session", (Lines(lines), Table(_COLUMNS, groups))))
 
 
 _WORKER_COLUMNS: Final = (
@@ -69,8 +68,7 @@ def workers_report(workers: Sequence[WorkerActivity]) -> Report:
         )
         for one in workers
     )
-    table = (Table(_WORKER_COLUMNS, (Group(rows),)),) if rows else ()
-    return Report.of(Section("workers", (Lines((line,)), *table)))
+    return Report.of(Section("workers", (Lines((line,)), Table(_WORKER_COLUMNS, (Group(rows),)))))
 
 
 def _summary(session: WatchedSession) -> str:
@@ -96,12 +94,11 @@ def _machines(session: WatchedSession) -> Iterator[str]:
 
 def _rows(case: WatchedCase) -> Iterator[tuple[Cell, ...]]:
     settled = sum(not gate.open for gate in case.gates)
-    outcome = worst(case.gates)
     about: tuple[Cell, ...] = (
         Text(case.label),
         Part(case.done, case.repeats),
         Part(settled, len(case.gates)) if case.gates else Gap.IRRELEVANT,
-        mark(outcome),
+        mark(worst(case.gates)),
     )
     left: Cell = Gap.UNKNOWN if math.isinf(case.left_s) else Seconds(case.left_s)
     for run in case.runs:

@@ -82,7 +82,7 @@ def test_text(cell: Cell, text: str) -> None:
         (Part(3, 12), {"": 3, "of": 12}),
         (Seconds(0.25, "ms"), {"": 250.0}),
         (TimeToTarget(math.inf, 0, 4), {"": "inf", "reached": 0, "runs": 4}),
-        (throughput(None), {"": None}),
+        (throughput(0.0), {"": None}),
         (Number.of(math.nan, ".2f"), {"": None}),
         (Number.of(-math.inf, ".2f"), {"": "-inf"}),
         (percentage(0.123456), {"": 0.123456}),

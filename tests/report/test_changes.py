@@ -56,8 +56,8 @@ def test_figures_are_cells_of_their_metric() -> None:
     first, _, last = changes_table([FOUND, CaseChanges("other", (elsewhere,))]).rows
     assert first[2:] == (
         Text("search_ratio"),
-        Number.of(0.5, ".4g"),
-        Number.of(0.75, ".4g"),
+        Number.of(0.5),
+        Number.of(0.75),
         Ratio(Estimate(1.5, 1.2, 1.9)),
         GateMark("broken"),
     )

@@ -22,7 +22,6 @@ from pytest_ansorbench.report.sections import (
 
 _PLACES: Final = (0.25, 0.5, 0.75, 1.0)
 """Shares of the longest curve."""
-_FOUR_DIGITS: Final = ".4g"
 
 
 def chart_blocks(chart: Drawing) -> tuple[Block, ...]:
@@ -52,7 +51,7 @@ def _bars(bars: Bars) -> Table:
         *(Column(part, part, unit) for part in bars.parts),
     )
     rows: tuple[tuple[Cell, ...], ...] = tuple(
-        (Text(stack.label), *(Number.of(length, _FOUR_DIGITS) for length in stack.lengths))
+        (Text(stack.label), *(Number.of(length) for length in stack.lengths))
         for stack in bars.stacks
     )
     return Table(columns, (Group(rows),))
@@ -66,12 +65,12 @@ def _curves(chart: Chart) -> tuple[Block, ...]:
     )
     rows = tuple(
         (
-            Number.of(place * end, _FOUR_DIGITS),
+            Number.of(place * end),
             *(_value(series, place * end) for series in chart.series),
         )
         for place in _PLACES
     )
-    levels = (f"{level.label}: {Number.of(level.y, _FOUR_DIGITS)}" for level in chart.levels)
+    levels = (f"{level.label}: {Number.of(level.y)}" for level in chart.levels)
     return Lines((chart.y.heading, *levels)), Table(columns, (Group(rows),))
 
 
@@ -80,4 +79,4 @@ def _value(series: Series, x: float) -> Cell:
     if not at or x > series.x[-1]:
         # It has ended, or not begun.
         return Gap.IRRELEVANT
-    return Number.of(series.y[at - 1], _FOUR_DIGITS)
+    return Number.of(series.y[at - 1])

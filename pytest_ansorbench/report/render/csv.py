@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -55,13 +54,8 @@ def _column(column: Column, cells: tuple[Cell, ...]) -> dict[str, list[str]]:
         "_".join(filter(None, (key, name, "" if name else unit))): [
             _text(one.get(name), cell) for one, cell in zip(fields, cells, strict=True)
         ]
-        for name in dict.fromkeys(_names(fields))
+        for name in dict.fromkeys(name for one in fields for name in one)
     }
-
-
-def _names(fields: list[Any]) -> Iterator[str]:
-    for one in fields:
-        yield from one
 
 
 def _text(value: Any, cell: Cell) -> str:

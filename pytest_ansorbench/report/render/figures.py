@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _PAD_IN: Final = 0.06
-_MARGINS: Final = (5.5, 1.4, 3.7, 0.8)
-"""Left, right, below and above curves, in sizes of the font: five digits and a line of words."""
 _NEAR: Final = 1.5
 """Levels above this multiple of the highest point of a curve are not drawn."""
 _DASHES: Final = ("-", "--", "-.", ":")
@@ -85,28 +83,12 @@ def draw(chart: Drawing, look: Look) -> Figure:
                 _draw_forest(axes, chart, look)
             case Bars():
                 _draw_bars(axes, chart, look)
-        if isinstance(chart, Chart):
-            _leave_room(figure, look)
-        else:
-            _fit(figure, axes)
+        _fit(figure, axes)
         return figure
 
 
-def _leave_room(figure: Figure, look: Look) -> None:
-    """Margins that suit numbers along both axes, without a look at them, which takes long."""
-    width, height = figure.get_size_inches() * 72.0 / look.font
-    left, right, below, above = _MARGINS
-    axes = figure.axes[0]
-    axes.set_position(
-        (left / width, below / height, 1.0 - (left + right) / width, 1.0 - (below + above) / height)
-    )
-
-
 def _fit(figure: Figure, axes: Axes) -> None:
-    """Make room for the words around the axes, in one pass.
-
-    The layout engines of matplotlib take two and a draft, more than half of a figure's time.
-    """
+    """Make room for the words around the axes in one pass; matplotlib's engines take three."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     renderer = FigureCanvasAgg(figure).get_renderer()  # type: ignore[no-untyped-call]
