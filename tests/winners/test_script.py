@@ -10,7 +10,6 @@ from pytest_ansorbench.environment import ToolchainError
 from pytest_ansorbench.report.details import schedules
 from pytest_ansorbench.report.sections import Code, Lines
 from pytest_ansorbench.winners import fastest, script, scripts_of, winners_of
-from tests.report.rendered import line_of
 from tests.winners.conftest import MATMUL, MLP
 
 
@@ -57,15 +56,13 @@ def test_a_report_shows_those_of_a_case_as_code(tuned):
     scripts = scripts_of(tuned)
     section = schedules(MATMUL.id, scripts)
     assert section.subject == MATMUL.id
-    sentences = [
-        line_of(block.sentences[0]) for block in section.blocks if isinstance(block, Lines)
-    ]
+    sentences = [block.sentences[0] for block in section.blocks if isinstance(block, Lines)]
     assert [sentence.split(":")[0] for sentence in sentences] == ["random", "again"]
     codes = [block for block in section.blocks if isinstance(block, Code)]
     assert [code.text for code in codes[:2]] == [scripts[0].trace, scripts[0].program]
     of_network = schedules(MLP.id, scripts).blocks[0]
     assert isinstance(of_network, Lines)
-    assert ", task " in line_of(of_network.sentences[0])
+    assert ", task " in of_network.sentences[0]
 
 
 @pytest.mark.parametrize("name", ["trace", "program"])
