@@ -135,7 +135,7 @@ def changes_report(
 ) -> Report:
     """Report on what changed since an earlier result: the table, then the notes.
 
-    `any_machine` is the option that compares figures of other machines all the same.
+    `any_machine` names the option that allows comparisons between machines.
     """
     notes = (changes_notes(changes, any_machine), noise_changes(noise_before, noise_after))
     return Report.of(Section("changes", (changes_table(changes),)), Section("notes", notes))

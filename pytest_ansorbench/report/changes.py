@@ -52,7 +52,7 @@ def changes_table(changes: Sequence[CaseChanges]) -> Table | Lines:
 def changes_notes(changes: Sequence[CaseChanges], any_machine: str) -> Lines:
     """Name gates that do not hold, and cases that were not compared.
 
-    `any_machine` is the option that compares figures of other machines all the same.
+    `any_machine` names the option that allows comparisons between machines.
     """
     gates = (
         change_sentence(change, any_machine, f"{change.case}, {change.strategy}: ")

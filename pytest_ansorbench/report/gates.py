@@ -37,7 +37,7 @@ def suite_lines(suites: Sequence[SuiteVerdict]) -> Lines:
 def change_sentence(change: Change, any_machine: str, subject: str = "") -> Sentence:
     """The gate on a figure that was compared with an earlier result; empty without a gate.
 
-    `any_machine` is the option that compares figures of other machines all the same.
+    `any_machine` names the option that allows comparisons between machines.
     """
     gate, metric = change.gate, change.metric
     if gate is None:

@@ -36,7 +36,7 @@ from pytest_ansorbench.stats.suite import judge_suites
 from tests.report.rendered import column, markdown_cells, rendered, simple_cells
 from tests.synthetic import make_case_result, make_run
 
-#: Without what kernels are held against besides each other, which `test_yardsticks` has.
+#: Without what kernels are compared with besides each other, which `test_yardsticks` has.
 ALL = tuple(key for key in COLUMNS if not key.startswith(("of_peak", "over_")))
 
 
