@@ -233,16 +233,16 @@ def pytest_ansorbench_strategies(config):
 def test_an_engine_is_a_class_and_its_choice(copy, tmp_path):
     """`FastEngine` passes the contract (tests/test_fast_engine.py); here a bench uses it."""
     assert "`tests/measure/engine_contract.py`" in places("an engine")
-    assert "`plugin/sources.py`" in places("an engine")
-    sources = copy / "plugin" / "sources.py"
+    assert "`plugin/searches.py`" in places("an engine")
+    searches = copy / "plugin" / "searches.py"
     edit(
-        sources,
+        searches,
         "\n                _engine(settings),",
         "\n                fast(),",
     )
     edit(
-        sources,
-        "\nclass _Live:",
+        searches,
+        "\nclass Searches:",
         """
 def fast():
     from pytest_ansorbench.environment import resolve_target
@@ -254,7 +254,7 @@ def fast():
     return FastEngine(target, cpu="elsewhere")
 
 
-class _Live:""",
+class Searches:""",
     )
     (tmp_path / "test_cases.py").write_text(ENGINE_CASES)
     (tmp_path / "conftest.py").write_text(ENGINE_CONFTEST)

@@ -12,7 +12,6 @@ import sys
 from collections.abc import Sequence
 
 from pytest_ansorbench.cli import (
-    devices,
     history,
     journals,
     kernels,
@@ -20,23 +19,15 @@ from pytest_ansorbench.cli import (
     plot,
     results,
     schedules,
-    train_draft,
-    train_rules,
+    training,
 )
-from pytest_ansorbench.cli.exits import ERROR, Refusal
+from pytest_ansorbench.cli.exits import ERROR, sentence
 
 __all__ = ["main", "make_parser"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command.
-
-    Args:
-        arguments: Words of the command line; `sys.argv` by default.
-
-    Returns:
-        The exit code.
-    """
+    """Run the command with the words of a command line; gives the exit code."""
     given = make_parser().parse_args(arguments)
     # A large result is millions of objects, all of them needed to the end: the garbage collector
     # would go through them again and again.
@@ -44,12 +35,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     gc.disable()
     try:
         return int(given.run(given))
-    except Refusal as refusal:
-        print(f"ansor-bench: {refusal}", file=sys.stderr)
-        return ERROR
     except BrokenPipeError:
         # The reader of our output has seen enough, as in `ansor-bench cases | head`.
         sys.stderr.close()
+        return ERROR
+    except Exception as error:
+        message = sentence(error)
+        if message is None:
+            raise
+        print(f"ansor-bench: {message}", file=sys.stderr)
         return ERROR
     finally:
         if was_collecting:
@@ -73,7 +67,5 @@ def make_parser() -> argparse.ArgumentParser:
     kernels.add_command(commands)
     journals.add_commands(commands)
     offers.add_commands(commands)
-    train_rules.add_command(commands)
-    train_draft.add_command(commands)
-    devices.add_command(commands)
+    training.add_commands(commands)
     return parser

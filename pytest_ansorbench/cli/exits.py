@@ -1,9 +1,12 @@
-"""How the command ends: its exit codes, and the refusal of what cannot be done."""
+"""How the command ends: its exit codes, and what it says of an error."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Callable, Iterable
+from typing import Final, TypeVar
+
+T = TypeVar("T")
+Found = TypeVar("Found")
 
 HOLDS: Final = 0
 BROKEN: Final = 1
@@ -13,6 +16,36 @@ UNDECIDED: Final = 3
 
 class Refusal(Exception):
     """Wrong usage or an unreadable file; the message says which."""
+
+
+def sentence(error: Exception) -> str | None:
+    """What an error tells the user, with its cure; None if it is a fault of this package."""
+    from pytest_ansorbench.environment import ToolchainError
+    from pytest_ansorbench.measure.engine import EngineError
+    from pytest_ansorbench.measure.remote.tracker import TrackerError
+    from pytest_ansorbench.packed import PackedError
+    from pytest_ansorbench.report import ColumnError
+    from pytest_ansorbench.storage import MissingResultError, StorageError, UnwritableError
+    from pytest_ansorbench.strategies import StrategyError
+    from pytest_ansorbench.workloads import ImportFailed, UnknownCase
+
+    if isinstance(error, MissingResultError):
+        return f"{error}; pytest --ansor-bench --ansor-save NAME saves one"
+    if isinstance(error, UnwritableError):
+        return f"{error}; see --storage"
+    told = (
+        *(Refusal, ToolchainError, EngineError, TrackerError, PackedError, ColumnError),
+        *(StorageError, StrategyError, ImportFailed, UnknownCase),
+    )
+    return str(error) if isinstance(error, told) else None
+
+
+def parsed(name: str, value: T, parse: Callable[[T], Found]) -> Found:
+    """What an option's value stands for; a value that is none is refused by the option's name."""
+    try:
+        return parse(value)
+    except ValueError as error:
+        raise Refusal(f"bad {name} {value!r}: {error}") from None
 
 
 def exit_code(outcomes: Iterable[str | None]) -> int:

@@ -8,7 +8,7 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
-from pytest_ansorbench.cli.exits import Refusal
+from pytest_ansorbench.cli.exits import Refusal, parsed
 
 if TYPE_CHECKING:
     from pytest_ansorbench.records import Outcome
@@ -19,7 +19,6 @@ _DEFAULT = "terminal"
 
 
 def add_formats(parser: argparse.ArgumentParser) -> None:
-    """Add the option that says in which formats, and where to."""
     parser.add_argument(
         "--format",
         action="append",
@@ -31,30 +30,17 @@ def add_formats(parser: argparse.ArgumentParser) -> None:
 
 
 def check_formats(given: argparse.Namespace) -> None:
-    """Refuse what is no format before there is anything to wait for.
-
-    Raises:
-        Refusal: One of the formats asked for is none.
-    """
+    """Refuse what is no format before there is anything to wait for."""
     outputs_of(given)
 
 
 def put_out(report: Report, given: argparse.Namespace) -> None:
-    """Write a report in every format that was asked for; each file is named.
-
-    Raises:
-        Refusal: A file cannot be written.
-    """
+    """Write a report in every format that was asked for."""
     for output in outputs_of(given):
         put_one(report, output)
 
 
 def put_one(report: Report, output: Output) -> None:
-    """Write a report in one format; a file is named.
-
-    Raises:
-        Refusal: The file cannot be written.
-    """
     from pytest_ansorbench.report import Output, write_report
 
     try:
@@ -69,20 +55,10 @@ def put_one(report: Report, output: Output) -> None:
 
 
 def outputs_of(given: argparse.Namespace) -> list[Output]:
-    """The formats that were asked for.
-
-    Raises:
-        Refusal: One of them is none.
-    """
+    """The formats that were asked for."""
     from pytest_ansorbench.report import Output
 
-    outputs = []
-    for text in given.formats or [_DEFAULT]:
-        try:
-            outputs.append(Output.parse(text))
-        except ValueError as error:
-            raise Refusal(f"bad --format {text!r}: {error}") from None
-    return outputs
+    return [parsed("--format", text, Output.parse) for text in given.formats or [_DEFAULT]]
 
 
 def terminal() -> Terminal:

@@ -7,11 +7,10 @@ from typing import Any
 
 from pytest_ansorbench.cli.exits import HOLDS, Refusal
 from pytest_ansorbench.cli.formats import add_formats, check_formats, put_out
-from pytest_ansorbench.cli.stored import add_storage, read_stored, refusal
+from pytest_ansorbench.cli.stored import add_storage, judging, read_stored
 
 
 def add_command(commands: argparse._SubParsersAction[Any]) -> None:
-    """Add the command to a parser."""
     history = commands.add_parser(
         "history",
         help="how stored results changed from one to the next",
@@ -30,23 +29,19 @@ def add_command(commands: argparse._SubParsersAction[Any]) -> None:
 def _history(given: argparse.Namespace) -> int:
     from pytest_ansorbench.report.history import Stage, history_report
     from pytest_ansorbench.stats.judging import judge_result
-    from pytest_ansorbench.stats.paired_runs import PairingError
-    from pytest_ansorbench.storage import StorageError, list_saved, result_changes, result_name
+    from pytest_ansorbench.storage import list_saved, result_changes, result_name
 
     check_formats(given)
     if given.last is not None and given.last < 1:
         raise Refusal(f"bad --last {given.last}: expected at least 1, e.g. 10")
-    try:
-        paths = list_saved(given.storage)
-    except StorageError as error:
-        raise refusal(error) from None
+    paths = list_saved(given.storage)
     if not paths:
         print(f"nothing saved in {given.storage}; pytest --ansor-bench --ansor-save NAME saves")
         return HOLDS
     stages: list[Stage] = []
     for path in paths[-given.last :] if given.last else paths:
         _, result = read_stored(given.storage, str(path))
-        try:
+        with judging(path):
             judged = judge_result(result)
             changes = (
                 result_changes(
@@ -55,8 +50,6 @@ def _history(given: argparse.Namespace) -> int:
                 if stages
                 else ()
             )
-        except (PairingError, ValueError) as error:
-            raise Refusal(f"bad result file {str(path)!r}: {error}") from None
         stages.append(Stage(result_name(path), result, judged, changes))
     put_out(history_report(stages), given)
     return HOLDS

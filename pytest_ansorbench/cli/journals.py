@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pytest_ansorbench.cli.exits import HOLDS, Refusal
 from pytest_ansorbench.cli.formats import terminal
-from pytest_ansorbench.cli.stored import add_storage, read_stored, refusal
+from pytest_ansorbench.cli.stored import add_storage, read_stored
 
 if TYPE_CHECKING:
     from pytest_ansorbench.cluster.settings import ClusterAddress
@@ -24,7 +24,6 @@ _CLEAR: Final = "\x1b[H\x1b[2J"
 
 
 def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
-    """Add the commands to a parser."""
     watch = commands.add_parser(
         "watch",
         help="how a session stands that runs elsewhere, or what workers do",
@@ -83,7 +82,6 @@ def _watch(given: argparse.Namespace) -> int:
 def _watch_session(given: argparse.Namespace) -> int:
     from pytest_ansorbench.bench import Watch
     from pytest_ansorbench.report import overview_report
-    from pytest_ansorbench.storage import StorageError
 
     watch = Watch(_journal(given.storage, given.journal))
 
@@ -93,8 +91,6 @@ def _watch_session(given: argparse.Namespace) -> int:
 
     try:
         _show(given, look)
-    except StorageError as error:
-        raise Refusal(str(error)) from None
     except ValueError as error:
         raise Refusal(f"bad journal {str(watch.path)!r}: {error}") from None
     return HOLDS
@@ -102,15 +98,10 @@ def _watch_session(given: argparse.Namespace) -> int:
 
 def _watch_workers(given: argparse.Namespace, scheduler: ClusterAddress) -> int:
     from pytest_ansorbench.cluster.workers import ClusterWatch
-    from pytest_ansorbench.environment import ToolchainError
-    from pytest_ansorbench.measure.engine import EngineError
     from pytest_ansorbench.report import workers_report
 
-    try:
-        with ClusterWatch(scheduler) as watch:
-            _show(given, lambda: (workers_report(watch.look()), False))
-    except (EngineError, ToolchainError) as error:
-        raise Refusal(str(error)) from None
+    with ClusterWatch(scheduler) as watch:
+        _show(given, lambda: (workers_report(watch.look()), False))
     return HOLDS
 
 
@@ -141,42 +132,23 @@ def _scheduler(wanted: str | None) -> ClusterAddress | None:
 
 def _journal(storage: Path, wanted: str | None) -> Path:
     """The journal that was asked for, or the newest."""
-    from pytest_ansorbench.storage import StorageError, journal_name, list_journals
+    from pytest_ansorbench.storage import find_journal, list_journals
 
-    try:
-        journals = {journal_name(path): path for path in list_journals(storage)}
-    except StorageError as error:
-        raise refusal(error) from None
-    if wanted is None:
-        if not journals:
-            raise Refusal(f"no journal in {str(storage)!r}; pytest --ansor-bench writes one")
-        return list(journals.values())[-1]
-    for name, path in journals.items():
-        if wanted in (name, name.lstrip("0")):
-            return path
-    if wanted.isdecimal():
-        known = ", ".join([*journals][-3:]) or "none"
-        raise Refusal(f"bad journal {wanted!r}: in {str(storage)!r} there are {known}")
-    return Path(wanted)
+    if wanted is not None:
+        return find_journal(storage, wanted)
+    journals = list_journals(storage)
+    if not journals:
+        raise Refusal(f"no journal in {str(storage)!r}; pytest --ansor-bench writes one")
+    return journals[-1]
 
 
 def _clean(given: argparse.Namespace) -> int:
-    from pytest_ansorbench.storage import (
-        StorageError,
-        cleanable,
-        list_journals,
-        list_saved,
-        read_journal,
-    )
+    from pytest_ansorbench.storage import cleanable, list_journals, list_saved, read_journal
 
-    try:
-        wanted = [*map(str, list_saved(given.storage)), *given.results]
-        results: dict[str, Result] = {}
-        for name in wanted:
-            _, results[name] = read_stored(given.storage, name)
-        found = [cleanable(read_journal(path), results) for path in list_journals(given.storage)]
-    except StorageError as error:
-        raise refusal(error) from None
+    results: dict[str, Result] = {}
+    for name in [*map(str, list_saved(given.storage)), *given.results]:
+        _, results[name] = read_stored(given.storage, name)
+    found = [cleanable(read_journal(path), results) for path in list_journals(given.storage)]
     for one in found:
         if one.reason:
             print(f"keeps {one.path} ({_size(one)}): {one.reason}")

@@ -5,29 +5,24 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
-from datetime import datetime, timezone
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ansorbench.cli.exits import ERROR, Refusal, exit_code
+from pytest_ansorbench.cli.exits import ERROR, Refusal, exit_code, parsed
 from pytest_ansorbench.cli.formats import add_formats, check_formats, put_out
 from pytest_ansorbench.cli.stored import add_storage, narrowed, read_stored
 
 if TYPE_CHECKING:
-    from pytest_ansorbench.measure.local.toolchains import LocalToolchains
+    from pytest_ansorbench.measure.side_by_side import SideBySide
     from pytest_ansorbench.measure.toolchain import Toolchain
-    from pytest_ansorbench.records import NoiseTrace, Result
+    from pytest_ansorbench.records import Result
     from pytest_ansorbench.records.rebuilt_kernels import RebuiltKernels
     from pytest_ansorbench.stats.rebuilt_ratios import KernelLimits
     from pytest_ansorbench.winners import Winner
 
-_STEADY_S = 2.0
-"""Seconds of a look at how fast the machine is."""
-
 
 def add_command(commands: argparse._SubParsersAction[Any]) -> None:
-    """Add the command to a parser."""
     kernels = commands.add_parser(
         "kernels",
         help="make the kernels of results again and measure them, without a search",
@@ -93,37 +88,24 @@ def add_command(commands: argparse._SubParsersAction[Any]) -> None:
 
 
 def _kernels(given: argparse.Namespace) -> int:
-    from pytest_ansorbench.kernels import fastest, fastest_of_arms
-    from pytest_ansorbench.measure.toolchain import toolchains
+    from pytest_ansorbench.measure.process_sets import ProcessSets
     from pytest_ansorbench.report import kernels_report
     from pytest_ansorbench.stats.criteria import Criteria
     from pytest_ansorbench.stats.rebuilt_ratios import judge_rebuilt
-    from pytest_ansorbench.storage import StorageError, write_rebuilt
+    from pytest_ansorbench.storage import write_rebuilt
 
     check_formats(given)
     limits = _limits(given)
+    effort = parsed("--rounds", given.rounds, ProcessSets.parse).effort
     if given.arms is not None and (given.against or given.variant or given.strategy):
         raise Refusal("bad --arms: expected neither --against nor --variant nor --strategy with it")
     results = [read_stored(given.storage, one)[1] for one in given.results]
-    found = _winners(given, results)
-    rows: list[tuple[Winner, ...]]
-    if given.arms is None:
-        variants = _variants(given.variant)
-        compared = toolchains(given.against, variants)
-        rows = [(winner,) * len(compared) for winner in fastest(found)]
-    else:
-        compared = _arms(given.arms, found)
-        rows = fastest_of_arms(found, [arm.name for arm in compared])
-        if not rows:
-            raise Refusal(f"bad --arms {given.arms!r}: they have no task in common")
-    rebuilt, interrupted = _rebuilt(given, results, rows, compared)
+    rows, toolchains = _rows(given, _winners(given, results))
+    rebuilt, interrupted = _rebuilt(given, results, rows, toolchains, effort)
     verdicts = judge_rebuilt(rebuilt, Criteria(), limits)
     put_out(kernels_report(rebuilt, verdicts), given)
     if given.json is not None:
-        try:
-            write_rebuilt(rebuilt, given.json)
-        except StorageError as error:
-            raise Refusal(str(error)) from None
+        write_rebuilt(rebuilt, given.json)
     if interrupted:
         print(
             f"ansor-bench: interrupted after {len(rebuilt.kernels)} of {len(rows)} kernels",
@@ -158,90 +140,25 @@ def _winners(given: argparse.Namespace, results: Sequence[Result]) -> list[Winne
     return found
 
 
-def _arms(text: str, found: Sequence[Winner]) -> tuple[Toolchain, ...]:
-    """Today's toolchain under the name of each arm."""
-    from pytest_ansorbench.measure.toolchain import Toolchain
+def _rows(
+    given: argparse.Namespace, found: Sequence[Winner]
+) -> tuple[Sequence[tuple[Winner, ...]], tuple[Toolchain, ...]]:
+    """What to make of each task, one for each toolchain, and the toolchains."""
+    from pytest_ansorbench.kernels import fastest, fastest_of_arms
+    from pytest_ansorbench.measure.toolchain import Toolchain, toolchains
 
-    names = [name.strip() for name in text.split(",")]
+    if given.arms is None:
+        compared = toolchains(given.against, _variants(given.variant))
+        return [(winner,) * len(compared) for winner in fastest(found)], compared
+    names = [name.strip() for name in given.arms.split(",")]
     for name in names:
         narrowed(found, "--arms", name, lambda one: one.strategy)
     if len(names) < 2 or len(set(names)) < len(names):
-        raise Refusal(f"bad --arms {text!r}: expected two arms or more, e.g. default,draft")
-    return tuple(Toolchain(name) for name in names)
-
-
-def _rebuilt(
-    given: argparse.Namespace,
-    results: Sequence[Result],
-    rows: Sequence[tuple[Winner, ...]],
-    toolchains: Sequence[Toolchain],
-) -> tuple[RebuiltKernels, bool]:
-    """The kernels, and whether Ctrl-C kept some of them from being made."""
-    from pytest_ansorbench.environment import MisfitError, ToolchainError
-    from pytest_ansorbench.kernels import another_machine, compare_kernels, steady_then
-    from pytest_ansorbench.measure.engine import EngineError
-    from pytest_ansorbench.measure.local.toolchains import local_toolchains
-    from pytest_ansorbench.measure.process_sets import ProcessSets
-    from pytest_ansorbench.measure.settings import EngineSettings
-    from pytest_ansorbench.records.rebuilt_kernels import RebuiltKernels
-    from pytest_ansorbench.workloads import CASES
-
-    try:
-        effort = ProcessSets.parse(given.rounds).effort
-    except ValueError as error:
-        raise Refusal(f"bad --rounds {given.rounds!r}: {error}") from None
-    winners = [winner for row in rows for winner in row]
-    recorded = len(toolchains) == 1
-    machines = {name: one for result in results for name, one in result.machines.items()}
-    target = given.target or str(machines[winners[0].machine].get("target"))
-    kernels = {}
-    interrupted = False
-    steady: list[NoiseTrace] = []
-    try:
-        compared = local_toolchains(target, EngineSettings(), toolchains)
-        if recorded and (difference := another_machine(results, winners, compared.own.machine)):
-            raise Refusal(
-                f"its latencies were measured on another machine ({difference}): give --against "
-                "PYTHON, whose kernels are measured here, or --variant"
-            )
-        rebuilt = RebuiltKernels(
-            created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-            toolchains={},
-            kernels=(),
-            noise_then=steady_then(results, winners) if recorded else (),
-        )
-        with compared:
-            rebuilt = replace(rebuilt, toolchains=dict(compared.machines))
-            steady += _steady(compared, recorded=recorded)
-            try:
-                for place, kernel in compare_kernels(
-                    rows,
-                    compared,
-                    effort,
-                    recorded=recorded,
-                    case_of={case.id: case for case in CASES}.get,
-                    note=lambda text: print(text, file=sys.stderr, flush=True),
-                ):
-                    kernels[place] = kernel
-            except KeyboardInterrupt:
-                interrupted = True
-            else:
-                steady += _steady(compared, recorded=recorded)
-    except MisfitError as error:
-        named = "--target" if given.target else "target of the result"
-        raise Refusal(f"bad {named} {error.value!r}: {error.problem}") from None
-    except (EngineError, ToolchainError) as error:
-        raise Refusal(str(error)) from None
-    in_order = tuple(kernels[place] for place in sorted(kernels))
-    return replace(rebuilt, kernels=in_order, noise_now=tuple(steady)), interrupted
-
-
-def _steady(compared: LocalToolchains, *, recorded: bool) -> list[NoiseTrace]:
-    """How fast the machine is, where that is compared with how fast it was."""
-    from pytest_ansorbench.measure.noise_probe import observe_noise
-
-    seen = observe_noise(compared.own, _STEADY_S) if recorded else None
-    return [] if seen is None else [seen]
+        raise Refusal(f"bad --arms {given.arms!r}: expected two arms or more, e.g. default,draft")
+    rows = fastest_of_arms(found, names)
+    if not rows:
+        raise Refusal(f"bad --arms {given.arms!r}: they have no task in common")
+    return rows, tuple(map(Toolchain, names))
 
 
 def _variants(texts: Sequence[str]) -> list[Toolchain]:
@@ -249,9 +166,45 @@ def _variants(texts: Sequence[str]) -> list[Toolchain]:
 
     variants: list[Toolchain] = []
     for text in texts:
-        try:
-            variants.append(Toolchain.parse_variant(text))
-            check_names(variants)
-        except ValueError as error:
-            raise Refusal(f"bad --variant {text!r}: {error}") from None
+        variants.append(parsed("--variant", text, Toolchain.parse_variant))
+        parsed("--variant", text, lambda _: check_names(variants))
     return variants
+
+
+def _rebuilt(
+    given: argparse.Namespace,
+    results: Sequence[Result],
+    rows: Sequence[tuple[Winner, ...]],
+    toolchains: Sequence[Toolchain],
+    effort: SideBySide,
+) -> tuple[RebuiltKernels, bool]:
+    """The kernels, and whether Ctrl-C kept some of them from being made."""
+    from pytest_ansorbench.environment import MisfitError
+    from pytest_ansorbench.kernels import AnotherMachineError, Rebuilding
+    from pytest_ansorbench.workloads import CASES
+
+    winners = [winner for row in rows for winner in row]
+    interrupted = False
+    try:
+        with closing(Rebuilding(results, winners, toolchains, target=given.target)) as rebuilding:
+            rebuilding.start()
+            try:
+                rebuilding.make(
+                    rows,
+                    effort,
+                    {case.id: case for case in CASES}.get,
+                    note=lambda text: print(text, file=sys.stderr, flush=True),
+                )
+            except KeyboardInterrupt:
+                interrupted = True
+            else:
+                rebuilding.finish()
+            return rebuilding.rebuilt, interrupted
+    except AnotherMachineError as error:
+        raise Refusal(
+            f"its latencies were measured on another machine ({error}): give --against "
+            "PYTHON, whose kernels are measured here, or --variant"
+        ) from None
+    except MisfitError as error:
+        named = "--target" if given.target else "target of the result"
+        raise Refusal(f"bad {named} {error.value!r}: {error.problem}") from None

@@ -1,4 +1,4 @@
-"""Commands about what there is to run: cases, tasks, strategies."""
+"""Commands about what there is to run, and where: cases, tasks, strategies, devices."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 
 def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
-    """Add the commands to a parser."""
     cases = commands.add_parser("cases", help="list the shipped cases")
     cases.set_defaults(run=_cases)
 
@@ -34,6 +33,15 @@ def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
     strategies = commands.add_parser("strategies", help="list shipped and installed strategies")
     strategies.set_defaults(run=_strategies)
 
+    devices = commands.add_parser(
+        "devices",
+        help="list the devices that a tracker hands out",
+        description="Lists what TVM's tracker at an address has: by key, how many devices there "
+        "are, how many of them are free, how many requests wait for one, and where they are.",
+    )
+    devices.add_argument("tracker", metavar="HOST:PORT", help="e.g. 127.0.0.1:9190")
+    devices.set_defaults(run=_devices)
+
 
 def _cases(given: argparse.Namespace) -> int:
     from tabulate import tabulate
@@ -46,16 +54,10 @@ def _cases(given: argparse.Namespace) -> int:
 
 
 def _tasks(given: argparse.Namespace) -> int:
-    from pytest_ansorbench.environment import (
-        MisfitError,
-        ToolchainError,
-        check_toolchain,
-        resolve_target,
-    )
+    from pytest_ansorbench.environment import MisfitError, check_toolchain, resolve_target
     from pytest_ansorbench.measure.intrinsics import register_intrinsics
     from pytest_ansorbench.report import RENDERERS, tasks_report
     from pytest_ansorbench.search import describe_tasks
-    from pytest_ansorbench.workloads import ImportFailed, UnknownCase
 
     try:
         case = _case(given.case)
@@ -64,19 +66,13 @@ def _tasks(given: argparse.Namespace) -> int:
         tasks = case.tasks()
     except MisfitError as error:
         raise Refusal(f"bad --target {error.value!r}: {error.problem}") from None
-    except (UnknownCase, ToolchainError, ImportFailed) as error:
-        raise Refusal(str(error)) from None
     register_intrinsics(target)
     print(RENDERERS["terminal"].render(tasks_report(describe_tasks(tasks, target))))
     return HOLDS
 
 
 def _case(name: str) -> Case:
-    """A shipped case by its id, or a model by its file.
-
-    Raises:
-        UnknownCase: It is neither.
-    """
+    """A shipped case by its id, or a model by its file."""
     from pytest_ansorbench.workloads import from_exported_program, from_onnx, get
 
     if name.endswith(".onnx"):
@@ -89,13 +85,39 @@ def _case(name: str) -> Case:
 def _strategies(given: argparse.Namespace) -> int:
     from tabulate import tabulate
 
-    from pytest_ansorbench.strategies import Registry, StrategyError
+    from pytest_ansorbench.strategies import Registry
 
     registry = Registry()
-    try:
-        registry.add_entry_points()
-    except StrategyError as error:
-        raise Refusal(str(error)) from None
+    registry.add_entry_points()
     rows = [[strategy.name, strategy.description] for strategy in registry]
     print(tabulate(rows, headers=["strategy", "what it is"]))
+    return HOLDS
+
+
+def _devices(given: argparse.Namespace) -> int:
+    from tabulate import tabulate
+
+    from pytest_ansorbench.measure.remote.settings import DeviceAddress
+    from pytest_ansorbench.measure.remote.tracker import TrackerConnection
+
+    try:
+        address = DeviceAddress.parse_server(given.tracker)
+    except ValueError:
+        raise Refusal(
+            f"bad tracker {given.tracker!r}: expected HOST:PORT, e.g. 127.0.0.1:9190"
+        ) from None
+    with TrackerConnection(address) as connection:
+        queues = connection.queues()
+    rows = [
+        [one.key, len(one.addresses), one.free, one.waiting, ", ".join(one.addresses)]
+        for one in queues
+    ]
+    if rows:
+        headings = ["key", "devices", "free", "waiting", "addresses"]
+        print(tabulate(rows, headers=headings, disable_numparse=True))
+    else:
+        print(
+            f"no devices at {address}; python -m tvm.exec.rpc_server --tracker={address} "
+            "--key=NAME on a device adds it"
+        )
     return HOLDS

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_ansorbench.cli.exits import HOLDS, Refusal
-from pytest_ansorbench.cli.stored import add_storage, listed, narrowed, read_stored
+from pytest_ansorbench.cli.stored import add_storage, judging, listed, narrowed, read_stored
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,17 +37,11 @@ _KINDS: Final = ("svg", "png", "pdf")
 
 @dataclass(frozen=True, slots=True)
 class _OfPaper:
-    """A figure of Han Lin et al., Computer Science 52(3), 2025, section 5.
+    """A figure of Han Lin et al., Computer Science 52(3), 2025, section 5."""
 
-    Attributes:
-        figure: What it is drawn as.
-        cases: Start of the ids of its cases; `operators` or `networks` for all of them.
-        strategy: The challenger; empty for all strategies.
-    """
-
-    figure: str
-    cases: str
-    strategy: str = ""
+    figure: str  # what it is drawn as
+    cases: str  # start of the ids of its cases; `operators` or `networks` for all of them
+    strategy: str = ""  # the challenger; empty for all strategies
 
     @property
     def words(self) -> str:
@@ -69,7 +63,6 @@ _OF_PAPER: Final = {
 
 
 def add_command(commands: argparse._SubParsersAction[Any]) -> None:
-    """Add the command to a parser."""
     of_paper = {name: f"the paper's, {figure.words}" for name, figure in _OF_PAPER.items()}
     all_figures = _OF_ALL | _OF_A_CASE | of_paper
     figures = "; ".join(f"{name}: {words}" for name, words in all_figures.items())
@@ -101,7 +94,6 @@ def add_command(commands: argparse._SubParsersAction[Any]) -> None:
 def _plot(given: argparse.Namespace) -> int:
     from pytest_ansorbench.report.render.figures import PRINT, draw, save
     from pytest_ansorbench.stats.judging import judge_result
-    from pytest_ansorbench.stats.paired_runs import PairingError
 
     kind = given.output.suffix.removeprefix(".")
     if kind not in _KINDS:
@@ -109,10 +101,8 @@ def _plot(given: argparse.Namespace) -> int:
     if find_spec("matplotlib") is None:
         raise Refusal("plot takes matplotlib: pip install 'pytest-ansorbench[report]'")
     path, result = read_stored(given.storage, given.result)
-    try:
+    with judging(path):
         chart = _chart(given, judge_result(result))
-    except (PairingError, ValueError) as error:
-        raise Refusal(f"bad result file {str(path)!r}: {error}") from None
     try:
         given.output.parent.mkdir(parents=True, exist_ok=True)
         save(draw(chart, PRINT), given.output, PRINT, kind)
@@ -123,11 +113,7 @@ def _plot(given: argparse.Namespace) -> int:
 
 
 def _chart(given: argparse.Namespace, judged: JudgedResult) -> Chart | Forest | Bars:
-    """The figure that was asked for.
-
-    Raises:
-        Refusal: There is nothing to draw.
-    """
+    """The figure that was asked for."""
     of_paper = _OF_PAPER.get(given.figure)
     if of_paper is None:
         if given.figure in _OF_ALL:
@@ -151,11 +137,7 @@ def _is_of(cases: str, case: CaseResult) -> bool:
 
 
 def _against(challenger: str | None, judged: JudgedResult) -> JudgedResult:
-    """The same, with the verdicts over one challenger only; None for all of them.
-
-    Raises:
-        Refusal: There is no such challenger.
-    """
+    """The same, with the verdicts over one challenger only; None for all of them."""
     if challenger is None:
         return judged
     verdicts = [verdict for case in judged.cases for verdict in case.verdicts]

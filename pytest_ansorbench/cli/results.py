@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ansorbench.cli.exits import BROKEN, HOLDS, UNDECIDED, Refusal, exit_code
+from pytest_ansorbench.cli.exits import BROKEN, HOLDS, UNDECIDED, Refusal, exit_code, parsed
 from pytest_ansorbench.cli.formats import (
     add_formats,
     check_formats,
@@ -16,7 +16,7 @@ from pytest_ansorbench.cli.formats import (
     put_one,
     put_out,
 )
-from pytest_ansorbench.cli.stored import add_storage, read_stored, refusal
+from pytest_ansorbench.cli.stored import add_storage, judging, read_stored
 
 if TYPE_CHECKING:
     from pytest_ansorbench.records import Result
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 
 def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
-    """Add the commands to a parser."""
     show = commands.add_parser("show", help="print the table of a result file")
     show.add_argument(
         "result", help="what --ansor-json wrote, or the name or number of a stored result"
@@ -157,8 +156,7 @@ def _show(given: argparse.Namespace) -> int:
     check_formats(given)
     layout = _layout(given)
     _, result = read_stored(given.storage, given.result)
-    result = _with_suite_limits(_with_goal(result, given.goal), given)
-    judged = _judged_again(result, given.result)
+    judged = _judged(result, given, given.result)
     report = result_report(
         judged.cases,
         judged.criteria,
@@ -171,10 +169,18 @@ def _show(given: argparse.Namespace) -> int:
     return _exit_code(judged)
 
 
+def _judged(result: Result, given: argparse.Namespace, source: str) -> JudgedResult:
+    """A result judged again, by what is asked for: the verdicts in its file are not believed."""
+    from pytest_ansorbench.stats.judging import judge_result
+
+    result = _with_suite_limits(_with_goal(result, given.goal), given)
+    with judging(source):
+        return judge_result(result)
+
+
 def _layout(given: argparse.Namespace) -> Layout:
     """The table that was asked for."""
     from pytest_ansorbench.report import (
-        ColumnError,
         Layout,
         parse_columns,
         parse_grouping,
@@ -182,15 +188,12 @@ def _layout(given: argparse.Namespace) -> Layout:
         parse_time_unit,
     )
 
-    try:
-        return Layout(
-            parse_columns(given.columns) if given.columns else None,
-            parse_sort(given.sort),
-            parse_grouping(given.group_by),
-            parse_time_unit(given.time_unit),
-        )
-    except ColumnError as error:
-        raise Refusal(str(error)) from None
+    return Layout(
+        parse_columns(given.columns) if given.columns else None,
+        parse_sort(given.sort),
+        parse_grouping(given.group_by),
+        parse_time_unit(given.time_unit),
+    )
 
 
 def _exit_code(judged: JudgedResult) -> int:
@@ -206,8 +209,7 @@ def _report(given: argparse.Namespace) -> int:
     check_formats(given)
     layout = _layout(given)
     result = _merged([read_stored(given.storage, one) for one in given.results])
-    judged = _judged_again(_with_suite_limits(_with_goal(result, given.goal), given), "merged")
-
+    judged = _judged(result, given, "merged")
     for output in outputs_of(given):
         report = full_report(
             judged.cases,
@@ -226,19 +228,13 @@ def _compare(given: argparse.Namespace) -> int:
     from pytest_ansorbench.report import changes_report, comparison_report
     from pytest_ansorbench.stats.criteria import Criteria
     from pytest_ansorbench.stats.limits import Allowance
-    from pytest_ansorbench.stats.paired_runs import PairingError
     from pytest_ansorbench.storage import result_changes
 
-    allowances = []
-    for text in given.fail:
-        try:
-            allowances.append(Allowance.parse(text))
-        except ValueError as error:
-            raise Refusal(f"bad --fail {text!r}: {error}") from None
+    allowances = [parsed("--fail", text, Allowance.parse) for text in given.fail]
     _, before = read_stored(given.storage, given.before)
     path, after = read_stored(given.storage, given.after)
     after = _with_goal(after, given.goal)
-    try:
+    with judging(path):
         changes = result_changes(
             before,
             after,
@@ -246,8 +242,6 @@ def _compare(given: argparse.Namespace) -> int:
             criteria=Criteria.from_settings(after.settings),
             any_machine=given.any_machine,
         )
-    except (PairingError, ValueError) as error:
-        raise Refusal(f"bad result file {str(path)!r}: {error}") from None
     report = changes_report(
         changes, "--any-machine", noise_before=before.noise, noise_after=after.noise
     )
@@ -263,41 +257,34 @@ def _compare(given: argparse.Namespace) -> int:
 
 
 def _merge(given: argparse.Namespace) -> int:
-    from pytest_ansorbench.storage import StorageError, write_result
+    from pytest_ansorbench.stats.judging import judge_result
+    from pytest_ansorbench.storage import write_result
 
     read = [read_stored(given.storage, wanted) for wanted in given.results]
     merged = _merged(read)
-    try:
-        judged = _judged_again(merged, given.output)
-        write_result(replace(merged, cases=judged.cases, suites=judged.suites), given.output)
-    except StorageError as error:
-        raise Refusal(str(error)) from None
+    with judging(given.output):
+        judged = judge_result(merged)
+    write_result(replace(merged, cases=judged.cases, suites=judged.suites), given.output)
     runs = sum(len(case.runs) for case in judged.cases)
     print(f"{given.output}: {len(judged.cases)} cases, {runs} runs from {len(read)} results")
     missing = merged.shards.missing if merged.shards is not None else ()
     if missing:
-        print(f"missing: {_counted(missing, 'shard')} {', '.join(map(str, missing))}")
+        shards = "shard" if len(missing) == 1 else "shards"
+        print(f"missing: {shards} {', '.join(map(str, missing))}")
         if merged.lost:
             print(f"without any run: {', '.join(merged.lost)}")
     return UNDECIDED if missing else HOLDS
 
 
-def _counted(things: Sequence[object], name: str) -> str:
-    return name if len(things) == 1 else f"{name}s"
-
-
 def _merged(read: Sequence[tuple[Path, Result]]) -> Result:
     """Several results as one; a single one as it is."""
-    from pytest_ansorbench.storage import StorageError, merge_results
+    from pytest_ansorbench.storage import merge_results
 
     if len({path.resolve() for path, _ in read}) < len(read):
         raise Refusal("bad results: expected different files, got one of them twice")
     if len(read) == 1:
         return read[0][1]
-    try:
-        return merge_results({str(path): result for path, result in read})
-    except StorageError as error:
-        raise Refusal(str(error)) from None
+    return merge_results({str(path): result for path, result in read})
 
 
 def _with_goal(result: Result, goal: str | None) -> Result:
@@ -306,10 +293,8 @@ def _with_goal(result: Result, goal: str | None) -> Result:
 
     if goal is None:
         return result
-    try:
-        return replace(result, settings={**result.settings, "goal": str(Goal.parse(goal))})
-    except ValueError as error:
-        raise Refusal(f"bad --goal {goal!r}: {error}") from None
+    wanted = parsed("--goal", goal, Goal.parse)
+    return replace(result, settings={**result.settings, "goal": str(wanted)})
 
 
 def _with_suite_limits(result: Result, given: argparse.Namespace) -> Result:
@@ -317,36 +302,21 @@ def _with_suite_limits(result: Result, given: argparse.Namespace) -> Result:
     from pytest_ansorbench.stats.figures import FIGURES
     from pytest_ansorbench.stats.limits import Limits
 
-    limits = {
-        figure.suite_keyword: (figure, getattr(given, figure.suite_keyword))
-        for figure in FIGURES.values()
-        if figure.suite_word and getattr(given, figure.suite_keyword) is not None
-    }
-    for figure, limit in limits.values():
-        try:
-            Limits({figure.key: limit})
-        except ValueError as error:
-            raise Refusal(f"bad --{figure.suite_word} {limit!r}: {error}") from None
-    recorded = {keyword: limit for keyword, (_, limit) in limits.items()}
+    recorded = {}
+    for key, figure in FIGURES.items():
+        limit = getattr(given, figure.suite_keyword) if figure.suite_word else None
+        if limit is not None:
+            try:
+                recorded[figure.suite_keyword] = Limits({key: limit})[key]
+            except ValueError as error:
+                raise Refusal(f"bad --{figure.suite_word} {limit!r}: {error}") from None
     return replace(result, settings={**result.settings, **recorded})
-
-
-def _judged_again(result: Result, source: str | Path) -> JudgedResult:
-    """The cases, with verdicts from their runs: those in the file are not believed."""
-    from pytest_ansorbench.stats.judging import judge_result
-    from pytest_ansorbench.stats.paired_runs import PairingError
-
-    try:
-        return judge_result(result)
-    except (PairingError, ValueError) as error:
-        raise Refusal(f"bad result file {str(source)!r}: {error}") from None
 
 
 def _list(given: argparse.Namespace) -> int:
     from tabulate import tabulate
 
     from pytest_ansorbench.storage import (
-        StorageError,
         journal_name,
         list_journals,
         list_saved,
@@ -355,14 +325,11 @@ def _list(given: argparse.Namespace) -> int:
     )
 
     rows = []
-    try:
-        for path in list_saved(given.storage):
-            result = read_result(path)
-            strategies = sorted({name for case in result.cases for name in case.strategies})
-            rows.append([str(path), result.created, len(result.cases), ", ".join(strategies)])
-        journals = [read_journal(path) for path in list_journals(given.storage)]
-    except StorageError as error:
-        raise refusal(error) from None
+    for path in list_saved(given.storage):
+        result = read_result(path)
+        strategies = sorted({name for case in result.cases for name in case.strategies})
+        rows.append([str(path), result.created, len(result.cases), ", ".join(strategies)])
+    journals = [read_journal(path) for path in list_journals(given.storage)]
     if rows:
         print(tabulate(rows, headers=["file", "created", "cases", "strategies"]))
     else:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.cli.exits import HOLDS, Refusal
-from pytest_ansorbench.cli.stored import add_storage, listed, narrowed, read_stored, refusal
+from pytest_ansorbench.cli.stored import add_storage, listed, narrowed, read_stored
 
 if TYPE_CHECKING:
     from tvm.target import Target
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 
 def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
-    """Add the commands to a parser."""
     schedule = commands.add_parser(
         "schedule",
         help="print the schedule that a search came to",
@@ -96,8 +95,8 @@ def _add_import(commands: argparse._SubParsersAction[Any]) -> None:
 
 
 def _import(given: argparse.Namespace) -> int:
-    from pytest_ansorbench.environment import ToolchainError, check_toolchain
-    from pytest_ansorbench.storage import StorageError, write_result
+    from pytest_ansorbench.environment import check_toolchain
+    from pytest_ansorbench.storage import write_result
     from pytest_ansorbench.winners import DatabaseError, import_database
     from pytest_ansorbench.workloads import OPERATORS, UnknownCase, get
 
@@ -116,8 +115,6 @@ def _import(given: argparse.Namespace) -> int:
         write_result(imported.result, given.output)
     except DatabaseError as error:
         raise Refusal(f"--database: {error}") from None
-    except (StorageError, ToolchainError) as error:
-        raise Refusal(str(error)) from None
     print(
         f"{given.output}: cases: {len(imported.result.cases)}, records: {imported.records}, "
         f"left out: {imported.left_out}"
@@ -159,8 +156,7 @@ def _schedule(given: argparse.Namespace) -> int:
 
 
 def _export(given: argparse.Namespace) -> int:
-    from pytest_ansorbench.environment import MisfitError, ToolchainError
-    from pytest_ansorbench.packed import PackedError
+    from pytest_ansorbench.environment import MisfitError
     from pytest_ansorbench.winners import DatabaseError, export_database
 
     if given.top < 1:
@@ -181,8 +177,6 @@ def _export(given: argparse.Namespace) -> int:
         raise Refusal(f"a result's target {error.value!r} does not fit: {error.problem}") from None
     except DatabaseError as error:
         raise Refusal(f"--database: {error}") from None
-    except (PackedError, ToolchainError) as error:
-        raise Refusal(str(error)) from None
     for line in exported.left_out:
         print(f"left out: {line}")
     print(
@@ -195,16 +189,13 @@ def _export(given: argparse.Namespace) -> int:
 def _sourced(storage: Path, source: str) -> Iterator[tuple[Winner, Target]]:
     """The winners of a result, or the trials of a journal, with their targets."""
     from pytest_ansorbench.environment import check_toolchain, resolve_target
-    from pytest_ansorbench.storage import StorageError, fingerprint, is_journal, read_journal
+    from pytest_ansorbench.storage import fingerprint, is_journal, read_journal
     from pytest_ansorbench.storage.entries import RepeatEntry
     from pytest_ansorbench.winners import tuned_in, winners_of
 
     check_toolchain()
     if is_journal(Path(source)):
-        try:
-            past = read_journal(Path(source))
-        except StorageError as error:
-            raise refusal(error) from None
+        past = read_journal(Path(source))
         begun = [entry for entry in past.entries if isinstance(entry, RepeatEntry)]
         machines = {fingerprint(entry.machine): entry.machine for entry in begun}
         winners = tuned_in(past)

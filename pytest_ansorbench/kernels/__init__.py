@@ -2,13 +2,20 @@
 
 from pytest_ansorbench.kernels.compare import Toolchains, compare_kernels
 from pytest_ansorbench.kernels.fastest import fastest, fastest_of_arms
-from pytest_ansorbench.kernels.then import another_machine, steady_then
+from pytest_ansorbench.kernels.rebuilding import (
+    AnotherMachineError,
+    Rebuilding,
+    another_machine,
+    noise_then,
+)
 
 __all__ = [
+    "AnotherMachineError",
+    "Rebuilding",
     "Toolchains",
     "another_machine",
     "compare_kernels",
     "fastest",
     "fastest_of_arms",
-    "steady_then",
+    "noise_then",
 ]

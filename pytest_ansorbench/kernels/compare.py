@@ -59,23 +59,19 @@ def compare_kernels(
     case_of: Callable[[str], Case | None],
     note: Callable[[str], None] = lambda text: None,
 ) -> Iterator[tuple[int, RebuiltKernel]]:
-    """Make kernels again.
+    """Places among the winners, and kernels, as they are made.
 
     A schedule that no longer applies, a kernel that does not compile, crashes, hangs or is wrong
     costs itself alone.
 
     Args:
-        winners: What to make: of each task one for each toolchain.
-        toolchains: What to make it with.
+        winners: Of each task one for each toolchain.
+        toolchains: What to make kernels with.
         effort: How long, and how surely, kernels are measured.
         recorded: Whether the latencies that the result recorded are the reference.
-        case_of: The case of an id; its tasks have the outputs that kernels are held to, as long
-            as their programs are those of the result. None if there is no such case: then the
-            unscheduled program says what is right.
+        case_of: The case of an id; its tasks say what is right, as long as their programs are
+            those of the result. Without one, the unscheduled program does.
         note: Is told how far it is.
-
-    Yields:
-        The place among the winners, and a record, of each kernel as soon as it is known.
 
     Raises:
         EngineError: An engine cannot go on.

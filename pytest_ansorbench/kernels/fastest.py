@@ -8,14 +8,7 @@ from pytest_ansorbench.winners import Winner
 
 
 def fastest(winners: Iterable[Winner]) -> list[Winner]:
-    """The fastest schedule of each task.
-
-    Args:
-        winners: Winners of any arms and seeds.
-
-    Returns:
-        One a task, in order of the tasks' appearance.
-    """
+    """The fastest schedule of each task, in order of the tasks' appearance."""
     best: dict[tuple[str, int], Winner] = {}
     for winner in winners:
         known = best.setdefault((winner.case, winner.place), winner)
@@ -28,13 +21,6 @@ def fastest_of_arms(winners: Sequence[Winner], arms: Sequence[str]) -> list[tupl
     """Of each task that all of some arms have tuned, each arm's fastest schedule.
 
     Programs have to be equal: an arm that tuned another version of a task has not tuned it.
-
-    Args:
-        winners: Winners of any arms and seeds.
-        arms: Names of the arms.
-
-    Returns:
-        One tuple a task, in order of the tasks' appearance; in it one winner an arm.
     """
     of_arm = [
         {(one.case, one.place): one for one in fastest(w for w in winners if w.strategy == arm)}

@@ -10,19 +10,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from pytest_ansorbench.budget import Trials
-    from pytest_ansorbench.cluster.settings import ClusterAddress
-    from pytest_ansorbench.measure.process_sets import ProcessSets
-    from pytest_ansorbench.measure.remote.settings import DeviceAddress
-    from pytest_ansorbench.measure.side_by_side import Span
     from pytest_ansorbench.measure.toolchain import Toolchain
-    from pytest_ansorbench.records import Implementation, Shard
-    from pytest_ansorbench.report import Grouping, Output, WantedUnit
-    from pytest_ansorbench.stats.goal import Goal
+    from pytest_ansorbench.records import Implementation
+    from pytest_ansorbench.report import Output
     from pytest_ansorbench.stats.limits import Allowance
     from pytest_ansorbench.stats.looks import Looks
 
@@ -150,6 +146,16 @@ def text(example: str) -> Callable[[object], str]:
     return parse
 
 
+def by(module: str, name: str) -> Callable[[object], Any]:
+    """A parser of text by its name, e.g. `Goal.parse`, in a module that is imported to use it."""
+
+    def parse(value: object) -> Any:
+        parser = attrgetter(name)(import_module(f"pytest_ansorbench.{module}"))
+        return parser(str(value))
+
+    return parse
+
+
 def path(value: object) -> Path:
     if not isinstance(value, str | Path) or not str(value).strip():
         raise ValueError("expected a path, e.g. result.json")
@@ -159,14 +165,6 @@ def path(value: object) -> Path:
 def paths(value: object) -> tuple[Path, ...]:
     """One path or a list of them."""
     return tuple(map(path, value if isinstance(value, list | tuple) else [value]))
-
-
-def trials(value: object) -> Trials:
-    from pytest_ansorbench.budget import Trials
-
-    if isinstance(value, bool) or not isinstance(value, int | str):
-        raise ValueError("expected a whole number of at least 1, e.g. 128, or e.g. 16/task")
-    return Trials.parse(str(value))
 
 
 def repeats(value: object) -> int | Looks:
@@ -181,45 +179,6 @@ def repeats(value: object) -> int | Looks:
         raise ValueError(EXPECTED_REPEATS) from None
 
 
-def shard(value: object) -> Shard:
-    from pytest_ansorbench.records import Shard
-
-    return Shard.parse(value if isinstance(value, str) else "")
-
-
-def tracker(value: object) -> DeviceAddress:
-    from pytest_ansorbench.measure.remote.settings import DeviceAddress
-
-    return DeviceAddress.parse_tracker(str(value))
-
-
-def server(value: object) -> DeviceAddress:
-    from pytest_ansorbench.measure.remote.settings import DeviceAddress
-
-    return DeviceAddress.parse_server(str(value))
-
-
-def cluster(value: object) -> ClusterAddress:
-    from pytest_ansorbench.cluster.settings import ClusterAddress
-
-    return ClusterAddress.parse(str(value))
-
-
-def span(value: object) -> Span:
-    """A least and a most number, or one for both."""
-    from pytest_ansorbench.measure.side_by_side import Span
-
-    if isinstance(value, bool) or not isinstance(value, int | str):
-        value = ""
-    return Span.parse(str(value))
-
-
-def goal(value: object) -> Goal:
-    from pytest_ansorbench.stats.goal import Goal
-
-    return Goal.parse(str(value))
-
-
 def allowances(value: object) -> tuple[Allowance, ...]:
     """By how much figures may get worse: a list, or separated by commas or spaces."""
     from pytest_ansorbench.stats.limits import Allowance
@@ -229,36 +188,12 @@ def allowances(value: object) -> tuple[Allowance, ...]:
     return tuple(Allowance.parse(part) for part in parts)
 
 
-def columns(value: object) -> tuple[str, ...]:
-    from pytest_ansorbench.report import parse_columns
-
-    return parse_columns(str(value))
-
-
 def outputs(value: object) -> tuple[Output, ...]:
     """Formats of a report, and files: a list, or separated by commas."""
     from pytest_ansorbench.report import Output
 
     texts = value if isinstance(value, list | tuple) else str(value).split(",")
     return tuple(Output.parse(str(text)) for text in texts)
-
-
-def sort(value: object) -> str:
-    from pytest_ansorbench.report import parse_sort
-
-    return parse_sort(str(value))
-
-
-def grouping(value: object) -> Grouping:
-    from pytest_ansorbench.report import parse_grouping
-
-    return parse_grouping(str(value))
-
-
-def time_unit(value: object) -> WantedUnit:
-    from pytest_ansorbench.report import parse_time_unit
-
-    return parse_time_unit(str(value))
 
 
 def implementations(value: object) -> tuple[Implementation, ...]:
@@ -271,39 +206,17 @@ def implementations(value: object) -> tuple[Implementation, ...]:
     return tuple(name for name in IMPLEMENTATIONS if name in given)
 
 
-def rounds(value: object) -> ProcessSets:
-    """A number of sets of processes, or as many as it takes."""
-    from pytest_ansorbench.measure.process_sets import ProcessSets
+def toolchains(parser: str, wanted: str) -> Callable[[object], tuple[Toolchain, ...]]:
+    """A parser of toolchains with names of their own, given several times or in a list."""
 
-    return ProcessSets.parse(str(value))
+    def parse(value: object) -> tuple[Toolchain, ...]:
+        from pytest_ansorbench.measure.toolchain import Toolchain, check_names
 
+        texts = [value] if isinstance(value, str) else value
+        if not isinstance(texts, list | tuple):
+            raise ValueError(f"expected {wanted}")
+        parsed = tuple(getattr(Toolchain, parser)(str(text)) for text in texts)
+        check_names(parsed)
+        return parsed
 
-def interpreters(value: object) -> tuple[Toolchain, ...]:
-    """Toolchains of other interpreters, with names of their own."""
-    from pytest_ansorbench.measure.toolchain import Toolchain
-
-    return _toolchains(
-        Toolchain.parse_interpreter, value, "NAME=PATH, e.g. old=.venv-old/bin/python"
-    )
-
-
-def variants(value: object) -> tuple[Toolchain, ...]:
-    """Other ways to compile, with names of their own."""
-    from pytest_ansorbench.measure.toolchain import Toolchain
-
-    return _toolchains(
-        Toolchain.parse_variant, value, "NAME:KEY=VALUE,..., e.g. avx2:mcpu=x86-64-v3"
-    )
-
-
-def _toolchains(
-    parse: Callable[[str], Toolchain], value: object, wanted: str
-) -> tuple[Toolchain, ...]:
-    from pytest_ansorbench.measure.toolchain import check_names
-
-    texts = [value] if isinstance(value, str) else value
-    if not isinstance(texts, list | tuple):
-        raise ValueError(f"expected {wanted}")
-    parsed = tuple(parse(str(text)) for text in texts)
-    check_names(parsed)
-    return parsed
+    return parse

@@ -1,7 +1,7 @@
 """pytest's hooks, thin: settings in, cases run, tables and files out.
 
-Everything that tunes, computes or renders is imported when a case is to be run, so that a
-session without `--ansor-bench` pays for little more than this file and the options.
+Everything that tunes, computes or renders is imported with `--ansor-bench`, so that a session
+without it pays for little more than this file and the declarations of options.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pytest_ansorbench.plugin.selection import MARKER, bench_items
 
 if TYPE_CHECKING:
     from pytest_ansorbench.plugin.bench import Bench
-    from pytest_ansorbench.plugin.kernels import KernelBench
+    from pytest_ansorbench.plugin.kernel_items import KernelBench
 
 __all__ = ["AnsorBench", "UndecidedWarning"]
 
@@ -26,7 +26,6 @@ BENCH: Final = "ansorbench-bench"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the `--ansor-*` options and their ini twins."""
     add_options(parser)
 
 
@@ -46,18 +45,22 @@ def pytest_configure(config: pytest.Config) -> None:
     if not config.getoption("ansor_bench"):
         config.pluginmanager.register(_Skipper(), "ansorbench-skipper")
         return
-    _check_processes(config)
-    if _asks_for_kernels(config):
-        from pytest_ansorbench.plugin.kernels import KernelBench
+    from pytest_ansorbench.options.resolve import resolve
+    from pytest_ansorbench.plugin.conflicts import check_session
+    from pytest_ansorbench.plugin.refusals import usage
 
-        config.pluginmanager.register(KernelBench(config), BENCH)
+    settings = usage(resolve, config)
+    check_session(config, settings)
+    if settings.kernels.result is not None:
+        from pytest_ansorbench.plugin.kernel_items import KernelBench
+
+        config.pluginmanager.register(KernelBench(config, settings), BENCH)
         return
     from pytest_ansorbench.plugin.bench import Bench
     from pytest_ansorbench.plugin.pytest_benchmark import Bridge
 
-    bench = Bench(config)
-    bridge = Bridge(config, table=bench.settings.table.benchmark)
-    config.pluginmanager.register(bench, BENCH)
+    config.pluginmanager.register(Bench(config, settings), BENCH)
+    bridge = Bridge(config, table=settings.table.benchmark)
     config.pluginmanager.register(bridge, f"{BENCH}-pytest-benchmark")
 
 
@@ -68,40 +71,10 @@ def ansor_bench(request: pytest.FixtureRequest) -> AnsorBench:
     Call it once with a case: `ansor_bench(workloads.CONV2D[0])`. Budget and gates come from
     the `ansor_bench` marker, the ini file or the command line.
     """
+    from pytest_ansorbench.plugin.judging import OneCase
+
     bench: Bench | KernelBench = request.config.pluginmanager.getplugin(BENCH)
-    return bench.test(request.node)
-
-
-def _check_processes(config: pytest.Config) -> None:
-    """Refuse test processes beside each other, unless each measures somewhere else.
-
-    Raises:
-        pytest.UsageError: They would measure each other.
-    """
-    if not config.getoption("numprocesses", default=None) or config.getoption("ansor_replay"):
-        return
-    cluster = config.getoption("ansor_cluster") or config.getini("ansor_cluster")
-    if str(cluster or "").startswith("local:"):
-        raise pytest.UsageError(
-            "bad option -n: each process would start workers of its own on this machine; start a "
-            "scheduler and workers once, and give --ansor-cluster their address"
-        )
-    if not (cluster or config.getoption("ansor_rpc") or config.getini("ansor_rpc")):
-        raise pytest.UsageError(
-            "bad option -n: live searches cannot share a machine with other test processes; "
-            "run pytest --ansor-bench without -n, or with -n 0 (--ansor-replay takes any -n, and "
-            "so does --ansor-cluster; --ansor-rpc takes as many as the tracker has devices; "
-            "--ansor-shard runs a part of the session on each of several machines)"
-        )
-    if config.getoption("ansor_resume") is not None:
-        raise pytest.UsageError(
-            "bad option -n: each process has a journal of its own; resume them one by one, "
-            "without -n"
-        )
-
-
-def _asks_for_kernels(config: pytest.Config) -> bool:
-    return bool(config.getoption("ansor_kernels") or config.getini("ansor_kernels"))
+    return OneCase(request.node, bench.tune)
 
 
 class _Skipper:

@@ -41,23 +41,17 @@ class Baseline:
         except StorageError as error:
             flag = flag_of("baseline.compare")
             raise pytest.UsageError(f"bad {flag}: {in_options(error)}") from None
+        self.changes: list[CaseChanges] = []  # of the cases of this session so far
 
     @property
     def noise(self) -> tuple[MachineNoise, ...]:
         """How steady its machines were."""
         return self._result.noise
 
-    def changes(
+    def changes_of(
         self, after: CaseResult, machines: Mapping[str, Any], settings: Settings, family: int
     ) -> CaseChanges:
-        """Hold a case against the earlier result.
-
-        Args:
-            after: The case now.
-            machines: By fingerprint, the machines that it was measured on.
-            settings: Of its test.
-            family: How many gates the session has.
-        """
+        """Compare a case with the earlier result; its machines now are given by fingerprint."""
         return changes_since(
             self._result,
             after,
@@ -71,18 +65,8 @@ class Baseline:
     def suite_changes(
         self, cases: Sequence[CaseResult], settings: Settings, criteria: Criteria, family: int
     ) -> tuple[CaseChanges, ...]:
-        """Hold all cases together against the earlier result.
-
-        Args:
-            cases: The cases now.
-            settings: Of the session.
-            criteria: How to compare and judge.
-            family: Over how many gates of suites false alarms could be shared out.
-        """
+        """Compare all cases together with the earlier result."""
+        allowances = settings.baseline.suite_allowances
         return suite_changes_since(
-            self._result,
-            cases,
-            settings.baseline.suite_allowances,
-            criteria=criteria,
-            family=family,
+            self._result, cases, allowances, criteria=criteria, family=family
         )

@@ -1,572 +1,303 @@
-"""The plugin behind `--ansor-bench`: cases are run, judged, shown and stored."""
+"""The plugin behind `--ansor-bench`: one session, from the tests it collects to its summary."""
 
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
-from datetime import datetime, timezone
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from pytest_ansorbench.bench import Progress, Silent
 from pytest_ansorbench.options.declarations import flag_of
-from pytest_ansorbench.options.resolve import is_given, resolve
-from pytest_ansorbench.options.settings import Settings, command_line
-from pytest_ansorbench.plugin import workers
-from pytest_ansorbench.plugin.baseline import ANY_MACHINE, Baseline
+from pytest_ansorbench.options.settings import Settings
+from pytest_ansorbench.plugin import judging, workers
+from pytest_ansorbench.plugin.baseline import Baseline
 from pytest_ansorbench.plugin.blame import failures, usage_errors
-from pytest_ansorbench.plugin.fixture import OneTest
-from pytest_ansorbench.plugin.keywords import keywords_of
-from pytest_ansorbench.plugin.refusals import in_options
-from pytest_ansorbench.plugin.selection import bench_items, case_id, select
-from pytest_ansorbench.plugin.shards import Collected, ThisShard, this_shard
-from pytest_ansorbench.plugin.sources import Asked, source_of
-from pytest_ansorbench.plugin.suite import suite_item
-from pytest_ansorbench.plugin.terminal import print_report
-from pytest_ansorbench.plugin.together import Together
-from pytest_ansorbench.plugin.usage import failure, usage
-from pytest_ansorbench.report import (
-    LiveLine,
-    LiveTable,
-    Markdown,
-    RepeatLog,
-    Report,
-    Section,
-    changes_notes,
-    changes_table,
-    full_report,
-    noise_changes,
-    provenance,
-    result_report,
-    write_report,
+from pytest_ansorbench.plugin.collected import Collected
+from pytest_ansorbench.plugin.refusals import failure, in_options
+from pytest_ansorbench.plugin.saving import Saving
+from pytest_ansorbench.plugin.searches import Searches
+from pytest_ansorbench.plugin.selection import bench_items, select
+from pytest_ansorbench.plugin.shards import this_shard
+from pytest_ansorbench.plugin.showing import (
+    changes_report,
+    print_report,
+    progress_on,
+    short_report,
 )
+from pytest_ansorbench.plugin.sources import SavedRuns, Source
+from pytest_ansorbench.plugin.suite import Suite
+from pytest_ansorbench.records import CaseResult, Gate, Result, Shard, Shards, SuiteVerdict
+from pytest_ansorbench.report import Terminal, failure_report
 from pytest_ansorbench.stats.changes import CaseChanges
-from pytest_ansorbench.stats.figures import FIGURES, gates_per_case
 from pytest_ansorbench.stats.gate import families
-from pytest_ansorbench.storage import StorageError, save_numbered, slugify, write_result
-
-if TYPE_CHECKING:
-    from pytest_ansorbench.records import CaseResult, Gate, Result, Shard, Shards
-    from pytest_ansorbench.winners import Script
-    from pytest_ansorbench.workloads import Case
+from pytest_ansorbench.storage import StorageError
+from pytest_ansorbench.workloads import Case
 
 
 class Bench:
     """One session with `--ansor-bench`: a plugin of its own, registered by the option."""
 
-    def __init__(self, config: pytest.Config) -> None:
-        self.config = config
-        self.settings = usage(resolve, config)
-        settings = self.settings
-        storage, baseline = config.rootpath / settings.files.storage, settings.baseline.compare
-        _check_options(settings)
-        if _searches_in_processes(config, settings) and settings.has_suite_gates:
-            raise pytest.UsageError(
-                "bad option -n: a gate of the suite is about the runs of all processes; hold the "
-                "result against it with ansor-bench show, or run without -n"
+    def __init__(self, config: pytest.Config, settings: Settings) -> None:
+        """Read what was saved; nothing is started.
+
+        Raises:
+            pytest.UsageError: A result or a journal is not there or not whole.
+        """
+        self._config, self._settings = config, settings
+        self._notes: list[str] = []  # lines at the end of the summary
+        self._source: Source
+        try:
+            self._source = (
+                SavedRuns(settings) if settings.replay else Searches(config, settings, self._notes)
             )
-        self.source = source_of(config, settings)
+        except StorageError as error:
+            raise pytest.UsageError(in_options(error)) from None
+        config.pluginmanager.register(self._source, "ansorbench-source")
+        wanted = settings.baseline.compare
         # Read before this session stores a result of its own.
-        self.baseline = Baseline(storage, baseline) if baseline else None
-        self.changes: list[CaseChanges] = []
-        self._began_s = time.monotonic()
-        self.family = 1
-        self.together = Together(settings, self.source, self.baseline)
-        self._items: dict[str, pytest.Item] = {}
+        storage = config.rootpath / settings.files.storage
+        self._baseline = None if wanted is None else Baseline(storage, wanted)
+        self._suite = Suite(settings, self._source.looks, self._baseline)
+        self._saving = Saving(config.rootpath, settings, self._notes)
+        self._family = 1  # over how many gates on cases false alarms could be shared out
+        self._tests: dict[str, Collected] = {}
         self._finished: set[str] = set()
-        self._shard: ThisShard | None = None
         self._shards: Shards | None = None
-        self._notes: list[str] = []
+        self._began_s = time.monotonic()
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(
         self, session: pytest.Session, items: list[pytest.Item]
     ) -> None:
-        """Gather strategies, select cases, and refuse bad settings before anything runs."""
-        self.source.gather(self.config)
-        with usage_errors(self.config, "while selecting cases"):
-            self._select(items)
-        if self._items and self.settings.has_suite_gates and self._shard is None:
-            items.append(suite_item(session, self))
-
-    def _select(self, items: list[pytest.Item]) -> None:
-        if self.settings.cases:
-            selected = select(items, self.settings.cases)
-            self.config.hook.pytest_deselected(items=[i for i in items if i not in selected])
-            items[:] = selected
-        gates, arms = 0, []
-        for item in bench_items(items):
-            try:
-                gates += self._gates(item)
-                arms.append(self._arms(item, self.settings_of(item), case_id(item)))
-            except pytest.UsageError as error:
-                raise pytest.UsageError(f"{item.nodeid}: {error}") from None
-            self._items[item.nodeid] = item
-        self.family, self.together.family = families(gates, self.together.count_gates(arms))
-        shard = self.settings.shard
-        if shard is not None and self._items:
-            self._keep_shard(shard, items)
+        """Select cases, resolve each test, and refuse bad settings before anything runs."""
+        settings = self._settings
+        with usage_errors(self._config, "while selecting cases"):
+            if settings.cases:
+                _keep(items, select(items, settings.cases), self._config)
+            for item in bench_items(items):
+                try:
+                    self._tests[item.nodeid] = Collected.of(item, self._source.arms)
+                except pytest.UsageError as error:
+                    raise pytest.UsageError(f"{item.nodeid}: {error}") from None
+            tests = self._tests.values()
+            self._family, self._suite.family = families(
+                sum(test.gates for test in tests),
+                self._suite.count_gates([test.arms for test in tests]),
+            )
+            if settings.shard is not None and tests:
+                self._keep_shard(settings.shard, items)
+        if self._tests and settings.has_suite_gates and settings.shard is None:
+            items.append(judging.LastTest.of(session, "suite", self._judge_suite))
 
     def _keep_shard(self, shard: Shard, items: list[pytest.Item]) -> None:
         """Leave the tests of other shards out; the number of gates stays that of all."""
-        collected = []
-        for item in self._items.values():
-            settings = self.settings_of(item)
-            seeds, divisible = self.source.planned(settings, case_id(item))
-            arms = len(self._arms(item, settings, case_id(item)))
-            collected.append(Collected(item, settings, arms, tuple(seeds), divisible))
-        storage = self.config.rootpath / self.settings.files.storage
-        self._shard = this_shard(shard, collected, storage, self.settings.shard_by)
-        self._shards, mine = self._shard.record, self._shard.seeds
-        others = [item for name, item in self._items.items() if name not in mine]
-        self.config.hook.pytest_deselected(items=others)
-        items[:] = [item for item in items if item not in others]
-        self._items = {name: item for name, item in self._items.items() if name in mine}
-        self._note(self._shard.note)
-
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Check the toolchain once, before the first case, if there is one to be run."""
-        if self.config.getoption("collectonly") or not any(bench_items(session.items)):
-            return
-        self._tell_who_is_asked()
-        self.source.prepare([case_id(item) or name for name, item in self._items.items()])
-
-    def _tell_who_is_asked(self) -> None:
-        """Say whom it is waited for, should nobody answer."""
-        remote, cluster = self.settings.remote, self.settings.cluster
-        asked = {
-            "measuring on a device": (remote.address, remote.patience_s),
-            "measuring on a cluster": (cluster.address, cluster.patience_s),
+        settings, tests = self._settings, [*self._tests.values()]
+        storage = self._config.rootpath / settings.files.storage
+        planned = {test.name: self._source.planned(test) for test in tests}
+        mine = this_shard(shard, tests, planned, storage, settings.shard_by)
+        self._shards = mine.record
+        self._notes.append(mine.note)
+        self._tests = {
+            test.name: replace(test, seeds=mine.seeds[test.name])
+            for test in tests
+            if test.name in mine.seeds
         }
-        reporter = self.config.pluginmanager.getplugin("terminalreporter")
-        for what, (address, patience_s) in asked.items():
-            if address is not None and reporter is not None and reporter.verbosity >= 0:
-                reporter.write_line(f"{what}: asking {address}, for {patience_s:g} s at most")
+        others = [test.item for test in tests if test.name not in mine.seeds]
+        _keep(items, [item for item in items if item not in others], self._config)
+
+    def tune(self, item: pytest.Item, case: Case) -> CaseResult:
+        """Run the case of a test and judge it: the test fails if a gate is broken."""
+        __tracebackhide__ = True
+        test = self._tests.get(item.nodeid) or Collected.of(item, self._source.arms)
+        result = self._run(test, case)
+        changes = self._changes(test, result)
+        if self._baseline is not None and changes is not None:
+            self._baseline.changes.append(changes)
+        for verdict in result.verdicts:
+            item.user_properties += judging.case_properties(verdict)
+        if self._settings.shard is None:  # else there are not all runs that gates are about
+            judging.settle(
+                judging.of_case(result, changes, test.settings.baseline.allowances),
+                strict=test.settings.strict,
+                tables=lambda: Terminal().render(failure_report(result, changes)),
+            )
+        return result
+
+    def _run(self, test: Collected, case: Case) -> CaseResult:
+        """Run one case and keep its result; files are brought up to date at once."""
+        __tracebackhide__ = True
+        with failures(self._config, "while running the case"):
+            _check_arms(test)
+            plan = test.plan(
+                self._family,
+                self._deadline_s(test),
+                lambda result: self._gates_on(test, result),
+            )
+            try:
+                result = self._source.run(test, case, plan, progress_on(self._config))
+                self._finished.add(test.name)
+            finally:
+                if not workers.is_worker(self._config):
+                    self._saving.write_json(self._result())
+        with failures(self._config, "while calling pytest_ansorbench_case_finished"):
+            self._config.hook.pytest_ansorbench_case_finished(
+                config=self._config, item=test.item, result=result
+            )
+        return result
+
+    def _changes(self, test: Collected, result: CaseResult) -> CaseChanges | None:
+        """Changes of a case since the earlier result; None if there is none to compare."""
+        if self._baseline is None:
+            return None
+        machines = self._source.result().machines
+        return self._baseline.changes_of(result, machines, test.settings, self._family)
+
+    def _gates_on(self, test: Collected, result: CaseResult) -> Sequence[Gate]:
+        """The gates on changes, while it is decided whether there are enough repeats."""
+        changes = self._changes(test, result) if test.settings.baseline.allowances else None
+        return () if changes is None else changes.gates
+
+    def _deadline_s(self, test: Collected) -> float:
+        """When a case has to be over: what is left of the time goes to all that are left."""
+        names = list(self._tests)
+        left = len(names) - names.index(test.name) if test.name in names else 1
+        now_s = time.monotonic()
+        return now_s + max(0.0, self._end_s - now_s) / left
+
+    @property
+    def _end_s(self) -> float:
+        """When the session has to be over."""
+        limit_s = self._settings.experiment.time_limit_s
+        return math.inf if limit_s is None else self._began_s + limit_s
+
+    def _judge_suite(self, item: pytest.Item) -> None:
+        """Judge all cases together; run more of them while that can still decide a gate."""
+        __tracebackhide__ = True
+        suite = self._suite
+        verdicts = suite.judge(self._every_result())
+        while any(gate.open for gate in suite.gates):
+            repeats = min(one.repeats for one in self._source.result().cases if one.runs) + 1
+            with failures(self._config, "while running more repeats"):
+                enough = self._source.more(repeats, self._end_s, progress_on(self._config))
+            self._saving.write_json(self._result())
+            verdicts = suite.judge(self._every_result())
+            if not enough:
+                break
+        for verdict in verdicts:
+            item.user_properties += judging.suite_properties(verdict)
+        if not suite.gates:
+            pytest.fail(
+                "no case was compared, so there is nothing to judge the suite by; run it with its "
+                "cases, without --lf or -k",
+                pytrace=False,
+            )
+        judging.settle(judging.of_suites(verdicts, suite.changes), strict=self._settings.strict)
+
+    def _every_result(self) -> tuple[CaseResult, ...]:
+        """The results of all cases, those that other processes of pytest-xdist run included."""
+        results = self._source.result().cases
+        if not (workers.is_worker(self._config) and isinstance(self._source, SavedRuns)):
+            return results
+        order = [test.case for test in self._tests.values()]
+        every = (*results, *self._judged_elsewhere(self._source))
+        return tuple(sorted(every, key=lambda result: order.index(result.case)))
+
+    def _judged_elsewhere(self, saved: SavedRuns) -> Iterator[CaseResult]:
+        for name, test in self._tests.items():
+            if test.case is None or name in self._finished:
+                continue
+            result = saved.judged(test, test.plan(self._family))
+            if result is None:
+                self._suite.lose(test.case)
+            else:
+                yield result
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Remember the cases that there is no result of."""
-        if report.failed and report.nodeid in self._items.keys() - self._finished:
-            self.together.lose(case_id(self._items[report.nodeid]) or report.nodeid)
+        if report.failed and report.nodeid in self._tests.keys() - self._finished:
+            self._suite.lose(self._tests[report.nodeid].label)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         """Take over what a process of pytest-xdist measured, or made of a replay."""
         handed = workers.received(node)
-        if handed.whole is not None:
-            self.source.take(handed.whole)
-        else:
-            self.source.adopt(handed.results, handed.seeds)
-        self.changes += handed.changes
-        self.together.adopt(handed)
+        self._source.take_over(handed)
+        if self._baseline is not None:
+            self._baseline.changes += handed.changes
+        self._suite.adopt(handed)
         self._shards = handed.shards or self._shards
-        self._write_json(self._result())
+        self._saving.write_json(self._result())
 
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        """End all worker processes, and store the result; a failure to do so fails the session."""
-        if workers.is_worker(self.config):
-            handed = workers.Handed(
-                results=self.source.results,
-                changes=tuple(self.changes),
-                lost=self.together.lost,
-                suites=self.together.judged(),
-                suite_changes=self.together.changes,
-                shards=self._shards,
-                whole=self.source.measured(),
-            )
-            workers.send(self.config, handed)
+        """Store the result; a failure to do so fails the session."""
+        if workers.is_worker(self._config):
+            workers.send(self._config, self._handed())
             return
-        if self._shard is not None and exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+        if self._shards is not None and exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
             session.exitstatus = pytest.ExitCode.OK  # more shards than there is to share out
-        ran_all = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
-        stopped = bool(session.shouldstop or session.shouldfail)
-        self._note(self.source.close(finished=ran_all and not stopped))
-        if not self.source.results and self._shards is None:
+        result = self._result()
+        if not result.cases and result.shards is None:
             return
-        suites = self.together.verdicts
-        result = replace(self._result(), lost=self.together.lost, suites=suites)
-        self._write_json(result)
-        files = self.settings.files
-        name = files.save or (self._autosave_name() if files.autosave else None)
-        if name is None:
-            return
-        storage = self.config.rootpath / files.storage
-        try:
-            path = save_numbered(result, storage, name)
-        except StorageError as error:
-            self._note(f"not saved: {in_options(error)}")
+        result = replace(result, suites=self._verdicts(result), lost=self._suite.lost)
+        self._saving.write_json(result)
+        if not self._saving.store(result):
             session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
-        else:
-            self._note(f"saved: {path}")
-
-    def pytest_unconfigure(self) -> None:
-        """End all worker processes, however the session ended."""
-        self.source.close(finished=False)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print the table of everything that finished."""
-        results = self.source.results
-        if results:
-            terminalreporter.section("ansor bench")
-            print_report(terminalreporter, self._report(results, terminalreporter.verbosity))
-            if not terminalreporter.verbosity:
-                terminalreporter.write_line("-v explains the columns and tells more of each case")
-        if self.baseline is not None and self.changes:
-            terminalreporter.section(f"ansor bench compared with {self.baseline.path.name}")
-            changes = (*self.changes, *self.together.changes)
-            blocks = (
-                changes_table(changes),
-                changes_notes(changes, ANY_MACHINE),
-                noise_changes(self.baseline.noise, self.source.noise),
-            )
-            print_report(terminalreporter, Report.of(Section("changes", blocks)))
-        if results:
-            self._write_reports(terminalreporter)
-            self._summarize_step()
+        """Print the table of everything that finished, and write the reports."""
+        result, reporter = self._result(), terminalreporter
+        if result.cases:
+            suites = self._verdicts(result)
+            reporter.section("ansor bench")
+            verbosity = reporter.verbosity
+            print_report(reporter, short_report(result, suites, self._settings, verbosity))
+            if not verbosity:
+                reporter.write_line("-v explains the columns and tells more of each case")
+        if self._baseline is not None and self._baseline.changes:
+            reporter.section(f"ansor bench compared with {self._baseline.path.name}")
+            print_report(reporter, changes_report(self._baseline, self._suite.changes, result))
+        if result.cases:
+            self._saving.write_reports(result, suites, reporter)
+            self._saving.summarize_step(result, suites)
         for note in self._notes:
-            terminalreporter.write_line(note)
-
-    def test(self, item: pytest.Item) -> OneTest:
-        """The fixture's value for a test."""
-        return OneTest(self, item)
-
-    def settings_of(self, item: pytest.Item) -> Settings:
-        """The settings of one test.
-
-        Raises:
-            pytest.UsageError: Its marker does not fit.
-        """
-        return usage(resolve, self.config, keywords_of(item))
-
-    def run(self, item: pytest.Item, case: Case) -> CaseResult:
-        """Run one case and keep its result; files are brought up to date at once."""
-        __tracebackhide__ = True
-        settings = self.settings_of(item)
-        with failures(self.config, "while running the case"):
-            arms = self._arms(item, settings, case.id)
-            if settings.limits and len(arms) == 1:
-                # Before hours are spent on runs that no gate can be told of.
-                off = " ".join(f"{flag_of(f'limits.{key}')} none" for key in settings.limits)
-                raise failure(
-                    f"nothing to compare: {arms[0]} names no challenger, but a gate is set; "
-                    "name two strategies, e.g. --ansor-strategy default,etc, or take the gates "
-                    f"away: {off}"
-                )
-            try:
-                asked = Asked(
-                    self.family,
-                    self._deadline_s(item),
-                    lambda result: self._gates_on_changes(item, result),
-                    self._seeds_of(item),
-                )
-                result = self.source.run(settings, arms, case, asked, self._progress())
-                self._finished.add(item.nodeid)
-            finally:
-                if not workers.is_worker(self.config):
-                    self._write_json(self._result())
-        with failures(self.config, "while calling pytest_ansorbench_case_finished"):
-            self.config.hook.pytest_ansorbench_case_finished(
-                config=self.config, item=item, result=result
-            )
-        return result
-
-    @property
-    def judges(self) -> bool:
-        """Whether this session has all runs that its gates are about."""
-        return self._shard is None
-
-    def _seeds_of(self, item: pytest.Item) -> tuple[int, ...] | None:
-        return None if self._shard is None else self._shard.seeds[item.nodeid]
+            reporter.write_line(note)
 
     def _result(self) -> Result:
         """Everything so far, with what a session knows of itself."""
-        return replace(self.source.result(), shards=self._shards)
+        return replace(self._source.result(), shards=self._shards)
 
-    def changes_of(self, item: pytest.Item, result: CaseResult) -> CaseChanges | None:
-        """Changes of a case since the earlier result; None if there is none to compare."""
-        if self.baseline is None:
-            return None
-        changes = self._changes(self.baseline, item, result)
-        self.changes.append(changes)
-        return changes
+    def _verdicts(self, result: Result) -> tuple[SuiteVerdict, ...]:
+        """Those over all cases, as last judged, else of what there is."""
+        verdicts = self._suite.verdicts
+        return self._suite.judge(result.cases) if verdicts is None else verdicts
 
-    def _changes(self, baseline: Baseline, item: pytest.Item, result: CaseResult) -> CaseChanges:
-        settings = self.settings_of(item)
-        return baseline.changes(result, self.source.machines, settings, self.family)
-
-    def _gates_on_changes(self, item: pytest.Item, result: CaseResult) -> Sequence[Gate]:
-        if self.baseline is None or not self.settings_of(item).baseline.allowances:
-            return ()
-        return self._changes(self.baseline, item, result).gates
-
-    def _deadline_s(self, item: pytest.Item) -> float:
-        """When a case has to be over: what is left of the time goes to all that are left."""
-        limit_s = self.settings.experiment.time_limit_s
-        if limit_s is None:
-            return math.inf
-        names = list(self._items)
-        left = len(names) - names.index(item.nodeid) if item.nodeid in names else 1
-        now_s = time.monotonic()
-        return now_s + max(0.0, self._began_s + limit_s - now_s) / left
-
-    def settle_suite(self) -> None:
-        """Judge all cases together; run more of them while that can still decide a gate."""
-        __tracebackhide__ = True
-        limit_s = self.settings.experiment.time_limit_s
-        deadline_s = math.inf if limit_s is None else self._began_s + limit_s
-        self.together.judge(self._every_result())
-        while any(gate.open for gate in self.together.gates):
-            seeds = (result.repeats for result in self.source.results if result.runs)
-            with failures(self.config, "while running more repeats"):
-                enough = self.source.more(min(seeds) + 1, deadline_s, self._progress())
-            self._write_json(self._result())
-            self.together.judge(self._every_result())
-            if not enough:
-                break
-
-    def _every_result(self) -> tuple[CaseResult, ...]:
-        """The results of all cases, those that other processes of pytest-xdist run included."""
-        if not workers.is_worker(self.config):
-            return self.source.results
-        order = list(map(case_id, self._items.values()))
-        every = (*self.source.results, *self._of_other_workers())
-        return tuple(sorted(every, key=lambda result: order.index(result.case)))
-
-    def _of_other_workers(self) -> Iterator[CaseResult]:
-        """Judge what other processes of pytest-xdist were given, from the same saved results."""
-        for name, item in self._items.items():
-            case = case_id(item)
-            if case is None or name in self._finished:
-                continue
-            settings = self.settings_of(item)
-            arms = self._arms(item, settings, case)
-            asked = Asked(self.family, seeds=self._seeds_of(item))
-            result = self.source.saved(settings, arms, case, asked)
-            if result is None:
-                self.together.lose(case)
-            else:
-                yield result
-
-    def _gates(self, item: pytest.Item) -> int:
-        """How many gates a test has."""
-        settings = self.settings_of(item)
-        arms = len(self._arms(item, settings, case_id(item)))
-        allowances = settings.baseline.allowances
-        if settings.baseline.compare_fail and self.baseline is None:
-            flag, needed = flag_of("baseline.compare_fail"), flag_of("baseline.compare")
-            first = str(settings.baseline.compare_fail[0])
-            raise pytest.UsageError(
-                f"bad {flag} {first!r}: expected {needed} with it, to say with what"
-            )
-        gated = [*settings.limits, *(allowance.metric for allowance in allowances)]
-        return gates_per_case(gated, arms)
-
-    def _arms(self, item: pytest.Item, settings: Settings, case: str | None) -> tuple[str, ...]:
-        given = is_given(self.config, keywords_of(item), "strategies")
-        return self.source.arms(settings, case, given=given)
-
-    def _report(self, results: tuple[CaseResult, ...], verbosity: int) -> Report:
-        if verbosity > 1:
-            return self._full_report(self._result())
-        return result_report(
-            results,
-            self.settings.criteria,
-            self.settings.table.layout,
-            suites=self.together.verdicts,
-            noise=self.source.noise,
-            explained="fully" if verbosity else "briefly",
-            detailed=verbosity > 0,
+    def _handed(self) -> workers.Handed:
+        """What the process that reports has to know."""
+        return replace(
+            self._source.hand_over(),
+            changes=() if self._baseline is None else tuple(self._baseline.changes),
+            lost=self._suite.lost,
+            suites=self._suite.verdicts or (),
+            suite_changes=self._suite.changes,
+            shards=self._shards,
         )
 
-    def _write_reports(self, reporter: pytest.TerminalReporter) -> None:
-        """The reports that were asked for; a file that cannot be written costs itself alone."""
-        from pytest_ansorbench.winners import scripts_of
 
-        outputs = self.settings.files.report
-        if not outputs:
-            return
-        result = self._result()
-        for output in outputs:
-            report = self._full_report(result, scripts_of(result) if output.has_room else ())
-            try:
-                write_report(report, [output], reporter.write_line)
-            except OSError as error:
-                self._note(f"not written: {flag_of('files.report')} {output}: {error}")
-            else:
-                self._note("" if output.path is None else f"written: {output.path}")
-
-    def _full_report(self, result: Result, scripts: Sequence[Script] = ()) -> Report:
-        return full_report(
-            result.cases,
-            self.settings.criteria,
-            self.settings.table.layout,
-            suites=self.together.verdicts,
-            noise=result.noise,
-            scripts=scripts,
-            rests_on=provenance(result, command_line(result.settings)),
-        )
-
-    def _summarize_step(self) -> None:
-        """Add the result to the summary of a step of GitHub Actions.
-
-        https://docs.github.com/actions/reference/workflows-and-actions/workflow-commands
-        """
-        path = os.environ.get("GITHUB_STEP_SUMMARY")
-        if not path or self.settings.files.github == "off":
-            return
-        text = Markdown().render(self._report(self.source.results, verbosity=0))
-        try:
-            with Path(path).open("a", encoding="utf-8") as summary:
-                summary.write(f"{text}\n\n")
-        except OSError as error:
-            self._note(f"no step summary: {error}; {flag_of('files.github')} off leaves it out")
-
-    def _note(self, text: str) -> None:
-        if text:
-            self._notes += text.splitlines()
-
-    def _write_json(self, result: Result) -> None:
-        path = self.settings.files.json
-        if path is not None and (result.cases or result.shards is not None):
-            write_result(result, path)
-
-    def _autosave_name(self) -> str:
-        """As pytest-benchmark calls its own: commit, time, and whether files were changed."""
-        commit = self.source.result().commit
-        changed = "_uncommitted-changes" if commit.get("dirty") else ""
-        return f"{str(commit['id'])[:12]}_{datetime.now(timezone.utc):%Y%m%d_%H%M%S}{changed}"
-
-    def _progress(self) -> Progress:
-        reporter = self.config.pluginmanager.getplugin("terminalreporter")
-        if reporter is None or reporter.verbosity < 0:
-            return Silent()
-        capture = self.config.pluginmanager.getplugin("capturemanager")
-
-        def write(text: str) -> None:
-            with capture.global_and_fixture_disabled() if capture else nullcontext():
-                reporter.write(text, flush=True)
-
-        reporter.ensure_newline()
-        if reporter.isatty:
-            try:
-                return LiveTable(write, coloured=reporter.hasmarkup)
-            except ImportError:
-                return LiveLine(write)
-        return RepeatLog(lambda line: write(f"{line}\n"))
+def _keep(items: list[pytest.Item], kept: list[pytest.Item], config: pytest.Config) -> None:
+    """Deselect all tests but some."""
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = kept
 
 
-def _check_options(settings: Settings) -> None:
-    """Find out before an hour of search, not after it, what cannot work."""
-    for field in ("against", "variants"):
-        if getattr(settings.kernels, field):
-            raise pytest.UsageError(
-                f"bad {flag_of(f'kernels.{field}')}: expected {flag_of('kernels.result')} with it, "
-                "to say which kernels to make"
-            )
-    if settings.shard_by is not None and settings.shard is None:
-        raise pytest.UsageError(
-            f"bad {flag_of('shard_by')} {settings.shard_by!r}: expected {flag_of('shard')} with "
-            "it, to say which part of the session this is"
-        )
-    if settings.shard is not None and settings.baseline.compare is not None:
-        raise pytest.UsageError(
-            f"bad {flag_of('baseline.compare')} {settings.baseline.compare!r}: a shard has only "
-            "some of the runs; put all together with ansor-bench merge, then hold them against it "
-            "with ansor-bench compare"
-        )
-    _check_remote(settings)
-    _check_cluster(settings)
-    if settings.replay and settings.resume is not None:
-        raise pytest.UsageError(
-            "bad --ansor-resume: a replay runs nothing that could go on; leave one of the two out"
-        )
-    asked = {flag_of(f"suite_limits.{key}"): key for key in settings.suite_limits} | {
-        f"{flag_of('baseline.compare_fail')} {allowance}": allowance.metric
-        for allowance in settings.baseline.suite_allowances
-    }
-    for words, key in asked.items():
-        if not FIGURES[key].adds_up(settings.criteria.goal):
-            raise pytest.UsageError(
-                f"bad {flag_of('criteria.goal')} {str(settings.criteria.goal)!r}: expected "
-                f"way, as {words} adds up cases over the way, not to one target"
-            )
-    if settings.files.json is not None:
-        _check_writable(flag_of("files.json"), settings.files.json)
-    for output in settings.files.report:
-        if output.path is not None:
-            _check_writable(flag_of("files.report"), output.path)
-    if settings.files.save is not None:
-        try:
-            slugify(settings.files.save)
-        except StorageError as error:
-            raise pytest.UsageError(f"bad --ansor-save: {error}") from None
-
-
-def _searches_in_processes(config: pytest.Config, settings: Settings) -> bool:
-    """Whether this is one of several processes that search, or the one that reports on them."""
-    several = config.getoption("numprocesses", default=None) or workers.is_worker(config)
-    return bool(several) and not settings.replay
-
-
-def _check_remote(settings: Settings) -> None:
-    """Refuse what cannot be done on a device."""
-    remote = settings.remote
-    if remote.address is None:
-        return
-    flag = flag_of("remote.server" if remote.tracker is None else "remote.tracker")
-    if remote.tracker is not None and remote.server is not None:
-        raise pytest.UsageError(
-            f"bad {flag_of('remote.server')} {str(remote.server)!r}: expected it or "
-            f"{flag_of('remote.tracker')}, not both"
-        )
-    asked = {
-        "toolchains": bool(settings.toolchains),
-        "kernels.result": settings.kernels.result is not None,
-        "engine.cores": settings.engine.cores is not None,
-        "experiment.roofline": settings.experiment.roofline,
-        "experiment.reference_kernels": bool(settings.experiment.reference_kernels),
-        "engine.caches": settings.engine.caches == "network",
-    }
-    for field, is_asked in asked.items():
-        if is_asked:
-            raise pytest.UsageError(
-                f"bad {flag_of(field)}: it is about this machine, and with {flag} programs run on "
-                "another; leave one of the two out"
-            )
-
-
-def _check_cluster(settings: Settings) -> None:
-    """Refuse what the workers of a cluster cannot do."""
-    if settings.cluster.address is None:
-        return
-    asked = {
-        "remote.tracker": settings.remote.tracker is not None,
-        "remote.server": settings.remote.server is not None,
-        "toolchains": bool(settings.toolchains),
-        "kernels.result": settings.kernels.result is not None,
-        "reference": settings.reference is not None,
-        "files.learn": settings.files.learn is not None,
-    }
-    for field, is_asked in asked.items():
-        if is_asked:
-            raise pytest.UsageError(
-                f"bad {flag_of(field)}: it is about one machine, and with "
-                f"{flag_of('cluster.address')} repeats run on several; leave one of the two out"
-            )
-
-
-def _check_writable(flag: str, path: Path) -> None:
-    folder = path.resolve().parent
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise pytest.UsageError(f"bad {flag} {str(path)!r}: {error}") from None
-    if path.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
-        raise pytest.UsageError(
-            f"bad {flag} {str(path)!r}: expected a file that can be written, e.g. out/{path.name}"
+def _check_arms(test: Collected) -> None:
+    """Fail before hours are spent on runs that no gate can be told of."""
+    if test.settings.limits and len(test.arms) == 1:
+        off = " ".join(f"{flag_of(f'limits.{key}')} none" for key in test.settings.limits)
+        raise failure(
+            f"nothing to compare: {test.arms[0]} names no challenger, but a gate is set; name two "
+            "strategies, e.g. --ansor-strategy default,etc, or take the gates "
+            f"away: {off}"
         )

@@ -22,7 +22,7 @@ from typing import Any, Final
 
 import pytest
 
-from pytest_ansorbench.plugin.usage import failure
+from pytest_ansorbench.plugin.refusals import failure
 from pytest_ansorbench.strategies import ENTRY_POINT_GROUP, BadAnswer, StrategyError
 
 _HINT: Final = "--full-trace shows the whole traceback"
@@ -35,15 +35,8 @@ def usage_errors(config: pytest.Config, doing: str) -> Iterator[None]:
     """Turn an error of a user's code into a usage error, which ends the session.
 
     Errors with no frame in a user's file are not theirs and pass unchanged; so do interrupts and
-    pytest's own outcomes.
-
-    Args:
-        config: pytest's configuration.
-        doing: What goes on in the block, e.g. `while asking for strategies`; said if the error
-            has no note of its own.
-
-    Raises:
-        pytest.UsageError: A user's code failed.
+    pytest's own outcomes. What goes on, e.g. `while asking for strategies`, is said if the error
+    has no note of its own.
     """
     try:
         yield
@@ -78,17 +71,11 @@ def failures(config: pytest.Config, doing: str) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class _Place:
-    """A line of a file.
-
-    Attributes:
-        path: The file.
-        line: Number of the line.
-        function: Name of the function that it is in; empty if in none.
-    """
+    """A line of a file."""
 
     path: str
     line: int
-    function: str
+    function: str  # that it is in; empty if in none
 
     def text(self, root: Path) -> str:
         path = Path(self.path)
@@ -158,7 +145,6 @@ class _Libraries:
         }
 
     def contain(self, filename: str) -> bool:
-        """Whether a file is none of a user's."""
         if not os.path.isabs(filename):  # `<string>`, or a path of TVM's build machine
             return True
         path = Path(os.path.realpath(filename))

@@ -24,14 +24,8 @@ class Bridge:
     """Hands every finished case on; silent where pytest-benchmark is disabled or blocked."""
 
     def __init__(self, config: pytest.Config, *, table: bool) -> None:
-        """Make a bridge.
-
-        Args:
-            config: pytest's configuration.
-            table: Whether pytest-benchmark shows its table of the same runs.
-        """
         self._config = config
-        self._table = table
+        self._table = table  # whether pytest-benchmark shows its table of the same runs
         self._ours = 0
 
     def pytest_ansorbench_case_finished(self, item: pytest.Item, result: CaseResult) -> None:
@@ -93,7 +87,6 @@ class _Clock:
         self._now_s = 0.0
 
     def search_time(self) -> float:
-        """The time on the clock."""
         return self._now_s
 
     def advance(self) -> None:

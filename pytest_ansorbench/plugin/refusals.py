@@ -1,11 +1,14 @@
-"""Errors of the layers below, said with the options that they are about.
+"""Errors of the layers below, said in pytest's own way and with the options that they are about.
 
 Those layers know no options: they raise the facts, and the plugin names the cure.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+import pytest
 
 from pytest_ansorbench.bench import MissingRunsError
 from pytest_ansorbench.budget import BudgetError
@@ -15,8 +18,23 @@ from pytest_ansorbench.options.resolve import budget_refusal
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.storage import MissingResultError, UnwritableError
 
+T = TypeVar("T")
+
 _FIELDS: Final = {"target": "target", "cores": "engine.cores", "linker": "remote.linker"}
 """Fields of the settings that the environment may have to refuse."""
+
+
+def usage(call: Callable[..., T], *args: Any) -> T:
+    """Call a function, with a bad setting or strategy turned into pytest's usage error."""
+    try:
+        return call(*args)
+    except ValueError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+def failure(message: str) -> BaseException:
+    """A test's failure that is shown as its message alone; raise it `from None`."""
+    return pytest.fail.Exception(message, pytrace=False)
 
 
 def in_options(error: Exception) -> str:

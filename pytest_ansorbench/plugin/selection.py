@@ -1,4 +1,4 @@
-"""Which tests tune a case, and which of them are asked for."""
+"""Which tests tune a case, which of them are asked for, and what their markers say."""
 
 from __future__ import annotations
 
@@ -62,6 +62,24 @@ def select(items: Sequence[pytest.Item], wanted: Sequence[str]) -> list[pytest.I
                 f"bad --ansor-case {case!r}: expected the id of a collected case{hint}"
             )
     return [item for item in items if case_id(item) in wanted]
+
+
+def keywords_of(item: pytest.Item) -> dict[str, Any]:
+    """The keywords of a test's markers: they add up from module to function, the closest wins.
+
+    Raises:
+        pytest.UsageError: A marker has arguments without keywords.
+    """
+    marker = item.get_closest_marker(MARKER)
+    if marker is not None and marker.args:
+        raise pytest.UsageError(
+            f"bad marker argument {marker.args[0]!r}: expected keywords, "
+            "e.g. ansor_bench(trials=1000)"
+        )
+    keywords: dict[str, Any] = {}
+    for marker in reversed(list(item.iter_markers(MARKER))):
+        keywords.update(marker.kwargs)
+    return keywords
 
 
 def _has(value: Any, name: str) -> bool:

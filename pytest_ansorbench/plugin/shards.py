@@ -11,56 +11,20 @@ import pytest
 
 from pytest_ansorbench.bench import PlannedCase, recorded_repeat_s, share_out
 from pytest_ansorbench.options.declarations import flag_of
-from pytest_ansorbench.options.settings import Settings
-from pytest_ansorbench.plugin.selection import case_id, case_of
+from pytest_ansorbench.plugin.collected import Collected
 from pytest_ansorbench.records import Shard, Shards
 from pytest_ansorbench.storage import StorageError, find_saved, read_result
 
 
 @dataclass(frozen=True)
-class Collected:
-    """A test that tunes a case, before it is known on which machine.
-
-    Attributes:
-        item: The test.
-        settings: Its settings.
-        arms: How many strategies it has, controls left out.
-        seeds: The repeats that are planned.
-        divisible: Whether these may go to different machines.
-    """
-
-    item: pytest.Item
-    settings: Settings
-    arms: int
-    seeds: tuple[int, ...]
-    divisible: bool
-
-    @property
-    def repeat_trials(self) -> int:
-        """Trials of one repeat."""
-        budget, case = self.settings.budget, case_of(self.item)
-        tasks = len(case.tasks()) if budget.trials.per_task and case is not None else 1
-        return self.arms * budget.in_all(tasks)
-
-
-@dataclass(frozen=True)
 class ThisShard:
-    """What one machine runs of a session.
-
-    Attributes:
-        shard: Which part it is.
-        seeds: By test, the repeats that it runs, or None for all; tests of other parts are not
-            there.
-        repeats: How many repeats it runs, and how many all parts do.
-        tests: How many tests all parts have.
-        cases: Ids of the cases of all parts, as far as they show before they run.
-    """
+    """What one machine runs of a session."""
 
     shard: Shard
-    seeds: Mapping[str, tuple[int, ...] | None]
-    repeats: tuple[int, int]
-    tests: int
-    cases: tuple[str, ...]
+    seeds: Mapping[str, tuple[int, ...] | None]  # by test, its repeats here, or None for all
+    repeats: tuple[int, int]  # those that it runs, and those of all parts
+    tests: int  # of all parts
+    cases: tuple[str, ...]  # ids of the cases of all parts, as far as they show before they run
 
     @property
     def record(self) -> Shards:
@@ -78,13 +42,18 @@ class ThisShard:
 
 
 def this_shard(
-    shard: Shard, collected: Sequence[Collected], storage: Path, earlier: str | None
+    shard: Shard,
+    collected: Sequence[Collected],
+    planned: Mapping[str, tuple[Sequence[int], bool]],
+    storage: Path,
+    earlier: str | None,
 ) -> ThisShard:
     """Find out what this machine is to run.
 
     Args:
         shard: Which part that is.
         collected: All tests of the session, at least one.
+        planned: By test, the seeds of its repeats, and whether these may go to different machines.
         storage: Folder of stored results.
         earlier: The result whose seconds balance the parts, by name, number or path; None for
             trials.
@@ -93,32 +62,27 @@ def this_shard(
         pytest.UsageError: The result cannot be read.
     """
     recorded = {} if earlier is None else _recorded(storage, earlier)
+    found = {test.name: recorded.get(test.case or "") for test in collected}
     # What was not recorded takes as long for a trial as the rest did.
-    found = {one.item.nodeid: recorded.get(case_id(one.item) or "") for one in collected}
     paces_s = [
-        seconds / one.repeat_trials
-        for one in collected
-        if (seconds := found[one.item.nodeid]) is not None
+        seconds / test.repeat_trials
+        for test in collected
+        if (seconds := found[test.name]) is not None
     ]
     trial_s = fmean(paces_s) if paces_s else 1.0
-    planned = [
-        PlannedCase(
-            name=one.item.nodeid,
-            seeds=one.seeds,
-            repeat_s=found[one.item.nodeid] or trial_s * one.repeat_trials,
-            divisible=one.divisible,
-        )
-        for one in collected
-    ]
-    mine = share_out(planned, shard.count)[shard.index - 1]
-    divisible = {case.name for case in planned if case.divisible}
-    ids = (case_id(one.item) for one in collected)
+    cases = []
+    for test in collected:
+        seeds, divisible = planned[test.name]
+        repeat_s = found[test.name] or trial_s * test.repeat_trials
+        cases.append(PlannedCase(test.name, tuple(seeds), repeat_s, divisible))
+    mine = share_out(cases, shard.count)[shard.index - 1]
+    divisible_cases = {case.name for case in cases if case.divisible}
     return ThisShard(
         shard,
-        {name: seeds if name in divisible else None for name, seeds in mine.items()},
-        (sum(map(len, mine.values())), sum(len(one.seeds) for one in collected)),
+        {name: seeds if name in divisible_cases else None for name, seeds in mine.items()},
+        (sum(map(len, mine.values())), sum(len(case.seeds) for case in cases)),
         len(collected),
-        tuple(dict.fromkeys(case for case in ids if case is not None)),
+        tuple(dict.fromkeys(test.case for test in collected if test.case is not None)),
     )
 
 

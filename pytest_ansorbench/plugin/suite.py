@@ -1,92 +1,64 @@
-"""The suite's verdict as a test of its own, collected last."""
+"""All cases of a session together: their verdict, their changes, and the cases that were lost."""
 
 from __future__ import annotations
 
-import warnings
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-import pytest
-
-from pytest_ansorbench.plugin.fixture import UndecidedWarning, complaints_of_change
-
-if TYPE_CHECKING:
-    from pytest_ansorbench.plugin.bench import Bench
-    from pytest_ansorbench.records import SuiteVerdict
-
-NAME: Final = "suite"
-NODE_ID: Final = f"ansor-bench::{NAME}"
-"""How reports, `--lf` and JUnit XML call it."""
+from pytest_ansorbench.options.settings import Settings
+from pytest_ansorbench.plugin.baseline import Baseline
+from pytest_ansorbench.plugin.workers import Handed
+from pytest_ansorbench.records import CaseResult, Gate, SuiteVerdict
+from pytest_ansorbench.stats.changes import CaseChanges
+from pytest_ansorbench.stats.looks import Looks
+from pytest_ansorbench.stats.suite import judge_suites, suite_gates
 
 
-class Suite(pytest.Item):
-    """Judges all cases of a session together, after the last of them."""
+class Suite:
+    """What a session's cases come to, judged when it is asked for."""
 
-    def __init__(self, *, bench: Bench, **keywords: Any) -> None:
-        """Made by `from_parent`; see `suite_item`."""
-        super().__init__(**keywords)
-        self._bench = bench
+    def __init__(self, settings: Settings, looks: Looks | None, baseline: Baseline | None) -> None:
+        """Prepare; `looks` says after how many repeats cases are judged together."""
+        self._settings, self._baseline = settings, baseline
+        self._criteria = replace(settings.criteria, looks=looks)
+        self._lost: dict[str, None] = {}
+        self.family = 1  # over how many gates of suites false alarms could be shared out
+        self.verdicts: tuple[SuiteVerdict, ...] | None = None  # None before they are asked for
+        self.changes: tuple[CaseChanges, ...] = ()
 
-    def runtest(self) -> None:
-        """Fail if a gate of the suite is broken, warn if one is undecided."""
-        __tracebackhide__ = True
-        self._bench.settle_suite()
-        together = self._bench.together
-        verdicts, changes = together.verdicts, together.changes
-        for verdict in verdicts:
-            self.user_properties += _properties(verdict)
-        if not together.gates:
-            pytest.fail(
-                "no case was compared, so there is nothing to judge the suite by; run it with its "
-                "cases, without --lf or -k",
-                pytrace=False,
+    def count_gates(self, arms: Iterable[Sequence[str]]) -> int:
+        """How many gates there are on tests with these arms, the reference first."""
+        settings = self._settings
+        return suite_gates(arms, (*settings.suite_limits, *settings.baseline.suite_allowances))
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """Cases that there is no result of."""
+        return tuple(self._lost)
+
+    def lose(self, case: str) -> None:
+        self._lost[case] = None
+
+    def judge(self, results: Sequence[CaseResult]) -> tuple[SuiteVerdict, ...]:
+        """Judge what there is, and keep the verdicts."""
+        limits = self._settings.suite_limits
+        self.verdicts = judge_suites(
+            results, self._criteria, limits, family=self.family, lost=self.lost
+        )
+        if self._baseline is not None:
+            self.changes = self._baseline.suite_changes(
+                results, self._settings, self._criteria, self.family
             )
-        complaints = {
-            outcome: [
-                *_complaints(verdicts, outcome),
-                *(one for of in changes for one in complaints_of_change(of, outcome)),
-            ]
-            for outcome in _OUTCOMES
-        }
-        if self._bench.settings.strict:
-            complaints["broken"] += complaints.pop("undecided")
-        if complaints["broken"]:
-            pytest.fail("\n".join(complaints["broken"]), pytrace=False)
-        for complaint in complaints.get("undecided", ()):
-            warnings.warn(UndecidedWarning(complaint), stacklevel=2)
+        return self.verdicts
 
-    def reportinfo(self) -> tuple[Path, int | None, str]:
-        """What a report calls it."""
-        return self.path, None, NODE_ID
+    @property
+    def gates(self) -> tuple[Gate, ...]:
+        """All gates as last judged, those on changes included."""
+        of_verdicts = (gate for verdict in self.verdicts or () for gate in verdict.gates)
+        return (*of_verdicts, *(gate for changes in self.changes for gate in changes.gates))
 
-
-_OUTCOMES: Final = ("broken", "undecided")
-
-
-def suite_item(session: pytest.Session, bench: Bench) -> Suite:
-    """The test of a session's suite."""
-    item: Suite = Suite.from_parent(session, name=NAME, nodeid=NODE_ID, bench=bench)
-    return item
-
-
-def _complaints(verdicts: tuple[SuiteVerdict, ...], outcome: str) -> list[str]:
-    """A sentence for each gate of this outcome."""
-    from pytest_ansorbench.report import Terminal, suite_sentence
-
-    return [
-        Terminal().line(suite_sentence(verdict, gate))
-        for verdict in verdicts
-        for gate in verdict.gates
-        if gate.outcome == outcome
-    ]
-
-
-def _properties(verdict: SuiteVerdict) -> list[tuple[str, object]]:
-    """Figures for JUnit XML and other readers of a test report's properties."""
-    group = f"_{verdict.group}" if verdict.group else ""
-    prefix = f"ansor_suite{group}_{verdict.challenger}"
-    return [
-        (f"{prefix}_search_ratio", verdict.figure("search_ratio").estimate.value),
-        (f"{prefix}_throughput_ratio", verdict.figure("throughput_ratio").estimate.value),
-        (f"{prefix}_verdict", verdict.outcome or "no gate"),
-    ]
+    def adopt(self, handed: Handed) -> None:
+        """Take over what a process of pytest-xdist found."""
+        self._lost |= dict.fromkeys(handed.lost)
+        self.verdicts = handed.suites or self.verdicts
+        self.changes = handed.suite_changes or self.changes

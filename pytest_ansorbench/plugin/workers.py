@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 import pytest
@@ -22,37 +22,22 @@ def is_worker(config: pytest.Config) -> bool:
 
 @dataclass(frozen=True)
 class Handed:
-    """What a process hands over when it ends.
+    """What a process hands over when it ends."""
 
-    Attributes:
-        results: Its cases.
-        seeds: The repeats of each.
-        changes: Changes of these since an earlier result.
-        lost: Its cases without a result.
-        suites: The verdicts over all cases, if it was the one that judged them.
-        suite_changes: Changes of all cases together since an earlier result, likewise.
-        shards: Which part of the session it runs; None for all of it.
-        whole: All that it has measured, if it did; None if its results are of saved runs.
-    """
-
-    results: tuple[CaseResult, ...] = ()
-    seeds: tuple[tuple[int, ...], ...] = ()
+    whole: Result | None = None  # all that it has measured; None if its results are of saved runs
+    results: tuple[CaseResult, ...] = ()  # its cases without their runs, if these were saved
+    seeds: tuple[tuple[int, ...], ...] = ()  # the repeats of each of these
     changes: tuple[CaseChanges, ...] = ()
     lost: tuple[str, ...] = ()
-    suites: tuple[SuiteVerdict, ...] = ()
-    suite_changes: tuple[CaseChanges, ...] = ()
-    shards: Shards | None = None
-    whole: Result | None = None
+    suites: tuple[SuiteVerdict, ...] = ()  # if it was the one that judged all cases together
+    suite_changes: tuple[CaseChanges, ...] = ()  # likewise
+    shards: Shards | None = None  # which part of the session it runs; None for all of it
 
 
 def send(config: pytest.Config, handed: Handed) -> None:
-    """Leave results for the reporting process; runs that were saved it has itself."""
+    """Leave results for the reporting process."""
     output: dict[str, str] = config.workeroutput  # type: ignore[attr-defined]
-    without_runs = tuple(replace(result, runs=()) for result in handed.results)
-    seeds = tuple(
-        tuple(dict.fromkeys(run.seed for run in result.runs)) for result in handed.results
-    )
-    output[_KEY] = json.dumps(to_json(replace(handed, results=without_runs, seeds=seeds)))
+    output[_KEY] = json.dumps(to_json(handed))
 
 
 def received(node: Any) -> Handed:

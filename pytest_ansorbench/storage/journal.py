@@ -160,6 +160,30 @@ def journal_name(path: Path) -> str:
     return path.name.removesuffix(_PACKED).removesuffix(_PLAIN)
 
 
+def find_journal(storage_dir: Path, wanted: str, named: str = "journal") -> Path:
+    """The journal of a number, or of a path.
+
+    Args:
+        storage_dir: Folder of stored results and journals.
+        wanted: The number, e.g. `7` or `0007`, or the path.
+        named: What an error calls it.
+
+    Raises:
+        StorageError: It is neither, or the folder cannot be read.
+    """
+    journals = {journal_name(path): path for path in list_journals(storage_dir)}
+    for name, path in journals.items():
+        if wanted in (name, name.lstrip("0")):
+            return path
+    if not is_journal(Path(wanted)) and not Path(wanted).is_file():
+        known = ", ".join([*journals][-3:]) or "none"
+        raise StorageError(
+            f"bad {named} {wanted!r}: expected the number or path of a journal; in "
+            f"{str(storage_dir)!r} there are {known}"
+        )
+    return Path(wanted)
+
+
 def is_journal(path: Path) -> bool:
     """Whether a file is a journal by its name, compressed or not."""
     return path.name.endswith((_PLAIN, _PACKED))

@@ -11,7 +11,7 @@ from pytest_ansorbench.kernels import (
     compare_kernels,
     fastest,
     fastest_of_arms,
-    steady_then,
+    noise_then,
 )
 from pytest_ansorbench.measure.outcomes import MeasuredInTurn, Rebuilt
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
@@ -163,7 +163,7 @@ def test_only_the_noise_of_the_winners_machines_counts(tuned):
     )
     machines = {**tuned.machines, "another": {}}
     seen = dataclasses.replace(tuned, machines=machines, noise=noise)
-    assert steady_then([seen], winners) == (trace,)
+    assert noise_then([seen], winners) == (trace,)
 
 
 def test_nothing_is_made_of_nothing(target):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from pytest_ansorbench.measure.side_by_side import Span
 from pytest_ansorbench.options import values
+from pytest_ansorbench.options.declarations import option_of
 
 
 @given(st.integers(1, 10**9))
@@ -66,13 +67,13 @@ def test_bad_precisions(bad):
     ("given", "span"), [("2:4", Span(2, 4)), ("3", Span(3, 3)), (3, Span(3, 3))]
 )
 def test_spans_come_as_text_or_as_numbers(given, span):
-    assert values.span(given) == span
+    assert option_of("experiment.final_turns").parse(given) == span
 
 
 @pytest.mark.parametrize("bad", ["", "4:2", "0", 0, -1, "1:2:3", "x", 1.5, None, True, [1, 2]])
 def test_bad_spans(bad):
     with pytest.raises(ValueError, match=r"a least and a most number, both from 1, e\.g\. 20:60"):
-        values.span(bad)
+        option_of("experiment.final_turns").parse(bad)
 
 
 @given(st.lists(st.text("abc-1", min_size=1), min_size=1, unique=True))

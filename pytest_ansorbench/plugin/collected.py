@@ -1,0 +1,106 @@
+"""What a collected test resolves to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import pytest
+
+from pytest_ansorbench.bench import FixedRepeats, Plan, RepeatsUntilSettled, RunPlan
+from pytest_ansorbench.options.resolve import is_given, resolve
+from pytest_ansorbench.options.settings import Settings
+from pytest_ansorbench.plugin.conflicts import check_conflicts
+from pytest_ansorbench.plugin.refusals import usage
+from pytest_ansorbench.plugin.selection import case_id, case_of, keywords_of
+from pytest_ansorbench.records import CaseResult, Gate
+from pytest_ansorbench.stats.figures import gates_per_case
+
+
+@dataclass(frozen=True)
+class Collected:
+    """A test that tunes a case, with all that is known of it before it runs: found out once."""
+
+    item: pytest.Item
+    settings: Settings
+    arms: tuple[str, ...]  # the reference first, no control among them
+    case: str | None  # its id; None if that shows only when the test runs
+    seeds: tuple[int, ...] | None = None  # its repeats, where a shard runs only some of them
+
+    @classmethod
+    def of(
+        cls, item: pytest.Item, arms_of: Callable[[Settings, str | None, bool], tuple[str, ...]]
+    ) -> Collected:
+        """Resolve the options and the marker of a test.
+
+        Args:
+            item: The test.
+            arms_of: Gives the arms by the settings, the case's id, and whether they were chosen
+                for the test.
+
+        Raises:
+            pytest.UsageError: The marker does not fit, or a strategy is not there.
+        """
+        marker = keywords_of(item)
+        settings = usage(resolve, item.config, marker)
+        check_conflicts(settings)
+        case, is_chosen = case_id(item), is_given(item.config, marker, "strategies")
+        return cls(item, settings, arms_of(settings, case, is_chosen), case)
+
+    @property
+    def name(self) -> str:
+        return self.item.nodeid
+
+    @property
+    def label(self) -> str:
+        """The case's id, or the test's if that does not show yet."""
+        return self.case or self.name
+
+    @property
+    def gates(self) -> int:
+        """How many gates it has."""
+        settings = self.settings
+        metrics = (allowance.metric for allowance in settings.baseline.allowances)
+        return gates_per_case([*settings.limits, *metrics], len(self.arms))
+
+    @property
+    def repeat_trials(self) -> int:
+        """Trials of one repeat, as far as they show before it runs."""
+        budget, case = self.settings.budget, case_of(self.item)
+        tasks = len(case.tasks()) if budget.trials.per_task and case is not None else 1
+        return len(self.arms) * budget.in_all(tasks)
+
+    def plan(
+        self,
+        family: int,
+        deadline_s: float = math.inf,
+        gates_on_changes: Callable[[CaseResult], Sequence[Gate]] = lambda result: (),
+    ) -> Plan:
+        """Its settings as the bench takes them.
+
+        Args:
+            family: Over how many gates like its own the session's false alarms could be shared out.
+            deadline_s: When its last repeat has to be over, by `time.monotonic`.
+            gates_on_changes: The gates on changes of a result since an earlier one.
+        """
+        settings = self.settings
+        first, repeats = settings.experiment.seed, settings.experiment.repeats
+        return Plan(
+            runs=RunPlan(
+                budget=settings.budget,
+                order=settings.experiment.order,
+                scheduler=settings.experiment.scheduler,
+                final=settings.experiment.final,
+                progress=settings.criteria.progress,
+            ),
+            repeats=(
+                FixedRepeats(self.seeds or range(first, first + repeats))
+                if isinstance(repeats, int)
+                else RepeatsUntilSettled(first, repeats, settings.has_suite_gates, gates_on_changes)
+            ),
+            criteria=settings.criteria,
+            limits=settings.limits,
+            family=family,
+            deadline_s=deadline_s,
+        )

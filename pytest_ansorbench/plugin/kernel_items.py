@@ -1,0 +1,199 @@
+"""The plugin behind `--ansor-kernels`: saved kernels are made again, case by case, and judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import pytest
+
+from pytest_ansorbench.environment import ToolchainError
+from pytest_ansorbench.kernels import AnotherMachineError, Rebuilding, fastest
+from pytest_ansorbench.measure.engine import EngineError
+from pytest_ansorbench.measure.toolchain import toolchains
+from pytest_ansorbench.options.declarations import flag_of
+from pytest_ansorbench.options.resolve import resolve
+from pytest_ansorbench.options.settings import Settings
+from pytest_ansorbench.plugin import judging
+from pytest_ansorbench.plugin.refusals import failure, in_options, usage
+from pytest_ansorbench.plugin.selection import bench_items, case_id, keywords_of, select
+from pytest_ansorbench.plugin.showing import print_report
+from pytest_ansorbench.records import CaseResult
+from pytest_ansorbench.records.rebuilt_kernels import KernelsVerdict, RebuiltKernel
+from pytest_ansorbench.report import (
+    Terminal,
+    kernel_gate_sentence,
+    kernels_report,
+    suite_gate_sentence,
+)
+from pytest_ansorbench.stats.rebuilt_ratios import KernelLimits, judge_rebuilt
+from pytest_ansorbench.storage import StorageError, find_saved, read_result, write_rebuilt
+from pytest_ansorbench.winners import Winner, winners_of
+from pytest_ansorbench.workloads import Case
+
+
+class KernelBench:
+    """One session with `--ansor-kernels`, in place of one that searches."""
+
+    def __init__(self, config: pytest.Config, settings: Settings) -> None:
+        """Read the result.
+
+        Raises:
+            pytest.UsageError: There is none, or it keeps no schedules.
+        """
+        self._config, self._settings = config, settings
+        flag, wanted = flag_of("kernels.result"), settings.kernels.result
+        assert wanted is not None
+        try:
+            path = find_saved(config.rootpath / settings.files.storage, wanted)
+            self._result = read_result(path)
+        except StorageError as error:
+            raise pytest.UsageError(f"bad {flag}: {in_options(error)}") from None
+        self._winners = fastest(winners_of(self._result))
+        if not self._winners:
+            raise pytest.UsageError(
+                f"bad {flag} {wanted!r}: expected a result that keeps schedules, as those of "
+                "before schema version 8 do not; measure again"
+            )
+        self._toolchains = toolchains(settings.kernels.against, settings.kernels.variants)
+        self._rebuilding: Rebuilding | None = None
+        self._limits: dict[str, KernelLimits] = {}
+        self._gates = (0, 0)  # on kernels and on suites, which false alarms are shared out among
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(
+        self, session: pytest.Session, items: list[pytest.Item]
+    ) -> None:
+        """Select cases, and count their gates."""
+        if self._settings.cases:
+            selected = select(items, self._settings.cases)
+            self._config.hook.pytest_deselected(items=[i for i in items if i not in selected])
+            items[:] = selected
+        tests = [*bench_items(items)]
+        self._limits = {test.nodeid: self._limits_of(test) for test in tests}
+        gated = [test for test in tests if self._limits[test.nodeid].kernel is not None]
+        kernels = sum(len(self._winners_of(case_id(test) or "")) for test in gated)
+        challengers = max(1, len(self._toolchains) - 1)
+        suite = self._settings.suite_limits.get("throughput_ratio") is not None
+        self._gates = (challengers * kernels, challengers if suite else 0)
+        if tests and suite:
+            items.append(judging.LastTest.of(session, "kernels", self._judge_suite))
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Start the toolchains once, before the first case, if there is one to be run."""
+        if self._config.getoption("collectonly") or not any(bench_items(session.items)):
+            return
+        settings = self._settings
+        try:
+            self._rebuilding = Rebuilding(
+                [self._result],
+                self._winners,
+                self._toolchains,
+                target=settings.target,
+                settings=settings.engine,
+                noise_check_s=settings.experiment.noise_check_s,
+            )
+            self._rebuilding.start()
+        except AnotherMachineError as error:
+            raise pytest.UsageError(
+                f"bad {flag_of('kernels.result')}: its latencies were measured on another "
+                f"machine ({error}); give {flag_of('kernels.against')} PYTHON, whose kernels are "
+                "measured here"
+            ) from None
+        except (EngineError, ToolchainError) as error:
+            raise pytest.UsageError(in_options(error)) from None
+
+    def tune(self, item: pytest.Item, case: Case) -> CaseResult:
+        """Make the kernels of a case again and judge them; gives the saved result of the case."""
+        __tracebackhide__ = True
+        winners = self._winners_of(case.id)
+        if not winners:
+            pytest.skip(f"{self._settings.kernels.result} keeps no schedule of {case.id}")
+        assert self._rebuilding is not None
+        rows = [(winner,) * len(self._toolchains) for winner in winners]
+        effort = self._settings.kernels.rounds.effort
+        try:
+            kernels = self._rebuilding.make(rows, effort, lambda name: case)
+        except EngineError as error:
+            raise failure(f"the measurement engine gave up: {error}") from None
+        limits = self._limits.get(item.nodeid) or self._limits_of(item)
+        verdicts = self._judged(kernels, limits)
+        for verdict in verdicts:
+            prefix = f"ansor_kernels_{verdict.toolchain}"
+            for one in verdict.kernels:
+                name = f"{prefix}_{one.kernel}_throughput_ratio"
+                item.user_properties.append((name, one.ratio.value))
+        judging.settle(_of_kernels(verdicts), strict=self._settings.strict)
+        return next(one for one in self._result.cases if one.case == case.id)
+
+    def _judge_suite(self, item: pytest.Item) -> None:
+        """Judge all kernels together, after the last case."""
+        __tracebackhide__ = True
+        if self._rebuilding is not None:
+            self._rebuilding.finish()
+        verdicts = self._every_verdict()
+        if not verdicts:
+            pytest.fail("no kernel was made, so there is nothing to judge", pytrace=False)
+        judging.settle(_of_all_kernels(verdicts), strict=self._settings.strict)
+
+    def pytest_sessionfinish(self, exitstatus: int) -> None:
+        """Write what there is, and end all processes."""
+        path, rebuilding = self._settings.files.json, self._rebuilding
+        if rebuilding is None:
+            return
+        if rebuilding.rebuilt.kernels:
+            if exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+                rebuilding.finish()
+            if path is not None:
+                write_rebuilt(rebuilding.rebuilt, path)
+        rebuilding.close()
+
+    def pytest_unconfigure(self) -> None:
+        """End all processes, however the session ended."""
+        if self._rebuilding is not None:
+            self._rebuilding.close()
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print the table of all kernels."""
+        if self._rebuilding is not None and (rebuilt := self._rebuilding.rebuilt).kernels:
+            terminalreporter.section("ansor kernels")
+            print_report(terminalreporter, kernels_report(rebuilt, self._every_verdict()))
+
+    def _every_verdict(self) -> tuple[KernelsVerdict, ...]:
+        """On all kernels made so far, by the limits of the session."""
+        limits = KernelLimits(
+            self._settings.limits.get("throughput_ratio"),
+            self._settings.suite_limits.get("throughput_ratio"),
+        )
+        made = () if self._rebuilding is None else self._rebuilding.rebuilt.kernels
+        return self._judged(made, limits)
+
+    def _judged(
+        self, kernels: Sequence[RebuiltKernel], limits: KernelLimits
+    ) -> tuple[KernelsVerdict, ...]:
+        if self._rebuilding is None:
+            return ()
+        some = replace(self._rebuilding.rebuilt, kernels=tuple(kernels))
+        return judge_rebuilt(some, self._settings.criteria, limits, self._gates)
+
+    def _winners_of(self, case: str) -> list[Winner]:
+        return [winner for winner in self._winners if winner.case == case]
+
+    def _limits_of(self, item: pytest.Item) -> KernelLimits:
+        """The gate of a test."""
+        settings = usage(resolve, self._config, keywords_of(item))
+        return KernelLimits(settings.limits.get("throughput_ratio"))
+
+
+def _of_kernels(verdicts: Sequence[KernelsVerdict]) -> Iterator[judging.Judgement]:
+    for verdict in verdicts:
+        for one in verdict.kernels:
+            if one.gate is not None:
+                sentence = kernel_gate_sentence(one, one.gate, verdict.reference)
+                yield one.gate.outcome, Terminal().line(sentence)
+
+
+def _of_all_kernels(verdicts: Sequence[KernelsVerdict]) -> Iterator[judging.Judgement]:
+    for verdict in verdicts:
+        if verdict.gate is not None:
+            yield verdict.gate.outcome, Terminal().line(suite_gate_sentence(verdict, verdict.gate))

@@ -1,0 +1,84 @@
+"""What a session leaves behind: result files, reports, a summary for GitHub Actions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pytest
+
+from pytest_ansorbench.options.declarations import flag_of
+from pytest_ansorbench.options.settings import Settings
+from pytest_ansorbench.plugin.refusals import in_options
+from pytest_ansorbench.plugin.showing import short_report, whole_report
+from pytest_ansorbench.records import Result, SuiteVerdict
+from pytest_ansorbench.report import Markdown, write_report
+from pytest_ansorbench.storage import StorageError, save_numbered, write_result
+from pytest_ansorbench.winners import scripts_of
+
+
+class Saving:
+    """Writes what the options of files ask for; what fails is noted and costs itself alone."""
+
+    def __init__(self, root: Path, settings: Settings, notes: list[str]) -> None:
+        """Prepare; `notes` are the lines at a session's end."""
+        self._root, self._settings, self._files = root, settings, settings.files
+        self._notes = notes
+
+    def write_json(self, result: Result) -> None:
+        path = self._files.json
+        if path is not None and (result.cases or result.shards is not None):
+            write_result(result, path)
+
+    def store(self, result: Result) -> bool:
+        """Store the result if that was asked for; whether nothing went wrong."""
+        name = self._files.save or (_autosave_name(result) if self._files.autosave else None)
+        if name is None:
+            return True
+        try:
+            path = save_numbered(result, self._root / self._files.storage, name)
+        except StorageError as error:
+            self._notes.append(f"not saved: {in_options(error)}")
+            return False
+        self._notes.append(f"saved: {path}")
+        return True
+
+    def write_reports(
+        self, result: Result, suites: Sequence[SuiteVerdict], reporter: pytest.TerminalReporter
+    ) -> None:
+        """Write the reports that were asked for."""
+        for output in self._files.report:
+            scripts = scripts_of(result) if output.has_room else ()
+            report = whole_report(result, suites, self._settings, scripts)
+            try:
+                write_report(report, [output], reporter.write_line)
+            except OSError as error:
+                self._notes.append(f"not written: {flag_of('files.report')} {output}: {error}")
+            else:
+                if output.path is not None:
+                    self._notes.append(f"written: {output.path}")
+
+    def summarize_step(self, result: Result, suites: Sequence[SuiteVerdict]) -> None:
+        """Add the result to the summary of a step of GitHub Actions.
+
+        https://docs.github.com/actions/reference/workflows-and-actions/workflow-commands
+        """
+        path = os.environ.get("GITHUB_STEP_SUMMARY")
+        if not path or self._files.github == "off":
+            return
+        text = Markdown().render(short_report(result, suites, self._settings))
+        try:
+            with Path(path).open("a", encoding="utf-8") as summary:
+                summary.write(f"{text}\n\n")
+        except OSError as error:
+            flag = flag_of("files.github")
+            self._notes.append(f"no step summary: {error}; {flag} off leaves it out")
+
+
+def _autosave_name(result: Result) -> str:
+    """As pytest-benchmark calls its own: commit, time, and whether files were changed."""
+    commit = result.commit
+    changed = "_uncommitted-changes" if commit.get("dirty") else ""
+    return f"{str(commit['id'])[:12]}_{datetime.now(timezone.utc):%Y%m%d_%H%M%S}{changed}"

@@ -1,0 +1,327 @@
+"""Runs of cases that are searched now: here, on a device, or by a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from pytest_ansorbench.bench import (
+    Arm,
+    Executor,
+    LocalExecutor,
+    Plan,
+    Progress,
+    SavedReference,
+    Session,
+    Site,
+    UnsupportedCaseError,
+    YardstickPlan,
+)
+from pytest_ansorbench.budget import BudgetError
+from pytest_ansorbench.cluster.connect import cluster_executor
+from pytest_ansorbench.cluster.work import SiteSettings
+from pytest_ansorbench.environment import ToolchainError
+from pytest_ansorbench.hosted import HostedStrategy, UnhostableCaseError
+from pytest_ansorbench.measure.engine import Engine, EngineError, UntunedError
+from pytest_ansorbench.measure.local.toolchains import joint_engine
+from pytest_ansorbench.measure.remote.engine import remote_engine
+from pytest_ansorbench.measure.settings import EngineSettings
+from pytest_ansorbench.options.declarations import NEWEST, flag_of
+from pytest_ansorbench.options.settings import Settings
+from pytest_ansorbench.plugin import workers
+from pytest_ansorbench.plugin.arms import Arms
+from pytest_ansorbench.plugin.collected import Collected
+from pytest_ansorbench.plugin.refusals import failure, in_options, usage
+from pytest_ansorbench.plugin.selection import bench_items, case_id
+from pytest_ansorbench.plugin.workers import Handed
+from pytest_ansorbench.records import CaseResult, Result
+from pytest_ansorbench.search import ResumeError
+from pytest_ansorbench.stats.looks import Looks
+from pytest_ansorbench.storage import (
+    Past,
+    StorageError,
+    find_journal,
+    find_saved,
+    journal_name,
+    list_journals,
+    merge_results,
+    read_journal,
+    read_result,
+)
+from pytest_ansorbench.strategies import BadModel, control_of
+from pytest_ansorbench.training import BadSamples, LearningFolder
+from pytest_ansorbench.workloads import Case, ImportFailed
+
+_REFUSALS: Final = (
+    BadModel,
+    ImportFailed,
+    ResumeError,
+    StorageError,
+    UnhostableCaseError,
+    UnsupportedCaseError,
+)
+"""Errors that say in one sentence why a case cannot be run."""
+
+
+class Searches:
+    """Searches, and all that has to live as long as they do."""
+
+    def __init__(self, config: pytest.Config, settings: Settings, notes: list[str]) -> None:
+        """Prepare; nothing is started. `notes` are the lines at the session's end.
+
+        Raises:
+            StorageError: A result or a journal is not there or not whole.
+        """
+        self._config, self._settings, self._notes = config, settings, notes
+        self._storage = config.rootpath / settings.files.storage
+        self._arms = Arms(settings, lambda: self._session.executor.target)
+        learn = settings.files.learn
+        self._learning = None if learn is None else LearningFolder(config.rootpath / learn)
+        self._cases: dict[str, Case] = {}
+        self._others: list[Result] = []
+        self._reference = self._saved_reference()
+        past = self._past()
+        if past is not None and past.dropped:
+            notes.append(
+                f"{past.path}: a last line that was cut short ({past.dropped} bytes) was dropped; "
+                "its round is run again"
+            )
+        self._session = Session(
+            new_executor=self._executor,
+            conditions={
+                **settings.engine.conditions(),
+                **settings.remote.conditions(),
+                **(self._learning.conditions if self._learning else {}),
+            },
+            root=config.rootpath,
+            storage=self._storage,
+            settings=settings.to_json(),
+            past=past,
+        )
+
+    @property
+    def looks(self) -> Looks | None:
+        return self._settings.criteria.looks
+
+    def arms(self, settings: Settings, case: str | None, is_given: bool) -> tuple[str, ...]:
+        for name in settings.strategies:
+            usage(self._arms.get, name)
+        return settings.strategies
+
+    def planned(self, test: Collected) -> tuple[Sequence[int], bool]:
+        first, repeats = test.settings.experiment.seed, test.settings.experiment.repeats
+        if isinstance(repeats, int):
+            return range(first, first + repeats), True
+        return range(first, first + repeats.least), False
+
+    def pytest_collection_modifyitems(self) -> None:
+        """Gather strategies, once collection has loaded every conftest."""
+        self._arms.gather(self._config)
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Check the toolchain once, before the first case, if there is one to be run."""
+        tests = [*bench_items(session.items)]
+        if self._config.getoption("collectonly") or not tests:
+            return
+        self._tell_who_is_asked()
+        try:
+            self._session.prepare([case_id(test) or test.nodeid for test in tests])
+        except EngineError as error:
+            raise pytest.UsageError(f"bad {flag_of(self._place())}: {error}") from None
+        except ToolchainError as error:
+            raise pytest.UsageError(in_options(error)) from None
+        except ResumeError as error:
+            flag = flag_of("resume")
+            raise pytest.UsageError(f"bad {flag}: {error}; start anew without {flag}") from None
+        if self._reference is not None:
+            machine = self._session.executor.machine
+            if misfit := self._reference.misfit(machine, self._settings.engine.conditions()):
+                flag = flag_of("reference")
+                raise pytest.UsageError(
+                    f"bad {flag} {self._settings.reference!r}: {misfit}; leave {flag} out to run "
+                    "the reference anew"
+                )
+
+    def run(self, test: Collected, case: Case, plan: Plan, progress: Progress) -> CaseResult:
+        __tracebackhide__ = True
+        self._cases[case.id] = case
+        strategies = [self._strategy(name) for name in test.arms]
+        control = None
+        if test.settings.control:
+            if isinstance(strategies[0], HostedStrategy):
+                raise failure(
+                    f"bad strategy {strategies[0].name!r}: expected one of this interpreter first, "
+                    "which a control is a copy of"
+                )
+            strategies.append(control_of(strategies[0]))
+            control = strategies[-1].name
+        try:
+            return self._session.run(
+                case, strategies, plan, progress, control=control, reference=self._reference
+            )
+        except EngineError as error:
+            raise failure(f"the measurement engine gave up: {error}") from None
+        except UntunedError as error:
+            raise failure(f"{case.id} does not work even untuned: {error}") from None
+        except BudgetError as error:
+            raise failure(f"{case.id}: {in_options(error)}") from None
+        except _REFUSALS as error:
+            raise failure(in_options(error)) from None
+
+    def more(self, repeats: int, deadline_s: float, progress: Progress) -> bool:
+        __tracebackhide__ = True
+        try:
+            return self._session.more(repeats, deadline_s, progress)
+        except EngineError as error:
+            raise failure(f"the measurement engine gave up: {error}") from None
+        except _REFUSALS as error:
+            raise failure(in_options(error)) from None
+
+    def result(self) -> Result:
+        """What this process has measured, or what all others have."""
+        if not self._others:
+            return self._session.result()
+        return merge_results({f"process {at}": one for at, one in enumerate(self._others, 1)})
+
+    def hand_over(self) -> Handed:
+        return Handed(whole=self._session.result())
+
+    def take_over(self, handed: Handed) -> None:
+        if handed.whole is not None:
+            self._others.append(handed.whole)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """End all processes before the result is stored: a last look at the machine is in it."""
+        if workers.is_worker(self._config):
+            return
+        ran_all = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+        self._close(finished=ran_all and not (session.shouldstop or session.shouldfail))
+
+    def pytest_unconfigure(self) -> None:
+        """End all processes, however the session ended."""
+        self._close(finished=False)
+
+    def _close(self, *, finished: bool) -> None:
+        journal = self._session.journal
+        if finished:
+            try:
+                self._session.finish()
+            except StorageError as error:
+                self._notes.append(in_options(error))
+        elif journal is not None:
+            flag = flag_of("resume")
+            self._notes.append(f"to go on where this stopped: {flag}={journal_name(journal)}")
+        self._session.close()
+        self._arms.close()
+        self._notes += [*self._session.notes, *self._toolchain_notes()]
+        if finished and journal is not None:
+            self._learn(journal)
+
+    def _executor(self) -> Executor:
+        """Who carries repeats out."""
+        settings = self._settings
+        experiment, noise_check_s = settings.experiment, settings.experiment.noise_check_s
+        yardsticks = YardstickPlan(
+            experiment.roofline, experiment.reference_kernels, settings.engine.cores
+        )
+        if settings.cluster.address is not None:
+            site = SiteSettings(settings.target, settings.engine, noise_check_s, yardsticks, {})
+            root = self._config.rootpath
+            return cluster_executor(settings.cluster, site, root, self._notes.append)
+        return LocalExecutor(
+            Site(
+                _engine(settings),
+                storage=self._storage,
+                noise_check_s=noise_check_s,
+                yardsticks=yardsticks,
+            )
+        )
+
+    def _strategy(self, name: str) -> Arm:
+        """A strategy, equipped with what was learnt before."""
+        strategy = self._arms.get(name)
+        if self._learning is None or isinstance(strategy, HostedStrategy):
+            return strategy
+        return self._learning.equipped(strategy)
+
+    def _saved_reference(self) -> SavedReference | None:
+        """The result that `--ansor-reference` means."""
+        wanted = self._settings.reference
+        if wanted is None:
+            return None
+        try:
+            result = read_result(find_saved(self._storage, wanted))
+        except StorageError as error:
+            raise StorageError(f"bad {flag_of('reference')}: {error}") from None
+        return SavedReference(result, EngineSettings.conditions_of(result.settings))
+
+    def _past(self) -> Past | None:
+        """The journal that `--ansor-resume` means."""
+        wanted = self._settings.resume
+        if wanted is None:
+            return None
+        if wanted != NEWEST:
+            return read_journal(find_journal(self._storage, wanted, flag_of("resume")))
+        for path in reversed(list_journals(self._storage)):
+            past = read_journal(path)
+            if not past.finished:
+                return past
+        raise StorageError(
+            f"bad {flag_of('resume')}: no interrupted run in {str(self._storage)!r}; leave the "
+            "option out to start a new one"
+        )
+
+    def _tell_who_is_asked(self) -> None:
+        """Say who is asked for a place to measure at, should nobody answer."""
+        remote, cluster = self._settings.remote, self._settings.cluster
+        asked = {
+            "measuring on a device": (remote.address, remote.patience_s),
+            "measuring on a cluster": (cluster.address, cluster.patience_s),
+        }
+        reporter = self._config.pluginmanager.getplugin("terminalreporter")
+        for what, (address, patience_s) in asked.items():
+            if address is not None and reporter is not None and reporter.verbosity >= 0:
+                reporter.write_line(f"{what}: asking {address}, for {patience_s:g} s at most")
+
+    def _place(self) -> str:
+        """The setting that says where it is measured."""
+        settings = self._settings
+        if settings.cluster.address is not None:
+            return "cluster.address"
+        if settings.remote.address is None:
+            return "toolchains"
+        return "remote.server" if settings.remote.tracker is None else "remote.tracker"
+
+    def _toolchain_notes(self) -> list[str]:
+        """What the other toolchains are."""
+        seen = [machine.get("toolchains", {}) for machine in self._session.machines.values()]
+        return [
+            f"toolchain {name}: Python {one['python']}, "
+            + ", ".join(f"{key} {one['packages'][key]}" for key in ("apache-tvm", "apache-tvm-ffi"))
+            for toolchains in seen
+            for name, one in toolchains.items()
+        ]
+
+    def _learn(self, journal: Path) -> None:
+        """Add what this session has measured to the user's own model."""
+        if self._learning is None:
+            return
+        cases = self._cases
+        try:
+            learnt = self._learning.learn(
+                read_journal(journal), lambda case: cases[case].tasks() if case in cases else None
+            )
+        except (BadModel, BadSamples, StorageError, OSError, ValueError) as error:
+            learnt = f"nothing learnt: {error}"
+        self._notes.append(learnt)
+
+
+def _engine(settings: Settings) -> Engine:
+    """The engine that the settings ask for."""
+    if settings.remote.address is not None:
+        return remote_engine(settings.target, settings.engine, settings.remote)
+    return joint_engine(settings.target, settings.engine, settings.toolchains)

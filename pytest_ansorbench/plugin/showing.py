@@ -1,0 +1,115 @@
+"""What a session shows: reports on pytest's terminal, and progress while cases are run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from types import MappingProxyType
+from typing import Final
+
+import pytest
+
+from pytest_ansorbench.bench import Progress, Silent
+from pytest_ansorbench.options.settings import Settings, command_line
+from pytest_ansorbench.plugin.baseline import ANY_MACHINE, Baseline
+from pytest_ansorbench.records import Outcome, Result, SuiteVerdict
+from pytest_ansorbench.report import (
+    LiveLine,
+    LiveTable,
+    RepeatLog,
+    Report,
+    Section,
+    Terminal,
+    changes_notes,
+    changes_table,
+    full_report,
+    noise_changes,
+    provenance,
+    result_report,
+)
+from pytest_ansorbench.stats.changes import CaseChanges
+from pytest_ansorbench.winners import Script
+
+#: The colours that pytest gives to what failed, to warnings and to what passed.
+_COLOURS: Final[Mapping[Outcome, str]] = MappingProxyType(
+    {"broken": "red", "undecided": "yellow", "holds": "green"}
+)
+
+
+def print_report(reporter: pytest.TerminalReporter, report: Report) -> None:
+    """Write a report, coloured unless pytest was told not to or its output is no terminal."""
+    writer = reporter.config.get_terminal_writer()
+    terminal = Terminal(
+        lambda line, tone: writer.markup(line, yellow=tone == "warning"),
+        lambda outcome: writer.markup(outcome, **{_COLOURS[outcome]: True}),
+        # A log keeps its lines whole, to be searched.
+        width=writer.fullwidth if writer.hasmarkup else None,
+    )
+    for line in terminal.render(report).split("\n"):
+        reporter.write_line(line)
+
+
+def short_report(
+    result: Result, suites: Sequence[SuiteVerdict], settings: Settings, verbosity: int = 0
+) -> Report:
+    """The table and what explains it; more of each case if more is asked for."""
+    if verbosity > 1:
+        return whole_report(result, suites, settings)
+    return result_report(
+        result.cases,
+        settings.criteria,
+        settings.table.layout,
+        suites=suites,
+        noise=result.noise,
+        explained="fully" if verbosity else "briefly",
+        detailed=verbosity > 0,
+    )
+
+
+def whole_report(
+    result: Result,
+    suites: Sequence[SuiteVerdict],
+    settings: Settings,
+    scripts: Sequence[Script] = (),
+) -> Report:
+    """All that is known of a result."""
+    return full_report(
+        result.cases,
+        settings.criteria,
+        settings.table.layout,
+        suites=suites,
+        noise=result.noise,
+        scripts=scripts,
+        rests_on=provenance(result, command_line(result.settings)),
+    )
+
+
+def changes_report(baseline: Baseline, of_suite: Sequence[CaseChanges], result: Result) -> Report:
+    """How a session's cases changed since the earlier result."""
+    changes = (*baseline.changes, *of_suite)
+    blocks = (
+        changes_table(changes),
+        changes_notes(changes, ANY_MACHINE),
+        noise_changes(baseline.noise, result.noise),
+    )
+    return Report.of(Section("changes", blocks))
+
+
+def progress_on(config: pytest.Config) -> Progress:
+    """What shows progress: a live display on a terminal, lines in a log."""
+    reporter = config.pluginmanager.getplugin("terminalreporter")
+    if reporter is None or reporter.verbosity < 0:
+        return Silent()
+    capture = config.pluginmanager.getplugin("capturemanager")
+
+    def write(text: str) -> None:
+        with capture.global_and_fixture_disabled() if capture else nullcontext():
+            reporter.write(text, flush=True)
+
+    reporter.ensure_newline()
+    if reporter.isatty:
+        try:
+            return LiveTable(write, coloured=reporter.hasmarkup)
+        except ImportError:
+            return LiveLine(write)
+    return RepeatLog(lambda line: write(f"{line}\n"))
