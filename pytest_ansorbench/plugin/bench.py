@@ -19,7 +19,7 @@ from pytest_ansorbench.plugin.collected import Collected
 from pytest_ansorbench.plugin.refusals import failure, in_options
 from pytest_ansorbench.plugin.saving import Saving
 from pytest_ansorbench.plugin.searches import Searches
-from pytest_ansorbench.plugin.selection import bench_items, select
+from pytest_ansorbench.plugin.selection import bench_items, deselect, select
 from pytest_ansorbench.plugin.shards import this_shard
 from pytest_ansorbench.plugin.showing import (
     changes_report,
@@ -76,7 +76,7 @@ class Bench:
         settings = self._settings
         with usage_errors(self._config, "while selecting cases"):
             if settings.cases:
-                _keep(items, select(items, settings.cases), self._config)
+                select(items, settings.cases, self._config)
             for item in bench_items(items):
                 try:
                     self._tests[item.nodeid] = Collected.of(item, self._source.arms)
@@ -106,7 +106,7 @@ class Bench:
             if test.name in mine.seeds
         }
         others = [test.item for test in tests if test.name not in mine.seeds]
-        _keep(items, [item for item in items if item not in others], self._config)
+        deselect(items, others, self._config)
 
     def tune(self, item: pytest.Item, case: Case) -> CaseResult:
         """Run the case of a test and judge it: the test fails if a gate is broken."""
@@ -284,12 +284,6 @@ class Bench:
             suite_changes=self._suite.changes,
             shards=self._shards,
         )
-
-
-def _keep(items: list[pytest.Item], kept: list[pytest.Item], config: pytest.Config) -> None:
-    """Deselect all tests but some."""
-    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-    items[:] = kept
 
 
 def _check_arms(test: Collected) -> None:

@@ -66,9 +66,7 @@ class KernelBench:
     ) -> None:
         """Select cases, and count their gates."""
         if self._settings.cases:
-            selected = select(items, self._settings.cases)
-            self._config.hook.pytest_deselected(items=[i for i in items if i not in selected])
-            items[:] = selected
+            select(items, self._settings.cases, self._config)
         tests = [*bench_items(items)]
         self._limits = {test.nodeid: self._limits_of(test) for test in tests}
         gated = [test for test in tests if self._limits[test.nodeid].kernel is not None]

@@ -57,11 +57,14 @@ from pytest_ansorbench.workloads import Case, ImportFailed
 
 _REFUSALS: Final = (
     BadModel,
+    BudgetError,
+    EngineError,
     ImportFailed,
     ResumeError,
     StorageError,
     UnhostableCaseError,
     UnsupportedCaseError,
+    UntunedError,
 )
 """Errors that say in one sentence why a case cannot be run."""
 
@@ -162,23 +165,15 @@ class Searches:
             return self._session.run(
                 case, strategies, plan, progress, control=control, reference=self._reference
             )
-        except EngineError as error:
-            raise failure(f"the measurement engine gave up: {error}") from None
-        except UntunedError as error:
-            raise failure(f"{case.id} does not work even untuned: {error}") from None
-        except BudgetError as error:
-            raise failure(f"{case.id}: {in_options(error)}") from None
         except _REFUSALS as error:
-            raise failure(in_options(error)) from None
+            raise failure(_why(error, case.id)) from None
 
     def more(self, repeats: int, deadline_s: float, progress: Progress) -> bool:
         __tracebackhide__ = True
         try:
             return self._session.more(repeats, deadline_s, progress)
-        except EngineError as error:
-            raise failure(f"the measurement engine gave up: {error}") from None
         except _REFUSALS as error:
-            raise failure(in_options(error)) from None
+            raise failure(_why(error, "a case")) from None
 
     def result(self) -> Result:
         """What this process has measured, or what all others have."""
@@ -318,6 +313,15 @@ class Searches:
         except (BadModel, BadSamples, StorageError, OSError, ValueError) as error:
             learnt = f"nothing learnt: {error}"
         self._notes.append(learnt)
+
+
+def _why(error: Exception, case: str) -> str:
+    """Why a case cannot be run."""
+    if isinstance(error, EngineError):
+        return f"the measurement engine gave up: {error}"
+    if isinstance(error, UntunedError):
+        return f"{case} does not work even untuned: {error}"
+    return f"{case}: {in_options(error)}" if isinstance(error, BudgetError) else in_options(error)
 
 
 def _engine(settings: Settings) -> Engine:

@@ -47,8 +47,8 @@ def is_case(value: Any) -> TypeGuard[Case]:
     return all(_has(value, name) for name in ("id", "flops", "tasks"))
 
 
-def select(items: Sequence[pytest.Item], wanted: Sequence[str]) -> list[pytest.Item]:
-    """The tests of the cases with the wanted ids.
+def select(items: list[pytest.Item], wanted: Sequence[str], config: pytest.Config) -> None:
+    """Deselect all tests but those of the cases with the wanted ids.
 
     Raises:
         pytest.UsageError: No collected test has one of the ids.
@@ -61,7 +61,13 @@ def select(items: Sequence[pytest.Item], wanted: Sequence[str]) -> list[pytest.I
             raise pytest.UsageError(
                 f"bad --ansor-case {case!r}: expected the id of a collected case{hint}"
             )
-    return [item for item in items if case_id(item) in wanted]
+    deselect(items, [item for item in items if case_id(item) not in wanted], config)
+
+
+def deselect(items: list[pytest.Item], unwanted: list[pytest.Item], config: pytest.Config) -> None:
+    config.hook.pytest_deselected(items=unwanted)
+    dropped = set(unwanted)
+    items[:] = [item for item in items if item not in dropped]
 
 
 def keywords_of(item: pytest.Item) -> dict[str, Any]:
