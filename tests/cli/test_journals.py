@@ -101,7 +101,7 @@ def test_watch_takes_a_file(storage, capsys, tmp_path):
     ("words", "message"),
     [
         ((), "no journal in"),
-        (("7",), "bad journal '7': in"),
+        (("7",), "bad journal '7': expected the number or path of a journal"),
         (("nowhere.jsonl",), "bad journal 'nowhere.jsonl': expected an existing file"),
         (("--every", "0"), "bad --every 0.0: expected seconds above 0, e.g. 2"),
     ],
