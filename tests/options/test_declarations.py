@@ -77,8 +77,10 @@ def test_a_figure_with_a_limit_has_its_option():
     assert [option.field for option in LIMIT_OPTIONS] == [
         f"limits.{key}" for key, figure in FIGURES.items() if figure.limit_word
     ]
-    limit = dataclasses.replace(FIGURES["search_ratio"].limit, word="max-search-ratio-trials")
-    [option] = limit_options([dataclasses.replace(FIGURES["search_ratio_trials"], limit=limit)])
+    figure = dataclasses.replace(
+        FIGURES["search_ratio_trials"], limit_word="max-search-ratio-trials"
+    )
+    [option] = limit_options([figure])
     assert option.flag == "--ansor-max-search-ratio-trials"
     assert (option.ini, option.recorded) == (
         "ansor_max_search_ratio_trials",
