@@ -72,17 +72,21 @@ def draw(chart: Drawing, look: Look) -> Figure:
     from matplotlib.figure import Figure
 
     with rc_context(look.style):
-        figure = Figure(figsize=(look.width_in, _height_in(chart)), dpi=100)
+        figure = Figure(dpi=100)
         figure.patch.set_visible(False)
         axes = figure.add_subplot()
         axes.patch.set_visible(False)
         match chart:
             case Chart():
+                height_in = 3.4
                 _draw_curves(axes, chart, look)
-            case Forest():
+            case Forest(_, rows):
+                height_in = 0.9 + 0.24 * len(rows)
                 _draw_forest(axes, chart, look)
-            case Bars():
+            case Bars(_, _, stacks):
+                height_in = 1.2 + 0.3 * len(stacks)
                 _draw_bars(axes, chart, look)
+        figure.set_size_inches(look.width_in, height_in)
         _fit(figure, axes)
         return figure
 
@@ -120,16 +124,6 @@ def save(figure: Figure, file: Any, look: Look, kind: str) -> None:
         # Of a script that the font does not have; a browser chooses its own.
         warnings.filterwarnings("ignore", "Glyph .* missing")
         figure.savefig(file, format=kind, dpi=200, metadata=undated.get(kind))
-
-
-def _height_in(chart: Drawing) -> float:
-    match chart:
-        case Chart():
-            return 3.4
-        case Forest(_, rows):
-            return 0.9 + 0.24 * len(rows)
-        case Bars(_, _, stacks):
-            return 1.2 + 0.3 * len(stacks)
 
 
 def _label(axis: Axis) -> str:

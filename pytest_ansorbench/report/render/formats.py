@@ -49,7 +49,5 @@ RENDERERS: Final[Mapping[str, Renderer]] = MappingProxyType(
 )
 """Every format by its name."""
 
-REQUIRED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {"html": ("jinja2", "matplotlib")}
-)
+REQUIRED: Final = MappingProxyType({"html": ("jinja2", "matplotlib")})
 """Modules that a format takes and that the extra `report` brings."""

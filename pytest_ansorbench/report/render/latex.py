@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
-from tabulate import tabulate
-
 from pytest_ansorbench.report.render.charts import chart_blocks
-from pytest_ansorbench.report.render.text import code_lines, column_title, printable
+from pytest_ansorbench.report.render.text import code_lines, printable, table_text, written
 from pytest_ansorbench.report.sections import Block, Code, Lines, Report, Table
 
 _SPECIAL: Final = {
@@ -68,14 +66,7 @@ def _verbatim(line: str) -> str:
 
 def _table(table: Table) -> str:
     """A table; a rule above what sums up."""
-    rows = [[escaped(str(cell)) for cell in row] for row in table.rows]
-    lines = tabulate(
-        rows,
-        headers=[escaped(column_title(column)) for column in table.columns],
-        tablefmt="latex_raw",
-        colalign=["left" if column.kind == "words" else "right" for column in table.columns],
-        disable_numparse=True,
-    ).split("\n")
+    lines = table_text(replace(table, depth=0), "latex_raw", written(escaped)).split("\n")
     begin, _, headings, _, *body = lines[:-2]
     ruled = [begin, r"\toprule", headings]
     at = 0

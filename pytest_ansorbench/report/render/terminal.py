@@ -23,8 +23,6 @@ from pytest_ansorbench.report.sections import Block, Code, Lines, Report, Senten
 
 _NARROWEST: Final = 12
 """Characters that a folded column keeps at least."""
-
-
 _HELD: Final = "\ue000"
 """Stands for a character of an outcome until lines are folded and columns are as wide as they get;
 text from a file cannot have it, as it is not printable."""

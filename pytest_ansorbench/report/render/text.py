@@ -36,7 +36,7 @@ def written(escape: Callable[[str], str]) -> Callable[[Cell], str]:
 
 def table_text(
     table: Table,
-    style: Literal["simple", "pipe"],
+    style: Literal["simple", "pipe", "latex_raw"],
     write: Callable[[Cell], str],
     widths: Sequence[int | None] | None = None,
 ) -> str:
