@@ -53,7 +53,7 @@ def percentile_interval(
     two for a quotient of two arms' expected times, which vary by themselves.
     Hesterberg 2014, What Teachers Should Know about the Bootstrap,
     https://arxiv.org/abs/1411.5279. Below five seeds even that ends up at the most extreme
-    resamples, which cover less than asked for; `docs/methodology.md` has the figures.
+    resamples, which cover less than asked for; `docs/research/verdicts.md` has the figures.
     A single run
     proves nothing.
     """

@@ -6,7 +6,7 @@ leave a standard error of s / sqrt(n), and an effect d is shown with a chance of
     d >= (t(n - 1 degrees, confidence) + 0.84) * s / sqrt(n)
 
 van Belle 2008, Statistical Rules of Thumb, chapter 2. `benchmarks/verdicts.py` holds it against
-simulated verdicts, whose table stands in `docs/methodology.md`.
+simulated verdicts; `docs/results/verdicts.txt` has the table.
 """
 
 from __future__ import annotations
