@@ -5,7 +5,8 @@ end: its runs get less far than the reference's, and find nothing more in the la
 trials. Either alone scatters from seed to seed as much as a stall takes away, so both are asked at
 once, by ranks: all runs are ranked by the throughput that they got to, and by the share of their
 trials after which they improved no more, which counts half. Labels are put on anew to see how
-often chance puts an arm as far behind. `docs/research/verdicts.md` has the rates for a planted stall.
+often chance puts an arm as far behind. `docs/research/verdicts.md` has the rates for a planted
+stall.
 """
 
 from __future__ import annotations
