@@ -7,10 +7,11 @@ the tests with it.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
@@ -137,11 +138,39 @@ class FastEngine:
     def _built(self, program: Program, check: Check | None) -> Built:
         started_s = time.monotonic()
         try:
-            compiled = KINDS[program.kind](program.mod, self.target)
+            compiled = _compiled(_Key(program, self.target))
         except Exception as error:
             return Built("build-error", time.monotonic() - started_s, str(error) or "no reason")
         kernel = InProcess(compiled, program, check)
         return Built("ok", time.monotonic() - started_s, handle=kernel)
+
+
+@dataclass(frozen=True, eq=False)
+class _Key:
+    """A program for a target; equal to others that are the same but for their identity."""
+
+    program: Program
+    target: Any
+
+    def __hash__(self) -> int:
+        from tvm_ffi import structural_hash
+
+        return hash((self.program.kind, str(self.target), structural_hash(self.program.mod)))
+
+    def __eq__(self, other: object) -> bool:
+        from tvm_ffi import structural_equal
+
+        return (
+            isinstance(other, _Key)
+            and (self.program.kind, str(self.target)) == (other.program.kind, str(other.target))
+            and structural_equal(self.program.mod, other.program.mod)
+        )
+
+
+@functools.lru_cache(maxsize=256)
+def _compiled(key: _Key) -> Compiled:
+    """Compilation takes most of the time of many tests, and their programs are few."""
+    return KINDS[key.program.kind](key.program.mod, key.target)
 
 
 class InProcess:

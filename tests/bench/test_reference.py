@@ -115,7 +115,8 @@ def test_an_interrupted_repeat_goes_on_with_the_recorded_run(make_session, saved
 def test_a_case_that_does_not_fit_is_run_anew_with_the_reason(
     make_session, saved, any_pace, change, message
 ):
-    other = dataclasses.replace(saved, cases=(change(saved.cases[0]),))
+    machines = {**saved.machines, "abc": next(iter(saved.machines.values()))}
+    other = dataclasses.replace(saved, cases=(change(saved.cases[0]),), machines=machines)
     session = make_session()
     result = rerun(session, other)
     assert all(run.recorded is None for run in result.runs)
