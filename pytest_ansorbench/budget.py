@@ -19,12 +19,7 @@ _PER_TASK: Final = "/task"
 
 @dataclass(frozen=True)
 class Trials:
-    """A number of trials, in all or for each task of the case.
-
-    Attributes:
-        number: The number, at least 1.
-        per_task: Whether it is for each task.
-    """
+    """A number of trials, at least 1, in all or for each task of the case."""
 
     number: int
     per_task: bool = False
@@ -43,21 +38,16 @@ class Trials:
         return cls(int(digits), per_task=word.endswith(_PER_TASK))
 
     def __str__(self) -> str:
-        """As `parse` reads it."""
         return f"{self.number}{_PER_TASK if self.per_task else ''}"
 
 
 @dataclass(frozen=True)
 class Budget:
-    """The trials of a run.
-
-    Attributes:
-        trials: How many.
-        round_trials: How many a round; None for 64, or if that is less an eighth of all for a
-            single task, half of a task's share for several.
-    """
+    """The trials of a run."""
 
     trials: Trials = field(default=Trials(128))
+    # None for 64, or if that is less an eighth of all for a single task, half of a task's share
+    # for several
     round_trials: int | None = None
 
     def in_all(self, tasks: int) -> int:
@@ -82,21 +72,9 @@ class Budget:
 
 
 class BudgetError(ValueError):
-    """A budget that does not give every task a round.
-
-    Attributes:
-        trials: The trials that were given.
-        expected: How many would do.
-    """
+    """A budget that does not give every task a round."""
 
     def __init__(self, trials: Trials, round_trials: int, tasks: int) -> None:
-        """Say what would do.
-
-        Args:
-            trials: The trials that were given.
-            round_trials: Trials of a round.
-            tasks: Tasks of the case.
-        """
         least = round_trials * tasks
         self.trials = trials
         self.expected = (

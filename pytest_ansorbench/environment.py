@@ -25,13 +25,7 @@ class ToolchainError(RuntimeError):
 
 
 class MisfitError(ToolchainError):
-    """A setting that does not fit this machine or its toolchain.
-
-    Attributes:
-        setting: Which one.
-        value: The value that was given.
-        problem: The misfit, and what was expected instead.
-    """
+    """A setting that does not fit this machine or its toolchain."""
 
     def __init__(
         self, setting: Literal["target", "cores", "linker"], value: str | None, problem: str
@@ -39,16 +33,13 @@ class MisfitError(ToolchainError):
         super().__init__(f"bad {setting} {value!r}: {problem}")
         self.setting = setting
         self.value = value
-        self.problem = problem
+        self.problem = problem  # the misfit, and what was expected instead
 
 
 def check_toolchain() -> None:
     """Check TVM and its ffi package, LLVM, and xgboost.
 
-    Imports TVM, but only once its version is known to be safe.
-
-    Warns:
-        UntestedVersionWarning: This TVM was not tested.
+    Imports TVM, but only once its version is known to be safe; warns of one that was not tested.
 
     Raises:
         ToolchainError: One of them is missing or of a wrong version.
@@ -63,13 +54,7 @@ def check_toolchain() -> None:
 
 
 def resolve_target(text: str | None) -> Target:
-    """The TVM target to tune for, complete with its number of cores.
-
-    Args:
-        text: A target as JSON or as the name of a kind; None for this machine's CPU.
-
-    Returns:
-        An LLVM target with `mcpu` and `num-cores`.
+    """The LLVM target to tune for, with `mcpu` and `num-cores`; None means this machine's CPU.
 
     Raises:
         MisfitError: TVM rejects the target, or it is no CPU target, or LLVM does not know its
@@ -107,10 +92,6 @@ def resolve_target(text: str | None) -> Target:
 def laid_over(target: Target, attributes: Mapping[str, object]) -> Target:
     """A target with some attributes changed.
 
-    Args:
-        target: The target.
-        attributes: By name, what is to be different.
-
     Raises:
         MisfitError: TVM rejects the outcome, or LLVM does not know its CPU.
     """
@@ -123,11 +104,7 @@ def laid_over(target: Target, attributes: Mapping[str, object]) -> Target:
 
 
 def check_cores(cores: Sequence[int] | None, threads: int) -> None:
-    """Check that kernels can be pinned to cores.
-
-    Args:
-        cores: The cores that were asked for; None for no pinning.
-        threads: Threads of a kernel.
+    """Check that kernels of so many threads can be pinned to cores; None is no pinning.
 
     Raises:
         MisfitError: The operating system cannot pin, a core is not there or not ours, or they

@@ -30,11 +30,9 @@ def _row(option: Option) -> tuple[str, ...]:
 
 
 def _usage(option: Option) -> str:
-    if option.metavar is None:
-        return option.flag
     if option.bare is not None:
         return f"{option.flag}[={option.metavar}]"
-    return f"{option.flag} {option.metavar}"
+    return f"--ansor-{option.usage}"
 
 
 def _escaped(text: str) -> str:

@@ -17,6 +17,7 @@ from pytest_ansorbench.plugin.baseline import Baseline
 from pytest_ansorbench.plugin.blame import failures, usage_errors
 from pytest_ansorbench.plugin.collected import Collected
 from pytest_ansorbench.plugin.refusals import failure, in_options
+from pytest_ansorbench.plugin.saved_runs import SavedRuns
 from pytest_ansorbench.plugin.saving import Saving
 from pytest_ansorbench.plugin.searches import Searches
 from pytest_ansorbench.plugin.selection import bench_items, deselect, select
@@ -27,7 +28,6 @@ from pytest_ansorbench.plugin.showing import (
     progress_on,
     short_report,
 )
-from pytest_ansorbench.plugin.sources import SavedRuns, Source
 from pytest_ansorbench.plugin.suite import Suite
 from pytest_ansorbench.records import CaseResult, Gate, Result, Shard, Shards, SuiteVerdict
 from pytest_ansorbench.report import Terminal, failure_report
@@ -48,7 +48,7 @@ class Bench:
         """
         self._config, self._settings = config, settings
         self._notes: list[str] = []  # lines at the end of the summary
-        self._source: Source
+        self._source: Searches | SavedRuns
         try:
             self._source = (
                 SavedRuns(settings) if settings.replay else Searches(config, settings, self._notes)

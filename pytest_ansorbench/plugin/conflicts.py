@@ -64,6 +64,7 @@ _THIS_MACHINES: Final = (
     "experiment.reference_kernels",
     "engine.caches=network",
 )
+_WHICH_KERNELS: Final = ": expected {other} with it, to say which kernels to make"
 _ON_ANOTHER: Final = "it is about this machine, and with {other} programs run on another"
 _ONE_MACHINES: Final = (
     "remote.tracker",
@@ -79,16 +80,8 @@ _CONFLICTS: Final = (
         "{other} searches nothing",
         ("replay", "resume", "baseline.compare", "files.save"),
     ),
-    _needed(
-        "kernels.against",
-        "kernels.result",
-        ": expected {other} with it, to say which kernels to make",
-    ),
-    _needed(
-        "kernels.variants",
-        "kernels.result",
-        ": expected {other} with it, to say which kernels to make",
-    ),
+    _needed("kernels.against", "kernels.result", _WHICH_KERNELS),
+    _needed("kernels.variants", "kernels.result", _WHICH_KERNELS),
     _needed(
         "shard_by",
         "shard",

@@ -13,7 +13,7 @@ from pytest_ansorbench.plugin.baseline import ANY_MACHINE
 from pytest_ansorbench.plugin.fixture import UndecidedWarning
 from pytest_ansorbench.plugin.refusals import failure
 from pytest_ansorbench.plugin.selection import is_case
-from pytest_ansorbench.records import CaseResult, SuiteVerdict, Verdict
+from pytest_ansorbench.records import CaseResult, Estimate, SuiteVerdict, Verdict
 from pytest_ansorbench.report import Terminal, change_sentence, gate_sentence, suite_sentence
 from pytest_ansorbench.stats.changes import CaseChanges
 from pytest_ansorbench.stats.limits import Allowance
@@ -137,21 +137,23 @@ def _of_changes(changes: CaseChanges) -> Iterator[Judgement]:
 
 def case_properties(verdict: Verdict) -> list[tuple[str, object]]:
     """Figures for JUnit XML and other readers of a test report's properties."""
-    comparison = verdict.comparison
-    prefix = f"ansor_{comparison.challenger.strategy}"
-    return [
-        (f"{prefix}_search_ratio", comparison.search_ratio.value),
-        (f"{prefix}_throughput_ratio", comparison.throughput_ratio.value),
-        (f"{prefix}_verdict", verdict.outcome or "no gate"),
-    ]
+    name, found = verdict.comparison.challenger.strategy, verdict.comparison
+    return _properties(name, found.search_ratio, found.throughput_ratio, verdict.outcome)
 
 
 def suite_properties(verdict: SuiteVerdict) -> list[tuple[str, object]]:
     """The same of all cases together."""
     group = f"_{verdict.group}" if verdict.group else ""
-    prefix = f"ansor_suite{group}_{verdict.challenger}"
+    search, throughput = map(verdict.figure, ("search_ratio", "throughput_ratio"))
+    name = f"suite{group}_{verdict.challenger}"
+    return _properties(name, search.estimate, throughput.estimate, verdict.outcome)
+
+
+def _properties(
+    name: str, search: Estimate, throughput: Estimate, outcome: str | None
+) -> list[tuple[str, object]]:
     return [
-        (f"{prefix}_search_ratio", verdict.figure("search_ratio").estimate.value),
-        (f"{prefix}_throughput_ratio", verdict.figure("throughput_ratio").estimate.value),
-        (f"{prefix}_verdict", verdict.outcome or "no gate"),
+        (f"ansor_{name}_search_ratio", search.value),
+        (f"ansor_{name}_throughput_ratio", throughput.value),
+        (f"ansor_{name}_verdict", outcome or "no gate"),
     ]

@@ -70,7 +70,11 @@ _REFUSALS: Final = (
 
 
 class Searches:
-    """Searches, and all that has to live as long as they do."""
+    """What a session asks for runs without `--ansor-replay`: a plugin of its own.
+
+    What searches need at other moments of a session, such as an engine that starts and ends, they
+    do in hooks of pytest's.
+    """
 
     def __init__(self, config: pytest.Config, settings: Settings, notes: list[str]) -> None:
         """Prepare; nothing is started. `notes` are the lines at the session's end.
@@ -107,14 +111,21 @@ class Searches:
 
     @property
     def looks(self) -> Looks | None:
+        """After how many repeats cases are judged together; None for once."""
         return self._settings.criteria.looks
 
-    def arms(self, settings: Settings, case: str | None, is_given: bool) -> tuple[str, ...]:
+    def arms(self, settings: Settings, case: str | None, is_chosen: bool) -> tuple[str, ...]:
+        """The strategies of a test, the reference first, no control among them.
+
+        Raises:
+            pytest.UsageError: A strategy is not there.
+        """
         for name in settings.strategies:
             usage(self._arms.get, name)
         return settings.strategies
 
     def planned(self, test: Collected) -> tuple[Sequence[int], bool]:
+        """The seeds of a test's repeats before it runs, and whether these can be run apart."""
         first, repeats = test.settings.experiment.seed, test.settings.experiment.repeats
         if isinstance(repeats, int):
             return range(first, first + repeats), True
@@ -149,6 +160,7 @@ class Searches:
                 )
 
     def run(self, test: Collected, case: Case, plan: Plan, progress: Progress) -> CaseResult:
+        """Run a case; a failure fails the test."""
         __tracebackhide__ = True
         self._cases[case.id] = case
         strategies = [self._strategy(name) for name in test.arms]
@@ -169,6 +181,7 @@ class Searches:
             raise failure(_why(error, case.id)) from None
 
     def more(self, repeats: int, deadline_s: float, progress: Progress) -> bool:
+        """Run cases until each has a number of repeats; whether each has, by the deadline."""
         __tracebackhide__ = True
         try:
             return self._session.more(repeats, deadline_s, progress)
@@ -182,6 +195,7 @@ class Searches:
         return merge_results({f"process {at}": one for at, one in enumerate(self._others, 1)})
 
     def hand_over(self) -> Handed:
+        """What the process that reports has to know, from one of several that run tests."""
         return Handed(whole=self._session.result())
 
     def take_over(self, handed: Handed) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
@@ -53,6 +52,8 @@ def select(items: list[pytest.Item], wanted: Sequence[str], config: pytest.Confi
     Raises:
         pytest.UsageError: No collected test has one of the ids.
     """
+    import difflib  # only a bench needs it
+
     known = [case for case in map(case_id, bench_items(items)) if case is not None]
     for case in wanted:
         if case not in known:
