@@ -8,7 +8,6 @@ import gzip
 import json
 import os
 import stat
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -250,9 +249,9 @@ def test_a_name_that_ends_in_gz_is_compressed_and_read_by_any_name(tmp_path: Pat
 def test_the_same_result_gives_the_same_compressed_bytes(tmp_path: Path) -> None:
     one, other = tmp_path / "one.json.gz", tmp_path / "other.json.gz"
     write_result(make_result(), one)
-    time.sleep(1.1)  # the format has a time in seconds
     write_result(make_result(), other)
     assert one.read_bytes() == other.read_bytes()
+    assert one.read_bytes()[4:8] == bytes(4)  # where the format has the time of day
 
 
 def test_a_damaged_compressed_result_is_refused(tmp_path: Path) -> None:

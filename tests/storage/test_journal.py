@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import json
-import random
-import signal
 import subprocess
 import sys
-import time
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -214,45 +210,52 @@ def test_any_bytes_are_a_journal_or_refused(tmp_path, data):
 
 
 KILLED = """
-import sys
+import os, random, signal, sys, time
 from pathlib import Path
-from tests.storage.test_journal import CASE, REPEAT, SESSION
-from pytest_ansorbench.storage import Journal
-from pytest_ansorbench.storage.entries import EndEntry
+from pytest_ansorbench.storage.entries import JOURNAL_VERSION, EndEntry, SessionEntry
+from pytest_ansorbench.storage.journal import Journal
 
-journal = Journal.create(Path(sys.argv[1]), SESSION)
-count = 0
-while True:
-    journal.append(EndEntry(count))
-    count += 1
-    print(count, flush=True)  # only what is on disk is announced
+def write(folder, announce):
+    journal = Journal.create(folder, SessionEntry(JOURNAL_VERSION, "", {}, {}, {}))
+    count = 0
+    while True:
+        journal.append(EndEntry(count))
+        count += 1
+        os.write(announce, b".")  # only what is on disk is announced
+
+moments = random.Random(0)
+for number in range(50):
+    announced, announce = os.pipe()
+    child = os.fork()
+    if child == 0:
+        write(Path(sys.argv[1]) / str(number), announce)
+    os.close(announce)
+    count = len(os.read(announced, 1))
+    time.sleep(moments.uniform(0.0, 0.02))
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    while dots := os.read(announced, 65536):
+        count += len(dots)
+    os.close(announced)
+    print(count)
 """
 
 
 def test_killed_at_fifty_random_moments_nothing_announced_is_lost(tmp_path):
-    moments = random.Random(0)
-    for _ in range(5):
-        children = [
-            subprocess.Popen(
-                [sys.executable, "-c", KILLED, str(tmp_path / f"{child}")],
-                stdout=subprocess.PIPE,
-                text=True,
-                cwd=Path(__file__).parents[2],
-            )
-            for child in range(10)
-        ]
-        for number, child in enumerate(children):
-            assert child.stdout is not None
-            child.stdout.readline()
-            time.sleep(moments.uniform(0.0, 0.02))
-            child.send_signal(signal.SIGKILL)
-            announced = 1 + len(child.stdout.read().splitlines())
-            child.stdout.close()
-            child.wait()
-            *_, path = list_journals(tmp_path / f"{number}")
-            entries = read_journal(path).entries
-            assert [entry.cases for entry in entries] == list(range(len(entries)))
-            assert announced <= len(entries) <= announced + 1
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+    )
+    counts = [int(line) for line in done.stdout.splitlines()]
+    assert len(counts) == 50 and all(counts)
+    for number, announced in enumerate(counts):
+        *_, path = list_journals(tmp_path / f"{number}")
+        entries = read_journal(path).entries
+        assert [entry.cases for entry in entries] == list(range(len(entries)))
+        assert announced <= len(entries) <= announced + 1
 
 
 def test_lines_are_plain_json(written):
