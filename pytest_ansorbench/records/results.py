@@ -120,8 +120,9 @@ class Result:
         expected = f"one of the result's machines, {', '.join(self.machines)}"
         named = {f"noise[{index}].machine": one.machine for index, one in enumerate(self.noise)}
         for index, case in enumerate(self.cases):
-            for part, records in (("runs", case.runs), ("yardsticks", case.yardsticks)):
-                for place, one in enumerate(records):
-                    named[f"cases[{index}].{part}[{place}].machine"] = one.machine
+            for place, run in enumerate(case.runs):
+                named[f"cases[{index}].runs[{place}].machine"] = run.machine
+            for place, found in enumerate(case.yardsticks):
+                named[f"cases[{index}].yardsticks[{place}].machine"] = found.machine
         for where, machine in named.items():
             check(machine in self.machines, where, machine, expected)
