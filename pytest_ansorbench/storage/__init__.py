@@ -27,7 +27,12 @@ from pytest_ansorbench.storage.journal import (
     list_journals,
     read_journal,
 )
-from pytest_ansorbench.storage.machine import fingerprint, machine_difference
+from pytest_ansorbench.storage.machine import (
+    fingerprint,
+    machine_difference,
+    read_peak,
+    write_peak,
+)
 from pytest_ansorbench.storage.merge import merge_results
 from pytest_ansorbench.storage.numbered import (
     find_saved,
@@ -36,7 +41,6 @@ from pytest_ansorbench.storage.numbered import (
     save_numbered,
     slugify,
 )
-from pytest_ansorbench.storage.peaks import read_peak, write_peak
 
 __all__ = [
     "Cleanable",

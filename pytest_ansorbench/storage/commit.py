@@ -41,7 +41,9 @@ def describe_commit(root: Path) -> dict[str, Any]:
         return described
     described["project"] = _project(root) or top.name
     try:
-        described["branch"] = _branch(root)
+        described["branch"] = _ask(
+            root, "symbolic-ref", "--quiet", "--short", "HEAD", otherwise="(detached head)"
+        )
         described["dirty"] = bool(_git(root, "status", "--porcelain", "--untracked-files=no"))
         shown = _git(root, "show", "--no-patch", "--pretty=format:%H %cI %aI", "HEAD")
         described["id"], described["time"], described["author_time"] = shown.split()
@@ -51,21 +53,18 @@ def describe_commit(root: Path) -> dict[str, Any]:
     return described
 
 
-def _branch(root: Path) -> str:
-    try:
-        return _git(root, "symbolic-ref", "--quiet", "--short", "HEAD")
-    except _GitError:
-        return "(detached head)"
-
-
-def _project(root: Path) -> str | None:
-    try:
-        remote = _git(root, "config", "--get", "remote.origin.url")
-    except _GitError:
-        return None
+def _project(root: Path) -> str:
+    remote = _ask(root, "config", "--get", "remote.origin.url", otherwise="")
     # The last part only: what comes before may hold a user name, even a password.
     parts = [part for part in re.split(r"[/:\s\\]", remote.removesuffix(".git")) if part]
-    return parts[-1] if parts else None
+    return parts[-1] if parts else ""
+
+
+def _ask(root: Path, *arguments: str, otherwise: str) -> str:
+    try:
+        return _git(root, *arguments)
+    except _GitError:
+        return otherwise
 
 
 def _git(root: Path, *arguments: str) -> str:

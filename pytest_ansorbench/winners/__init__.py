@@ -2,9 +2,8 @@
 
 from pytest_ansorbench.winners.database import DatabaseError, Exported, export_database
 from pytest_ansorbench.winners.imported import Imported, import_database
-from pytest_ansorbench.winners.journal import tuned_in
 from pytest_ansorbench.winners.script import Script, fastest, scripts_of
-from pytest_ansorbench.winners.winner import Winner, winners_of
+from pytest_ansorbench.winners.winner import Winner, tuned_in, winners_of
 
 __all__ = [
     "DatabaseError",

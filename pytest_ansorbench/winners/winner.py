@@ -1,4 +1,4 @@
-"""The schedule that a run came to, out of a result."""
+"""The schedules that searches came to, out of a result or out of a journal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from pytest_ansorbench.packed import unpack_program
 from pytest_ansorbench.records import CaseResult, Remeasurement, Result, Run, TaskRecord
-from pytest_ansorbench.search import unpack
+from pytest_ansorbench.search import select, unpack
+from pytest_ansorbench.storage import Past, fingerprint
+from pytest_ansorbench.storage.entries import CaseEntry, RepeatEntry, RoundEntry
 
 if TYPE_CHECKING:
     from tvm import IRModule
@@ -81,3 +83,37 @@ def _again(run: Run, trial: int) -> Remeasurement | None:
     """A trial's program measured again, if it was and could be."""
     measured = [one for one in (run.final, *(run.leads or ())) if one is not None]
     return next((one for one in measured if one.trial == trial and one.status == "ok"), None)
+
+
+def tuned_in(past: Past) -> Iterator[Winner]:
+    """All valid trials of a session, interrupted or not, with their latencies in the search.
+
+    A result keeps the winner of a run; the journal of its session keeps every schedule.
+    """
+    cases: dict[str, CaseEntry] = {}
+    machines: dict[tuple[str, int], str] = {}
+    for entry in past.entries:
+        if isinstance(entry, CaseEntry):
+            cases[entry.label] = entry
+        elif isinstance(entry, RepeatEntry):
+            machines[entry.label, entry.seed] = fingerprint(entry.machine)
+        elif isinstance(entry, RoundEntry):
+            yield from _of_round(cases[entry.label], machines[entry.label, entry.seed], entry)
+
+
+def _of_round(case: CaseEntry, machine: str, entry: RoundEntry) -> Iterator[Winner]:
+    place = entry.round.task
+    for index, trial in enumerate(entry.trials):
+        if trial.latency_s is not None:
+            yield Winner(
+                case=case.case,
+                strategy=entry.strategy,
+                seed=entry.seed,
+                task=case.tasks[place],
+                place=place,
+                tasks=len(case.tasks),
+                machine=machine,
+                latency_s=trial.latency_s,
+                schedule=select(entry.state.candidates, index),
+                program=case.programs[place],
+            )
