@@ -74,22 +74,22 @@ from pytest_ansorbench.strategies.cost_model import (
     is_blind,
     required_model,
 )
-from pytest_ansorbench.strategies.draft import (
+from pytest_ansorbench.strategies.draft.advice import Survey, Verification
+from pytest_ansorbench.strategies.draft.compiling import CompileTime
+from pytest_ansorbench.strategies.draft.draft import Draft, SharePolicy
+from pytest_ansorbench.strategies.draft.expectation import Plateau
+from pytest_ansorbench.strategies.draft.experience import Experience
+from pytest_ansorbench.strategies.draft.model import (
     BoostedTrees,
-    CompileTime,
-    Draft,
-    EqualShares,
-    Experience,
-    FitnessSharing,
-    Neighbourhood,
-    Plateau,
-    Prior,
-    SharpeningShares,
-    Siblings,
-    Survey,
-    VectorUnits,
-    Verification,
+    DecisionModel,
+    DecisionModelPolicy,
 )
+from pytest_ansorbench.strategies.draft.neighbourhood import Neighbourhood
+from pytest_ansorbench.strategies.draft.niches import FitnessSharing
+from pytest_ansorbench.strategies.draft.prior import Prior
+from pytest_ansorbench.strategies.draft.sharing import EqualShares, SharpeningShares
+from pytest_ansorbench.strategies.draft.siblings import Siblings
+from pytest_ansorbench.strategies.draft.vector_units import VectorUnits
 from pytest_ansorbench.strategies.errors import BadAnswer, StrategyError
 from pytest_ansorbench.strategies.evolution import Evolution
 from pytest_ansorbench.strategies.explore_then_commit import ExploreThenCommit
@@ -102,8 +102,6 @@ from pytest_ansorbench.strategies.features import (
     remembering_extractor,
 )
 from pytest_ansorbench.strategies.model_file import BadModel
-from pytest_ansorbench.strategies.predicted_rules import PredictedRules
-from pytest_ansorbench.strategies.pretrained import PretrainedModel
 from pytest_ansorbench.strategies.program_maker import (
     ProgramMaker,
     ScheduledProgram,
@@ -112,6 +110,7 @@ from pytest_ansorbench.strategies.program_maker import (
     undecided,
 )
 from pytest_ansorbench.strategies.program_model import (
+    PretrainedModel,
     ProgramModel,
     load_program_model,
     log2_throughput,
@@ -124,7 +123,7 @@ from pytest_ansorbench.strategies.proposer import (
     Setup,
 )
 from pytest_ansorbench.strategies.registry import BUILTIN, ENTRY_POINT_GROUP, Registry
-from pytest_ansorbench.strategies.rule_model import RuleModel, load_rule_model
+from pytest_ansorbench.strategies.rule_model import PredictedRules, RuleModel, load_rule_model
 from pytest_ansorbench.strategies.rule_policy import (
     BY_WEIGHT,
     Features,
@@ -164,6 +163,8 @@ __all__ = [
     "ComparingMeasurement",
     "CompileTime",
     "CostModelPolicy",
+    "DecisionModel",
+    "DecisionModelPolicy",
     "Draft",
     "EqualShares",
     "Evolution",
@@ -198,6 +199,7 @@ __all__ = [
     "RulePolicy",
     "ScheduledProgram",
     "Setup",
+    "SharePolicy",
     "SharpeningShares",
     "Siblings",
     "SketchChooser",

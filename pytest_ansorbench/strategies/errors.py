@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 
@@ -22,22 +22,16 @@ class BadAnswer(StrategyError):
         self.method = method
 
 
-def require_at_least(policy: object, name: str, least: int, example: int) -> None:
-    value = getattr(policy, name)
-    if value < least:
-        raise ValueError(f"bad {name} {value}: expected at least {least}, e.g. {example}")
+def require_at_least(policy: object, least: float, *names: str) -> None:
+    _require(policy, names, lambda value: value >= least, f"at least {least}")
 
 
-def require_positive(policy: object, name: str, example: float) -> None:
-    value = getattr(policy, name)
-    if not value > 0.0:
-        raise ValueError(f"bad {name} {value}: expected a number above 0, e.g. {example}")
+def require_positive(policy: object, *names: str) -> None:
+    _require(policy, names, lambda value: value > 0.0, "a number above 0")
 
 
-def require_share(policy: object, name: str, example: float) -> None:
-    value = getattr(policy, name)
-    if not 0.0 <= value <= 1.0:
-        raise ValueError(f"bad {name} {value}: expected a share from 0 to 1, e.g. {example}")
+def require_share(policy: object, *names: str) -> None:
+    _require(policy, names, lambda value: 0.0 <= value <= 1.0, "a share from 0 to 1")
 
 
 def require_method(policy: object, name: str, method: str, example: str) -> None:
@@ -47,3 +41,13 @@ def require_method(policy: object, name: str, method: str, example: str) -> None
         raise ValueError(
             f"bad {name} {value!r}: expected an object with a method {method}, e.g. {example}"
         )
+
+
+def _require(
+    policy: object, names: Sequence[str], holds: Callable[[float], bool], expected: str
+) -> None:
+    """Refuse a parameter, with its default as an example of a good one."""
+    for name in names:
+        value, example = getattr(policy, name), getattr(type(policy), name)
+        if not holds(value):
+            raise ValueError(f"bad {name} {value}: expected {expected}, e.g. {example}")

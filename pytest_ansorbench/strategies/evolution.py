@@ -97,16 +97,9 @@ class Evolution:
     def __post_init__(self) -> None:
         require_method(self, "sketches", "start", example="UniformSketches()")
         require_method(self, "rules", "start", example="StockRules()")
-        for name, least in (
-            ("population", 1),
-            ("generations", 0),
-            ("blind_generations", 0),
-            ("min_unmeasured", 1),
-            ("max_tries", 0),
-        ):
-            require_at_least(self, name, least, example=getattr(type(self), name))
-        for name in ("measured_share", "mutation_share", "rule_share", "random_share"):
-            require_share(self, name, example=getattr(type(self), name))
+        require_at_least(self, 1, "population", "min_unmeasured")
+        require_at_least(self, 0, "generations", "blind_generations", "max_tries")
+        require_share(self, "measured_share", "mutation_share", "rule_share", "random_share")
 
     def start(self, setup: Setup) -> Proposer:
         """The live search of one run.

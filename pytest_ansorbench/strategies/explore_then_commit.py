@@ -46,10 +46,8 @@ class ExploreThenCommit:
     explore_share: float = 0.1
 
     def __post_init__(self) -> None:
-        for name in ("warmup_rounds", "explore_rounds"):
-            require_at_least(self, name, 0, example=1)
-        for name in ("history_weight", "explore_share"):
-            require_share(self, name, example=0.5)
+        require_at_least(self, 0, "warmup_rounds", "explore_rounds")
+        require_share(self, "history_weight", "explore_share")
 
     def start(self, sketches: int) -> SketchChooser:
         """A chooser that has seen nothing yet."""

@@ -48,7 +48,7 @@ class ScheduledProgram:
 
 
 class ProgramMaker:
-    """Makes programs of one task, on as many threads as its `TuneContext` has.
+    """Makes programs of one task, e.g. `Setup.context`, on as many threads as that has.
 
     TVM releases Python's lock while it works, so two threads make programs nearly twice as fast
     as one, and about as fast as MetaSchedule's own threads. Nothing depends on which thread comes
@@ -59,11 +59,6 @@ class ProgramMaker:
     """
 
     def __init__(self, context: TuneContext) -> None:
-        """Prepare for a task.
-
-        Args:
-            context: The task, e.g. `Setup.context`.
-        """
         from tvm.s_tir import Schedule
 
         self.mod = context.mod
@@ -107,14 +102,7 @@ class ProgramMaker:
         return None if schedule is None else self.finished(schedule)
 
     def finished(self, schedule: Schedule) -> ScheduledProgram | None:
-        """Postprocess a schedule; this alone uses no threads.
-
-        Args:
-            schedule: As `scheduled` makes it.
-
-        Returns:
-            The program, or None if a postprocessor does not apply.
-        """
+        """Postprocess what `scheduled` makes; None if a postprocessor does not apply."""
         from tvm_ffi import structural_hash
 
         try:
@@ -126,15 +114,7 @@ class ProgramMaker:
         return ScheduledProgram(schedule, structural_hash(schedule.mod), schedule.trace)
 
     def scheduled(self, trace: Trace, seed: int) -> Schedule | None:
-        """Apply one trace without postprocessing; this alone uses no threads.
-
-        Args:
-            trace: With or without decisions; missing ones are drawn.
-            seed: Seed of these draws, at least 1.
-
-        Returns:
-            The schedule, whose trace has all decisions, or None if the trace does not apply.
-        """
+        """Apply one trace as `replay` does, without postprocessing; None if it does not apply."""
         schedule = self.untouched()
         schedule.seed(seed)
         try:

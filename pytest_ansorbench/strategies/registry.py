@@ -13,12 +13,13 @@ from pytest_ansorbench.measure.policy import (
     RacingMeasurement,
 )
 from pytest_ansorbench.strategies.cost_model import NoModel
-from pytest_ansorbench.strategies.draft import Draft, Experience
+from pytest_ansorbench.strategies.draft.draft import Draft
+from pytest_ansorbench.strategies.draft.experience import Experience
 from pytest_ansorbench.strategies.errors import StrategyError
 from pytest_ansorbench.strategies.evolution import Evolution
 from pytest_ansorbench.strategies.explore_then_commit import ExploreThenCommit
-from pytest_ansorbench.strategies.predicted_rules import PredictedRules
-from pytest_ansorbench.strategies.pretrained import PretrainedModel
+from pytest_ansorbench.strategies.program_model import PretrainedModel
+from pytest_ansorbench.strategies.rule_model import PredictedRules
 from pytest_ansorbench.strategies.stock_search import RandomTraces, StockEvolution
 from pytest_ansorbench.strategies.strategy import BuildLimit, LastCheck, Strategy
 

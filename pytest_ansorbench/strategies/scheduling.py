@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Protocol
 
+from pytest_ansorbench.strategies.errors import require_at_least, require_positive, require_share
+
 
 @dataclass(frozen=True)
 class TaskState:
@@ -83,10 +85,8 @@ class GradientScheduler:
     window: int = 3
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.alpha <= 1.0:
-            raise ValueError(f"bad alpha {self.alpha!r}: expected a share from 0 to 1, e.g. 0.2")
-        if self.window < 1:
-            raise ValueError(f"bad window {self.window!r}: expected at least 1, e.g. 3")
+        require_share(self, "alpha")
+        require_at_least(self, 1, "window")
 
     def next_task(self, tasks: Sequence[TaskState], draw: Draw) -> int:
         """A task without a round, else the one with the largest gain, else any of them."""
@@ -125,8 +125,7 @@ class PredictedGain:
     optimism: float = 0.05
 
     def __post_init__(self) -> None:
-        if not self.optimism > 0.0:
-            raise ValueError(f"bad optimism {self.optimism!r}: expected a share above 0, e.g. 0.05")
+        require_positive(self, "optimism")
 
     def next_task(self, tasks: Sequence[TaskState], draw: Draw) -> int:
         """A task without a round, else the one with the largest gain, else any of them."""

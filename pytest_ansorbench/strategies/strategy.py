@@ -56,9 +56,8 @@ class BuildLimit:
     after: int = 4
 
     def __post_init__(self) -> None:
-        for name in ("times", "least_s", "first_s"):
-            require_positive(self, name, example=getattr(type(self), name))
-        require_at_least(self, "after", 1, example=4)
+        require_positive(self, "times", "least_s", "first_s")
+        require_at_least(self, 1, "after")
 
     def limit_s(self, build_s: Sequence[float]) -> float:
         """Seconds that the next programs may take.
@@ -97,9 +96,8 @@ class LastCheck:
     effort: SideBySide = _BRIEF
 
     def __post_init__(self) -> None:
-        require_at_least(self, "top", 2, 5)
-        require_share(self, "within", 0.1)
-        require_share(self, "share", 0.05)
+        require_at_least(self, 2, "top")
+        require_share(self, "within", "share")
 
 
 @dataclass(frozen=True)

@@ -36,11 +36,10 @@ class Survey:
     confidence: int = 24
 
     def __post_init__(self) -> None:
-        require_at_least(self, "programs", 1, example=128)
-        require_at_least(self, "per_trial", 0, example=1)
-        require_share(self, "weight", example=0.3)
-        for name in ("trials", "confidence"):
-            require_at_least(self, name, 0, example=getattr(type(self), name))
+        require_at_least(self, 1, "programs")
+        require_at_least(self, 0, "per_trial")
+        require_share(self, "weight")
+        require_at_least(self, 0, "trials", "confidence")
 
     def programs_for(self, trials: float) -> int:
         """Programs to ask about for a task that expects so many trials."""
@@ -64,9 +63,8 @@ class Verification:
     draft_weight: float = 0.5
 
     def __post_init__(self) -> None:
-        require_at_least(self, "replays", 1, example=2)
-        if not self.draft_weight >= 0.0:
-            raise ValueError(f"bad draft_weight {self.draft_weight}: expected 0 or more, e.g. 0.5")
+        require_at_least(self, 1, "replays")
+        require_at_least(self, 0, "draft_weight")
 
     def pick(self, scores: NDArray[np.float64], wanted: int) -> list[int]:
         """Indices of drafts, best first, of scores in the order that the draft's model has them."""

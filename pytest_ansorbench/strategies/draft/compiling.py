@@ -40,10 +40,8 @@ class CompileTime:
     depth: int = 4
 
     def __post_init__(self) -> None:
-        if not self.price >= 0.0:
-            raise ValueError(f"bad price {self.price}: expected 0 or more, e.g. 0.3")
-        for name in ("least", "trees", "depth"):
-            require_at_least(self, name, 1, example=getattr(type(self), name))
+        require_at_least(self, 0, "price")
+        require_at_least(self, 1, "least", "trees", "depth")
 
     def fit(
         self, rows: NDArray[np.float32], build_s: NDArray[np.float64], left: float, seed: int

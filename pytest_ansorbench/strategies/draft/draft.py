@@ -41,6 +41,7 @@ from pytest_ansorbench.strategies.errors import (
     StrategyError,
     require_at_least,
     require_method,
+    require_positive,
     require_share,
 )
 from pytest_ansorbench.strategies.program_maker import ProgramMaker
@@ -136,11 +137,11 @@ class Draft:
             value = getattr(self, name)
             if not isinstance(value, kind | None):
                 raise ValueError(f"bad {name} {value!r}: expected {kind.__name__}() or None")
-        for name in ("first_trials", "opening_trials", "spread", "random_pool", "full_trials"):
-            require_at_least(self, name, 1, example=getattr(type(self), name))
-        if not self.growth > 0.0:
-            raise ValueError(f"bad growth {self.growth}: expected a share above 0, e.g. 0.25")
-        require_share(self, "random_share", example=0.1)
+        require_at_least(
+            self, 1, "first_trials", "opening_trials", "spread", "random_pool", "full_trials"
+        )
+        require_positive(self, "growth")
+        require_share(self, "random_share")
 
     def start(self, setup: Setup) -> Proposer:
         """The live search of one task of one run."""

@@ -64,9 +64,8 @@ class Plateau:
     gain: float = 0.01
 
     def __post_init__(self) -> None:
-        require_at_least(self, "trials", 1, example=96)
-        if not self.gain >= 0.0:
-            raise ValueError(f"bad gain {self.gain}: expected 0 or more, e.g. 0.01")
+        require_at_least(self, 1, "trials")
+        require_at_least(self, 0, "gain")
 
     def reached(self, gflops: Sequence[float]) -> bool:
         """Whether to stop; `gflops` are of all trials in order, 0 for a failed one."""

@@ -89,11 +89,9 @@ class BoostedTrees:
     leaf: float = 0.3
 
     def __post_init__(self) -> None:
-        for name in ("least", "trees", "depth"):
-            require_at_least(self, name, 1, example=getattr(type(self), name))
-        for name in ("rate", "columns", "floor", "leaf"):
-            require_share(self, name, example=getattr(type(self), name))
-        require_positive(self, "slowest", example=0.05)
+        require_at_least(self, 1, "least", "trees", "depth")
+        require_share(self, "rate", "columns", "floor", "leaf")
+        require_positive(self, "slowest")
 
     def fit(
         self,

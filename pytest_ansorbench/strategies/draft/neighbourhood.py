@@ -53,10 +53,11 @@ class Neighbourhood:
     near_share: float = 0.85
 
     def __post_init__(self) -> None:
-        for name in ("random", "parents", "children", "climbs", "climbers", "offspring"):
-            require_at_least(self, name, 0, example=getattr(type(self), name))
-        require_at_least(self, "most_steps", 1, example=3)
-        require_share(self, "near_share", example=0.85)
+        require_at_least(
+            self, 0, "random", "parents", "children", "climbs", "climbers", "offspring"
+        )
+        require_at_least(self, 1, "most_steps")
+        require_share(self, "near_share")
 
     def scaled(self, share: float) -> Neighbourhood:
         """The same with a share of the random points, children and climbers, one at least."""

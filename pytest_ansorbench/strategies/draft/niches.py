@@ -36,9 +36,8 @@ class FitnessSharing:
     in_batch: float = 0.9
 
     def __post_init__(self) -> None:
-        require_positive(self, "trials", example=4.0)
-        require_share(self, "power", example=0.2)
-        require_share(self, "in_batch", example=0.9)
+        require_positive(self, "trials")
+        require_share(self, "power", "in_batch")
 
     def shared(
         self,

@@ -33,8 +33,8 @@ class Prior:
     own_share: float = 0.5
 
     def __post_init__(self) -> None:
-        require_at_least(self, "fading_trials", 1, example=16)
-        require_share(self, "own_share", example=0.5)
+        require_at_least(self, 1, "fading_trials")
+        require_share(self, "own_share")
 
     def faded(self, model: DecisionModel, trials: int) -> DecisionModel:
         """A model of other tasks' trials as it counts for a task with so many of its own."""

@@ -30,8 +30,8 @@ class SharpeningShares:
     least: float = 0.03
 
     def __post_init__(self) -> None:
-        require_at_least(self, "sharpen_trials", 1, example=4)
-        require_share(self, "least", example=0.03)
+        require_at_least(self, 1, "sharpen_trials")
+        require_share(self, "least")
 
     def shares(self, best_gflops: Sequence[float], trials: Sequence[float]) -> NDArray[np.float64]:
         """The share of each sketch, shape (sketches,), with a sum of 1.
@@ -51,6 +51,7 @@ class EqualShares:
     """The same share for each sketch: the control."""
 
     def shares(self, best_gflops: Sequence[float], trials: Sequence[float]) -> NDArray[np.float64]:
+        """One over their number."""
         return np.full(len(best_gflops), 1.0 / len(best_gflops))
 
 

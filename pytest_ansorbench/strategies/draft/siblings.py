@@ -36,8 +36,8 @@ class Siblings:
     regrowth: float = 0.25
 
     def __post_init__(self) -> None:
-        require_at_least(self, "least", 1, example=4)
-        require_positive(self, "regrowth", example=0.25)
+        require_at_least(self, 1, "least")
+        require_positive(self, "regrowth")
 
     def modelled(self, trials: int) -> int:
         """How many of a network's trials, the first ones, its current model is fitted to.

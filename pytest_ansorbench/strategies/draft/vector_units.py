@@ -65,8 +65,7 @@ class VectorUnits:
     spill_cycles: float = 1.0
 
     def __post_init__(self) -> None:
-        require_positive(self, "other_cycles", example=0.05)
-        require_positive(self, "spill_cycles", example=1.0)
+        require_positive(self, "other_cycles", "spill_cycles")
 
     def model(
         self, nests: Sequence[Sequence[Nest]], columns: Sequence[str], target: Target

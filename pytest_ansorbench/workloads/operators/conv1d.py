@@ -25,30 +25,19 @@ class Conv1d(Convolution):
         return {"length": self.length}
 
 
-CONV1D: Final = tuple(
-    Conv1d(
-        batch=1,
-        length=length,
-        in_channels=ci,
-        out_channels=co,
-        kernel=kernel,
-        stride=stride,
-        padding=padding,
-    )
-    for length, ci, co, kernel, stride, padding in (
-        # Ansor's C1D (https://arxiv.org/abs/2006.06762, section 7.1) takes channels and
-        # kernels of ResNet-18 to one axis: conv3_1, which halves the extent,
-        (256, 64, 128, 3, 2, 1),
-        # the shortcut beside conv4_1,
-        (128, 128, 256, 1, 2, 0),
-        # conv4_x with a wider kernel,
-        (64, 256, 256, 5, 1, 2),
-        # and conv5_x.
-        (32, 512, 512, 3, 1, 1),
-        # Whisper tiny (https://arxiv.org/abs/2212.04356), encoder: conv1, on 30 s of audio as
-        # 80 mel bands,
-        (3000, 80, 384, 3, 1, 1),
-        # and conv2.
-        (3000, 384, 384, 3, 2, 1),
-    )
+CONV1D: Final = (
+    # Ansor's C1D (https://arxiv.org/abs/2006.06762, section 7.1) takes channels and
+    # kernels of ResNet-18 to one axis: conv3_1, which halves the extent,
+    Conv1d(batch=1, length=256, in_channels=64, out_channels=128, kernel=3, stride=2, padding=1),
+    # the shortcut beside conv4_1,
+    Conv1d(batch=1, length=128, in_channels=128, out_channels=256, kernel=1, stride=2),
+    # conv4_x with a wider kernel,
+    Conv1d(batch=1, length=64, in_channels=256, out_channels=256, kernel=5, padding=2),
+    # and conv5_x.
+    Conv1d(batch=1, length=32, in_channels=512, out_channels=512, kernel=3, padding=1),
+    # Whisper tiny (https://arxiv.org/abs/2212.04356), encoder: conv1, on 30 s of audio as
+    # 80 mel bands,
+    Conv1d(batch=1, length=3000, in_channels=80, out_channels=384, kernel=3, padding=1),
+    # and conv2.
+    Conv1d(batch=1, length=3000, in_channels=384, out_channels=384, kernel=3, stride=2, padding=1),
 )

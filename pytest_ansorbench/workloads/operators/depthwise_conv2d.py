@@ -82,24 +82,13 @@ class DepthwiseConv2d(Windowed):
         return output.astype(np.float32)
 
 
-DEPTHWISE_CONV2D: Final = tuple(
-    DepthwiseConv2d(
-        batch=1,
-        height=size,
-        width=size,
-        channels=channels,
-        kernel=3,
-        stride=stride,
-        padding=1,
-    )
-    for size, channels, stride in (
-        # MobileNet (https://arxiv.org/abs/1704.04861, table 1), in order: the first one,
-        (112, 32, 1),
-        # the second, which halves the image,
-        (112, 64, 2),
-        # the one that is repeated five times,
-        (14, 512, 1),
-        # and the last.
-        (7, 1024, 1),
-    )
+DEPTHWISE_CONV2D: Final = (
+    # MobileNet (https://arxiv.org/abs/1704.04861, table 1), in order: the first one,
+    DepthwiseConv2d(batch=1, height=112, width=112, channels=32, kernel=3, padding=1),
+    # the second, which halves the image,
+    DepthwiseConv2d(batch=1, height=112, width=112, channels=64, kernel=3, stride=2, padding=1),
+    # the one that is repeated five times,
+    DepthwiseConv2d(batch=1, height=14, width=14, channels=512, kernel=3, padding=1),
+    # and the last.
+    DepthwiseConv2d(batch=1, height=7, width=7, channels=1024, kernel=3, padding=1),
 )
