@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pytest_ansorbench.strategies import (
     BoostedTrees,
     CompileTime,
+    DecisionModel,
     Draft,
     EqualShares,
     FixedMeasurement,
@@ -21,9 +22,9 @@ from pytest_ansorbench.strategies import (
     Registry,
     SharpeningShares,
     Strategy,
+    Verification,
     XGBoostModel,
 )
-from pytest_ansorbench.strategies.draft import DecisionModel, Verification
 from pytest_ansorbench.strategies.draft.compiling import Discount
 
 

@@ -22,7 +22,7 @@ from tabulate import tabulate
 
 from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.stats.ranks import rank_correlation
-from pytest_ansorbench.strategies.draft import VectorUnits
+from pytest_ansorbench.strategies import VectorUnits
 from pytest_ansorbench.strategies.draft.neighbourhood import scattered
 
 FIRST: Final = 8

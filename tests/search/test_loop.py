@@ -51,8 +51,25 @@ TWICE = ("default", "optimized", "random")
 SMALL = ("draft", "draft+transfer")
 
 
+def brief(strategy):
+    """The strategy with a population that takes a moment to breed."""
+    fields = {field.name for field in dataclasses.fields(strategy.proposer)}
+    less = {"population": 32, "min_unmeasured": 8, "generations": 1, "blind_generations": 1}
+    less = {name: value for name, value in less.items() if name in fields}
+    return dataclasses.replace(strategy, proposer=dataclasses.replace(strategy.proposer, **less))
+
+
 @pytest.mark.parametrize("strategy", BUILTIN, ids=lambda strategy: strategy.name)
-def test_every_shipped_strategy_spends_its_budget_on_valid_trials(engine, strategy):
+def test_every_shipped_strategy_spends_its_budget_on_valid_trials(fast_engine, strategy):
+    spends_its_budget(fast_engine, brief(strategy))
+
+
+@pytest.mark.slow
+def test_the_reference_as_it_ships_spends_its_budget_on_valid_trials(engine):
+    spends_its_budget(engine, Registry().get("default"))
+
+
+def spends_its_budget(engine, strategy):
     heard = []
     sizes = [4, 2] if strategy.name in TWICE else [2, 2] if strategy.name in SMALL else [4]
     run = run_of(
@@ -93,7 +110,7 @@ def test_faulty_candidates_are_counted_and_the_search_goes_on(target):
         ("greedy", "hang", "fine"),
         ("fine", "endless-build"),
     )
-    with LocalEngine(target, EngineSettings(build_timeout_s=3, run_timeout_s=3)) as engine:
+    with LocalEngine(target, EngineSettings(build_timeout_s=2, run_timeout_s=1)) as engine:
         run = run_of(Doubling(), strategy, engine, trials=9, round_trials=4)
     assert [trial.status for trial in run.trials] == [
         "wrong-result",

@@ -26,12 +26,12 @@ CASES = [
 
 
 @pytest.fixture(params=CASES, ids=lambda case: case.id)
-def context(request, engine):
+def context(request, target):
     from tvm.s_tir.meta_schedule import TuneContext
 
     return TuneContext(
         request.param.tasks()[0].mod,
-        target=engine.target,
+        target=target,
         space_generator="post-order-apply",
         search_strategy="replay-trace",
         task_name="sketches",

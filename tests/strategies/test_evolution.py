@@ -94,8 +94,8 @@ def fingerprints(candidates):
 
 
 @pytest.mark.parametrize("sketch", [0, 2])
-def test_all_programs_come_from_the_sketch_the_policy_names(engine, sketch):
-    run = finished(search(engine, Evolution(Always(sketch), **SMALL)))
+def test_all_programs_come_from_the_sketch_the_policy_names(fast_engine, sketch):
+    run = finished(search(fast_engine, Evolution(Always(sketch), **SMALL)))
     assert {trial.sketch for trial in run.trials} == {sketch}
     assert {trial.status for trial in run.trials} == {"ok"}
 
@@ -132,8 +132,8 @@ def test_equal_seeds_give_equal_proposals_whatever_the_threads_do(target):
     assert proposed(3) != proposed(4)
 
 
-def test_the_rule_that_is_chosen_is_the_rule_that_is_applied(engine):
-    run = finished(search(engine, Evolution(rules=OneRule("MutateUnroll"), **SMALL)))
+def test_the_rule_that_is_chosen_is_the_rule_that_is_applied(fast_engine):
+    run = finished(search(fast_engine, Evolution(rules=OneRule("MutateUnroll"), **SMALL)))
     for entry in run.rounds:
         assert set(entry.decisions["predicted_rules"]) == {"MutateUnroll"}
         assert "drawn_rules" not in entry.decisions
@@ -146,9 +146,9 @@ def test_the_rule_that_is_chosen_is_the_rule_that_is_applied(engine):
     assert entry["predicted"] > 0.0 and 0.0 < entry["realised"] <= 1.0
 
 
-def test_a_chosen_rule_with_nothing_to_change_is_booked_and_made_up_for(engine):
+def test_a_chosen_rule_with_nothing_to_change_is_booked_and_made_up_for(fast_engine):
     # A matmul of this size has no compute location to mutate.
-    run = finished(search(engine, Evolution(rules=OneRule("MutateComputeLocation"), **SMALL)))
+    run = finished(search(fast_engine, Evolution(rules=OneRule("MutateComputeLocation"), **SMALL)))
     decisions = run.rounds[1].decisions
     predicted = decisions["predicted_rules"]["MutateComputeLocation"]
     assert set(predicted) == {"inapplicable"}
@@ -156,15 +156,15 @@ def test_a_chosen_rule_with_nothing_to_change_is_booked_and_made_up_for(engine):
     assert decisions["drawn_rules"]["MutateTileSize"]["applied"] > 50
 
 
-def test_as_many_mutations_go_by_the_chosen_rule_as_the_share_says(engine):
+def test_as_many_mutations_go_by_the_chosen_rule_as_the_share_says(fast_engine):
     policy = Evolution(rules=OneRule("MutateUnroll"), rule_share=0.25, **SMALL)
-    decisions = finished(search(engine, policy)).rounds[1].decisions
+    decisions = finished(search(fast_engine, policy)).rounds[1].decisions
     predicted = decisions["predicted_rules"]["MutateUnroll"]["applied"]
     drawn = sum(entry.get("applied", 0) for entry in decisions["drawn_rules"].values())
     assert 0.1 < predicted / (predicted + drawn) < 0.4
 
 
-def test_features_are_extracted_once_for_model_and_rules(engine, monkeypatch):
+def test_features_are_extracted_once_for_model_and_rules(fast_engine, monkeypatch):
     from tvm.s_tir.meta_schedule import feature_extractor
 
     seen, extracted = [], []
@@ -180,7 +180,7 @@ def test_features_are_extracted_once_for_model_and_rules(engine, monkeypatch):
     stock = feature_extractor.PerStoreFeature
     monkeypatch.setattr(feature_extractor, "PerStoreFeature", Counting)
     policy = OneRule("MutateTileSize", look=lambda features: seen.append(len(features())))
-    searched = search(engine, Evolution(rules=policy, **SMALL))
+    searched = search(fast_engine, Evolution(rules=policy, **SMALL))
     searched.step()
     seen.clear()
     extracted.clear()
@@ -193,8 +193,8 @@ def test_features_are_extracted_once_for_model_and_rules(engine, monkeypatch):
     assert sum(scored) < (1 + SMALL["generations"]) * SMALL["population"]
 
 
-def test_without_blind_generations_nothing_is_searched_for_before_the_model_is_trained(engine):
-    run = finished(search(engine, Evolution(**{**SMALL, "blind_generations": 0})))
+def test_without_blind_generations_nothing_is_searched_for_before_the_model_is_trained(fast_engine):
+    run = finished(search(fast_engine, Evolution(**{**SMALL, "blind_generations": 0})))
     assert run.rounds[0].decisions == {"generations": 0}
     assert run.rounds[1].decisions["generations"] == 2
     assert [trial.round for trial in run.trials] == [1] * 6 + [2] * 6
@@ -230,14 +230,14 @@ def test_a_search_by_scores_needs_a_cost_model(target, policy):
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0])
-def test_extreme_shares_are_borne_with(engine, share):
+def test_extreme_shares_are_borne_with(fast_engine, share):
     proposer = Evolution(
         **{**SMALL, "population": 16},
         mutation_share=share,
         random_share=share,
         measured_share=share,
     )
-    assert len(finished(search(engine, proposer, trials=4)).trials) == 8
+    assert len(finished(search(fast_engine, proposer, trials=4)).trials) == 8
 
 
 @pytest.mark.parametrize(

@@ -35,14 +35,14 @@ def example() -> str:
     return textwrap.dedent("\n".join(lines[first : last + 1]))
 
 
-def test_the_example_is_a_strategy_that_searches(engine):
+def test_the_example_is_a_strategy_that_searches(fast_engine):
     names = {}
     exec(example(), names)
     search = Search(
         MATMUL,
         MATMUL.tasks(),
         names["STRATEGY"],
-        engine,
+        fast_engine,
         seed=0,
         budget_trials=6,
         round_trials=3,

@@ -147,5 +147,5 @@ def test_a_task_without_a_valid_trial_is_left_to_chance_with_its_like():
 
 
 def test_bad_optimism_is_refused():
-    with pytest.raises(ValueError, match=r"bad optimism 0\.0: expected a share above 0"):
+    with pytest.raises(ValueError, match=r"bad optimism 0\.0: expected a number above 0"):
         PredictedGain(optimism=0.0)

@@ -20,7 +20,7 @@ from tests.fast_engine import FastEngine
 
 TRAINED, JUDGED = "matmul-b1-m16-n1024-k512", "matmul-b4-m80-n80-k64"
 QUICK = [
-    *("--trials", "8", "--programs", "12", "--draws", "2"),
+    *("--trials", "8", "--programs", "10", "--draws", "2"),
     *("--workloads", f"{TRAINED},{JUDGED}"),
 ]
 
@@ -71,7 +71,7 @@ def test_every_workload_has_a_program_and_a_reference(workload):
 def test_samples_hold_what_every_rule_made_of_every_program(trained):
     samples = load_samples(trained / "samples" / f"{TRAINED}.npz")
     programs, rules, draws = samples.mutant_scores.shape
-    assert (rules, draws) == (4, 2) and programs >= 8
+    assert (rules, draws) == (4, 2) and programs >= 6
     assert samples.features.shape[0] == samples.scores.shape[0] == programs
     assert np.isfinite(samples.features).all()
     valid = np.isfinite(samples.mutant_scores).sum(axis=2)

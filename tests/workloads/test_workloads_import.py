@@ -3,9 +3,12 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+# TVM imports PyTorch if it is there, which takes longer than all else.
+WITHOUT_TORCH = str(Path(__file__).parents[1] / "plugin" / "without_torch")
 NO_TVM = """
 import sys
 from pytest_ansorbench import workloads
@@ -21,7 +24,7 @@ def loaded(statement):
         capture_output=True,
         text=True,
         check=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([WITHOUT_TORCH, *sys.path])},
     )
     return child.stdout.strip()
 

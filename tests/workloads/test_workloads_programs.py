@@ -9,6 +9,7 @@ from tvm.s_tir.meta_schedule.testing import te_workload
 from tvm.target import Target
 
 from pytest_ansorbench import workloads
+from pytest_ansorbench.measure.intrinsics import register_intrinsics
 
 # Untuned kernels reach some 1 GFLOP/s, so what is larger stays to the small shapes.
 QUICK = [operator for operator in workloads.OPERATORS if operator.flops < 300e6]
@@ -17,7 +18,9 @@ QUICK = [operator for operator in workloads.OPERATORS if operator.flops < 300e6]
 @pytest.fixture(scope="module")
 def target():
     mcpu = str(Target.from_device("cpu").attrs["mcpu"])
-    return Target({"kind": "llvm", "mcpu": mcpu, "num-cores": 2})
+    found = Target({"kind": "llvm", "mcpu": mcpu, "num-cores": 2})
+    register_intrinsics(found)  # TVM's own module of them takes 15 s to import
+    return found
 
 
 def run(mod, target, inputs, shape):
@@ -153,7 +156,6 @@ def test_flops_agree_with_tvms_count(operator):
 
 
 def test_every_program_has_design_spaces(target):
-    """One test, since the first TuneContext of a process takes 15 s."""
     from tvm.s_tir.meta_schedule import TuneContext
 
     sketches = {}

@@ -18,8 +18,8 @@ def test_random_vectors_make_programs_that_have_their_decisions(target, name):
     rng = np.random.default_rng(0)
     made = drawn = 0
     for space in spaces:
-        vectors = [tuple(vector) for vector in space.draw(4, rng).tolist()]
-        assert space.features(np.array(vectors, dtype=np.int32)).shape == (4, len(space.columns))
+        vectors = [tuple(vector) for vector in space.draw(3, rng).tolist()]
+        assert space.features(np.array(vectors, dtype=np.int32)).shape == (3, len(space.columns))
         for vector in vectors:
             drawn += 1
             assert space.vector_of(space.decisions_of(vector)) == vector
@@ -38,7 +38,7 @@ def test_every_random_program_of_a_sketch_is_a_point_of_its_space(target, name):
     """Locations, too, which are found with a few schedules."""
     spaces, maker, setup = spaces_of(target, FAMILIES[name])
     for space, sketch in zip(spaces, setup.sketches, strict=True):
-        for program in maker.sample(undecided([sketch]) * 8, range(101, 109)):
+        for program in maker.sample(undecided([sketch]) * 4, range(101, 105)):
             vector = space.vector_in(program.trace)
             assert vector is not None
             again = maker.replay(space.trace(vector), 1)

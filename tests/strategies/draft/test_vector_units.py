@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pytest_ansorbench import workloads
-from pytest_ansorbench.strategies.draft import Draft, VectorUnits
+from pytest_ansorbench.strategies import Draft, VectorUnits
 from pytest_ansorbench.strategies.draft.encoding import Encoding
 from pytest_ansorbench.strategies.draft.vector_units import Nest
 from tests.strategies.setups import make_setup, spaces_of

@@ -8,15 +8,21 @@ from pytest_ansorbench.workloads.networks.to_relax import to_relax
 from tests.inference import infer
 from tests.workloads.networks import torch_networks
 
+
+def slow(case, network):
+    """Compiling these takes ten seconds or more."""
+    return pytest.param(case, network, marks=pytest.mark.slow)
+
+
 SMALL = [
     (workloads.ResNet(depth=18, size=48, batch=2), torch_networks.resnet18),
-    (workloads.ResNet(depth=50, size=48), torch_networks.resnet50),
-    (workloads.ResNet3d18(frames=5, size=20), torch_networks.resnet3d18),
-    (workloads.MobileNetV1(size=40), torch_networks.mobilenet_v1),
+    slow(workloads.ResNet(depth=50, size=48), torch_networks.resnet50),
+    slow(workloads.ResNet3d18(frames=5, size=20), torch_networks.resnet3d18),
+    slow(workloads.MobileNetV1(size=40), torch_networks.mobilenet_v1),
     (workloads.MobileNetV2(size=40), torch_networks.mobilenet_v2),
-    (workloads.SqueezeNet11(size=63), torch_networks.squeezenet11),
-    (workloads.InceptionV3(size=75), torch_networks.inception_v3),
-    (workloads.Vgg16(size=32), torch_networks.vgg16),
+    slow(workloads.SqueezeNet11(size=63), torch_networks.squeezenet11),
+    slow(workloads.InceptionV3(size=75), torch_networks.inception_v3),
+    slow(workloads.Vgg16(size=32), torch_networks.vgg16),
     (workloads.Mlp(batch=3), torch_networks.mlp),
     (
         workloads.BertLayer(batch=2, length=9, hidden=24, heads=3),
