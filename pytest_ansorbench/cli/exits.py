@@ -27,12 +27,15 @@ def sentence(error: Exception) -> str | None:
     from pytest_ansorbench.report import ColumnError
     from pytest_ansorbench.storage import MissingResultError, StorageError, UnwritableError
     from pytest_ansorbench.strategies import StrategyError
+    from pytest_ansorbench.winners import DatabaseError
     from pytest_ansorbench.workloads import ImportFailed, UnknownCase
 
     if isinstance(error, MissingResultError):
         return f"{error}; pytest --ansor-bench --ansor-save NAME saves one"
     if isinstance(error, UnwritableError):
         return f"{error}; see --storage"
+    if isinstance(error, DatabaseError):
+        return f"--database: {error}"
     told = (
         *(Refusal, ToolchainError, EngineError, TrackerError, PackedError, ColumnError),
         *(StorageError, StrategyError, ImportFailed, UnknownCase),

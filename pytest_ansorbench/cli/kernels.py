@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.cli.exits import ERROR, Refusal, exit_code, parsed
 from pytest_ansorbench.cli.formats import add_formats, check_formats, put_out
-from pytest_ansorbench.cli.stored import add_storage, narrowed, read_stored
+from pytest_ansorbench.cli.stored import NO_SCHEDULES, add_storage, narrowed, read_stored
 
 if TYPE_CHECKING:
     from pytest_ansorbench.measure.side_by_side import SideBySide
@@ -129,15 +129,9 @@ def _winners(given: argparse.Namespace, results: Sequence[Result]) -> list[Winne
 
     found = [winner for result in results for winner in winners_of(result)]
     if not found:
-        raise Refusal(
-            "bad results: they keep no schedules, as those of before schema version 8 or without "
-            "a valid trial; measure again"
-        )
-    if given.case is not None:
-        found = narrowed(found, "--case", given.case, lambda one: one.case)
-    if given.strategy is not None:
-        found = narrowed(found, "--strategy", given.strategy, lambda one: one.strategy)
-    return found
+        raise Refusal(NO_SCHEDULES)
+    found = narrowed(found, "--case", given.case, lambda one: one.case)
+    return narrowed(found, "--strategy", given.strategy, lambda one: one.strategy)
 
 
 def _rows(

@@ -8,7 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.cli.exits import HOLDS, Refusal
-from pytest_ansorbench.cli.stored import add_storage, listed, narrowed, read_stored
+from pytest_ansorbench.cli.stored import (
+    NO_SCHEDULES,
+    add_storage,
+    listed,
+    narrowed,
+    read_stored,
+)
 
 if TYPE_CHECKING:
     from tvm.target import Target
@@ -28,7 +34,7 @@ def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
         "case", nargs="?", help="id of one of its cases; not needed if there is one only"
     )
     schedule.add_argument("--strategy", metavar="NAME", help="of this arm only")
-    schedule.add_argument("--seed", type=int, metavar="N", help="of this repeat only")
+    schedule.add_argument("--seed", metavar="N", help="of this repeat only")
     schedule.add_argument(
         "--task", metavar="TASK", help="name or number, from 1, of a network's task"
     )
@@ -97,24 +103,21 @@ def _add_import(commands: argparse._SubParsersAction[Any]) -> None:
 def _import(given: argparse.Namespace) -> int:
     from pytest_ansorbench.environment import check_toolchain
     from pytest_ansorbench.storage import write_result
-    from pytest_ansorbench.winners import DatabaseError, import_database
+    from pytest_ansorbench.winners import import_database
     from pytest_ansorbench.workloads import OPERATORS, UnknownCase, get
 
     try:
         cases = [get(name) for name in given.case.split(",")] if given.case else OPERATORS
     except UnknownCase as error:
         raise Refusal(f"bad --case: {error}") from None
-    try:
-        check_toolchain()
-        imported = import_database(given.database, cases, given.strategy)
-        if not imported.records:
-            raise Refusal(
-                f"bad --database {str(given.database)!r}: none of its {imported.left_out} records "
-                "is of a task of these cases; name them with --case"
-            )
-        write_result(imported.result, given.output)
-    except DatabaseError as error:
-        raise Refusal(f"--database: {error}") from None
+    check_toolchain()
+    imported = import_database(given.database, cases, given.strategy)
+    if not imported.records:
+        raise Refusal(
+            f"bad --database {str(given.database)!r}: none of its {imported.left_out} records "
+            "is of a task of these cases; name them with --case"
+        )
+    write_result(imported.result, given.output)
     print(
         f"{given.output}: cases: {len(imported.result.cases)}, records: {imported.records}, "
         f"left out: {imported.left_out}"
@@ -134,10 +137,8 @@ def _schedule(given: argparse.Namespace) -> int:
             "version 8 or without a valid trial; measure again"
         )
     found = _of_case(found, given.case)
-    if given.strategy is not None:
-        found = narrowed(found, "--strategy", given.strategy, lambda one: one.strategy)
-    if given.seed is not None:
-        found = narrowed(found, "--seed", str(given.seed), lambda one: str(one.seed))
+    found = narrowed(found, "--strategy", given.strategy, lambda one: one.strategy)
+    found = narrowed(found, "--seed", given.seed, lambda one: str(one.seed))
     winner = min(_of_task(found, given.task), key=lambda one: one.latency_s)
     try:
         script = Script.of(winner)
@@ -157,26 +158,19 @@ def _schedule(given: argparse.Namespace) -> int:
 
 def _export(given: argparse.Namespace) -> int:
     from pytest_ansorbench.environment import MisfitError
-    from pytest_ansorbench.winners import DatabaseError, export_database
+    from pytest_ansorbench.winners import export_database
 
     if given.top < 1:
         raise Refusal(f"bad --top {given.top}: expected at least 1, e.g. 1")
     try:
         found = [one for source in given.results for one in _sourced(given.storage, source)]
         if not found:
-            raise Refusal(
-                "bad results: they keep no schedules, as those of before schema version 8 or "
-                "without a valid trial; measure again"
-            )
-        if given.case is not None:
-            found = narrowed(found, "--case", given.case, lambda one: one[0].case)
-        if given.strategy is not None:
-            found = narrowed(found, "--strategy", given.strategy, lambda one: one[0].strategy)
+            raise Refusal(NO_SCHEDULES)
+        found = narrowed(found, "--case", given.case, lambda one: one[0].case)
+        found = narrowed(found, "--strategy", given.strategy, lambda one: one[0].strategy)
         exported = export_database(found, given.database, top=given.top)
     except MisfitError as error:
         raise Refusal(f"a result's target {error.value!r} does not fit: {error.problem}") from None
-    except DatabaseError as error:
-        raise Refusal(f"--database: {error}") from None
     for line in exported.left_out:
         print(f"left out: {line}")
     print(
@@ -212,8 +206,6 @@ def _sourced(storage: Path, source: str) -> Iterator[tuple[Winner, Target]]:
 def _of_case(found: Sequence[Winner], case: str | None) -> list[Winner]:
     if case is None and len({one.case for one in found}) > 1:
         raise Refusal(f"expected a case, one of: {listed(one.case for one in found)}")
-    if case is None:
-        return [*found]
     return narrowed(found, "case", case, lambda one: one.case)
 
 

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from pytest_ansorbench.cli.exits import Refusal
 
@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 
 
 _Found = TypeVar("_Found")
+
+NO_SCHEDULES: Final = (
+    "bad results: they keep no schedules, as those of before schema version 8 or without a valid "
+    "trial; measure again"
+)
 
 
 def add_storage(parser: argparse.ArgumentParser) -> None:
@@ -45,9 +50,14 @@ def judging(source: str | Path) -> Iterator[None]:
 
 
 def narrowed(
-    found: Sequence[_Found], name: str, wanted: str, of: Callable[[_Found], str]
+    found: Sequence[_Found], name: str, wanted: str | None, of: Callable[[_Found], str]
 ) -> list[_Found]:
-    """Those of some findings that have the value which an option asks for, one at least."""
+    """Those of some findings that have the value which an option asks for, one at least.
+
+    All of them, if it asks for none.
+    """
+    if wanted is None:
+        return [*found]
     kept = [one for one in found if of(one) == wanted]
     if not kept:
         raise Refusal(f"bad {name} {wanted!r}: expected one of: {listed(map(of, found))}")
