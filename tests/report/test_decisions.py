@@ -1,15 +1,21 @@
-"""Decisions of a strategy's policies, round by round."""
+"""What policies reported of their rounds: decisions, mutation rules, drafts."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_ansorbench.records import Run
-from pytest_ansorbench.report.decisions import decision_sentences
+from pytest_ansorbench.report import rule_totals
+from pytest_ansorbench.report.decisions import (
+    decision_sentences,
+    draft_sentences,
+    mutation_sentences,
+)
 from tests.synthetic import make_run
 
 
@@ -82,3 +88,144 @@ def test_rounding_is_that_of_three_digits_in_text(value: float) -> None:
     [sentence] = decision_sentences(deciding({"value": value}))
     rounded = float(sentence.removeprefix("round 1: value="))
     assert rounded == float(f"{value:.3g}") or (math.isnan(value) and math.isnan(rounded))
+
+
+TILE = {
+    "applied": 30,
+    "gain": 0.1,
+    "improved": 0.5,
+    "measured": 2,
+    "predicted": 0.8,
+    "realised": 0.6,
+}
+MORE = {"applied": 10, "gain": -0.1, "improved": 0.1, "inapplicable": 3, "invalid": 1}
+UNROLL = {"applied": 1, "gain": 0.0, "improved": 0.0}
+
+
+def run_with(*decisions):
+    run = make_run()
+    rounds = [
+        dataclasses.replace(run.rounds[0], index=index, decisions=decided)
+        for index, decided in enumerate(decisions, start=1)
+    ]
+    return dataclasses.replace(run, rounds=tuple(rounds))
+
+
+def test_means_are_weighted_by_what_they_are_means_of():
+    runs = [
+        run_with(
+            {"drawn_rules": {"MutateTileSize": TILE}}, {"drawn_rules": {"MutateUnroll": UNROLL}}
+        ),
+        run_with({"drawn_rules": {"MutateTileSize": MORE}}, {"generations": 0}),
+    ]
+    tile, unroll = rule_totals(runs)
+    assert (tile.rule, tile.applied, tile.inapplicable, tile.invalid) == (
+        "MutateTileSize",
+        40,
+        3,
+        1,
+    )
+    assert tile.gain == pytest.approx(0.05)
+    assert tile.improved == pytest.approx(0.4)
+    assert (tile.measured, tile.expected, tile.realised) == pytest.approx((2, 0.8, 0.6))
+    assert (unroll.rule, unroll.applied, unroll.measured) == ("MutateUnroll", 1, 0)
+
+
+def test_rounds_without_means_are_counted_only():
+    run = run_with({"drawn_rules": {"A": TILE}}, {"drawn_rules": {"A": {"applied": 70}}})
+    [totals] = rule_totals([run])
+    assert totals.applied == 100
+    assert (totals.gain, totals.improved) == pytest.approx((0.1, 0.5))
+
+
+def test_predicted_rules_come_first_and_are_told_from_drawn_ones():
+    run = run_with({"drawn_rules": {"A": TILE, "B": MORE}, "predicted_rules": {"A": UNROLL}})
+    totals = [(rule.rule, rule.predicted, rule.applied) for rule in rule_totals([run])]
+    assert totals == [("A", True, 1), ("A", False, 30), ("B", False, 10)]
+    assert next(mutation_sentences([run])).startswith("A, predicted: 1 mutants")
+
+
+def test_each_rule_has_a_sentence():
+    rules = {"MutateTileSize": {**TILE, **MORE}, "MutateUnroll": UNROLL}
+    first, second = mutation_sentences([run_with({"drawn_rules": rules})])
+    assert first == (
+        "MutateTileSize, drawn: 10 mutants, score -0.100 against the parent, better in 10%; "
+        "nothing to change 3 times; "
+        "invalid 1 times; 2 measured, predicted 0.80 and realised 0.60 of the best"
+    )
+    assert second == "MutateUnroll, drawn: 1 mutants, score +0.000 against the parent, better in 0%"
+
+
+def test_a_strategy_that_records_none_has_none():
+    assert rule_totals([run_with({}, {"phase": "explore"})]) == ()
+
+
+@pytest.mark.parametrize("junk", [None, [], 3, {"A": None}, {"A": [1]}])
+def test_what_a_file_says_otherwise_is_passed_over(junk):
+    assert rule_totals([run_with({"drawn_rules": junk})]) == ()
+
+
+@pytest.mark.parametrize("value", ["many", None, True, float("nan"), [1]])
+def test_what_is_no_number_counts_as_none(value):
+    [totals] = rule_totals([run_with({"drawn_rules": {"A": {"applied": value, "gain": value}}})])
+    assert (totals.applied, totals.gain) == (0, 0.0)
+
+
+def drafts_told(*runs):
+    return list(draft_sentences(runs))
+
+
+FIRST = {
+    "replayed": 20,
+    "failed": 1,
+    "repeated": 0,
+    "predicted": [None, None],
+    "measured": [0.5, 1.0],
+}
+SECOND = {
+    "replayed": 30,
+    "failed": 4,
+    "repeated": 10,
+    "predicted": [0.9, 0.8, 0.7],
+    "measured": [1.0, 0.6, 0.5],
+}
+
+
+def test_a_strategy_without_drafts_has_no_sentence():
+    assert drafts_told(run_with({"generations": 4})) == []
+
+
+def test_what_was_predicted_is_told_beside_what_came_true():
+    assert drafts_told(run_with({"drafts": FIRST}, {"drafts": SECOND}), run_with({})) == [
+        "drafts: 50 replayed, 10% no program, 20% programs proposed before; 3 measured, on average "
+        "predicted 0.80 and realised 0.70 of the best, rank correlation 1.00"
+    ]
+
+
+def test_before_there_is_a_model_nothing_is_predicted():
+    assert drafts_told(run_with({"drafts": FIRST})) == [
+        "drafts: 20 replayed, 5% no program, 0% programs proposed before"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("predicted", "measured", "agreement"),
+    [
+        ([0.1, 0.2, 0.3], [3.0, 2.0, 1.0], -1.0),
+        ([0.1, 0.1, 0.3], [0.1, 0.1, 0.2], 1.0),
+        ([0.1, 0.1], [0.2, 0.3], None),
+        ([0.5], [0.5], None),
+    ],
+)
+def test_agreement_is_that_of_ranks(predicted, measured, agreement):
+    drafts = {**SECOND, "predicted": predicted, "measured": measured}
+    [sentence] = drafts_told(run_with({"drafts": drafts}))
+    end = "of the best" if agreement is None else f"of the best, rank correlation {agreement:.2f}"
+    assert sentence.endswith(end)
+
+
+def test_a_file_may_hold_anything():
+    odd = {"replayed": "many", "failed": True, "predicted": 3, "measured": [float("nan")]}
+    assert drafts_told(run_with({"drafts": odd}, {"drafts": [1, 2]})) == []
+    [sentence] = drafts_told(run_with({"drafts": {**odd, "replayed": 3}}))
+    assert sentence == "drafts: 3 replayed, 0% no program, 0% programs proposed before"

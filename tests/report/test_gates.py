@@ -1,18 +1,22 @@
-"""Sentences on gates, which a person understands."""
+"""Sentences on gates, which a person understands, and on the repeats that they took."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ansorbench.records import Advice, Estimate, Gate, Reason
+from pytest_ansorbench.records import Advice, CaseResult, Estimate, Gate, Reason
 from pytest_ansorbench.report import gates
+from pytest_ansorbench.report.gates import repeats_lines
 from pytest_ansorbench.stats.changes import Change
 from pytest_ansorbench.stats.figures import FIGURES
+from tests.report.rendered import lines_of
+from tests.synthetic import make_case_result, make_run
 
 
 def gate_sentence(judged: Gate) -> str:
@@ -180,3 +184,39 @@ def test_another_machine_is_told_with_both_cures() -> None:
 def test_every_sentence_names_its_outcome(metric: str, reason: str) -> None:
     judged = gate(metric, STRADDLING, 0.75, outcome="undecided", reason=reason, p_value=0.2)
     assert gate_sentence(judged).endswith(": undecided")
+
+
+def case(repeats: int, **gate: object) -> CaseResult:
+    """A case that was looked at, with a gate or two of one kind."""
+    runs = [make_run(seed=seed, final=1.0) for seed in range(repeats)]
+    found = make_case_result(
+        reference=runs, challengers={"fast": [replace(run, strategy="fast") for run in runs]}
+    )
+    [verdict] = found.verdicts
+    gates = tuple(replace(one, **gate) for one in verdict.gates)
+    return replace(found, looks="3:12", verdicts=(replace(verdict, gates=gates),))
+
+
+def told(*cases: CaseResult) -> str:
+    return "\n".join(lines_of(repeats_lines(cases, ())))
+
+
+def test_a_fixed_number_needs_no_words() -> None:
+    assert told(replace(case(4), looks="")) == ""
+
+
+def test_repeats_and_gates_are_counted() -> None:
+    decided = case(3, outcome="holds", open=False)
+    given_up = case(5, outcome="undecided", open=False)
+    still_open = case(12, outcome="undecided", open=True)
+    assert told(decided, given_up, still_open) == (
+        "repeats: 3 to 12 of at most 12 in 3 cases, 20 in all; gates: 2 decided, 2 undecided, "
+        "whatever repeats are left would show, 2 open, for want of time"
+    )
+
+
+def test_one_case_without_gates() -> None:
+    found = case(5)
+    [verdict] = found.verdicts
+    bare = replace(found, verdicts=(replace(verdict, gates=()),))
+    assert told(bare) == "repeats: 5 of at most 12 in 1 case, 5 in all; no gate to settle"

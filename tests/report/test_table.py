@@ -18,9 +18,12 @@ from pytest_ansorbench.report import (
     Layout,
     case_table,
     parse_grouping,
+    parse_time_unit,
 )
 from pytest_ansorbench.report.cells import (
     REFERENCE,
+    Cell,
+    Count,
     Gap,
     Ratio,
     Seconds,
@@ -28,8 +31,8 @@ from pytest_ansorbench.report.cells import (
     TimeToTarget,
 )
 from pytest_ansorbench.report.columns import DEFAULT_COLUMNS
-from pytest_ansorbench.report.sections import Section, Table
-from pytest_ansorbench.report.table import SORT_KEYS, sort_cases
+from pytest_ansorbench.report.sections import Column, Group, Section, Table
+from pytest_ansorbench.report.table import SORT_KEYS, TIME_UNITS, WantedUnit, in_unit, sort_cases
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.limits import Limits
 from pytest_ansorbench.stats.suite import judge_suites
@@ -434,3 +437,45 @@ def test_times_are_told_in_the_unit_that_was_asked_for() -> None:
     section = case_table([make_case_result()], Layout(("case", "search_time"), time_unit="ms"))
     cells = simple_cells(rendered(section))
     assert column(cells, "search time (ms)") == ["4000.0", "2000.0"]
+
+
+TIMES = (Column("trials", "trials"), Column("time", "time", "s"), Column("goal", "goal", "s"))
+
+
+def timed(*rows: tuple[float, float]) -> Table:
+    body: list[tuple[Cell, ...]] = [
+        (Count(3), Seconds(time_s), TimeToTarget(goal_s, 2, 2)) for time_s, goal_s in rows
+    ]
+    return Table(TIMES, (Group(tuple(body)),))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "cells"),
+    [
+        ("s", [["trials", "time (s)", "goal (s)"], ["3", "0.25", "0.50"]]),
+        ("ms", [["trials", "time (ms)", "goal (ms)"], ["3", "250.0", "500.0"]]),
+        ("us", [["trials", "time (us)", "goal (us)"], ["3", "250000.0", "500000.0"]]),
+        ("auto", [["trials", "time (ms)", "goal (ms)"], ["3", "250.0", "500.0"]]),
+    ],
+)
+def test_times_and_headings_change_together(wanted: WantedUnit, cells: list[list[str]]) -> None:
+    assert simple_cells(rendered(in_unit(timed((0.25, 0.5)), wanted))) == cells
+
+
+def test_the_longest_time_decides() -> None:
+    assert in_unit(timed((0.25, 0.5), (1.5, math.inf)), "auto").columns[1].unit == "s"
+    assert in_unit(timed((2e-4, 3e-4)), "auto").columns[1].unit == "us"
+    assert in_unit(timed((math.inf, math.inf)), "auto").columns[1].unit == "s"
+    assert in_unit(timed((0.0, 0.0)), "auto").columns[1].unit == "s"
+
+
+def test_programs_get_the_figure_in_the_unit_of_its_heading() -> None:
+    changed = in_unit(timed((0.25, math.inf)), "ms")
+    assert changed.column("time")[0].fields() == {"": 250.0}
+    assert changed.column("goal")[0].fields() == {"": "inf", "reached": 2, "runs": 2}
+
+
+def test_units_are_parsed_and_others_refused() -> None:
+    assert [parse_time_unit(unit) for unit in TIME_UNITS] == ["auto", "s", "ms", "us"]
+    with pytest.raises(ColumnError, match="bad time unit 'min': expected one of auto, s, ms, us"):
+        parse_time_unit("min")
