@@ -1,18 +1,17 @@
 """Saved schedules made into kernels again, by one toolchain or several, without a search."""
 
-from pytest_ansorbench.kernels.compare import Toolchains, compare_kernels
 from pytest_ansorbench.kernels.fastest import fastest, fastest_of_arms
 from pytest_ansorbench.kernels.rebuilding import (
     AnotherMachineError,
     Rebuilding,
     another_machine,
+    compare_kernels,
     noise_then,
 )
 
 __all__ = [
     "AnotherMachineError",
     "Rebuilding",
-    "Toolchains",
     "another_machine",
     "compare_kernels",
     "fastest",
