@@ -1,15 +1,7 @@
 """Many searches: pairs, order, seeds, interrupts, journals."""
 
 from pytest_ansorbench.bench.arms import Arm
-from pytest_ansorbench.bench.blocks import (
-    Block,
-    BlockEvent,
-    Ended,
-    Executor,
-    Lost,
-    Watcher,
-    Wrote,
-)
+from pytest_ansorbench.bench.blocks import Block, BlockEvent, Ended, Executor, Lost, Watcher, Wrote
 from pytest_ansorbench.bench.experiment import Experiment
 from pytest_ansorbench.bench.history import CaseHistory, CaseJournal, case_histories
 from pytest_ansorbench.bench.prepared import RunPlan

@@ -33,7 +33,6 @@ def search_of(
     resumed: Sequence[RoundEntry],
     ranking: LastRanking | None,
 ) -> AnySearch:
-    """The search of an arm in one repeat."""
     tasks = len(prepared.tasks)
     budget_trials, round_trials = plan.budget.in_all(tasks), plan.budget.a_round(tasks)
     if isinstance(arm, HostedStrategy):

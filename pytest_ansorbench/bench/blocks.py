@@ -32,7 +32,7 @@ class Block:
         seed: Seed of every run.
         past: The repeat as far as an interrupted session got; None for one that begins.
         stand_in: A recorded run that is used instead of a new one of the reference.
-        yardsticks: By machine, what the case's kernels are held against as far as that is known.
+        yardsticks: By machine, the baselines that are known.
     """
 
     label: str

@@ -47,7 +47,6 @@ class Experiment:
         self._latest: tuple[Sequence[int], CaseResult] | None = None
 
     def run(self) -> None:
-        """Run repeats until there are enough."""
         self._started_s = time.monotonic()
         try:
             with remembered_interrupts() as remind:
@@ -65,7 +64,6 @@ class Experiment:
         return self.plan.repeats.seeds(self.journal.history)
 
     def judged(self) -> CaseResult:
-        """The complete repeats, compared and judged."""
         if self._latest is None or self._latest[0] != self.seeds:
             self._latest = self.seeds, self._judged()
         return self._latest[1]
@@ -74,13 +72,9 @@ class Experiment:
         plan, history = self.plan, self.journal.history
         entry = history.entry
         runs = tuple(run for seed in self.seeds for run in history.runs(seed))
+        arms, control = entry.strategies, entry.control
         verdicts = judge_arms(
-            entry.strategies,
-            runs,
-            criteria=plan.criteria,
-            limits=plan.limits,
-            control=entry.control,
-            family=plan.family,
+            arms, runs, plan.criteria, plan.limits, control=control, family=plan.family
         )
         return CaseResult(
             case=entry.case,

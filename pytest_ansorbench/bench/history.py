@@ -58,13 +58,11 @@ class RepeatHistory:
 
     @property
     def trials(self) -> int:
-        """Trials of all arms so far."""
         return sum(len(entry.trials) for rounds in self.rounds.values() for entry in rounds)
 
     def add(
         self, case: CaseEntry, entry: RecordedEntry | RoundEntry | LastCheckEntry | FinalEntry
     ) -> None:
-        """Take up a line of the repeat."""
         seed = self.begun.seed
         _expect(self.final is None, f"the repeat with seed {seed} is over already")
         if isinstance(entry, FinalEntry):
@@ -121,12 +119,11 @@ class CaseHistory:
 
     entry: CaseEntry  # how it began
     repeats: dict[int, RepeatHistory] = field(default_factory=dict)  # by seed
-    # By machine, what its kernels are held against besides each other
+    # By machine, the baselines of its kernels
     yardsticks: dict[str, Yardsticks] = field(default_factory=dict)
     _runs: dict[int, tuple[Run, ...]] = field(default_factory=dict, init=False, repr=False)
 
     def add(self, entry: BlockEntry | AbandonedEntry) -> None:
-        """Take up a line of the case."""
         match entry:
             case YardsticksEntry():
                 self.yardsticks[entry.yardsticks.machine] = entry.yardsticks
@@ -270,7 +267,6 @@ class NoiseHistory:
 
     @classmethod
     def of(cls, past: Past | None) -> NoiseHistory:
-        """What a journal says; nothing without one."""
         entries = past.entries if past is not None else ()
         return cls([entry for entry in entries if isinstance(entry, NoiseEntry)])
 
@@ -318,13 +314,8 @@ class CaseJournal:
     """The journal's lines on one case: those that are there, and those to come."""
 
     def __init__(
-        self,
-        journal: Journal,
-        history: CaseHistory | None,
-        entry: CaseEntry,
-        noise: NoiseHistory,
+        self, journal: Journal, history: CaseHistory | None, entry: CaseEntry, noise: NoiseHistory
     ) -> None:
-        """Begin a case, or go on with it."""
         self.label = entry.label
         self._journal = journal
         self._noise = noise
@@ -336,7 +327,6 @@ class CaseJournal:
         self.history = history
 
     def append(self, entry: BlockEntry | NoiseEntry | AbandonedEntry) -> None:
-        """Write down what was just done."""
         self._journal.append(entry)
         if isinstance(entry, NoiseEntry):
             self._noise.entries.append(entry)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.packed import PackedError
-from pytest_ansorbench.records import CaseResult, Result, Round, Run, Trial
+from pytest_ansorbench.records import Result, Round, Run, Trial
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.search.candidates import unpack
 from pytest_ansorbench.search.task_search import Best
@@ -28,23 +28,22 @@ class StandIn:
     first_round_s: float | None = None
 
 
+@dataclass(frozen=True, eq=False)
 class SavedReference:
     """An earlier result, asked for runs of the reference."""
 
-    def __init__(self, result: Result, conditions: Mapping[str, Any]) -> None:
-        """Take a result."""
-        self._result = result
-        self._conditions = conditions
+    result: Result  # with runs that keep their schedules
+    conditions: Mapping[str, Any]  # how its programs were built and run, as far as it says
 
     def misfit(self, machine: Mapping[str, Any], conditions: Mapping[str, Any]) -> str:
         """Why none of its runs can stand in for one of this session; empty if some may."""
         ours = machine.get("packages")
-        for one in self._result.machines.values():
+        for one in self.result.machines.values():
             if difference := machine_difference(one, machine):
                 return f"it was measured on another machine ({difference})"
             if one.get("packages") != ours:
                 return f"it was measured with {one.get('packages')}, and now there is {ours}"
-        for name, then in self._conditions.items():
+        for name, then in self.conditions.items():
             now = conditions[name]
             if then != now:
                 return f"it was measured with {name} {then!r}, and now there is {now!r}"
@@ -58,11 +57,11 @@ class SavedReference:
         Returns: By seed, the runs; and why there are none, or an empty text.
         """
         name = entry.strategies[0]
-        saved = [case for case in self._result.cases if case.case == entry.case]
+        saved = [case for case in self.result.cases if case.case == entry.case]
         if not saved:
             return {}, "it has no such case"
-        if reason := _other_case(saved[0], entry):
-            return {}, reason
+        if (then := saved[0].version) != entry.version:
+            return {}, f"its version of the case is {then!r}, and now it is {entry.version!r}"
         found = {}
         for run in saved[0].runs_of(name):
             budget = (run.budget_trials, run.round_trials)
@@ -70,20 +69,12 @@ class SavedReference:
                 return {}, f"its runs have {budget[0]} trials in rounds of {budget[1]}"
             usable = run.recorded is None and run.schedules is not None and run.rounds
             if usable and run.machine == fingerprint(machine):
-                found[run.seed] = StandIn(run, self._result.created)
+                found[run.seed] = StandIn(run, self.result.created)
         return found, "" if found else f"it has no runs of {name} that keep their schedules"
-
-
-def _other_case(saved: CaseResult, entry: CaseEntry) -> str:
-    if saved.version != entry.version:
-        return f"its version of the case is {saved.version!r}, and now it is {entry.version!r}"
-    return ""
 
 
 @dataclass(frozen=True)
 class RecordedTask:
-    """One task of a recorded run."""
-
     best: Best | None  # its winner; None if no trial is valid
     leads: Sequence[Best] = field(default=())  # nothing: they were measured again at the time
     trials_done: int = 0  # its trials
@@ -93,7 +84,6 @@ class RecordedSearch:
     """A search that was done on another day: its winners, to be measured beside today's."""
 
     def __init__(self, stand_in: StandIn, tasks: Sequence[Task]) -> None:
-        """Make the winners' programs."""
         self._run = stand_in.run
         schedules = self._run.schedules or ()
         try:
@@ -108,7 +98,6 @@ class RecordedSearch:
 
     @property
     def rounds(self) -> Sequence[Round]:
-        """Its rounds."""
         return self._run.rounds
 
     @property

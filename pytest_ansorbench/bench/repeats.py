@@ -14,6 +14,8 @@ from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.limits import Limits
 from pytest_ansorbench.stats.looks import Looks
 
+Judging = Callable[[], CaseResult]  # judges the complete repeats of a case
+
 _UNGATED: Final = 5  # repeats of a case that has nothing to be settled
 
 
@@ -26,16 +28,13 @@ class RepeatPolicy(Protocol):
         ...
 
     def next_seed(
-        self,
-        history: CaseHistory,
-        judge: Callable[[], CaseResult],
-        under_way: Collection[int] = (),
+        self, history: CaseHistory, judge: Judging, under_way: Collection[int] = ()
     ) -> int | None:
         """Which repeat to run or to finish next.
 
         Args:
             history: What there is of the case.
-            judge: Judges its complete repeats, of which there is one at least when it is called.
+            judge: There is one complete repeat at least when it is called.
             under_way: Seeds of repeats that are being run.
 
         Returns:
@@ -50,8 +49,6 @@ class RepeatPolicy(Protocol):
 
 @dataclass(frozen=True)
 class Plan:
-    """How a case is run and judged."""
-
     runs: RunPlan  # how runs are made. What else is in a plan may change when an experiment goes on
     repeats: RepeatPolicy  # which repeats there are
     criteria: Criteria  # how runs are compared and judged
@@ -65,26 +62,17 @@ class Plan:
 
 @dataclass(frozen=True)
 class FixedRepeats:
-    """A number of repeats that is known beforehand.
+    """A number of repeats that is known beforehand."""
 
-    Attributes:
-        planned: Seeds of the repeats, in order, at least one.
-    """
-
-    planned: Sequence[int]
+    planned: Sequence[int]  # seeds of the repeats, in order, at least one
 
     @property
     def most(self) -> int:
-        """How many there are."""
         return len(self.planned)
 
     def next_seed(
-        self,
-        history: CaseHistory,
-        judge: Callable[[], CaseResult],
-        under_way: Collection[int] = (),
+        self, history: CaseHistory, judge: Judging, under_way: Collection[int] = ()
     ) -> int | None:
-        """The first that is neither complete nor under way."""
         left = (s for s in self.planned if s not in under_way and not history.complete(s))
         return next(left, None)
 
@@ -95,30 +83,21 @@ class FixedRepeats:
 
 @dataclass(frozen=True)
 class RepeatsUntilSettled:
-    """As many repeats as the gates of a case need.
+    """As many repeats as the gates of a case need."""
 
-    Attributes:
-        first_seed: Seed of the first repeat; the others count up from it.
-        looks: After how many repeats it is looked whether there are enough.
-        of_suite: Whether cases are judged together as well, which asks for more repeats itself.
-        further_gates: Gates of a result beside those in its verdicts.
-    """
-
-    first_seed: int
-    looks: Looks
+    first_seed: int  # the others count up from it
+    looks: Looks  # after how many repeats it is looked whether there are enough
+    # Whether cases are judged together as well, which asks for more repeats itself
     of_suite: bool = False
+    # Gates of a result beside those in its verdicts
     further_gates: Callable[[CaseResult], Sequence[Gate]] = lambda result: ()
 
     @property
     def most(self) -> int:
-        """How many repeats there will be at most."""
         return self.looks.most
 
     def next_seed(
-        self,
-        history: CaseHistory,
-        judge: Callable[[], CaseResult],
-        under_way: Collection[int] = (),
+        self, history: CaseHistory, judge: Judging, under_way: Collection[int] = ()
     ) -> int | None:
         """The first that is neither complete nor under way, while a gate is open.
 
@@ -136,7 +115,6 @@ class RepeatsUntilSettled:
         return seed if wanted else None
 
     def seeds(self, history: CaseHistory) -> Sequence[int]:
-        """Those without a gap before them."""
         seeds: list[int] = []
         seed = self.first_seed
         while history.complete(seed) and len(seeds) < self.looks.most:

@@ -23,14 +23,12 @@ class Replay:
     """Saved results, asked for cases as a session is."""
 
     def __init__(self, paths: Sequence[Path], settings: Mapping[str, Any]) -> None:
-        """Read the files."""
         self._saved = merge_results({str(path): read_result(path) for path in paths})
         self._settings = settings
         self._results: list[CaseResult] = []
 
     @property
     def results(self) -> tuple[CaseResult, ...]:
-        """Results so far, in order of execution."""
         return tuple(self._results)
 
     def strategies(self, case: str) -> tuple[str, ...]:
@@ -39,7 +37,6 @@ class Replay:
         return tuple(name for name in saved.strategies if name != saved.control)
 
     def saved(self, case: str) -> CaseResult:
-        """A case as saved."""
         for result in self._saved.cases:
             if result.case == case:
                 return result
@@ -54,23 +51,14 @@ class Replay:
         return tuple(dict.fromkeys(run.seed for run in self.saved(case).runs))
 
     def run(
-        self,
-        case: str,
-        strategies: Sequence[str],
-        plan: Plan,
-        seeds: Sequence[int] | None = None,
+        self, case: str, strategies: Sequence[str], plan: Plan, seeds: Sequence[int] | None = None
     ) -> CaseResult:
-        """`judged`, and keep the result."""
         result = self.judged(case, strategies, plan, seeds)
         self._results.append(result)
         return result
 
     def judged(
-        self,
-        case: str,
-        strategies: Sequence[str],
-        plan: Plan,
-        seeds: Sequence[int] | None = None,
+        self, case: str, strategies: Sequence[str], plan: Plan, seeds: Sequence[int] | None = None
     ) -> CaseResult:
         """Judge a case's saved runs.
 
@@ -90,14 +78,10 @@ class Replay:
             for run in saved.runs
             if run.strategy in arms and (seeds is None or run.seed in seeds)
         )
+        # A session that stopped by what it saw has to be judged as one that looked.
+        criteria = plan.criteria.looked_at(saved.looks)
         verdicts = judge_arms(
-            arms,
-            runs,
-            # A session that stopped by what it saw has to be judged as one that looked.
-            criteria=plan.criteria.looked_at(saved.looks),
-            limits=plan.limits,
-            control=control,
-            family=plan.family,
+            arms, runs, criteria, plan.limits, control=control, family=plan.family
         )
         return replace(saved, strategies=arms, runs=runs, verdicts=verdicts, control=control)
 
@@ -128,7 +112,6 @@ class Replay:
         return self._saved.noise
 
     def result(self) -> Result:
-        """Everything so far as one record."""
         return Result(
             schema_version=SCHEMA_VERSION,
             created=self._saved.created,

@@ -18,13 +18,7 @@ from pytest_ansorbench.bench.reference import SavedReference, StandIn
 from pytest_ansorbench.bench.repeats import FixedRepeats, Plan
 from pytest_ansorbench.hosted import HostedStrategy
 from pytest_ansorbench.packed import pack_program
-from pytest_ansorbench.records import (
-    SCHEMA_VERSION,
-    CaseResult,
-    MachineNoise,
-    Result,
-    TaskRecord,
-)
+from pytest_ansorbench.records import SCHEMA_VERSION, CaseResult, MachineNoise, Result, TaskRecord
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.storage import Journal, Past, describe_commit
 from pytest_ansorbench.storage.entries import JOURNAL_VERSION, CaseEntry, EndEntry, SessionEntry
@@ -74,7 +68,6 @@ class Session:
 
     @property
     def results(self) -> tuple[CaseResult, ...]:
-        """Results so far, in order of execution."""
         return tuple(self._results)
 
     @property
@@ -84,7 +77,6 @@ class Session:
 
     @property
     def executor(self) -> Executor:
-        """What carries out blocks, once it is made."""
         assert self._executor is not None
         return self._executor
 
@@ -185,7 +177,6 @@ class Session:
 
     @property
     def machines(self) -> Mapping[str, Any]:
-        """By fingerprint, the machines that something was measured on."""
         return {**self._noise.machines, **self._machines}
 
     @property
@@ -194,7 +185,6 @@ class Session:
         return self._noise.noise
 
     def result(self) -> Result:
-        """Everything so far as one record."""
         return Result(
             schema_version=SCHEMA_VERSION,
             created=self._created,
@@ -216,7 +206,6 @@ class Session:
             self._journal.pack()
 
     def close(self) -> None:
-        """End all processes, and let go of the journal."""
         if self._executor is not None:
             self._executor.close()
         if self._journal is not None:

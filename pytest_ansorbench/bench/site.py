@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,36 +27,27 @@ if TYPE_CHECKING:
 _Entries = Generator[BlockEntry | NoiseEntry, None, None]
 
 
+@dataclass(eq=False)
 class Site:
-    """An engine, how steady its machine is, and what kernels are held against there.
+    """An engine, how steady its machine is, and the baselines there.
 
     The engine is started by the first block. Before that block's searches it is looked at how
     steady the machine is.
     """
 
-    def __init__(
-        self,
-        engine: Engine,
-        *,
-        storage: Path,
-        noise_check_s: float = 0.0,
-        slice_ms: float | None = None,
-        yardsticks: YardstickPlan = YardstickPlan(),  # noqa: B008 -- frozen
-    ) -> None:
-        """Prepare; nothing is started."""
-        self.engine = engine
-        self.slice_ms = slice_ms
-        self.is_used = False
-        self._storage = storage
-        self._noise_check_s = noise_check_s
-        self._yardsticks = yardsticks
-        self._prepared: tuple[str, PreparedCase] | None = None
+    engine: Engine
+    _: KW_ONLY
+    storage: Path  # folder where the machine's peak is kept
+    noise_check_s: float = 0.0  # of a look at how steady the machine is; 0 for none
+    slice_ms: float | None = None  # that suits the machine's noise, if somebody has looked
+    yardsticks: YardstickPlan = field(default_factory=YardstickPlan)
+    is_used: bool = field(default=False, init=False)  # whether a block was carried out
+    _prepared: tuple[str, PreparedCase] | None = field(default=None, init=False)
 
     def carry_out(self, block: Block, watcher: Watcher) -> _Entries:
-        """Carry one block out."""
         try:
             self.engine.start()
-            if not self.is_used and self.slice_ms is None and self._noise_check_s:
+            if not self.is_used and self.slice_ms is None and self.noise_check_s:
                 watcher.note(f"{block.case.id}  looking at how steady the machine is")
                 noise = self.look("start")
                 if noise is not None:
@@ -64,10 +56,8 @@ class Site:
             self.is_used = True
             prepared = self._prepare(block, watcher)
             known = block.yardsticks.get(fingerprint(self.engine.machine))
-            if not self._yardsticks.is_met_by(known):
-                found = self._yardsticks.measured(
-                    prepared, self.engine, self._storage, watcher.note
-                )
+            if not self.yardsticks.is_met_by(known):
+                found = self.yardsticks.measured(prepared, self.engine, self.storage, watcher.note)
                 yield YardsticksEntry(block.label, found)
             yield from self._repeat(block, prepared, watcher)
         except EngineError:
@@ -79,10 +69,10 @@ class Site:
 
         Returns: What was seen; None if it could not be seen, or is not asked for.
         """
-        if not self._noise_check_s:
+        if not self.noise_check_s:
             return None
         observed = datetime.now(timezone.utc).isoformat(timespec="seconds")
-        trace = observe_noise(self.engine, self._noise_check_s)
+        trace = observe_noise(self.engine, self.noise_check_s)
         return None if trace is None else NoiseEntry(self.engine.machine, moment, observed, trace)
 
     def _prepare(self, block: Block, watcher: Watcher) -> PreparedCase:
@@ -119,30 +109,24 @@ class LocalExecutor:
     slots = 1
 
     def __init__(self, site: Site) -> None:
-        """Prepare; nothing is started."""
         self._site = site
         self._block: tuple[int, _Entries] | None = None
 
     @property
     def target(self) -> str:
-        """See `Executor.target`."""
         return str(self._site.engine.target)
 
     @property
     def machine(self) -> Mapping[str, Any]:
-        """This machine, or the device that the engine measures on."""
         return self._site.engine.machine
 
     def session_misfit(self, machine: Mapping[str, Any]) -> str:
-        """In what another machine differs from this one."""
         return machine_difference(machine, self.machine)
 
     def block_misfit(self, machine: Mapping[str, Any]) -> str:
-        """Likewise."""
         return machine_difference(machine, self.machine)
 
     def submit(self, block: Block, watcher: Watcher) -> None:
-        """See `Executor.submit`."""
         assert self._block is None
         self._block = block.seed, self._site.carry_out(block, watcher)
 
@@ -156,7 +140,6 @@ class LocalExecutor:
         return Ended(seed)
 
     def cancel(self) -> None:
-        """See `Executor.cancel`."""
         block, self._block = self._block, None
         if block is not None:
             block[1].close()
@@ -174,5 +157,4 @@ class LocalExecutor:
             return None
 
     def close(self) -> None:
-        """See `Executor.close`."""
         self._site.engine.close()

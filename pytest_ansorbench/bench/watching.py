@@ -21,8 +21,6 @@ from pytest_ansorbench.storage.entries import EndEntry, RoundEntry, SessionEntry
 
 @dataclass(frozen=True)
 class WatchedCase:
-    """A case that has begun."""
-
     label: str  # what the journal calls it
     done: int  # repeats that are complete
     repeats: int  # repeats there will be, at most
@@ -35,8 +33,6 @@ class WatchedCase:
 
 @dataclass(frozen=True)
 class WatchedSession:
-    """A session as its journal shows it."""
-
     created: str  # uTC time of its start, ISO 8601
     cases: tuple[WatchedCase, ...]  # those that have begun, in order
     waiting: tuple[str, ...]  # ids of those that have not, as far as they are known
@@ -61,7 +57,6 @@ class Watch:
         self._tail = JournalTail(self.path)
 
     def look(self) -> WatchedSession:
-        """How far the session has come."""
         for entry in self._tail.read():
             if isinstance(entry, SessionEntry) and self._session is None:
                 self._session = entry
@@ -121,14 +116,9 @@ def _gates(
     entry = history.entry
     if not seeds or not entry.limits:
         return ()
-    verdicts = judge_arms(
-        entry.strategies,
-        tuple(run for seed in seeds for run in history.runs(seed)),
-        criteria=Criteria.from_settings(settings),
-        limits=Limits(entry.limits),
-        control=entry.control,
-        family=1,
-    )
+    runs = tuple(run for seed in seeds for run in history.runs(seed))
+    criteria, limits = Criteria.from_settings(settings), Limits(entry.limits)
+    verdicts = judge_arms(entry.strategies, runs, criteria, limits, control=entry.control)
     return tuple(gate for verdict in verdicts for gate in verdict.gates)
 
 

@@ -1,4 +1,4 @@
-"""What the kernels of a case are held against besides each other, measured once a machine."""
+"""Baselines of a case's kernels besides each other, measured once a machine."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class YardstickPlan:
-    """What kernels are to be held against besides each other."""
+    """Which baselines kernels are compared with, besides each other."""
 
     roofline: bool = False  # whether against what the machine can do
     implementations: tuple[Implementation, ...] = ()  # other implementations
@@ -34,11 +34,7 @@ class YardstickPlan:
         return (found.peak is not None or not self.roofline) and there >= {*self.implementations}
 
     def measured(
-        self,
-        prepared: PreparedCase,
-        engine: Engine,
-        storage: Path,
-        note: Callable[[str], None],
+        self, prepared: PreparedCase, engine: Engine, storage: Path, note: Callable[[str], None]
     ) -> Yardsticks:
         """Measure what was asked for.
 

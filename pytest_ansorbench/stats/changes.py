@@ -45,8 +45,6 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class CaseChanges:
-    """Changes of one case."""
-
     case: str
     changes: tuple[Change, ...]  # the figures, in order of `FIGURES`, then of arms
     incomparable: str = ""  # why nothing can be compared; empty if something can

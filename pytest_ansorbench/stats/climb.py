@@ -75,7 +75,6 @@ class Climb:
 
     @property
     def repeats(self) -> int:
-        """Runs of each arm, n."""
         return len(self.best) // 2
 
     @property

@@ -74,7 +74,6 @@ class Criteria:
 
 
 def check_tolerance(tolerance: float) -> None:
-    """Refuse a tolerance that is no fraction."""
     if not 0.0 <= tolerance < 1.0:
         raise ValueError(
             f"bad tolerance {tolerance!r}: expected a fraction from 0 to below 1, e.g. 0.01"
@@ -82,6 +81,5 @@ def check_tolerance(tolerance: float) -> None:
 
 
 def check_confidence(confidence: float) -> None:
-    """Refuse a level of confidence that is no fraction."""
     if not 0.0 < confidence < 1.0:
         raise ValueError(f"bad confidence {confidence!r}: expected a fraction, e.g. 0.95")

@@ -28,11 +28,7 @@ from pytest_ansorbench.stats.relabellings import (
     smallest_chance,
 )
 from pytest_ansorbench.stats.stall import EarlyOnly, too_rare
-from pytest_ansorbench.stats.suite_test import (
-    SUITE_STALL,
-    SuiteTest,
-    chance_of_suite_stall,
-)
+from pytest_ansorbench.stats.suite_test import SUITE_STALL, SuiteTest, chance_of_suite_stall
 from pytest_ansorbench.stats.trajectory import Floats
 
 _MOSTLY: Final = 0.95  # share of draws with a figure from which on the others do not matter
@@ -40,8 +36,6 @@ _MOSTLY: Final = 0.95  # share of draws with a figure from which on the others d
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The evidence of runs on one figure."""
-
     estimate: Estimate  # the figure with its interval
     repeats: int  # seeds that it stands on; of two results, those of the smaller one
     # Probability by counting to see a figure this bad if the true one were the given limit;
@@ -73,7 +67,6 @@ class Evidence:
 def limit_evidence(
     figure: Figure, paired: PairedRuns, estimate: Estimate, confidence: float
 ) -> Evidence:
-    """Evidence on a figure that has a limit."""
     measure, repeats = figure.limited(), len(paired.reference)
     guarded = figure.by_goal and paired.goal.kind == "way"
     return Evidence(

@@ -78,14 +78,11 @@ class Judge:
         # Where counting ends Student's t goes on, so that every look has a level.
         level = level_at(looks, repeats, self.level, 0)
         criteria = replace(
-            self.criteria,
-            confidence=1.0 - 2.0 * tail,
-            false_alarms=level * max(1, self.family),
+            self.criteria, confidence=1.0 - 2.0 * tail, false_alarms=level * max(1, self.family)
         )
         return replace(self, criteria=criteria)
 
     def gate(self, figure: Figure, evidence: Evidence, limit: float) -> Gate:
-        """Judge one figure, or its change since an earlier result."""
         estimate, edge = evidence.estimate, self._edge(figure, limit)
         if estimate.bound == "undefined":
             return self._gate(figure, evidence, limit, "broken", "nothing-to-compare")
@@ -139,7 +136,6 @@ class Judge:
         )
 
     def _edge(self, figure: Figure, limit: float) -> float:
-        """Where the noise threshold ends."""
         return limit * (1.0 + figure.sign * self.criteria.noise)
 
     def _advice(self, figure: Figure, evidence: Evidence, limit: float) -> Advice:
@@ -182,7 +178,6 @@ def _is_good(figure: Figure, estimate: Estimate, limit: float) -> bool:
 
 
 def _is_bad(figure: Figure, estimate: Estimate, limit: float) -> bool:
-    """Whether the whole interval is on the bad side."""
     return estimate.low > limit if figure.sense == "smaller" else estimate.high < limit
 
 

@@ -58,7 +58,6 @@ class Goal:
         return MEDIAN if self.kind == "way" else self
 
     def __str__(self) -> str:
-        """As `parse` reads it."""
         match self.kind:
             case "way":
                 return f"way:{100.0 * self.value:.12g}%:{self.targets}"

@@ -28,9 +28,9 @@ from pytest_ansorbench.stats.suite import judge_suites, own_arms, suite_gates
 def judge_arms(
     strategies: Sequence[str],
     runs: Sequence[Run],
-    *,
     criteria: Criteria,
     limits: Limits,
+    *,
     control: str | None = None,
     family: int = 1,
 ) -> tuple[Verdict, ...]:
@@ -86,20 +86,15 @@ def judge_result(result: Result) -> JudgedResult:
         sum(len(case.gates) for case in result.cases),
         suite_gates((own_arms(case) for case in result.cases), limits),
     )
-    cases = tuple(
-        replace(
-            case,
-            verdicts=judge_arms(
-                case.strategies,
-                case.runs,
-                criteria=criteria.looked_at(case.looks),
-                limits=recorded_limits(case),
-                control=case.control,
-                family=family,
-            ),
+
+    def judged(case: CaseResult) -> CaseResult:
+        own, held_to = criteria.looked_at(case.looks), recorded_limits(case)
+        verdicts = judge_arms(
+            case.strategies, case.runs, own, held_to, control=case.control, family=family
         )
-        for case in result.cases
-    )
+        return replace(case, verdicts=verdicts)
+
+    cases = tuple(map(judged, result.cases))
     suites = judge_suites(cases, criteria, limits, family=suite_family, lost=result.lost)
     return JudgedResult(cases, suites, criteria)
 

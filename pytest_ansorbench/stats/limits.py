@@ -19,7 +19,6 @@ class Limits(Mapping[str, float]):
     """The limits that are set, by key of their figure: the worst value that is good enough."""
 
     def __init__(self, limits: Mapping[str, float] | None = None) -> None:
-        """Take over limits."""
         given = dict(limits or {})
         for key, limit in given.items():
             if key not in FIGURES or not FIGURES[key].limit_word:
@@ -75,7 +74,6 @@ class Allowance:
         return cls(metric, value, of_suite)
 
     def __str__(self) -> str:
-        """As `parse` reads it."""
         return f"{_SUITE if self.of_suite else ''}{self.metric}:{100.0 * self.share:.12g}%"
 
     @property

@@ -24,7 +24,6 @@ class Looks:
     most: int = MOST  # repeats after which there are no more
 
     def __post_init__(self) -> None:
-        """Refuse looks in the wrong order."""
         if not 1 <= self.least <= self.most:
             raise ValueError(f"bad looks {str(self)!r}: {EXPECTED_REPEATS}")
 
@@ -40,7 +39,6 @@ class Looks:
         return cls(int(least), int(last))
 
     def __str__(self) -> str:
-        """As `parse` reads it."""
         return f"{self.least}:{self.most}"
 
     def upto(self, repeats: int) -> range:

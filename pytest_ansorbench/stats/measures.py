@@ -182,8 +182,6 @@ class Throughput(Measure):
 
 
 class SearchTime(Measure):
-    """Mean search time of the challenger's whole runs, in seconds."""
-
     def values(self, paired: PairedRuns, drawn: Draws) -> Floats:
         means: Floats = np.array([run.search_s[-1] for run in paired.challenger])[drawn].mean(
             axis=1

@@ -160,7 +160,6 @@ def _pulled(logs: NDArray[Any]) -> NDArray[Any]:
 
 
 def _ratio_error(trace: NoiseTrace) -> float:
-    """See `NoiseFigures.ratio_error`."""
     logs = np.log(trace.latencies_s)
     signs = np.where(np.array(trace.processes) == 0, 1.0, -1.0)
     pairs = [float(pair) for pair in (signs * logs)[: len(logs) // 2 * 2].reshape(-1, 2).sum(1)]

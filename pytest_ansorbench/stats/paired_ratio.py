@@ -16,14 +16,10 @@ class Sliced(Protocol):
     """A program measured in slices, such as a `Remeasurement`."""
 
     @property
-    def latencies_s(self) -> Sequence[float]:
-        """Seconds per call, one entry a slice."""
-        ...
+    def latencies_s(self) -> Sequence[float]: ...
 
     @property
-    def sets(self) -> Sequence[int]:
-        """The set of processes of each slice."""
-        ...
+    def sets(self) -> Sequence[int]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +76,6 @@ class NeighbourRatios:
 
 
 def log_ratios(numerators_s: Sequence[float], denominators_s: Sequence[float]) -> list[float]:
-    """Logarithms of the ratios of neighbours."""
     return [math.log(a / b) for a, b in zip(numerators_s, denominators_s, strict=True)]
 
 

@@ -131,7 +131,6 @@ def _by_seed(runs: Sequence[Run]) -> list[Run]:
 
 
 def _check_pairs(reference: Sequence[Run], challenger: Sequence[Run]) -> None:
-    """Refuse arms that do not pair up."""
     for arm, runs in (("reference", reference), ("challenger", challenger)):
         seeds = [run.seed for run in runs]
         strategies = sorted({run.strategy for run in runs})

@@ -219,7 +219,6 @@ class MeanLog:
         return cls._sum([part.value for part in parts], parts, 1.0 / len(parts))
 
     def minus(self, other: MeanLog) -> MeanLog:
-        """The difference to an independent mean."""
         return self._sum([self.value, -other.value], [self, other], 1.0)
 
     @classmethod

@@ -33,7 +33,6 @@ class Pace:
 
     @classmethod
     def of(cls, runs: Sequence[Run]) -> Pace:
-        """The pace of an arm's runs."""
         logs = [math.log(drift(run)) for run in runs if run.recorded is not None]
         if not logs:
             return cls()

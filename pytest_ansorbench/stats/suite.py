@@ -93,7 +93,6 @@ def own_arms(case: CaseResult) -> tuple[str, ...]:
 
 
 def suite_gates(arms: Iterable[Sequence[str]], asked: Sized) -> int:
-    """How many gates suites have."""
     return len(pairs_of(arms)) * len(asked)
 
 
