@@ -11,25 +11,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RunProgress:
-    """How far one run has come.
+    """How far one run has come."""
 
-    Attributes:
-        strategy: Its arm.
-        trials: Its trials so far.
-        budget_trials: Its trials in the end.
-        best_gflops: Its best throughput so far; 0 while no trial is valid.
-        search_s: Its search time so far.
-        task: The task under way and its place, e.g. `7/23 fused_conv2d`; empty for an operator.
-        estimated_s: Latency of a network by its tasks' best so far; None for an operator, or while
-            a task has no valid trial.
-    """
-
-    strategy: str
-    trials: int
-    budget_trials: int
-    best_gflops: float
-    search_s: float
+    strategy: str  # its arm
+    trials: int  # its trials so far
+    budget_trials: int  # its trials in the end
+    best_gflops: float  # its best throughput so far; 0 while no trial is valid
+    search_s: float  # its search time so far
+    # The task under way and its place, e.g. `7/23 fused_conv2d`; empty for an operator
     task: str = ""
+    # Latency of a network by its tasks' best so far; None for an operator, or while a task has no
+    # valid trial
     estimated_s: float | None = None
 
     @classmethod
@@ -52,27 +44,17 @@ class RunProgress:
 
 @dataclass(frozen=True, slots=True)
 class ProgressUpdate:
-    """How far one case's experiment has come with a trial.
+    """How far one case's experiment has come with a trial."""
 
-    Attributes:
-        case: The case's id.
-        run: The run whose trial it was.
-        repeat: The repeat under way, from 1.
-        repeats: Repeats in all, or at most if they stop by themselves.
-        settled: How many gates the repeats before have settled, and how many there are.
-        trials_done: Trials of all arms and repeats so far.
-        trials_total: Trials of all arms and repeats in the end.
-        elapsed_s: Wall-clock seconds since the case began.
-    """
-
-    case: str
-    run: RunProgress
-    repeat: int
-    repeats: int
+    case: str  # the case's id
+    run: RunProgress  # the run whose trial it was
+    repeat: int  # the repeat under way, from 1
+    repeats: int  # repeats in all, or at most if they stop by themselves
+    # How many gates the repeats before have settled, and how many there are
     settled: tuple[int, int]
-    trials_done: int
-    trials_total: int
-    elapsed_s: float
+    trials_done: int  # trials of all arms and repeats so far
+    trials_total: int  # trials of all arms and repeats in the end
+    elapsed_s: float  # wall-clock seconds since the case began
 
     @property
     def remaining_s(self) -> float:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Final, Literal
 if TYPE_CHECKING:
     from pytest_ansorbench.stats.goal import Goal
     from pytest_ansorbench.stats.measures import LimitedMeasure, Measure
-    from pytest_ansorbench.stats.trajectory import Spending
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,40 +75,16 @@ def gates_per_case(keys: Iterable[str], strategies: int) -> int:
     )
 
 
-def _search_ratio(spending: Spending) -> Callable[[], Measure]:
-    def measure() -> Measure:
-        from pytest_ansorbench.stats.measures import SearchRatio
+def _measure(name: str, *arguments: str) -> Callable[[], Measure]:
+    """A class of `measures`, which is imported when the figure is computed."""
 
-        return SearchRatio(spending)
+    def made() -> Measure:
+        from pytest_ansorbench.stats import measures
 
-    return measure
+        measure: Measure = getattr(measures, name)(*arguments)
+        return measure
 
-
-def _throughput_ratio() -> Measure:
-    from pytest_ansorbench.stats.measures import ThroughputRatio
-
-    return ThroughputRatio()
-
-
-def _cost_to_target(spending: Spending) -> Callable[[], Measure]:
-    def measure() -> Measure:
-        from pytest_ansorbench.stats.measures import CostToTarget
-
-        return CostToTarget(spending)
-
-    return measure
-
-
-def _throughput() -> Measure:
-    from pytest_ansorbench.stats.measures import Throughput
-
-    return Throughput()
-
-
-def _search_time() -> Measure:
-    from pytest_ansorbench.stats.measures import SearchTime
-
-    return SearchTime()
+    return made
 
 
 # By key. Ratios between arms come first: they hold on any machine.
@@ -122,7 +97,7 @@ FIGURES: Final[Mapping[str, Figure]] = MappingProxyType(
                 name="search ratio S",
                 sense="smaller",
                 subject="challenger",
-                measure=_search_ratio("search_s"),
+                measure=_measure("SearchRatio", "search_s"),
                 limit_word="max-search-ratio",
                 over_cases=True,
                 by_goal=True,
@@ -133,7 +108,7 @@ FIGURES: Final[Mapping[str, Figure]] = MappingProxyType(
                 name="search ratio S_trials",
                 sense="smaller",
                 subject="challenger",
-                measure=_search_ratio("trials"),
+                measure=_measure("SearchRatio", "trials"),
                 over_cases=True,
                 by_goal=True,
             ),
@@ -142,7 +117,7 @@ FIGURES: Final[Mapping[str, Figure]] = MappingProxyType(
                 name="throughput ratio",
                 sense="larger",
                 subject="challenger",
-                measure=_throughput_ratio,
+                measure=_measure("ThroughputRatio"),
                 limit_word="min-throughput-ratio",
                 over_cases=True,
             ),
@@ -151,14 +126,14 @@ FIGURES: Final[Mapping[str, Figure]] = MappingProxyType(
                 name="expected trials to the target",
                 sense="smaller",
                 subject="arm",
-                measure=_cost_to_target("trials"),
+                measure=_measure("CostToTarget", "trials"),
             ),
             Figure(
                 key="throughput",
                 name="final throughput in GFLOP/s",
                 sense="larger",
                 subject="arm",
-                measure=_throughput,
+                measure=_measure("Throughput"),
                 per_machine=True,
             ),
             Figure(
@@ -166,7 +141,7 @@ FIGURES: Final[Mapping[str, Figure]] = MappingProxyType(
                 name="expected search time to the target",
                 sense="smaller",
                 subject="arm",
-                measure=_cost_to_target("search_s"),
+                measure=_measure("CostToTarget", "search_s"),
                 per_machine=True,
             ),
             Figure(
@@ -174,7 +149,7 @@ FIGURES: Final[Mapping[str, Figure]] = MappingProxyType(
                 name="search time of a run",
                 sense="smaller",
                 subject="arm",
-                measure=_search_time,
+                measure=_measure("SearchTime"),
                 per_machine=True,
             ),
         )

@@ -28,6 +28,9 @@ RATIOS: Final = (
     "throughput_ratio",
 )
 
+# A case, and its runs of two arms; None if there are not runs of both
+_Paired = tuple[CaseResult, PairedRuns | None]
+
 _SHAPE: Final = re.compile(r"[a-z]+\d+")
 
 
@@ -64,25 +67,22 @@ def judge_suites(
     judge = Judge(criteria, family)
     verdicts = []
     for reference, challenger in pairs_of(case.strategies for case in cases):
-        of_pair = [case for case in cases if _has(case, reference, challenger)]
+        of_pair = [
+            (
+                case,
+                pair_case_runs(case, challenger, criteria) if _compared(case, challenger) else None,
+            )
+            for case in cases
+            if case.strategies[0] == reference and challenger in case.strategies
+        ]
         if len(of_pair) + len(lost) < 2 and not limits:
             continue
-        control = all(case.control == challenger for case in of_pair)
-        pairings = {
-            index: pair_case_runs(case, challenger, criteria)
-            for index, case in enumerate(of_pair)
-            if _compared(case, challenger)
-        }
+        control = all(case.control == challenger for case, _ in of_pair)
         for group, chosen in _groups(of_pair):
+            held_to = Limits() if control or group else limits
+            gone = () if group else tuple(lost)
             verdicts.append(
-                _judge_suite(
-                    (reference, challenger, group),
-                    [of_pair[index] for index in chosen],
-                    [pairings[index] for index in chosen if index in pairings],
-                    judge,
-                    Limits() if control or group else limits,
-                    () if group else lost,
-                )
+                _judge_suite((reference, challenger, group), chosen, judge, held_to, gone)
             )
     return tuple(verdicts)
 
@@ -101,37 +101,33 @@ def pairs_of(arms: Iterable[Sequence[str]]) -> list[tuple[str, str]]:
     return list(dict.fromkeys((names[0], name) for names in arms for name in names[1:]))
 
 
-def _has(case: CaseResult, reference: str, challenger: str) -> bool:
-    return case.strategies[0] == reference and challenger in case.strategies
-
-
 def _compared(case: CaseResult, challenger: str) -> bool:
     """Whether there is a verdict, for which there are runs of both."""
     return any(v.comparison.challenger.strategy == challenger for v in case.verdicts)
 
 
-def _groups(cases: Sequence[CaseResult]) -> Iterator[tuple[str, list[int]]]:
-    """All cases under no name, then groups by theirs: indices of cases."""
-    yield "", list(range(len(cases)))
-    by_group: dict[str, list[int]] = {}
-    for index, case in enumerate(cases):
-        by_group.setdefault(group_of(case.case), []).append(index)
+def _groups(cases: Sequence[_Paired]) -> Iterator[tuple[str, Sequence[_Paired]]]:
+    """All cases under no name, then groups of several by theirs, if there are several groups."""
+    yield "", cases
+    by_group: dict[str, list[_Paired]] = {}
+    for one in cases:
+        by_group.setdefault(group_of(one[0].case), []).append(one)
     if len(by_group) > 1:
         yield from ((group, chosen) for group, chosen in by_group.items() if len(chosen) > 1)
 
 
 def _judge_suite(
     names: tuple[str, str, str],
-    cases: Sequence[CaseResult],
-    pairings: Sequence[PairedRuns],
+    chosen: Sequence[_Paired],
     judge: Judge,
     limits: Limits,
-    lost: Sequence[str],
+    lost: tuple[str, ...],
 ) -> SuiteVerdict:
     reference, challenger, group = names
-    without_runs = (case.case for case in cases if not _compared(case, challenger))
-    missing = (*without_runs, *lost)
-    compared = [case.case for case in cases if _compared(case, challenger)]
+    cases = [case for case, _ in chosen]
+    pairings = [paired for _, paired in chosen if paired is not None]
+    compared = [case.case for case, paired in chosen if paired is not None]
+    missing = (*(case.case for case, paired in chosen if paired is None), *lost)
     figures, gates = [], []
     for key in RATIOS:
         figure = FIGURES.get(key)
