@@ -62,7 +62,7 @@ runs = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(runs, runs, st.floats(-2.0, 2.0))
 def test_scores_add_up_to_the_votes_of_pairs(
     reference: list[Made], challenger: list[Made], log_factor: float
@@ -76,7 +76,7 @@ def test_scores_add_up_to_the_votes_of_pairs(
     assert found.rungs(log_factor)[1].tolist() == by_hand
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(runs, runs)
 def test_votes_balance_at_the_ratio(reference: list[Made], challenger: list[Made]) -> None:
     found = climb(reference, challenger)

@@ -28,7 +28,7 @@ RATIOS = (
     "running_time_ratio",
     "throughput_ratio",
 )
-BOOTSTRAP = settings(deadline=None, max_examples=60)
+BOOTSTRAP = settings(deadline=None, max_examples=30)
 
 
 def against(reference: list[Run], challenger: list[Run], tolerance: float = 0.0) -> Comparison:

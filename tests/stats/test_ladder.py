@@ -55,7 +55,7 @@ def test_a_higher_confidence_has_a_wider_interval() -> None:
 
 
 @pytest.mark.parametrize("repeats", [1, 2, 3])
-def test_too_few_deals_for_a_confidence_have_no_interval(repeats: int) -> None:
+def test_too_few_relabellings_for_a_confidence_have_no_interval(repeats: int) -> None:
     [paired] = pairings(repeats, 10.0)
     found = ladder_ratio(paired, "search_s", 0.95)
     assert (found.low, found.high) == (0.0, math.inf)
@@ -64,7 +64,7 @@ def test_too_few_deals_for_a_confidence_have_no_interval(repeats: int) -> None:
 
 @pytest.mark.parametrize("repeats", [4, 9])
 def test_intervals_cover_the_truth(repeats: int) -> None:
-    found = [ladder_ratio(paired, "search_s", 0.9) for paired in pairings(repeats, 2.0, 120)]
+    found = [ladder_ratio(paired, "search_s", 0.9) for paired in pairings(repeats, 2.0, 80)]
     covered = np.mean([one.low <= 2.0 <= one.high for one in found])
     assert 0.84 <= covered <= 0.98
     assert np.median([one.value for one in found]) == pytest.approx(2.0, rel=0.1)
@@ -111,7 +111,7 @@ def test_the_ratio_of_all_seeds_once_is_the_estimate() -> None:
     assert ratio == pytest.approx(ladder_ratio(paired, "search_s", 0.95).value)
 
 
-def test_more_seeds_than_can_be_dealt_out_exhaustively() -> None:
+def test_more_seeds_than_can_be_relabelled_exhaustively() -> None:
     [paired] = pairings(12, 4.0)
     found = ladder_ratio(paired, "search_s", 0.95)
     assert 1.5 < found.low < found.high < 8.0
