@@ -29,7 +29,7 @@ def measure_winners(
 ) -> tuple[Remeasurement, ...]:
     """Measure the winners of finished searches against each other.
 
-    Returns: One re-measurement an arm; an operator without a valid trial has none to be measured.
+    One re-measurement an arm; that of an operator without a valid trial says so.
     """
     winners = [winner(prepared, search) for search in searches]
     check = prepared.network.check if prepared.network else prepared.tasks[0].check
@@ -42,11 +42,11 @@ def measure_winners(
 
 
 def winner(prepared: PreparedCase, search: FinishedSearch) -> Buildable | None:
-    """What a search came to: its best kernel, or the network with the best kernel of each task.
+    """The best kernel of a search, or the network with the best kernel of each task.
 
     A task of a network without a valid trial stays as it is, untuned.
 
-    Returns: The program; None for an operator without a valid trial.
+    None for an operator without a valid trial.
     """
     best = [task.best for task in search.tasks]
     if prepared.network is None:

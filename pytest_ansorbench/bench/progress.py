@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 class RunProgress:
     """How far one run has come."""
 
-    strategy: str  # its arm
-    trials: int  # its trials so far
-    budget_trials: int  # its trials in the end
-    best_gflops: float  # its best throughput so far; 0 while no trial is valid
-    search_s: float  # its search time so far
+    strategy: str
+    trials: int  # so far
+    budget_trials: int  # in the end
+    best_gflops: float  # so far; 0 while no trial is valid
+    search_s: float  # so far
     # The task under way and its place, e.g. `7/23 fused_conv2d`; empty for an operator
     task: str = ""
     # Latency of a network by its tasks' best so far; None for an operator, or while a task has no

@@ -52,10 +52,7 @@ class SavedReference:
     def runs(
         self, entry: CaseEntry, machine: Mapping[str, Any]
     ) -> tuple[Mapping[int, StandIn], str]:
-        """Runs that may stand in for those of a case's reference.
-
-        Returns: By seed, the runs; and why there are none, or an empty text.
-        """
+        """By seed, runs that may stand in for a reference's; and why there are none, or empty."""
         name = entry.strategies[0]
         saved = [case for case in self.result.cases if case.case == entry.case]
         if not saved:

@@ -86,7 +86,7 @@ class RepeatsUntilSettled:
     """As many repeats as the gates of a case need."""
 
     first_seed: int  # the others count up from it
-    looks: Looks  # after how many repeats it is looked whether there are enough
+    looks: Looks  # after how many repeats gates are judged
     # Whether cases are judged together as well, which asks for more repeats itself
     of_suite: bool = False
     # Gates of a result beside those in its verdicts

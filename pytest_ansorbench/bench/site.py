@@ -31,15 +31,15 @@ _Entries = Generator[BlockEntry | NoiseEntry, None, None]
 class Site:
     """An engine, how steady its machine is, and the baselines there.
 
-    The engine is started by the first block. Before that block's searches it is looked at how
-    steady the machine is.
+    The engine is started by the first block, and the machine's noise is measured before that
+    block's searches.
     """
 
     engine: Engine
     _: KW_ONLY
     storage: Path  # folder where the machine's peak is kept
-    noise_check_s: float = 0.0  # of a look at how steady the machine is; 0 for none
-    slice_ms: float | None = None  # that suits the machine's noise, if somebody has looked
+    noise_check_s: float = 0.0  # of measuring the machine's noise; 0 for none
+    slice_ms: float | None = None  # that suits the machine's noise, if that is known
     yardsticks: YardstickPlan = field(default_factory=YardstickPlan)
     is_used: bool = field(default=False, init=False)  # whether a block was carried out
     _prepared: tuple[str, PreparedCase] | None = field(default=None, init=False)
@@ -65,10 +65,7 @@ class Site:
             raise
 
     def look(self, moment: Moment) -> NoiseEntry | None:
-        """Look at how steady the machine is.
-
-        Returns: What was seen; None if it could not be seen, or is not asked for.
-        """
+        """Measure the machine's noise; None if that cannot be done, or is not asked for."""
         if not self.noise_check_s:
             return None
         observed = datetime.now(timezone.utc).isoformat(timespec="seconds")

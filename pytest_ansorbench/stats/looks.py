@@ -1,4 +1,4 @@
-"""Repeats that stop by themselves: after how many of them it is looked.
+"""Repeats that stop by themselves: after how many of them gates are judged.
 
 Standard library only: the options read repeats with it before anything is run.
 """
@@ -18,7 +18,7 @@ EXPECTED_REPEATS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """After how many repeats it is looked, whether gates are decided: after each, from some on."""
+    """Gates are judged after each repeat from `least` to `most`, until all are decided."""
 
     least: int = LEAST  # repeats before the first look, at least 1
     most: int = MOST  # repeats after which there are no more

@@ -20,7 +20,7 @@ from pytest_ansorbench.stats.paired_ratio import NeighbourRatios
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-LAGS_S: Final = (0.003, 0.01, 0.03, 0.1, 0.3)  # where the memory is told
+LAGS_S: Final = (0.003, 0.01, 0.03, 0.1, 0.3)  # lags at which the autocorrelation is reported
 SLICES_MS: Final = (2.0, 5.0)  # lengths of slices to choose from
 _USUAL_SLICE_MS: Final = 5.0
 _HALF: Final = 0.5
@@ -42,7 +42,7 @@ class NoiseFigures:
     # Lags in seconds, and the autocorrelation at each; those of `LAGS_S` from one slice to the
     # next up to `told_s`, none if there was no scatter
     memory: tuple[tuple[float, float], ...]
-    told_s: float  # the longest lag of which anything is told, a quarter of the trace
+    told_s: float  # the longest lag that is reported, a quarter of the trace
     # The lag at which the autocorrelation falls below 1/e; None if it does not up to `told_s`
     forgotten_s: float | None
     # How far off a ratio may be that is measured side by side for as long as the trace is: half
@@ -53,10 +53,7 @@ class NoiseFigures:
 
 
 def noise_figures(trace: NoiseTrace) -> NoiseFigures | None:
-    """Sum up a trace.
-
-    Returns: Its figures; None if it has too few slices.
-    """
+    """Sum up a trace; None if it has too few slices."""
     if len(trace.latencies_s) < _FEWEST:
         return None
     logs = _centred(trace)
@@ -87,7 +84,7 @@ def slice_ms_for(trace: NoiseTrace | None) -> float:
     which the rest stays as it is does its neighbour meet the same. Beyond 5 ms it was measured to
     make ratios no surer, and turns longer: docs/measurement.md.
 
-    Returns: The longest of `SLICES_MS` within which the noise keeps at least half of its memory;
+    The longest of `SLICES_MS` within which the noise keeps at least half of its memory;
     the usual length if it has none that long, or if nothing is known.
     """
     if trace is None or len(trace.latencies_s) < _FEWEST:

@@ -30,10 +30,7 @@ class NeighbourRatios:
 
     @classmethod
     def of(cls, numerator: Sliced, denominator: Sliced) -> NeighbourRatios | None:
-        """Pair the slices of two programs by set and turn.
-
-        Returns: The pairs; None if the two were not measured in slices, or not in the same ones.
-        """
+        """Pair slices by set and turn; None if the two were not measured in the same slices."""
         if not numerator.sets or numerator.sets != denominator.sets:
             return None
         logs: dict[int, list[float]] = {}

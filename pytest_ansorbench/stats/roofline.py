@@ -25,11 +25,7 @@ def roof_gflops(peak: MachinePeak, flops: int, argument_bytes: int, *, warm: boo
 
 
 def share_of_roof(case: CaseResult, strategy: str) -> float | None:
-    """How much of the roof the kernels of an arm reach.
-
-    Returns: Median over its runs whose winner was measured on a machine with a known peak; None
-    without any.
-    """
+    """How much of the roof the kernels of an arm reach, median over its runs; None if unknown."""
     shares = [
         run.flops / latency_s / 1e9 / _roof_gflops(found.peak, run, found.argument_bytes)
         for run, latency_s, found in _measured(case, strategy)
@@ -43,8 +39,7 @@ def over_implementation(
 ) -> float | None:
     """How many times faster the kernels of an arm are than another implementation.
 
-    Returns: Median over its runs whose winner was measured on a machine where the other was timed;
-    None without any.
+    Median over its runs on machines where the other was timed; None without any.
     """
     ratios = [
         kernel.latency_s / latency_s

@@ -19,7 +19,7 @@ from pytest_ansorbench.stats.suite_test import SuiteTest
 
 ALL_CASES: Final = "all cases"  # what a suite is called in tables
 
-# Fields of a comparison that are told of a suite
+# Fields of a comparison that a suite has, too
 RATIOS: Final = (
     "search_ratio",
     "search_ratio_paper",

@@ -39,7 +39,7 @@ def suite_changes(
     family: int,
     lost: Sequence[str] = (),
 ) -> CaseChanges:
-    """Hold all cases together against the same cases in an earlier result."""
+    """Compare all cases together with the same cases in an earlier result."""
     judge = Judge(criteria, family)
     allowed = {allowance.metric: allowance for allowance in allowances}
     changes = []
