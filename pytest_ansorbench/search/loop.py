@@ -13,11 +13,10 @@ from pytest_ansorbench.measure.policy import ComparingMeasurement
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.records import LastRanking, Round, Trial
 from pytest_ansorbench.search.checkpoint import last_round, restore, restore_winners
-from pytest_ansorbench.search.clock import Clock
 from pytest_ansorbench.search.incumbent import Incumbent
 from pytest_ansorbench.search.last_check import rank_tasks
 from pytest_ansorbench.search.random_state import PrivateRandomState
-from pytest_ansorbench.search.run_state import RunState
+from pytest_ansorbench.search.run_state import Clock, RunState
 from pytest_ansorbench.search.task_search import Shared, TaskSearch
 from pytest_ansorbench.storage.entries import LastCheckEntry, RoundEntry
 from pytest_ansorbench.strategies.checked import checked_measurement, start_cost_model

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ansorbench.search.clock import PHASES, Clock
+from pytest_ansorbench.search.run_state import PHASES, Clock
 
 
 class Time:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_ansorbench.strategies.draft.factors import Tiles, factorizations, moves
 from pytest_ansorbench.strategies.errors import StrategyError
 
 if TYPE_CHECKING:
@@ -23,6 +22,8 @@ SAMPLES_LOCATION: Final = "SampleComputeLocation"
 ROOT: Final = -1
 # The location of a block that is computed where it is read.
 INLINED: Final = -2
+# Sizes of a loop's tiles, outermost first; their product is its extent.
+Tiles = tuple[int, ...]
 
 
 class Knob(Protocol):
@@ -197,3 +198,42 @@ def is_sampling(instruction: Instruction) -> bool:
 def decisions_in(trace: Trace) -> list[Any]:
     """What a trace decides, in the order of its instructions."""
     return [trace.get_decision(one) for one in trace.insts if is_sampling(one)]
+
+
+@cache
+def divisors(number: int) -> tuple[int, ...]:
+    small = [d for d in range(1, int(number**0.5) + 1) if number % d == 0]
+    return tuple(sorted({*small, *(number // d for d in small)}))
+
+
+@cache
+def primes(number: int) -> tuple[int, ...]:
+    """Prime factors in ascending order, each once."""
+    return tuple(d for d in divisors(number) if d > 1 and len(divisors(d)) == 2)
+
+
+@cache
+def factorizations(extent: int, parts: int, most_inner: int) -> tuple[Tiles, ...]:
+    """All ways to split a loop, in ascending order; none only if a single tile is too large."""
+    if parts == 1:
+        return ((extent,),) if extent <= most_inner else ()
+    return tuple(
+        (outer, *rest)
+        for outer in divisors(extent)
+        for rest in factorizations(extent // outer, parts - 1, most_inner)
+    )
+
+
+def moves(tiles: Tiles, most_inner: int) -> list[Tiles]:
+    """All tilings that differ by one prime factor, moved from one tile to another."""
+    found = []
+    for source, size in enumerate(tiles):
+        for prime in primes(size):
+            for target in range(len(tiles)):
+                if target != source:
+                    moved = list(tiles)
+                    moved[source] //= prime
+                    moved[target] *= prime
+                    if moved[-1] <= most_inner:
+                        found.append(tuple(moved))
+    return found
