@@ -32,9 +32,7 @@ def cluster_executor(
 ) -> ClusterExecutor:
     """Connect to a scheduler, or start workers here, and wait for one that fits.
 
-    Modules below `root`, the project's folder, travel with the blocks. ToolchainError if Dask or
-    this interpreter's own toolchain is missing, or there are more local workers than cores;
-    EngineError if there is no scheduler, or no worker that fits.
+    Modules below `root`, the project's folder, travel with the blocks.
     """
     assert settings.address is not None
     check_toolchain()

@@ -7,7 +7,7 @@ import math
 import time
 import traceback
 import uuid
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, Protocol
@@ -22,10 +22,10 @@ from pytest_ansorbench.storage.entries import Entry
 Outcome = Literal[
     "done",
     "unwanted",  # the session has cancelled the task
-    "unfit",  # UnfitError: this worker cannot carry it out
-    "untuned",  # UntunedError: the case does not work even untuned
-    "unresumable",  # ResumeError: the rounds to resume are of another case
-    "broken",  # EngineError
+    "unfit",  # for this worker
+    "untuned",  # the case does not work even untuned
+    "unresumable",  # the rounds to resume are of another case
+    "broken",  # the engine
     "failed",  # any other error
 ]
 """How a block ended."""
@@ -36,6 +36,14 @@ _ADVANCE_S: Final = 1.0
 
 class UnfitError(Exception):
     """The worker cannot do what it was asked; the message says why."""
+
+
+_OUTCOMES: Final[Mapping[type[Exception], Outcome]] = {
+    UnfitError: "unfit",
+    UntunedError: "untuned",
+    ResumeError: "unresumable",
+    EngineError: "broken",
+}
 
 
 class Work(Protocol):
@@ -86,15 +94,10 @@ def _done(work: Work, sender: _Sender, is_unwanted: Callable[[], bool]) -> tuple
                     return "unwanted", ""
                 sender.send("entry", to_line(entry))
         return "done", ""
-    except UnfitError as error:
-        return "unfit", str(error)
-    except UntunedError as error:
-        return "untuned", str(error)
-    except ResumeError as error:
-        return "unresumable", str(error)
-    except EngineError as error:
-        return "broken", str(error)
-    except Exception:
+    except Exception as error:
+        for kind, outcome in _OUTCOMES.items():
+            if isinstance(error, kind):
+                return outcome, str(error)
         return "failed", traceback.format_exc()
 
 

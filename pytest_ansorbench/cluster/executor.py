@@ -167,10 +167,8 @@ class ClusterExecutor:
         """Wait until at least one worker fits: EngineError if none did in time."""
         deadline_s = time.monotonic() + self.patience_s
         while True:
-            self._asking(self.pool.refresh)
-            self._tell()
+            self._asking(self._refresh)
             if self.pool.fit:
-                self._refreshed_s = time.monotonic()
                 return
             if time.monotonic() > deadline_s:
                 why = "; ".join(f"{name}: {why}" for name, why in self.pool.refused.items())
@@ -179,6 +177,11 @@ class ClusterExecutor:
                     f"the resource {RESOURCE}=1" + (f"; refused were {why}" if why else "")
                 )
             time.sleep(_PAUSE_S)
+
+    def _refresh(self) -> None:
+        self.pool.refresh()
+        self._refreshed_s = time.monotonic()
+        self._tell()
 
     def _tell(self) -> None:
         """Say once of each worker why it is not used."""
@@ -231,9 +234,7 @@ class ClusterExecutor:
             if submitted.future.status in ("error", "cancelled", "lost"):
                 self._begin_again(submitted, f"worker {submitted.worker} is gone")
         if time.monotonic() - self._refreshed_s > _REFRESH_S:
-            self._refreshed_s = time.monotonic()
-            self.pool.refresh()
-            self._tell()
+            self._refresh()
             self._redirect()
         return False
 

@@ -119,11 +119,7 @@ def requirements(machine: Mapping[str, Any]) -> dict[str, str]:
 
 
 def identify(target: str | None) -> dict[str, Any]:
-    """What this process is, asked of a worker: `requirements`, `target` and `machine` as JSON.
-
-    Or only the `error` that keeps it from measuring. The target is as a session was given it; None
-    for the worker's own CPU.
-    """
+    """What this process is, asked of a worker, as JSON; or the `error` that rules it out."""
     try:
         check_toolchain()
         resolved = str(resolve_target(target))

@@ -22,10 +22,7 @@ class ClusterAddress:
 
     @classmethod
     def parse(cls, text: str) -> ClusterAddress:
-        """Read `HOST:PORT`, with `tls://` before it where it is encrypted, or `local:N`.
-
-        A ValueError says what was expected.
-        """
+        """Read `HOST:PORT`, with `tls://` before it where it is encrypted, or `local:N`."""
         text = text.strip()
         local = _LOCAL.fullmatch(text)
         if local is not None:

@@ -95,11 +95,10 @@ class LiveWork:
 
 
 def packed(block: Block, root: Path) -> bytes:
-    """A block as bytes, without its tasks.
+    """A block as bytes, without its tasks; a ValueError says why it cannot be sent.
 
-    Classes out of modules below `root`, such as a conftest, go with it as they are; all others
-    have to be installed where it is read. Only what a session sends itself is read again, never a
-    file. A ValueError says why the case or a strategy cannot be sent.
+    Classes out of modules below `root`, such as a conftest, go with it as they are. Only what a
+    session sends itself is read again, never a file.
     """
     import cloudpickle
 

@@ -14,7 +14,6 @@ _KEY: Final = re.compile(r"ansor-bench-(?P<session>\w+)-(?P<seed>\d+)-\w+-(?P<ca
 
 
 def check_dask() -> None:
-    """Check that Dask is installed: ToolchainError."""
     try:
         import distributed  # noqa: F401 -- whether it can be imported
     except ImportError as error:
@@ -53,10 +52,7 @@ class WorkerActivity:
 
 
 class ClusterWatch:
-    """Follows what workers do; it only reads. A context manager.
-
-    ToolchainError if Dask is not installed, EngineError if there is no scheduler, or no more.
-    """
+    """Follows what workers do; it only reads."""
 
     def __init__(self, address: ClusterAddress, timeout_s: float = 10.0) -> None:
         self.address = address

@@ -20,17 +20,10 @@ _MAIN: Final = "pytest_ansorbench.hosted.main"
 
 
 class HostProcess:
-    """Starts the process when it is first asked something, and again once it was closed.
-
-    Requests raise ResumeError if a journal does not fit, EngineError if anything else is wrong.
-    """
+    """Starts the process when it is first asked something, and again once it was closed."""
 
     def __init__(self, name: str, python: str, opening: Callable[[], Mapping[str, Any]]) -> None:
-        """Prepare; nothing is started.
-
-        The name is the toolchain's. `opening` gives the first request to each new process, which
-        says what its engine is like, as JSON values.
-        """
+        """`opening` gives a new process's first request, which says what its engine is like."""
         self.name = name
         self._python = python
         self._opening = opening

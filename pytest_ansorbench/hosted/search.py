@@ -69,10 +69,7 @@ class HostedTask:
 
 
 class HostedSearch:
-    """A run in the making that a host steps through, in place of `search.loop.Search`.
-
-    Its methods raise EngineError if the host's engine cannot go on, or the host is gone.
-    """
+    """A run in the making that a host steps through, in place of `search.loop.Search`."""
 
     def __init__(
         self,
@@ -87,10 +84,6 @@ class HostedSearch:
         resumed: Sequence[RoundEntry] = (),
         ranking: LastRanking | None = None,
     ) -> None:
-        """Have the host set up design space and what was learnt, as `search.loop.Search` does.
-
-        ResumeError if the rounds that are behind it are not of what the host searches.
-        """
         self.strategy = strategy
         self.budget_trials = budget_trials
         self.ranking = ranking
@@ -153,7 +146,6 @@ class HostedSearch:
         return self._case.flops / estimated_s / 1e9 if estimated_s else 0.0
 
     def step(self) -> None:
-        """Have the host run one round. Does nothing once the search is finished."""
         if self.finished:
             return
         done = len(self._trials)
@@ -175,7 +167,6 @@ class HostedSearch:
         return self.finished and wanted and self.ranking is None
 
     def rank(self) -> None:
-        """Have the host do the last check. Does nothing if none is due."""
         if not self.last_check_due:
             return
         answer = self._host.request({"op": "rank", "search": self._number, "label": ""})

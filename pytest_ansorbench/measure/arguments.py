@@ -98,11 +98,7 @@ def _guarded(
 
 
 def mismatch(output: NDArray[np.float32], check: Check) -> str:
-    """One sentence on how an output differs from the reference; empty if all elements agree.
-
-    They agree within atol + rtol * |expected|; one that is not finite where the reference is
-    finite never does.
-    """
+    """How an output differs from the reference; empty if all is within atol + rtol * |expected|."""
     expected = check.expected
     agrees = np.isclose(output, expected, rtol=check.rtol, atol=check.atol)
     if agrees.all():

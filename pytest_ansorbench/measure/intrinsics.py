@@ -31,9 +31,7 @@ _SUBMODULE_BY_TRIPLE: Final = {
 def register_intrinsics(target: Target) -> None:
     """Register the tensor intrinsics that schedule rules for `target` may name.
 
-    For an LLVM target of a known architecture only that architecture's intrinsics are
-    imported; for any other target all of them are. Does nothing if the whole package was
-    imported before.
+    Those of its architecture, if that is known; else all of them.
     """
     if _PACKAGE not in sys.modules:
         submodule = _submodule(target)

@@ -18,10 +18,7 @@ _LANES: Final = 16
 
 
 def observe_noise(engine: Engine, duration_s: float) -> NoiseTrace | None:
-    """Time a fixed kernel on all cores, in two processes in turn; compilation counts, too.
-
-    None if the limits of the engine, which is started, do not let the kernel be measured.
-    """
+    """Time a fixed kernel beside itself; None if the engine's limits do not let it be measured."""
     program = steady_kernel()
     most = max(1, math.ceil(duration_s / (2 * SLICE_MS / 1e3)))
     effort = SideBySide(
@@ -50,10 +47,7 @@ def observe_noise(engine: Engine, duration_s: float) -> NoiseTrace | None:
 
 
 def steady_kernel() -> Program:
-    """A product of two small matrices, its rows spread over all cores: a fraction of a millisecond.
-
-    It is scheduled by hand, and the same wherever and whenever it is compiled.
-    """
+    """A product of two small matrices on all cores, scheduled by hand: always the same kernel."""
     from tvm import te
     from tvm.s_tir import Schedule
 

@@ -60,8 +60,7 @@ class Program:
 class SavedKernel:
     """A kernel as a result keeps it; its schedule is applied to the program where it is compiled.
 
-    Versions of TVM write programs in different ways, and schedules in one. A version that cannot
-    read the program takes that of the shipped case, as its own TVM builds it.
+    A TVM that cannot read the program of another version takes the shipped case's.
     """
 
     program: str  # before it is scheduled, packed

@@ -75,10 +75,7 @@ class EngineSettings:
 
     @classmethod
     def conditions_of(cls, recorded: Mapping[str, Any]) -> dict[str, Any]:
-        """What recorded settings say of these: left out or given, a default is the same.
-
-        They may have others among them, or be of a version that had fewer.
-        """
+        """What recorded settings say of these: left out or given, a default is the same."""
         given = {one.name: recorded[one.name] for one in fields(cls) if one.name in recorded}
         conditions = cls(**given).conditions()
         return {name: conditions[name] for name in given}

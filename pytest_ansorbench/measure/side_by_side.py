@@ -65,10 +65,9 @@ class SideBySide:
 
     @classmethod
     def of_samples(cls, samples: int) -> SideBySide:
-        """Samples of 100 ms of each program, from one set of processes.
+        """Samples of 100 ms of each program, from one set, after rests of 0.3 s.
 
-        Before each sample everything rests for 0.3 s: after a kernel, TVM's pool of threads
-        busy-waits for the next one, 300,000 turns, 0.15 s of CPU here.
+        So long TVM's threads busy-wait after a kernel: 300,000 turns, 0.15 s of CPU here.
         """
         return cls(100.0, 300.0, 0.0, Span(samples, samples), Span(1, 1))
 
@@ -87,10 +86,7 @@ class SideBySide:
         return {**asdict(self), "turns": str(self.turns), "sets": str(self.sets)}
 
     def ends_set(self, turns: int, ratios: Sequence[NeighbourRatios], elapsed_s: float) -> bool:
-        """Whether a set of processes has taken turns enough.
-
-        Ratios are of each program but the first that still runs, seconds of the whole measurement.
-        """
+        """Whether a set has taken turns enough, by the ratio of each program to the first."""
         if turns >= self.turns.most or (turns >= 1 and self._is_late(elapsed_s)):
             return True
         if turns < self.turns.least or self.precision == 0.0:
@@ -100,7 +96,6 @@ class SideBySide:
         return all(ratio.last_half_width() <= enough for ratio in ratios)
 
     def ends(self, sets: int, ratios: Sequence[NeighbourRatios], elapsed_s: float) -> bool:
-        """Whether there are sets enough, of one at least; ratios and seconds as in `ends_set`."""
         if sets >= self.sets.most or self._is_late(elapsed_s):
             return True
         if sets < self.sets.least or self.precision == 0.0:

@@ -34,9 +34,7 @@ class Toolchain:
     def parse_variant(cls, text: str) -> Toolchain:
         """Read `NAME:KEY=VALUE,...`; a ValueError says what was expected.
 
-        A key with a dot is an option of TVM's `PassContext`, any other an attribute of the target.
-        Values are JSON where they can be, and text otherwise. A comma within a JSON list is part of
-        it.
+        A key with a dot is an option of TVM's `PassContext`. Values are JSON where they can be.
         """
         name, colon, rest = text.partition(":")
         settings = [part.partition("=") for part in _parts(rest)]
@@ -77,7 +75,6 @@ def toolchains(against: str | None, variants: Sequence[Toolchain]) -> tuple[Tool
 
 
 def check_names(variants: Sequence[Toolchain]) -> None:
-    """Check that tables can tell variants apart: a ValueError names the name that is taken."""
     names = [TODAY, AGAINST, *(variant.name for variant in variants)]
     for name in names:
         if names.count(name) > 1:

@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 
 
 def kernel(operator: Operator, threads: int) -> LibraryKernel:
-    """An operator's kernel on its own inputs: NoKernel if NumPy has no way that anyone would take.
-
-    The BLAS was told its threads by its environment.
-    """
+    """An operator's kernel on its own inputs: NoKernel if nobody would use NumPy for it."""
     return LibraryKernel(_kernel(operator, *operator.inputs()), _as_it_is)
 
 

@@ -30,11 +30,9 @@ MEMORY: Final = "memory"
 
 
 def measure_peak(engine: Engine) -> MachinePeak | None:
-    """Measure what the machine of a started engine can do, in some seconds.
+    """Measure what the machine of a started engine can do; None if its limits do not let it.
 
-    Of several samples the fastest counts: a peak is what others on the machine only take away
-    from. The programs are compiled as kernels are, for the engine's target and on as many threads.
-    None if the engine's limits do not let it be measured.
+    Of several samples the fastest counts: a peak is what others on the machine only take away from.
     """
     threads = int(engine.target.attrs["num-cores"])
     rates = []
@@ -59,10 +57,7 @@ def measure_peak(engine: Engine) -> MachinePeak | None:
 
 
 def multiply_adds(threads: int, lanes: int) -> Program:
-    """Vectors that stay in registers are halved and added to, over and over, on each thread.
-
-    It has `2 * threads * 12 * lanes * 100,000` floating-point operations.
-    """
+    """Vectors in registers are halved and added to, 12 * lanes * 100,000 times on each thread."""
     from tvm import te, tirx
     from tvm.s_tir import Schedule
 

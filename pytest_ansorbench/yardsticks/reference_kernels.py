@@ -53,9 +53,7 @@ def library_kernel(
 ) -> ReferenceKernel:
     """Latencies of a library's kernel of an operator that ships with the package, or why not.
 
-    Its output is compared with the operator's reference first. Inputs are in the layout that the
-    library likes best; bringing them there does not count. It may run on any cores if none are
-    given.
+    Inputs are in the layout that the library likes best; bringing them there does not count.
     """
     asked = {"library": library, "case": case, "threads": threads, "cores": cores and [*cores]}
     try:

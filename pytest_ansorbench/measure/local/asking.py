@@ -25,10 +25,7 @@ class WorkerTimeout(Exception):
 
 
 class Asking:
-    """Asks a child process, and kills it if it does not answer in time.
-
-    Requests raise ProgramError, WorkerDied and WorkerTimeout.
-    """
+    """Asks a child process, and kills it if it does not answer in time."""
 
     def __init__(self, child: Child) -> None:
         self.child = child
@@ -46,19 +43,17 @@ class Asking:
         return max(0.0, self._deadline_s - time.monotonic())
 
     def ask(self, message: dict[str, Any], payload: bytes = b"") -> tuple[dict[str, Any], bytes]:
-        """Send a request, and wait for the reply and the bytes that come with it."""
         self.send(message, payload)
         return self.receive()
 
     def send(self, message: dict[str, Any], payload: bytes = b"") -> None:
-        """Send a request; `receive` gives the reply."""
         try:
             self.child.channel.send(message, payload)
         except ChannelClosed:
             raise WorkerDied from None
 
     def receive(self) -> tuple[dict[str, Any], bytes]:
-        """Wait for the reply to the last request."""
+        """Wait for the reply, ProgramError, WorkerDied or WorkerTimeout."""
         if not wait([self.child.channel.fileno()], self.patience_s):
             self.child.kill()
             raise WorkerTimeout(f"no result after {self._timeout_s:g} s")

@@ -40,11 +40,7 @@ class Builder:
         operation: str = "build",
         handle_of: Callable[[Worker], Any] = _waiting,
     ) -> None:
-        """Prepare to build.
-
-        Of a worker that was asked for an operation, see `Worker.begin_build`, `handle_of` makes
-        what the engine has of a program. It receives the reply, and raises what that raises.
-        """
+        """`handle_of` receives the reply, and makes a `Built.handle` of the worker."""
         self._operation = operation
         self._handle_of = handle_of
         self._supervisor = supervisor
@@ -56,7 +52,6 @@ class Builder:
     def build(
         self, programs: Sequence[Buildable], check: Check | None, limit_s: float | None = None
     ) -> list[Built]:
-        """Build programs, see `Engine.build`."""
         timeout_s = self._settings.build_timeout_s
         if limit_s is not None:
             timeout_s = min(timeout_s, limit_s)

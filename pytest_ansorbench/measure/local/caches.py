@@ -75,7 +75,7 @@ class Predecessors:
 
 
 def prepare() -> None:
-    """Compile and allocate what all have in common, in a process whose forks will need it."""
+    """Compile and allocate what all forks of this process will need."""
     compiled()
     _memory()
 
@@ -145,10 +145,7 @@ def _pieces(memory: NDArray[np.uint8], threads: int) -> list[NDArray[np.uint8]]:
 
 
 def _shares(array: NDArray[Any], threads: int) -> list[NDArray[np.uint8]]:
-    """The cache lines of an array, as many for each thread; none if it has fewer than threads.
-
-    Some last lines, fewer than threads, are left out.
-    """
+    """The cache lines of an array, as many for each thread; a rest of them is left out."""
     memory = aligned(array).reshape(-1).view(np.uint8)
     lines = memory.size // _LINE // threads
     return [memory[: threads * lines * _LINE].reshape(threads, lines, _LINE)] if lines else []

@@ -48,14 +48,11 @@ class Compiled(ABC):
     def take(
         self, shapes: Shapes, check: Check | None, surroundings: Surroundings | None = None
     ) -> None:
-        """Make its arguments: the check's inputs, or random ones of the shapes, and an output.
-
-        With surroundings, each call that is timed is timed alone, after what precedes it there.
-        """
+        """Make its arguments: the check's inputs, or random ones of the shapes, and an output."""
 
     @abstractmethod
     def call(self) -> float:
-        """Call it once; seconds that took."""
+        """Seconds of one call."""
 
     @abstractmethod
     def time(self, calls: int, samples: int, flush_bytes: int) -> list[float]:
@@ -83,13 +80,6 @@ class CompiledKernel(Compiled):
         self._arguments: Arguments | None = None
         self._tensors: Sequence[Any] = ()
         self._predecessors: Predecessors | None = None
-
-    @classmethod
-    def of_module(cls, payload: bytes, target: Target) -> CompiledKernel:
-        """Compile a module that is given as TVM's JSON."""
-        import tvm
-
-        return cls(tvm.ir.load_json(payload.decode()), target)
 
     @classmethod
     def of_saved(cls, payload: bytes, target: Target) -> CompiledKernel:
@@ -154,13 +144,6 @@ class CompiledNetwork(Compiled):
     def __init__(self, program: IRModule, target: Target) -> None:
         self._machine = compile_program(program, target)
 
-    @classmethod
-    def of_module(cls, payload: bytes, target: Target) -> CompiledNetwork:
-        """Compile a module that is given as TVM's JSON."""
-        import tvm
-
-        return cls(tvm.ir.load_json(payload.decode()), target)
-
     def take(
         self, shapes: Shapes, check: Check | None, surroundings: Surroundings | None = None
     ) -> None:
@@ -201,20 +184,14 @@ def compile_module(mod: IRModule, target: Target) -> Module:
     return kernel
 
 
-def object_file(payload: bytes, target: Target) -> bytes:
-    """Compile a module that is given as TVM's JSON to an object file, for whatever target."""
-    import tvm
-
-    kernel = _lowered(tvm.ir.load_json(payload.decode()), target)
-    with _written(kernel) as path:
+def object_file(mod: IRModule, target: Target) -> bytes:
+    """Compile a module to an object file, for whatever target."""
+    with _written(_lowered(mod, target)) as path:
         return path.read_bytes()
 
 
 def _lowered(mod: IRModule, target: Target) -> Module:
-    """Do what MetaSchedule's `default_build` does, less the import of all tensor intrinsics.
-
-    A tensorized schedule carries the intrinsic's body already.
-    """
+    """What MetaSchedule's `default_build` does, less the import of all tensor intrinsics."""
     from tvm.driver import build
     from tvm.s_tir.transform import RemoveWeightLayoutRewriteBlock
 
@@ -231,10 +208,7 @@ def _written(module: Module) -> Iterator[Path]:
 
 
 def compile_program(program: IRModule, target: Target) -> VirtualMachine:
-    """Compile a network in memory.
-
-    Does what `relax_integration.compile_relax` does once tuned functions are in their place.
-    """
+    """Compile a network in memory, as `compile_relax` does once tuned functions are in place."""
     import tvm
     from tvm import relax
     from tvm.relax.backend.cpu_generic.pipeline import dataflow_lower_passes, finalize_passes
@@ -275,10 +249,9 @@ def evaluate(
 ) -> list[float]:
     """TVM's time evaluator: one call, then `repeat` times the mean seconds of `number` calls.
 
-    The Python around it (`Module.time_evaluator`) is left out, since it also computes a
-    summary with NumPy, which takes longer than many a kernel. Module and tensors may be on another
-    machine's `device`. Before each sample so many bytes are copied, or the global function of
-    TVM's with the name `before` is called.
+    The Python around it (`Module.time_evaluator`) computes a summary with NumPy, which takes longer
+    than many a kernel. Before each sample so many bytes are copied, or the global function of TVM's
+    with the name `before` is called.
     """
     import tvm
 

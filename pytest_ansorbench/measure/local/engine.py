@@ -44,11 +44,7 @@ class LocalEngine(ForkingEngine):
         settings: EngineSettings = EngineSettings(),  # noqa: B008 - frozen
         toolchain: Toolchain = Toolchain(),  # noqa: B008 - frozen
     ) -> None:
-        """Prepare; nothing is started.
-
-        The target's `num-cores` is the number of kernel threads. Attributes that the toolchain
-        lays over it are in the target already.
-        """
+        """The target has the toolchain's attributes, and in `num-cores` the kernel threads."""
         self.toolchain = toolchain
         super().__init__(target, settings)
 
@@ -97,11 +93,7 @@ class LocalEngine(ForkingEngine):
 
 
 def local_engine(target: str | None, settings: EngineSettings) -> LocalEngine:
-    """The engine for a target as users give it, JSON or the name of a kind; None for this CPU.
-
-    Checks toolchain, target and cores (ToolchainError), imports TVM, and registers the tensor
-    intrinsics that the target's schedule rules name.
-    """
+    """The engine for a target as users give it, JSON or the name of a kind; None for this CPU."""
     check_toolchain()
     resolved = resolve_target(target)
     check_cores(settings.cores, int(resolved.attrs["num-cores"]))

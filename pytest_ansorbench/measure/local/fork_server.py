@@ -76,7 +76,6 @@ class Child:
         return 0.0
 
     def suspend(self) -> None:
-        """Keep it from using any core until `resume`; a kernel's threads busy-wait after a call."""
         self._signal(signal.SIGSTOP)
 
     def resume(self) -> None:
@@ -87,10 +86,7 @@ class Child:
         self._signal(signal.SIGKILL)
 
     def bury(self) -> Ended:
-        """Close the channel, on which a child in order exits, and wait until it is gone.
-
-        A suspended one goes on first. Raises ServerDied if the child died with the server.
-        """
+        """Close the channel, on which a child in order exits, and wait until it is gone."""
         self.channel.close()
         if self._ended is None:
             self.resume()
@@ -105,10 +101,7 @@ class Child:
 
 
 class ForkServer:
-    """Starts the server process and forks children from it, which end with it.
-
-    Requests raise ServerDied if it is gone.
-    """
+    """Starts the server process and forks children from it, which end with it."""
 
     def __init__(
         self,
@@ -119,7 +112,6 @@ class ForkServer:
         cores: Sequence[int] | None = None,  # that children keep to, one a thread at least
         python: str | None = None,
     ) -> None:
-        """Start the process; `wait_until_warm` waits for it. An EngineError says if it cannot."""
         if not hasattr(os, "fork"):
             raise EngineError(
                 "measuring needs an operating system that forks: Linux, macOS, or WSL on Windows"

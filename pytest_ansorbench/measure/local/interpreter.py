@@ -23,8 +23,7 @@ _NONE: Final[Mapping[str, str]] = MappingProxyType({})
 class Interpreter:
     """A process that runs `python -m MODULE FD OPTIONS`, its end of the channel being FD.
 
-    It has a session of its own, so that a terminal's Ctrl-C meets the parent alone. It is to end
-    when its channel ends: when the parent closes it or is gone.
+    It has a session of its own, so that a terminal's Ctrl-C meets the parent alone.
     """
 
     def __init__(
@@ -34,7 +33,6 @@ class Interpreter:
         options: Sequence[str] = (),
         environment: Mapping[str, str] = _NONE,
     ) -> None:
-        """Start it; an EngineError says that there is no such interpreter."""
         self._python = python or sys.executable
         ours, theirs = socket.socketpair()
         self._log = anonymous_file()
@@ -60,13 +58,7 @@ class Interpreter:
         self.pid = self._process.pid
 
     def greeting(self, timeout_s: float, protocol: object) -> dict[str, Any]:
-        """Wait for its first message.
-
-        Raises:
-            TimeoutError: There was none in time.
-            ChannelClosed: It ended instead.
-            EngineError: It speaks another protocol.
-        """
+        """Its first message; TimeoutError, ChannelClosed, or EngineError for another protocol."""
         if not wait([self.channel.fileno()], timeout_s):
             raise TimeoutError
         message, _ = self.channel.receive()

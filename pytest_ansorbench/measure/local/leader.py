@@ -16,10 +16,7 @@ class LeaderLost(Exception):
 
 
 class Leader:
-    """A `Stopwatch` on the leader whose failures are told apart from a candidate's: `LeaderLost`.
-
-    `Engine.discard` ends its process.
-    """
+    """A `Stopwatch` on the leader that tells its failures from a candidate's: `LeaderLost`."""
 
     def __init__(self, program: Runnable) -> None:
         self._program = program

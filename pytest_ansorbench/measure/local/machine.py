@@ -34,10 +34,7 @@ _PACKAGES: Final = {
 
 
 def describe_machine() -> dict[str, Any]:
-    """JSON values that say what the machine is; None for what cannot be found out.
-
-    Leaves out whatever names the machine or its user: result files get published.
-    """
+    """What the machine is, but nothing that names it or its user: result files get published."""
     return {
         "system": platform.system(),
         "release": platform.release(),
@@ -74,10 +71,9 @@ def _version(distributions: tuple[str, ...]) -> str | None:
 
 
 def caches_bytes(cpus: Path = _CPUS) -> dict[str, int] | None:
-    """Bytes that the data caches of all cores hold together, by level, e.g. `{"L1": 98304}`.
+    """What the data caches of all cores hold together, by level, e.g. `{"L1": 98304}`.
 
-    A cache that cores share counts once. None where Linux does not describe the cores in files
-    (https://docs.kernel.org/admin-guide/abi-testing-files.html).
+    None where Linux does not say (https://docs.kernel.org/admin-guide/abi-testing-files.html).
     """
     found: dict[tuple[str, str], int] = {}
     for index in sorted(cpus.glob("cpu[0-9]*/cache/index[0-9]*")):
@@ -104,10 +100,7 @@ def _bytes(size: str) -> int:
 
 
 def observe_machine(duration_s: float = OBSERVATION_S) -> MachineState:
-    """Rest, and see what others do meanwhile; kernels' threads must have come to rest before.
-
-    Processes that may not be looked at count, but have no name.
-    """
+    """Rest, and see what others do meanwhile; kernels' threads must have come to rest before."""
     processes = {process.pid: process for process in psutil.process_iter(["name"])}
     before, own_before = psutil.cpu_times(), _spent_s(psutil.Process())
     spent_before = {pid: _spent_s(process) for pid, process in processes.items()}

@@ -22,11 +22,7 @@ class WrongOutput(Exception):
 
 
 class Runnable(ABC):
-    """A compiled program, the handle of a `Built`; a `Stopwatch` for measurement policies.
-
-    Requests raise ProgramError, WorkerDied and WorkerTimeout, and ServerDied if the fork server is
-    gone, which is no fault of the program.
-    """
+    """A compiled program, the handle of a `Built`; a `Stopwatch` for measurement policies."""
 
     surroundings: Surroundings | None = None
     """The network whose doings precede each timed call."""

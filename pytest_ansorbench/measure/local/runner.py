@@ -55,7 +55,6 @@ class Runner:
         best_s: float | None,
         incumbent: Built | None,
     ) -> Measured:
-        """Measure a program, see `Engine.run`."""
         if built.handle is None:
             return Measured.not_run(built)
         started_s = time.monotonic()
@@ -64,7 +63,7 @@ class Runner:
         return replace(outcome, build_s=built.build_s, run_s=time.monotonic() - started_s)
 
     def output(self, built: Built) -> NDArray[Any]:
-        """What a program computes in one call, after which it ends; see `Engine.output`."""
+        """What a program computes in one call, after which it ends."""
         outputs: list[NDArray[Any]] = []
 
         def call(program: Runnable) -> tuple[float, ...]:
@@ -103,10 +102,7 @@ class Runner:
     def _run(
         self, program: Runnable, policy: Measurement, best_s: float | None, incumbent: Built | None
     ) -> Measured:
-        """Measure a program; without the leader if that fails, again if the fork server has died.
-
-        A leader that died with its server is compared with no more.
-        """
+        """Measure a program; without the leader if that fails, again if the server has died."""
         leader = _leader(policy, incumbent)
         lost = False
         while True:
@@ -126,10 +122,7 @@ class Runner:
     def _measured(
         self, program: Runnable, policy: Measurement, best_s: float | None, leader: Leader | None
     ) -> Measured:
-        """Measure a program, check it, and keep it if policies may want it again.
-
-        After LeaderLost the program is as it was.
-        """
+        """Measure a program, check it, and keep it if policies may want it again."""
         took_lead = False
 
         def work(program: Runnable) -> tuple[float, ...]:

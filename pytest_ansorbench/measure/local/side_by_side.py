@@ -51,11 +51,7 @@ class TurnTaking:
         *,
         cold: bool,
     ) -> None:
-        """Prepare; nothing is measured yet.
-
-        `build_set` may use the fork servers of all `supervisors`; if one of them dies, all are
-        replaced. Where caches are to be cold, a slice is a single call.
-        """
+        """`build_set` uses the servers of all `supervisors`; if one dies, all are replaced."""
         self._outcomes = [MeasuredInTurn("ok") for _ in range(programs)]
         self._effort = effort
         self._runner = runner
@@ -86,18 +82,15 @@ class TurnTaking:
 
     @property
     def finished(self) -> bool:
-        """Whether no further set is needed."""
         if not self.running:
             return True
         return self.sets > 0 and self._effort.ends(self.sets, self._ratios(), self._elapsed_s)
 
     @property
     def outcomes(self) -> list[MeasuredInTurn]:
-        """What each program came to so far."""
         return list(self._outcomes)
 
     def measure(self) -> list[MeasuredInTurn]:
-        """All sets of processes, and what each program came to."""
         while not self.finished:
             self.measure_set()
         return self.outcomes

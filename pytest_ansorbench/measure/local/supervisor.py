@@ -16,10 +16,7 @@ _MOST_RESTARTS_IN_A_ROW: Final = 3
 
 
 class Supervisor:
-    """Keeps a warm fork server at hand, which has the inputs of the current task in memory.
-
-    Whatever starts a server raises EngineError if that does not start.
-    """
+    """Keeps a warm fork server at hand, which has the inputs of the current task in memory."""
 
     def __init__(self, new_server: Callable[[], ForkServer]) -> None:
         self.restarts = 0
@@ -37,11 +34,7 @@ class Supervisor:
         return self._server
 
     def fork(self, check: Check | None, role: Role = "worker") -> Child:
-        """Fork a child that has a check's inputs and expected output in its memory.
-
-        Raises:
-            ServerDied: The server is gone; `replace` it.
-        """
+        """Fork a child that has a check's inputs and expected output in its memory."""
         server = self.server
         if check is not self._loaded:
             server.load(b"" if check is None else dump_check(check))

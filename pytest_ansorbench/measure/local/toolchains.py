@@ -30,10 +30,7 @@ class LocalToolchains:
     """An engine for each toolchain, the reference first; their kernels take turns."""
 
     def __init__(self, own: LocalEngine, engines: Sequence[LocalEngine]) -> None:
-        """Prepare; nothing is started.
-
-        `own` is of this interpreter's toolchain as it is, which may be among those compared.
-        """
+        """`own` is of this interpreter's toolchain, which may be among those compared."""
         self.own = own
         self._engines = tuple(engines)
         self._supervisors = [engine.supervisor for engine in dict.fromkeys(self._engines)]
@@ -44,10 +41,7 @@ class LocalToolchains:
 
     @property
     def machines(self) -> Mapping[str, Mapping[str, Any]]:
-        """By name, what each toolchain is: what it changes, machine, target and packages.
-
-        Interpreters have no paths here, which would name a machine or its user.
-        """
+        """By name, what each toolchain is; no paths of interpreters, which would name a user."""
         return {
             engine.toolchain.name: {**engine.machine, "changes": engine.toolchain.conditions()}
             for engine in self._engines
@@ -61,10 +55,7 @@ class LocalToolchains:
         self.close()
 
     def start(self) -> None:
-        """Start what is not running; if that fails, nothing is left running.
-
-        An EngineError names the toolchain that cannot be started.
-        """
+        """Start what is not running; if that fails, nothing is left running."""
         for engine in (self.own, *self._engines):
             try:
                 engine.start()
@@ -91,10 +82,7 @@ class LocalToolchains:
         servers of its own: an address space is laid out at random, once, when a server starts, and
         its processes inherit it. One kernel of 30 us was 4% faster in one server than in another,
         set after set. Compilations follow one another, so that their seconds can be compared.
-
-        Yields, as soon as a kernel needs no further set, its place among the jobs and one outcome
-        a toolchain, in order of `names`. After Ctrl-C what has an interval by then is yielded
-        before KeyboardInterrupt is raised. `note` is told how far it is.
+        Yields place and outcomes of a kernel that is done; after Ctrl-C what has an interval.
         """
         waiting = {place: self._begun(job, effort) for place, job in enumerate(jobs)}
         try:
@@ -158,10 +146,7 @@ class _Rebuilding:
 
 
 class JointEngine(LocalEngine):
-    """The engine of a session in which other toolchains search as well.
-
-    It measures all, and has engines that make saved kernels as the others do.
-    """
+    """The engine of a session in which other toolchains search as well: it measures all."""
 
     def __init__(
         self, own: LocalEngine, settings: EngineSettings, others: Sequence[Toolchain]
@@ -171,7 +156,6 @@ class JointEngine(LocalEngine):
 
     @cached_property
     def machine(self) -> Mapping[str, Any]:
-        """This machine, with the other toolchains by name."""
         others = {
             name: {key: engine.machine[key] for key in ("python", "packages")}
             for name, engine in self._others.items()
@@ -216,7 +200,6 @@ class JointEngine(LocalEngine):
 def joint_engine(
     target: str | None, settings: EngineSettings, others: Sequence[Toolchain]
 ) -> LocalEngine:
-    """The engine of a session, in which other toolchains may search; see `local_engine`."""
     own = local_engine(target, settings)
     return JointEngine(own, settings, others) if others else own
 
@@ -224,7 +207,6 @@ def joint_engine(
 def local_toolchains(
     target: str | None, settings: EngineSettings, toolchains: Sequence[Toolchain]
 ) -> LocalToolchains:
-    """The engines of some toolchains, the reference first; see `local_engine`."""
     own = local_engine(target, settings)
     return LocalToolchains(
         own,

@@ -32,10 +32,7 @@ class Worker(Asking, Runnable):
     def begin_build(
         self, operation: str, target: str, passes: Mapping[str, Any], timeout_s: float, text: bytes
     ) -> None:
-        """Ask for the compilation; `receive` gives the reply.
-
-        The operation is `build` for machine code in its memory, or `object` for an object file.
-        """
+        """Ask for machine code in its memory, `build`, or for an `object` file."""
         self.allow(timeout_s)
         request = {"op": operation, "kind": self.program.kind, "target": target, "passes": passes}
         with contextlib.suppress(WorkerDied):  # `receive` will find that out
@@ -45,7 +42,6 @@ class Worker(Asking, Runnable):
         return self.ask(message)
 
     def allow(self, timeout_s: float) -> None:
-        """Give it this many seconds from now for each of its functions."""
         super().allow(timeout_s * self.program.functions)
 
     @property

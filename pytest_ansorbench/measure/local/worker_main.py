@@ -25,6 +25,7 @@ from pytest_ansorbench.measure.local.compiled import (
 from pytest_ansorbench.workloads.case import Surroundings
 
 if TYPE_CHECKING:
+    from tvm import IRModule
     from tvm.target import Target
 
     from pytest_ansorbench.workloads.case import Check
@@ -33,8 +34,8 @@ _Result = TypeVar("_Result")
 
 _KINDS: Final[Mapping[str, Callable[[bytes, Target], Compiled]]] = MappingProxyType(
     {
-        "kernel": CompiledKernel.of_module,
-        "network": CompiledNetwork.of_module,
+        "kernel": lambda payload, target: CompiledKernel(_module(payload), target),
+        "network": lambda payload, target: CompiledNetwork(_module(payload), target),
         "saved": CompiledKernel.of_saved,
     }
 )
@@ -67,7 +68,7 @@ class WorkerMain:
         """Compile a kernel to an object file, for whatever target; `payload` is the file."""
         if kind != "kernel":
             raise ValueError(f"a {kind} cannot be compiled to an object file")
-        return {"payload": _within(passes, lambda: object_file(payload, _target(target)))}
+        return {"payload": _within(passes, lambda: object_file(_module(payload), _target(target)))}
 
     def size(self) -> dict[str, Any]:
         return {"code_bytes": self._ready().code_bytes()}
@@ -139,6 +140,12 @@ def _place_threads(cores: Sequence[int]) -> None:
     left = os.sched_getaffinity(caller) - taken
     if taken and left:
         os.sched_setaffinity(caller, left)
+
+
+def _module(payload: bytes) -> IRModule:
+    from tvm.ir import load_json
+
+    return load_json(payload.decode())
 
 
 def _target(text: str) -> Target:

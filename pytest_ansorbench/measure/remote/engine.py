@@ -42,7 +42,6 @@ class RemoteEngine(ForkingEngine):
     """
 
     def __init__(self, target: Target, settings: EngineSettings, remote: RemoteSettings) -> None:
-        """Prepare; nothing is started. A ToolchainError says that there is no such linker."""
         assert remote.address is not None
         self._remote = remote
         self._machine: Mapping[str, Any] | None = None
@@ -52,14 +51,13 @@ class RemoteEngine(ForkingEngine):
 
     @property
     def machine(self) -> Mapping[str, Any]:
-        """The device as it describes itself, and what compiled for it."""
         if self._machine is None:
             self._machine = self._described()
         return self._machine
 
     @property
     def restarts(self) -> int:
-        """How often a session or the fork server had to be replaced."""
+        """Of the fork server, and of sessions with the device."""
         return self.supervisor.restarts + self._relays.lost
 
     def close(self) -> None:
@@ -70,7 +68,6 @@ class RemoteEngine(ForkingEngine):
         super().close()
 
     def observe(self) -> MachineState:
-        """Nothing is known of what else a device does."""
         return MachineState(0.0, 0.0, None, None)
 
     def build(
@@ -139,10 +136,7 @@ class RemoteEngine(ForkingEngine):
 def remote_engine(
     target: str | None, settings: EngineSettings, remote: RemoteSettings
 ) -> RemoteEngine:
-    """The engine for a target as users give it, JSON; None for a device like this machine's CPU.
-
-    Checks toolchain, target and linker: ToolchainError.
-    """
+    """The engine for a target as users give it, JSON; None for a device like this machine's CPU."""
     check_toolchain()
     resolved = resolve_target(target)
     register_intrinsics(resolved)

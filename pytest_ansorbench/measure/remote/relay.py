@@ -42,18 +42,10 @@ class DeviceSession(Asking):
 
 
 class Relays:
-    """The session with the device, opened when it is needed and renewed before it ends.
-
-    Whatever opens a session raises EngineError if there is no device, and ServerDied if the fork
-    server died that its process is a child of.
-    """
+    """The session with the device, opened when it is needed and renewed before it ends."""
 
     def __init__(self, supervisor: Supervisor, lease: Lease, session_s: float) -> None:
-        """Prepare; nothing is opened.
-
-        After `session_s` the device ends a session by itself: so long a kernel that hangs costs at
-        most. After half of it the session is renewed.
-        """
+        """After `session_s` the device ends a session; after half of it, it is renewed."""
         self.lost = 0  # sessions that ended before they were to
         self._supervisor = supervisor
         self._lease = lease
@@ -201,10 +193,7 @@ class RemoteProgram(Runnable):
         return Ended("", 0.0)
 
     def _in_session(self) -> DeviceSession:
-        """The session, with this program in it.
-
-        Another program that fails takes the session along; this one goes on in the next.
-        """
+        """The session, with this program in it; if another has cost it, a new one."""
         session = self._relays.current(self.check, self._timeout_s)
         if self._loaded_in is not session:
             if self.uploaded_to is not session:

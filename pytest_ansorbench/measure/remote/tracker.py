@@ -59,7 +59,7 @@ class DeviceQueue:
 
 
 class TrackerConnection:
-    """A connection to a tracker; a context manager. Its methods raise TrackerError."""
+    """A connection to a tracker."""
 
     def __init__(self, address: DeviceAddress) -> None:
         self._address = address
@@ -67,6 +67,7 @@ class TrackerConnection:
             self._socket = socket.create_connection((address.host, address.port), _ANSWER_S)
         except OSError as error:
             raise TrackerError(f"no tracker at {self._where}: {error}") from None
+        self._answers = self._socket.makefile("rb")
         try:
             self._socket.sendall(_WORD.pack(_MAGIC))
             [magic] = _WORD.unpack(self._exactly(_WORD.size))
@@ -85,10 +86,10 @@ class TrackerConnection:
 
     def close(self) -> None:
         """Hang up; a request that was not answered is void."""
+        self._answers.close()
         self._socket.close()
 
     def queues(self) -> tuple[DeviceQueue, ...]:
-        """What the tracker has, by key."""
         summary = self._asked([_SUMMARY], _ANSWER_S)
         addresses: dict[str, list[str]] = {key: [] for key in summary["queue_info"]}
         for server in summary["server_info"]:
@@ -134,12 +135,9 @@ class TrackerConnection:
         return value
 
     def _exactly(self, length: int) -> bytes:
-        received = b""
-        while len(received) < length:
-            part = self._socket.recv(length - len(received))
-            if not part:
-                raise ConnectionError("it hung up")
-            received += part
+        received = self._answers.read(length)
+        if len(received) < length:
+            raise ConnectionError("it hung up")
         return received
 
     @property
@@ -157,11 +155,7 @@ class Lease:
     """
 
     def __init__(self, address: DeviceAddress, patience_s: float, session_s: float) -> None:
-        """Prepare; nothing is asked yet.
-
-        `session_s` is how long a session may hang before the device ends it: so much longer the
-        device is waited for that was leased already.
-        """
+        """After a session hangs, the device comes back within `session_s`."""
         self._address = address
         self._patience_s = patience_s
         self._session_s = session_s
