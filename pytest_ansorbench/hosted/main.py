@@ -9,13 +9,13 @@ from __future__ import annotations
 import itertools
 import socket
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from pytest_ansorbench.codec import from_json, to_json
 from pytest_ansorbench.hosted.process import PROTOCOL
 from pytest_ansorbench.measure.engine import EngineError
-from pytest_ansorbench.measure.local.channel import Channel, ChannelClosed
+from pytest_ansorbench.measure.local.channel import Channel, ChannelClosed, answer
 from pytest_ansorbench.measure.local.engine import LocalEngine, local_engine
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.records import LastRanking
@@ -31,20 +31,20 @@ def main(arguments: Sequence[str]) -> None:
     channel = Channel(socket.socket(fileno=int(arguments[0])))
     channel.send({"protocol": PROTOCOL})
     host = _Host(channel)
+    operations = ("open", "begin", "step", "rank", "close")
     try:
-        while True:
-            message, _ = channel.receive()
-            try:
-                answer = host.answer(message)
-            except ResumeError as error:
-                answer = {"error": str(error), "kind": "resume"}
-            except (EngineError, RuntimeError, ValueError) as error:
-                answer = {"error": str(error), "kind": "engine"}
-            channel.send(answer)
+        answer(channel, {name: getattr(host, name) for name in operations}, _refused)
     except ChannelClosed:
         pass
     finally:
-        host.close()
+        host.end()
+
+
+def _refused(error: Exception) -> dict[str, Any]:
+    """What the host cannot do although it is well; anything else ends it."""
+    if not isinstance(error, EngineError | RuntimeError | ValueError):
+        raise error
+    return {"error": str(error), "kind": "resume" if isinstance(error, ResumeError) else "engine"}
 
 
 class _Host:
@@ -56,54 +56,51 @@ class _Host:
         self._searches: dict[int, Search] = {}
         self._numbers = itertools.count(1)
 
-    def answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        operation = message["op"]
-        if operation == "open":
-            return self._open(str(message["target"]), message["settings"])
-        if operation == "begin":
-            return self._begin(message)
-        search = self._searches[int(message["search"])]
-        if operation == "step":
-            search.step()
-            return {"round": to_json(search.last_round(str(message["label"])))}
-        if operation == "rank":
-            search.rank()
-            return {"last_check": to_json(search.last_check(str(message["label"])))}
-        search.close()
-        del self._searches[int(message["search"])]
-        return {}
-
-    def close(self) -> None:
-        if self._engine is not None:
-            self._engine.close()
-
-    def _open(self, target: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-        cores = settings["cores"]
-        self._engine = local_engine(
-            target,
-            EngineSettings(**{**settings, "cores": None if cores is None else tuple(cores)}),
-        )
+    def open(self, target: str, settings: dict[str, Any]) -> dict[str, Any]:
+        cores = settings["cores"] and tuple(settings["cores"])
+        self._engine = local_engine(target, EngineSettings(**{**settings, "cores": cores}))
         self._engine.start()
         return {}
 
-    def _begin(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+    def begin(
+        self,
+        case: str,
+        strategy: str,
+        resumed: list[Any],
+        ranking: dict[str, Any] | None,
+        **run: Any,
+    ) -> dict[str, Any]:
+        """Begin a search with the seed and the budget of a run."""
         assert self._engine is not None
-        case = next(one for one in CASES if one.id == asked["case"])
-        ranking = asked["ranking"]
+        found = next(one for one in CASES if one.id == case)
         number = next(self._numbers)
         self._searches[number] = Search(
-            case,
-            case.tasks(),
-            Registry().get(str(asked["strategy"])),
+            found,
+            found.tasks(),
+            Registry().get(strategy),
             self._engine,
-            seed=int(asked["seed"]),
-            budget_trials=int(asked["budget_trials"]),
-            round_trials=int(asked["round_trials"]),
             on_trial=lambda search: self._channel.send({"trial": to_json(search.trials[-1])}),
-            resumed=tuple(from_json(RoundEntry, entry) for entry in asked["resumed"]),
+            resumed=tuple(from_json(RoundEntry, entry) for entry in resumed),
             ranking=None if ranking is None else from_json(LastRanking, ranking),
+            **run,
         )
         return {"search": number}
+
+    def step(self, search: int, label: str) -> dict[str, Any]:
+        self._searches[search].step()
+        return {"round": to_json(self._searches[search].last_round(label))}
+
+    def rank(self, search: int, label: str) -> dict[str, Any]:
+        self._searches[search].rank()
+        return {"last_check": to_json(self._searches[search].last_check(label))}
+
+    def close(self, search: int) -> dict[str, Any]:
+        self._searches.pop(search).close()
+        return {}
+
+    def end(self) -> None:
+        if self._engine is not None:
+            self._engine.close()
 
 
 if __name__ == "__main__":

@@ -79,12 +79,27 @@ class Channel:
         return bytes(received)
 
 
-def answer(channel: Channel, handlers: Mapping[str, Callable[..., dict[str, Any]]]) -> None:
+def first_line(error: Exception) -> str:
+    """The line of an error message that says what happened, 300 characters at most."""
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    # TVM puts its stack trace first and the message last.
+    return lines[-1].strip()[:300] if lines else ""
+
+
+def _told(error: Exception) -> dict[str, Any]:
+    return {"error": f"{type(error).__name__}: {first_line(error)}"}
+
+
+def answer(
+    channel: Channel,
+    handlers: Mapping[str, Callable[..., dict[str, Any]]],
+    refused: Callable[[Exception], dict[str, Any]] = _told,
+) -> None:
     """Answer requests until the channel ends: what a child process does.
 
     A request's `op` names a handler; all else in it, and bytes that came with it as `payload`, are
-    the handler's arguments. A reply's `payload` is sent as bytes. A handler that raises makes a
-    reply with `error`.
+    the handler's arguments. A reply's `payload` is sent as bytes. Of what a handler raises,
+    `refused` makes the reply.
     """
     while True:
         try:
@@ -97,12 +112,5 @@ def answer(channel: Channel, handlers: Mapping[str, Callable[..., dict[str, Any]
         try:
             reply = handler(**message)
         except Exception as error:  # whatever a program provokes is a failed trial
-            reply = {"error": f"{type(error).__name__}: {first_line(error)}"}
+            reply = refused(error)
         channel.send(reply, reply.pop("payload", b""))
-
-
-def first_line(error: Exception) -> str:
-    """The line of an error message that says what happened, 300 characters at most."""
-    lines = [line for line in str(error).splitlines() if line.strip()]
-    # TVM puts its stack trace first and the message last.
-    return lines[-1].strip()[:300] if lines else ""
