@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+WITHOUT_TORCH = {
+    **os.environ,
+    "PYTHONPATH": os.pathsep.join(map(str, (ROOT / "tests" / "plugin" / "without_torch", ROOT))),
+}
+"""Environment of processes that import TVM, which imports PyTorch for seconds if it can."""
 
 _OTHER_PROTOCOL = """
 import json, socket, struct, sys
@@ -16,7 +24,8 @@ end.recv(1)
 
 def as_it_is(folder: Path) -> str:
     """This interpreter under another path."""
-    return _script(folder / "as-it-is", f'exec "{sys.executable}" "$@"')
+    path = WITHOUT_TORCH["PYTHONPATH"]
+    return _script(folder / "as-it-is", f'PYTHONPATH="{path}" exec "{sys.executable}" "$@"')
 
 
 def without_plugin(folder: Path) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -14,9 +13,7 @@ from pathlib import Path
 
 import psutil
 
-ROOT = Path(__file__).parents[2]
-#: A `torch` that cannot be imported, see tests/plugin/conftest.py.
-PATHS = os.pathsep.join(map(str, (ROOT / "tests" / "plugin" / "without_torch", ROOT)))
+from tests.interpreters import WITHOUT_TORCH
 
 
 def command(name: str, *arguments: str, cwd: Path, **variables: str) -> subprocess.Popen[bytes]:
@@ -25,7 +22,7 @@ def command(name: str, *arguments: str, cwd: Path, **variables: str) -> subproce
         cwd=cwd,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        env={**os.environ, "PYTHONPATH": PATHS, "TVM_NUM_THREADS": "1", **variables},
+        env={**WITHOUT_TORCH, "TVM_NUM_THREADS": "1", **variables},
     )
 
 

@@ -18,6 +18,7 @@ from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.workloads.case import case_version
 from tests.bench.conftest import ONE, RUNS
 from tests.faults import Doubling
+from tests.interpreters import WITHOUT_TORCH
 
 SITE = SiteSettings(None, EngineSettings(), 0.0, YardstickPlan(), {})
 
@@ -60,6 +61,7 @@ def test_what_cannot_be_read_there_is_refused():
 MODULE = """
 import dataclasses
 from tests.faults import Doubling
+from tests.interpreters import WITHOUT_TORCH
 
 class Own(Doubling):
     id = "own"
@@ -94,6 +96,7 @@ def test_classes_of_the_project_go_with_the_block(project, tmp_path):
         input=data,
         capture_output=True,
         cwd=Path(__file__).parents[2],
+        env=WITHOUT_TORCH,
     )
     assert read.stdout.decode() == "Own own 1\n", read.stderr.decode()
     # What is not of the project is not sent along.

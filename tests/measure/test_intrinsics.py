@@ -8,6 +8,8 @@ import textwrap
 
 import pytest
 
+from tests.interpreters import WITHOUT_TORCH
+
 pytestmark = pytest.mark.skipif(
     __import__("platform").machine() != "x86_64", reason="expects an x86 host"
 )
@@ -15,7 +17,11 @@ pytestmark = pytest.mark.skipif(
 
 def run(code: str) -> str:
     completed = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", textwrap.dedent(code)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=WITHOUT_TORCH,
     )
     assert completed.returncode == 0, completed.stderr
     return completed.stdout.strip()

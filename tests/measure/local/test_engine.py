@@ -21,6 +21,7 @@ from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.workloads.case import Surroundings
 from tests.faults import Doubling, kernel
+from tests.interpreters import WITHOUT_TORCH
 from tests.measure.engine_contract import Comparing, EngineContract
 from tests.measure.local.processes import gone, server
 
@@ -295,6 +296,7 @@ def test_a_kernel_that_hangs_does_not_outlive_parent_or_server(victim):
         stderr=subprocess.DEVNULL,
         text=True,
         cwd=Path(__file__).parents[3],
+        env=WITHOUT_TORCH,
     ) as parent:
         pids = [int(pid) for pid in parent.stdout.readline().split()]
         time.sleep(0.5)  # the kernel sleeps by now
@@ -331,6 +333,6 @@ def test_where_no_file_can_be_written_a_search_finishes_all_the_same():
         text=True,
         timeout=60,
         cwd=Path(__file__).parents[3],
-        env={**os.environ, "TMPDIR": "/nonexistent"},
+        env={**WITHOUT_TORCH, "TMPDIR": "/nonexistent"},
     )
     assert completed.stdout.split() == ["ok", "run-error", "ok"], completed.stderr

@@ -20,6 +20,7 @@ from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.measure.untuned import network_check
 from tests.faults import Doubling, counting, fickle, kernel
+from tests.interpreters import WITHOUT_TORCH
 from tests.measure.engine_contract import MLP
 from tests.measure.local.processes import gone, server, workers
 
@@ -270,6 +271,7 @@ def _measuring():
         stderr=subprocess.PIPE,
         text=True,
         cwd=Path(__file__).parents[3],
+        env=WITHOUT_TORCH,
     )
     pids = [int(pid) for pid in process.stdout.readline().split()]
     assert len(pids) == 3

@@ -15,5 +15,5 @@ def tracker():
 
 @pytest.fixture(scope="package")
 def both(tracker):
-    with devices.server(tracker) as one, devices.server(tracker) as other:
-        yield one, other
+    with devices.servers(tracker, 2) as running:
+        yield tuple(running)

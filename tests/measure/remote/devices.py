@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import re
 import signal
@@ -18,6 +17,7 @@ import psutil
 
 from pytest_ansorbench.measure.remote.settings import DeviceAddress
 from pytest_ansorbench.measure.remote.tracker import TrackerConnection, TrackerError
+from tests.interpreters import WITHOUT_TORCH
 
 KEY = "bench"
 
@@ -71,7 +71,7 @@ def started(module: str, *arguments: str) -> Running:
         ],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        env={**os.environ, "TVM_NUM_THREADS": "1"},
+        env={**WITHOUT_TORCH, "TVM_NUM_THREADS": "1"},
     )
     return Running(process, port)
 
@@ -88,17 +88,25 @@ def tracker() -> Iterator[Running]:
 
 
 @contextmanager
-def server(at: Running, key: str = KEY) -> Iterator[Running]:
-    """A device that reports to a tracker."""
+def servers(at: Running, count: int, key: str = KEY) -> Iterator[list[Running]]:
+    """Devices that report to a tracker."""
     before = total(at, key)
-    where = f"--tracker=127.0.0.1:{at.port}"
-    running = started("tvm.exec.rpc_server", where, f"--key={key}", "--silent")
+    options = (f"--tracker=127.0.0.1:{at.port}", f"--key={key}", "--silent")
+    running = [started("tvm.exec.rpc_server", *options) for _ in range(count)]
     try:
-        # It is on the list a moment before it is free.
-        wait_until(lambda: total(at, key) > before and queue(at, key).free > 0)
+        # They are on the list a moment before they are free.
+        wait_until(lambda: total(at, key) >= before + count and queue(at, key).free >= count)
         yield running
     finally:
-        running.end()
+        for one in running:
+            one.end()
+
+
+@contextmanager
+def server(at: Running, key: str = KEY) -> Iterator[Running]:
+    """One device that reports to a tracker."""
+    with servers(at, 1, key) as [running]:
+        yield running
 
 
 @contextmanager
