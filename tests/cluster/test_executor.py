@@ -112,6 +112,7 @@ def test_a_block_that_kills_every_worker_is_given_up(mortal, recorded, tmp_path)
         carried_out(session, plan(1))
 
 
+@pytest.mark.slow
 def test_a_slow_worker_is_waited_for(impatient, recorded, tmp_path):
     impatient.top_up(2)
     pause_s = 4.0 / len(recorded[1][0])  # more than 3 s in all

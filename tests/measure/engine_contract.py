@@ -182,6 +182,7 @@ class EngineContract:
         assert (outcome.status, outcome.kept) == ("wrong-result", None)
         engine.discard(incumbent)
 
+    @pytest.mark.slow
     def test_what_is_kept_takes_no_place(self, engine, check):
         kept = []
         for _ in range(2):

@@ -275,7 +275,7 @@ def test_within_a_network_a_slice_is_a_call(in_network, task):
     assert (outcome.status, len(outcome.latencies_s)) == ("ok", 2)
 
 
-@pytest.mark.parametrize("victim", ["parent", "server"])
+@pytest.mark.parametrize("victim", [pytest.param("parent", marks=pytest.mark.slow), "server"])
 def test_a_kernel_that_hangs_does_not_outlive_parent_or_server(victim):
     script = """
         import threading
@@ -305,6 +305,7 @@ def test_a_kernel_that_hangs_does_not_outlive_parent_or_server(victim):
         parent.kill()
 
 
+@pytest.mark.slow
 def test_where_no_file_can_be_written_a_search_finishes_all_the_same():
     script = """
         import resource

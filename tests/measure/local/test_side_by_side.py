@@ -278,6 +278,7 @@ def _measuring():
     return process, pids
 
 
+@pytest.mark.slow
 def test_an_interrupt_leaves_no_process():
     process, pids = _measuring()
     with process:
