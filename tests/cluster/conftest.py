@@ -60,7 +60,7 @@ def impatient(tmp_path_factory) -> Iterator[dask_processes.Cluster]:
 
 @contextmanager
 def session_with(
-    cluster, recorded, folder, *, patience_s=30.0, past=None, ask=None, notes=None, **recorded_as
+    cluster, recorded, folder, *, patience_s=90.0, past=None, ask=None, notes=None, **recorded_as
 ):
     """A session whose blocks are replayed by a cluster.
 
