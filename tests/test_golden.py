@@ -18,12 +18,13 @@ from pathlib import Path
 
 import pytest
 
+from pytest_ansorbench import storage
 from pytest_ansorbench.cli import main
 from pytest_ansorbench.codec import to_json
-from pytest_ansorbench.stats.judging import judge_result
+from pytest_ansorbench.stats import judging
 from pytest_ansorbench.storage import read_result, write_result
+from tests.recorded import RESULTS, judged_once
 
-RESULTS = Path(__file__).parents[1] / "docs" / "results"
 GOLDEN = Path(__file__).parent / "golden"
 STEMS = (
     "control-conv1d",
@@ -40,6 +41,8 @@ OUTPUTS = {
     ".txt": ("show", "{result}"),
     ".md": ("show", "{result}", "--format", "markdown"),
     "-v.txt": ("show", "{result}", "-v"),
+}
+COMPARED = {
     "-compared.txt": ("compare", "{result}", "{result}", "--fail", "search_ratio:5%"),
     "-compared.md": ("compare", "{result}", "{result}", "--format", "markdown"),
 }
@@ -52,7 +55,8 @@ DIGITS = 9
 
 def printed(stem: str, ending: str) -> str:
     """What a command prints of a recorded result."""
-    words = [word.format(result=RESULTS / f"{stem}.json.gz") for word in OUTPUTS[ending]]
+    words = (OUTPUTS | COMPARED)[ending]
+    words = [word.format(result=RESULTS / f"{stem}.json.gz") for word in words]
     with contextlib.redirect_stdout(io.StringIO()) as out:
         main(words)
     return out.getvalue()
@@ -68,7 +72,7 @@ def reported(ending: str) -> str:
 
 def verdicts(stem: str) -> str:
     """Comparisons and gates as a file would hold them, a line each."""
-    judged = judge_result(read_result(RESULTS / f"{stem}.json.gz"))
+    judged = judging.judge_result(storage.read_result(RESULTS / f"{stem}.json.gz"))
     verdicts = [verdict for case in judged.cases for verdict in case.verdicts]
     lines = [json.dumps(_rounded(to_json(one))) for one in (*verdicts, *judged.suites)]
     return "\n".join(lines) + "\n"
@@ -82,21 +86,34 @@ def _rounded(value: object) -> object:
     return [_rounded(item) for item in value] if isinstance(value, list) else value
 
 
-@pytest.mark.parametrize("ending", OUTPUTS)
 @pytest.mark.parametrize("stem", STEMS)
-def test_tables_are_what_they_were(stem, ending):
-    assert printed(stem, ending) == (GOLDEN / f"{stem}{ending}").read_text(encoding="utf-8")
+def test_tables_and_verdicts_are_what_they_were(stem):
+    with judged_once():
+        for ending in OUTPUTS:
+            expected = (GOLDEN / f"{stem}{ending}").read_text(encoding="utf-8")
+            assert printed(stem, ending) == expected, ending
+        assert verdicts(stem) == (GOLDEN / f"{stem}.jsonl").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("ending", REPORTS)
-def test_reports_are_what_they_were(ending):
-    path = GOLDEN / f"{REPORTED}{ending}"
-    assert reported(ending) == path.read_text(encoding="utf-8")
+@pytest.mark.parametrize(
+    "stem",
+    [
+        pytest.param(stem, marks=[pytest.mark.slow] if stem == "paper-small" else [])
+        for stem in STEMS
+    ],
+)
+def test_comparisons_are_what_they_were(stem):
+    with judged_once():
+        for ending in COMPARED:
+            expected = (GOLDEN / f"{stem}{ending}").read_text(encoding="utf-8")
+            assert printed(stem, ending) == expected, ending
 
 
-@pytest.mark.parametrize("stem", STEMS)
-def test_verdicts_are_what_they_were(stem):
-    assert verdicts(stem) == (GOLDEN / f"{stem}.jsonl").read_text(encoding="utf-8")
+def test_reports_are_what_they_were():
+    with judged_once():
+        for ending in REPORTS:
+            expected = (GOLDEN / f"{REPORTED}{ending}").read_text(encoding="utf-8")
+            assert reported(ending) == expected, ending
 
 
 @pytest.mark.parametrize("stem", STEMS)
@@ -108,7 +125,7 @@ def test_files_are_read_and_written_without_loss(stem, tmp_path):
 
 if __name__ == "__main__":
     for stem in STEMS:
-        for ending in OUTPUTS:
+        for ending in (*OUTPUTS, *COMPARED):
             (GOLDEN / f"{stem}{ending}").write_text(printed(stem, ending), encoding="utf-8")
         (GOLDEN / f"{stem}.jsonl").write_text(verdicts(stem), encoding="utf-8")
     for ending in REPORTS:
