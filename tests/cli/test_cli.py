@@ -342,7 +342,7 @@ def cut(text, data):
 
 
 @settings(
-    deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(data=st.data())
 def test_a_file_with_any_piece_replaced_is_shown_or_refused_in_a_line(tmp_path, data):

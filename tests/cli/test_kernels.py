@@ -57,31 +57,18 @@ def test_another_interpreter_and_a_variant_stand_beside_todays(path, tmp_path, c
     assert "suite of 4 kernels, today against against" in out
 
 
-def test_a_gate_that_is_broken_is_told_by_the_exit_code(path, capsys):
+def test_a_gate_that_is_broken_is_told_by_the_exit_code_and_in_every_format(path, tmp_path, capsys):
     words = ["--variant", "same:opt-level=3", "--min-throughput-ratio", "50"]
-    assert main(["kernels", path, "--case", MATMUL.id, "--rounds", "6", *words]) == 1
+    formats = ["--format", "terminal", "--format", f"markdown:{tmp_path / 'kernels.md'}"]
+    assert main(["kernels", path, "--case", MATMUL.id, "--rounds", "3", *words, *formats]) == 1
     assert "broken" in capsys.readouterr().out
+    assert "| kernel " in (tmp_path / "kernels.md").read_text()
 
 
 def test_arms_are_held_against_each_other(path, capsys):
     assert main(["kernels", path, "--arms", "random,again", "--rounds", "2"]) == 0
     out = capsys.readouterr().out
     assert "random" in out and "again: Python" in out and MLP.id not in out
-
-
-def test_markdown_is_a_table(path, capsys):
-    words = [
-        "--case",
-        MATMUL.id,
-        "--rounds",
-        "2",
-        "--variant",
-        "o1:opt-level=1",
-        "--format",
-        "markdown",
-    ]
-    assert main(["kernels", path, *words]) == 0
-    assert "| kernel " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -120,8 +107,12 @@ def test_a_result_without_schedules_says_so(tmp_path, capsys):
     assert "they keep no schedules" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("round_number", "shown"), [(2, 0), (3, 5)])
-def test_ctrl_c_shows_what_has_an_interval(path, capsys, monkeypatch, round_number, shown):
+@pytest.mark.parametrize(
+    ("words", "round_number", "shown", "asked"), [(["--case", MATMUL.id], 2, 0, 1), ([], 3, 5, 5)]
+)
+def test_ctrl_c_shows_what_has_an_interval(
+    path, capsys, monkeypatch, words, round_number, shown, asked
+):
     renew, calls = Supervisor.renew, []
 
     def interrupted(self):
@@ -131,10 +122,10 @@ def test_ctrl_c_shows_what_has_an_interval(path, capsys, monkeypatch, round_numb
         renew(self)
 
     monkeypatch.setattr(Supervisor, "renew", interrupted)
-    assert main(["kernels", path, "--rounds", "4", "--variant", "o1:opt-level=1"]) == 2
+    assert main(["kernels", path, *words, "--rounds", "4", "--variant", "o1:opt-level=1"]) == 2
     captured = capsys.readouterr()
     assert captured.out.count("  o1  ") == shown + bool(shown)
-    assert f"interrupted after {shown} of 5 kernels" in captured.err
+    assert f"interrupted after {shown} of {asked} kernels" in captured.err
 
 
 def test_a_file_of_something_else_is_refused(tmp_path):
