@@ -6,20 +6,21 @@ copy is then used as a user would, in a subprocess.
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
 
 import pytest_ansorbench
+from pytest_ansorbench import strategies
 from pytest_ansorbench.storage import write_result
 from tests.pages import page
+from tests.plugin.project import Project, environment, options
 from tests.saved_cases import SAVED, result_of
 
-REPOSITORY = Path(__file__).parents[1]
 PACKAGE = Path(pytest_ansorbench.__file__).parent
 
 
@@ -47,11 +48,11 @@ def edit(path: Path, before: str, after: str) -> None:
 
 def run(copied: Path, *words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run Python with the copy in place of the package."""
-    paths = os.pathsep.join([str(copied.parent), str(REPOSITORY)])
+    paths = {"PYTHONPATH": str(copied.parent), "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.run(
         [sys.executable, *words],
         cwd=cwd,
-        env={**os.environ, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"},
+        env=environment(**paths),
         capture_output=True,
         text=True,
         timeout=120,
@@ -59,9 +60,7 @@ def run(copied: Path, *words: str, cwd: Path) -> subprocess.CompletedProcess[str
 
 
 def pytest_in(copied: Path, cwd: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    without = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest")
-    quick = "--ansor-noise-check=0"
-    return run(copied, "-m", "pytest", *without, quick, "--ansor-bench", *words, cwd=cwd)
+    return run(copied, "-m", "pytest", *options("--ansor-bench", *words), cwd=cwd)
 
 
 FIGURE = """
@@ -147,7 +146,6 @@ def test_a_gate_is_an_entry_in_the_table_of_figures(copy, saved):
     table = copy / "stats" / "figures.py"
     edit(table, "\n# By key.", MEASURE)
     edit(table, "        for figure in (\n", "        for figure in (" + FIGURE)
-    assert "--ansor-max-search-seconds-ratio=RATIO" in pytest_in(copy, saved, "--help").stdout
     for limit, code, words in (
         ("0.7", 0, "1 passed"),
         ("0.3", 1, "ratio of search seconds = 0.50 [0.50, 0.50] exceeds the limit 0.30: broken"),
@@ -270,10 +268,6 @@ class Searches:""",
 
 def test_a_strategy_is_a_file_outside_the_package(tmp_path):
     """Its example is the one that the front door shows, with a task of four trials."""
-    import textwrap
-
-    from pytest_ansorbench import strategies
-
     assert "outside the package" in places("a strategy")
     example = strategies.__doc__.split("complete:\n")[1].split("\nReturn `[STRATEGY]`")[0]
     imports = {
@@ -282,23 +276,24 @@ def test_a_strategy_is_a_file_outside_the_package(tmp_path):
         if line.startswith("from pytest_ansorbench")
     }
     assert imports == {"pytest_ansorbench.strategies"}
-    (tmp_path / "mine.py").write_text(textwrap.dedent(example))
-    (tmp_path / "conftest.py").write_text(
+    project = Project(tmp_path)
+    project.write("mine.py", textwrap.dedent(example))
+    project.write(
+        "conftest.py",
         "from mine import STRATEGY\n\n"
-        "def pytest_ansorbench_strategies(config):\n    return [STRATEGY]\n"
+        "def pytest_ansorbench_strategies(config):\n    return [STRATEGY]\n",
     )
-    (tmp_path / "test_cases.py").write_text(
+    project.write(
+        "test_cases.py",
         "from pytest_ansorbench.workloads import BatchMatmul\n\n"
         "def test_matmul(ansor_bench):\n"
         "    result = ansor_bench(BatchMatmul(batch=1, m=16, n=16, k=16))\n"
-        "    assert {run.failed_trials for run in result.runs} == {0}\n"
+        "    assert {run.failed_trials for run in result.runs} == {0}\n",
     )
-    outcome = pytest_in(
-        PACKAGE,
-        tmp_path,
+    outcome = project.bench(
         *("--ansor-strategy=random,uniform", "--ansor-trials=4", "--ansor-round=2"),
         *("--ansor-repeats=1", "--ansor-final-turns=2", "--ansor-final-sets=1"),
         *("-v", "test_cases.py"),
     )
-    assert outcome.returncode == 0, outcome.stdout + outcome.stderr
-    assert "best_gflops=" in outcome.stdout
+    assert outcome.code == 0, outcome.text
+    assert "best_gflops=" in outcome.out

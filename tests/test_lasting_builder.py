@@ -13,8 +13,15 @@ import pytest
 from pytest_ansorbench.lasting_builder import lasting_builder
 from pytest_ansorbench.workloads import BatchMatmul
 from tests.faults import module
+from tests.plugin.project import WITHOUT_TORCH
 
 MATMUL = BatchMatmul(batch=1, m=16, n=16, k=16)
+
+
+@pytest.fixture(autouse=True)
+def _without_torch(monkeypatch):
+    """TVM imports PyTorch where it is installed, for seconds."""
+    monkeypatch.setenv("PYTHONPATH", str(WITHOUT_TORCH))
 
 
 def children():

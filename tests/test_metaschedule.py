@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import tempfile
 
 import pytest
@@ -13,6 +14,7 @@ from pytest_ansorbench.strategies import (
     ExploreThenCommit,
     NoModel,
     RandomTraces,
+    Registry,
     Strategy,
     StrategyError,
     XGBoostModel,
@@ -58,7 +60,11 @@ def instant(tmp_path):
 
 @pytest.mark.parametrize(
     "name",
-    ["default-small", "etc", "rules", "optimized", "draft", "draft+transfer", "random"],
+    [
+        pytest.param("default-small", marks=pytest.mark.slow),
+        pytest.param("rules", marks=pytest.mark.slow),
+        *("etc", "optimized", "draft", "draft+transfer", "random"),
+    ],
 )
 def test_stock_tune_tir_takes_the_parts_of_a_strategy(name, target, instant, tmp_path):
 
@@ -152,7 +158,9 @@ def test_a_foreign_cost_model_is_asked_all_the_same(target, instant, tmp_path):
     """One that comes without an extractor, such as TVM's random model."""
     from tvm.s_tir import meta_schedule as ms
 
-    parts = tune_parts("rules", target)
+    rules = Registry().get("rules")
+    few = dataclasses.replace(rules, proposer=dataclasses.replace(rules.proposer, population=32))
+    parts = tune_parts(few, target)
     parts["cost_model"] = ms.cost_model.RandomModel()
     database = tune_tir(
         MATMUL.tasks()[0].mod, target, str(tmp_path), 8, num_trials_per_iter=4, **instant, **parts
@@ -251,7 +259,5 @@ def test_an_unknown_name_is_refused(target):
 
 
 def test_a_search_that_was_not_prepared_says_so():
-    from pytest_ansorbench.strategies import Registry
-
     with pytest.raises(Exception, match="expected a call of pre_tuning first"):
         search_strategy(Registry().get("optimized")).generate_measure_candidates()

@@ -81,8 +81,7 @@ def test_live_searches_refuse_to_share_the_machine(project):
 
 
 def test_a_strategy_registered_twice_is_refused(project):
-    conftest = (project.root / "conftest.py").read_text()
-    project.write("conftest.py", conftest.replace('name="two"', 'name="one"'))
+    project.replace("conftest.py", 'name="two"', 'name="one"')
     assert "bad strategy name 'one': it is taken" in refusal(project.bench())
 
 
@@ -106,7 +105,8 @@ def test_a_wrong_tvm_is_refused_with_the_cure(project, tmp_path):
     assert "pip install 'apache-tvm==0.27.*'" in refusal(project.bench(PYTHONPATH=path))
 
 
-def test_a_missing_xgboost_is_refused_with_the_cure(project):
+def test_a_missing_xgboost_is_refused_with_the_cure(project, monkeypatch):
+    monkeypatch.delitem(sys.modules, "xgboost", raising=False)
     project.write("xgboost.py", "raise ImportError('planted')\n")
     line = refusal(project.bench(PYTHONPATH=str(project.root)))
     assert "cannot import xgboost (ImportError: planted): pip install xgboost" in line

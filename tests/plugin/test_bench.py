@@ -10,7 +10,7 @@ import time
 import psutil
 import pytest
 
-from tests.plugin.conftest import trials
+from tests.plugin.project import command, environment, trials
 
 REAL_CASES = """
 import pytest
@@ -69,7 +69,7 @@ def test_without_the_option_cases_are_skipped_with_a_reason_and_without_tvm(proj
         "def pytest_unconfigure(config):\n"
         "    print('imported:', sorted({'tvm', 'xgboost'} & set(sys.modules)))\n",
     )
-    outcome = project.pytest("-rs")
+    outcome = project.pytest_apart("-rs")
     assert outcome.code == 0
     assert "1 skipped" in outcome.out
     assert "tuning case; run it with --ansor-bench" in outcome.out
@@ -105,6 +105,7 @@ def test_faulty_candidates_are_failed_trials_and_the_search_goes_on(project):
     assert rows(outcome.out)[1][-2:] == ["4/6", "-"]
 
 
+@pytest.mark.usefixtures("fast_engine")
 def test_a_strategy_without_a_valid_trial_breaks_its_gate(project):
     outcome = project.bench(
         "--ansor-strategy=one,never-right",
@@ -116,6 +117,7 @@ def test_a_strategy_without_a_valid_trial_breaks_its_gate(project):
     assert "throughput ratio = 0 [0, 0] falls short of the limit 0.50: broken" in failure
 
 
+@pytest.mark.usefixtures("fast_engine")
 def test_a_failing_setup_of_one_case_does_not_stop_the_others(project):
     project.write(
         "test_cases.py",
@@ -139,9 +141,11 @@ def test_a_failing_setup_of_one_case_does_not_stop_the_others(project):
     assert "called twice" in outcome.out
 
 
-def test_workers_that_do_not_start_fail_the_test_with_the_cause(project):
-    project.break_workers()
-    outcome = project.bench()
+@pytest.mark.usefixtures("target")  # TVM is here, and no worker can import it
+def test_workers_that_do_not_start_fail_the_test_with_the_cause(project, tmp_path):
+    (tmp_path / "planted").mkdir()
+    project.write("planted/tvm.py", "raise ImportError('planted')\n")
+    outcome = project.bench(PYTHONPATH=str(tmp_path / "planted"))
     assert outcome.code == 1, outcome.text
     assert "the measurement engine gave up: the fork server did not warm up" in outcome.out
     assert "ImportError: planted" in outcome.out
@@ -190,9 +194,9 @@ def test_a_killed_session_leaves_neither_process_nor_file(project, tmp_path):
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     process = subprocess.Popen(
-        project.command("--ansor-bench", "--ansor-final-turns=1000"),
+        command("--ansor-bench", "--ansor-final-turns=1000"),
         cwd=project.root,
-        env=project.environment(TMPDIR=str(temporary)),
+        env=environment(TMPDIR=str(temporary)),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -204,6 +208,7 @@ def test_a_killed_session_leaves_neither_process_nor_file(project, tmp_path):
     assert not list(temporary.rglob("*"))
 
 
+@pytest.mark.usefixtures("fast_engine")
 @pytest.mark.parametrize(("arguments", "live"), [((), True), (("-q",), False)])
 def test_progress_is_shown_on_a_terminal_unless_quiet(project, arguments, live):
     outcome = project.on_a_terminal("--ansor-repeats=1", *arguments)
@@ -215,6 +220,7 @@ def test_progress_is_shown_on_a_terminal_unless_quiet(project, arguments, live):
     assert bool(shown) == live
 
 
+@pytest.mark.usefixtures("fast_engine")
 def test_nothing_live_and_no_colour_when_piped(project):
     outcome = project.bench("--ansor-repeats=1")
     assert outcome.code == 0

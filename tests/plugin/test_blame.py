@@ -9,9 +9,10 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
+from pytest_ansorbench.bench import Session
 from pytest_ansorbench.plugin import blame
 from pytest_ansorbench.strategies import ENTRY_POINT_GROUP
-from tests.plugin.conftest import CASES, CONFTEST
+from tests.plugin.project import CASES, CONFTEST
 from tests.plugin.test_bad_input import refusal
 
 HINT = "--full-trace shows the whole traceback)"
@@ -311,7 +312,7 @@ def mine(project):
 
 def test_a_faulty_strategy_fails_its_test_in_one_line_and_the_next_test_runs(mine):
     mine.write("test_cases.py", STRATEGY_TESTS)
-    outcome = mine.bench("-rN")
+    outcome = mine.bench_apart("-rN")  # which counts its children
     assert outcome.code == 1, outcome.text
     assert "INTERNALERROR" not in outcome.text
     assert "Traceback" not in outcome.text
@@ -328,14 +329,16 @@ def test_a_faulty_strategy_fails_its_test_in_one_line_and_the_next_test_runs(min
     )
 
 
+@pytest.mark.usefixtures("fast_engine")
 def test_a_strategys_traceback_is_shown_on_demand(mine):
-    mine.write("test_cases.py", STRATEGY_TESTS)
-    outcome = mine.bench("-k", "propose-raises", "--full-trace")
+    mine.write("test_cases.py", CASES.replace("one,two", "fine,propose-raises"))
+    outcome = mine.bench("--full-trace")
     assert "1 failed" in outcome.out
     assert f"mine.py:{line_of(MINE, 'planted')}: ValueError" in outcome.out
     assert "loop.py" in outcome.out
 
 
+@pytest.mark.usefixtures("fast_engine")
 def test_a_run_goes_on_from_its_journal_once_the_strategy_is_mended(mine):
     cases = CASES.replace("one,two", "fine,mine")
     mine.write("test_cases.py", cases)
@@ -394,6 +397,7 @@ def test_case(ansor_bench, case):
 """
 
 
+@pytest.mark.usefixtures("fast_engine")
 def test_a_faulty_case_fails_its_test_in_one_line(project):
     project.write("test_cases.py", BROKEN_CASES)
     outcome = project.bench("-rN")
@@ -414,6 +418,7 @@ def test_a_faulty_case_fails_its_test_in_one_line(project):
         assert line.endswith(f"(while running the case; {HINT}")
 
 
+@pytest.mark.usefixtures("fast_engine")
 def test_a_faulty_listener_is_named_with_its_line(project):
     conftest = CONFTEST + (
         "\ndef pytest_ansorbench_case_finished(result):\n    result.nonsense  # listener\n"
@@ -425,11 +430,9 @@ def test_a_faulty_listener_is_named_with_its_line(project):
     assert line.endswith(f"(while calling pytest_ansorbench_case_finished; {HINT}")
 
 
-def test_an_error_of_the_package_itself_is_not_blamed_on_anybody(project):
-    project.write(
-        "conftest.py",
-        CONFTEST + "\nfrom pytest_ansorbench.bench import Session\nSession.run = None\n",
-    )
+@pytest.mark.usefixtures("fast_engine")
+def test_an_error_of_the_package_itself_is_not_blamed_on_anybody(project, monkeypatch):
+    monkeypatch.setattr(Session, "run", None)
     outcome = project.bench()
     assert "TypeError: 'NoneType' object is not callable" in outcome.out
     assert HINT not in outcome.out

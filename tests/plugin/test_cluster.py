@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 
@@ -21,7 +22,7 @@ def workers(tmp_path_factory):
 
 
 def test_repeats_are_carried_out_by_workers(project, workers):
-    outcome = project.bench(
+    outcome = project.bench_apart(
         f"--ansor-cluster={workers.address}", "--ansor-repeats=3", "--ansor-json=out.json"
     )
     assert outcome.code == 0, outcome.text
@@ -62,10 +63,12 @@ def test_it(ansor_bench, case):
 """
 
 
+@pytest.mark.slow
 def test_several_processes_share_the_workers(project, workers):
     """Cases of the project itself, too: no worker can import its files."""
     project.write("test_cases.py", OWN_CASE)
-    outcome = project.bench(f"--ansor-cluster={workers.address}", "-n2", "--ansor-json=out.json")
+    words = (f"--ansor-cluster={workers.address}", "-n2", "--ansor-json=out.json")
+    outcome = project.bench_apart(*words)
     assert outcome.code == 0, outcome.text
     assert "2 passed" in outcome.out
     result = read_result(project.root / "out.json")
@@ -73,6 +76,7 @@ def test_several_processes_share_the_workers(project, workers):
     assert all(len(case.runs) == 4 for case in result.cases)
 
 
+@pytest.mark.slow
 def test_an_interrupted_session_goes_on(project, workers):
     where = f"--ansor-cluster={workers.address}"
     with project.start(where, "--ansor-repeats=30", "--ansor-build-workers=1") as process:
@@ -81,29 +85,26 @@ def test_an_interrupted_session_goes_on(project, workers):
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=60)
     assert "to go on where this stopped: --ansor-resume=0001" in out
-    again = project.bench(where, "--ansor-repeats=3", "--ansor-resume=1", "--ansor-json=out.json")
+    words = (where, "--ansor-repeats=3", "--ansor-resume=1", "--ansor-json=out.json")
+    again = project.bench_apart(*words)
     assert again.code == 0, again.text
     assert len(read_result(project.root / "out.json").cases[0].runs) == 6
     past = read_journal(journals / "0001.jsonl")
     assert not [entry for entry in past.entries if isinstance(entry, AbandonedEntry)]
 
 
-def test_workers_can_be_started_here(project):
+def test_workers_can_be_started_here_and_share_out_the_cores(project):
+    cores = len(os.sched_getaffinity(0))
+    count = min(2, cores)
     before = {one.pid for one in psutil.Process().children(recursive=True)}
-    outcome = project.bench("--ansor-cluster=local:1", "--ansor-json=out.json")
+    words = (f"--ansor-cluster=local:{count}", "--ansor-repeats=2", "--ansor-json=out.json")
+    outcome = project.bench_apart(*words)
     assert outcome.code == 0, outcome.text
-    [case] = read_result(project.root / "out.json").cases
-    assert len(case.runs) == 2
+    result = read_result(project.root / "out.json")
+    assert len(result.cases[0].runs) == 4
+    [machine] = result.machines.values()
+    assert json.loads(machine["target"])["num-cores"] == cores // count
     assert {one.pid for one in psutil.Process().children(recursive=True)} <= before
-
-
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores")
-def test_workers_on_one_machine_share_out_its_cores(project):
-    outcome = project.bench("--ansor-cluster=local:2", "--ansor-repeats=2", "--ansor-json=out.json")
-    assert outcome.code == 0, outcome.text
-    [machine] = read_result(project.root / "out.json").machines.values()
-    each = len(os.sched_getaffinity(0)) // 2
-    assert f'"num-cores": {each}' in machine["target"].replace('":', '": ').replace("  ", " ")
 
 
 NOWHERE = "--ansor-cluster=127.0.0.1:9"

@@ -6,14 +6,16 @@ import json
 
 import pytest
 
+from pytest_ansorbench.storage import save_numbered
+from tests.saved_cases import SAVED, result_of
+
 REPLAY = "--ansor-replay=saved.json"
 
 
 @pytest.fixture
 def stored(saved):
     """The saved result, stored as the baseline `main`."""
-    outcome = saved.bench(REPLAY, "--ansor-save=main")
-    assert outcome.code == 0, outcome.text
+    save_numbered(result_of(SAVED[:1]), saved.root / ".ansor_bench", "main")
     return saved
 
 
@@ -49,6 +51,7 @@ def test_a_result_is_compared_by_name_number_or_path(stored, wanted):
         assert f"  {figure}  " in table
 
 
+@pytest.mark.usefixtures("fast_engine")
 def test_a_live_session_is_compared_with_one_before(project):
     assert project.bench("--ansor-save=main").code == 0
     outcome = project.bench("--ansor-compare=main", "--ansor-compare-fail=throughput:99%")
@@ -84,9 +87,7 @@ def test_within_what_is_allowed_it_passes(stored):
 
 def test_limits_of_a_test_stand_in_its_marker(stored):
     alter(stored, lambda data: speed_up(data, 1.1))
-    cases = (stored.root / "test_cases.py").read_text()
-    marked = "bench(compare_fail='throughput_ratio:3%')"
-    stored.write("test_cases.py", cases.replace("bench()", marked))
+    stored.replace("test_cases.py", "bench()", "bench(compare_fail='throughput_ratio:3%')")
     assert stored.bench(REPLAY, "--ansor-compare=main").code == 1
 
 

@@ -6,6 +6,8 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from tests.plugin.project import SAVED_CASES
+
 # Five saved runs of a challenger that takes half the time, with kernels as fast.
 REPLAY = "--ansor-replay=saved.json"
 BROKEN = "--ansor-min-throughput-ratio=2"
@@ -13,6 +15,7 @@ HOLDS = "--ansor-max-search-ratio=0.9"
 UNDECIDED = "--ansor-max-search-ratio=0.497"  # missed by less than the noise threshold
 
 
+@pytest.mark.usefixtures("fast_engine")
 def test_a_broken_gate_of_a_live_search_fails_its_test(project):
     # No challenger is ten thousand times as fast; below four repeats no gate could be broken.
     outcome = project.bench("--ansor-repeats=4", "--ansor-min-throughput-ratio=10000")
@@ -90,8 +93,7 @@ def test_one_strategy_without_a_gate_is_just_shown(saved):
 @pytest.mark.parametrize("where", ["marker", "ini"])
 def test_limits_come_from_marker_and_ini_too(saved, where):
     if where == "marker":
-        cases = (saved.root / "test_cases.py").read_text()
-        saved.write("test_cases.py", cases.replace("bench()", "bench(min_throughput_ratio=2)"))
+        saved.replace("test_cases.py", "bench()", "bench(min_throughput_ratio=2)")
     else:
         saved.write("pytest.ini", "[pytest]\nansor_min_throughput_ratio = 2\n")
     outcome = saved.bench(REPLAY)
@@ -128,26 +130,28 @@ figures.FIGURES = {**figures.FIGURES, entry.key: entry}
 """
 
 
-@pytest.mark.parametrize("where", ["command line", "marker", "ini"])
-def test_a_gate_is_one_entry_in_the_table_of_figures(saved, where):
-    saved.write("added.py", ENTRY)
-    given = []
-    if where == "command line":
-        given = ["--ansor-max-search-ratio-trials=0.5"]
-    elif where == "marker":
-        cases = (saved.root / "test_cases.py").read_text()
-        saved.write("test_cases.py", cases.replace("bench()", "bench(max_search_ratio_trials=0.5)"))
-    else:
-        saved.write("pytest.ini", "[pytest]\nansor_max_search_ratio_trials = 0.5\n")
-    outcome = saved.bench(
-        "-p", "added", REPLAY, *given, "--ansor-json=out.json", PYTHONPATH=str(saved.root)
+def test_a_gate_is_one_entry_in_the_table_of_figures(everything):
+    """Its limit comes from marker and ini file here; tests/test_extending.py gives an option."""
+    everything.write("added.py", ENTRY)
+    everything.replace("test_cases.py", "SAVED, ids", "SAVED[:1], ids")
+    marked = SAVED_CASES.format(cases="SAVED[1:2]").replace(
+        "bench()", "bench(max_search_ratio_trials=0.4)"
+    )
+    everything.write("test_marked.py", marked)
+    everything.write("pytest.ini", "[pytest]\nansor_max_search_ratio_trials = 0.5\n")
+    outcome = everything.bench_apart(
+        "-p", "added", REPLAY, "--ansor-json=out.json", PYTHONPATH=str(everything.root)
     )
     assert outcome.code == 1, outcome.text
-    assert "search ratio S_trials = 1.00 [1.00, 1.00] exceeds the limit 0.50: broken" in outcome.out
-    result = saved.json("out.json")
+    result = everything.json("out.json")
     assert "max_search_ratio_trials" in result["settings"]
-    [gate] = result["cases"][0]["verdicts"][0]["gates"]
-    assert (gate["metric"], gate["reason"]) == ("search_ratio_trials", "beyond")
+    for case, limit in zip(result["cases"], ("0.50", "0.40"), strict=True):
+        assert (
+            f"{case['case']}, fast against default: search ratio S_trials = 1.00 [1.00, 1.00] "
+            f"exceeds the limit {limit}: broken"
+        ) in outcome.out
+        [gate] = case["verdicts"][0]["gates"]
+        assert (gate["metric"], gate["reason"]) == ("search_ratio_trials", "beyond")
 
 
 @pytest.mark.parametrize(
@@ -162,6 +166,7 @@ def test_the_goal_is_a_setting(saved, goal, target):
     assert "bad --ansor-goal 'best': expected way, way from a share of" in bad.err
 
 
+@pytest.mark.usefixtures("fast_engine")
 def test_a_control_is_shown_explained_and_not_gated(project):
     outcome = project.bench(
         "--ansor-control", "--ansor-min-throughput-ratio=10000", "--ansor-json=result.json"

@@ -15,11 +15,9 @@ KERNELS = "--ansor-kernels=saved.json"
 
 
 @pytest.fixture
-def benched(project):
+def benched(searched, tmp_path):
     """A project with the result of a bench of its case."""
-    outcome = project.bench("--ansor-json=saved.json")
-    assert outcome.code == 0, outcome.text
-    return project
+    return searched.copy(tmp_path)
 
 
 def test_each_case_is_a_test_and_nothing_is_searched(benched):
@@ -52,8 +50,7 @@ def test_gates_of_cases_and_of_all_kernels_hold_or_break(benched):
 
 
 def test_a_marker_has_a_gate_of_its_own(benched):
-    cases = (benched.root / "test_cases.py").read_text()
-    benched.write("test_cases.py", cases.replace("trials=4", "min_throughput_ratio=50, trials=4"))
+    benched.replace("test_cases.py", "trials=4", "min_throughput_ratio=50, trials=4")
     outcome = benched.bench(KERNELS, "--ansor-kernel-rounds=3", "--ansor-variant=o1:opt-level=1")
     assert outcome.code == 1, outcome.text
     assert "o1 against today" in outcome.out

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 
 import pytest
 
@@ -12,7 +11,10 @@ from pytest_ansorbench.storage import read_journal
 from pytest_ansorbench.strategies import Experience, load_program_model
 from pytest_ansorbench.strategies.program_model import SHIPPED
 from pytest_ansorbench.training import load_programs
-from tests.plugin.conftest import Project
+from tests.plugin.conftest import measuring_fast
+from tests.plugin.project import Project
+
+pytestmark = pytest.mark.usefixtures("fast_engine")
 
 CASES = """
 import pytest
@@ -35,7 +37,8 @@ def taught(tmp_path_factory):
     """A project whose bench has learnt, and what that printed."""
     project = Project(tmp_path_factory.mktemp("taught"))
     project.write("test_cases.py", CASES)
-    return project, project.bench(*QUICK)
+    with measuring_fast():
+        return project, project.bench(*QUICK)
 
 
 def test_a_bench_adds_its_programs_and_leaves_a_model(taught):
@@ -57,8 +60,7 @@ def test_a_bench_adds_its_programs_and_leaves_a_model(taught):
 
 
 def test_the_next_bench_begins_with_it_and_adds_to_it(taught, tmp_path):
-    shutil.copytree(taught[0].root, tmp_path, dirs_exist_ok=True)
-    project = Project(tmp_path)
+    project = taught[0].copy(tmp_path)
     outcome = project.bench(*QUICK, "--ansor-seed=1")
     assert "16 programs added to" in outcome.out and "32 in all" in outcome.out
     models = [
@@ -69,9 +71,7 @@ def test_the_next_bench_begins_with_it_and_adds_to_it(taught, tmp_path):
 
 
 def test_a_run_goes_on_with_the_model_that_it_began_with_or_not_at_all(taught, tmp_path):
-    shutil.copytree(taught[0].root, tmp_path, dirs_exist_ok=True)
-    project = Project(tmp_path)
-    outcome = project.bench(*QUICK, "--ansor-resume=1")
+    outcome = taught[0].copy(tmp_path).bench(*QUICK, "--ansor-resume=1")
     assert outcome.code != 0
     assert "learnt_model" in outcome.text
 

@@ -56,6 +56,7 @@ def test_a_network_is_tuned_and_judged_end_to_end(network):
     assert "latency (ms)" in outcome.out
 
 
+@pytest.mark.usefixtures("fast_engine")
 def test_a_budget_below_one_round_a_task_is_refused(network):
     outcome = network.bench(*QUICK, "--ansor-trials=7", "--ansor-round=2")
     assert outcome.code == 1
@@ -66,7 +67,7 @@ def test_a_budget_below_one_round_a_task_is_refused(network):
 
 
 def test_the_scheduler_can_be_chosen_and_what_goes_on_is_shown(network):
-    outcome = network.on_a_terminal(
+    outcome = network.on_a_pty(
         *QUICK,
         "--ansor-trials=8",
         "--ansor-round=1",
@@ -106,6 +107,7 @@ def test_mine(ansor_bench):
 """
 
 
+@pytest.mark.usefixtures("fast_engine")
 @pytest.mark.parametrize(
     ("cases", "message"),
     [

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 
+import pytest
+
 from pytest_ansorbench.storage import read_journal, read_result, write_result
 from pytest_ansorbench.storage.entries import NoiseEntry
-from tests.plugin.conftest import replaying
 from tests.saved_cases import SAVED, result_of
 from tests.synthetic import make_noise
 
@@ -30,6 +31,7 @@ def test_both_looks_are_in_the_journal_and_in_every_file(project):
     assert written.settings["noise_check_s"] == 0.2
 
 
+@pytest.mark.usefixtures("fast_engine")
 def test_without_seconds_nothing_is_looked_at(project):
     assert project.bench("--ansor-noise-check=0", "--ansor-json=result.json").code == 0
     assert project.json("result.json")["noise"] == []
@@ -42,7 +44,7 @@ def test_seconds_below_zero_are_refused(project):
 
 
 def test_a_replay_tells_the_noise_of_its_files_and_a_comparison_what_changed(project):
-    saved = replaying(project, "SAVED[:1]")
+    saved = project.replaying("SAVED[:1]")
     write_result(dataclasses.replace(result_of(SAVED), noise=NOISY), saved.root / "saved.json")
     write_result(dataclasses.replace(result_of(SAVED), noise=CALM), saved.root / "calm.json")
     outcome = saved.pytest(

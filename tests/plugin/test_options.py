@@ -9,7 +9,7 @@ import pytest
 from pytest_ansorbench.records import SCHEMA_VERSION
 from pytest_ansorbench.storage import read_journal
 from pytest_ansorbench.storage.entries import CaseEntry, RoundEntry
-from tests.plugin.conftest import trials
+from tests.plugin.project import trials
 
 
 def runs(project, *arguments, name="result.json"):
@@ -30,6 +30,7 @@ def test_help_lists_every_option_and_the_marker_has_its_own(project):
     assert "@pytest.mark.ansor_bench(" in project.pytest("--markers").out
 
 
+@pytest.mark.usefixtures("fast_engine")
 def test_trials_round_repeats_and_seed(project):
     made = runs(
         project, "--ansor-trials=3", "--ansor-round=1", "--ansor-repeats=3", "--ansor-seed=7"
@@ -38,6 +39,7 @@ def test_trials_round_repeats_and_seed(project):
     assert all(len(trials(run)) == 3 == len(run["rounds"]) for run in made)
 
 
+@pytest.mark.usefixtures("fast_engine")
 def test_order(project):
     outcome = project.bench("--ansor-order=sequential", "--ansor-repeats=2")
     assert outcome.code == 0, outcome.text
@@ -61,6 +63,7 @@ def test_case_selects_by_id(project):
     assert "e.g. 'softmax-m512-n512'" in wrong.text
 
 
+@pytest.mark.usefixtures("fast_engine")
 def test_columns_and_sort(project):
     outcome = project.bench("--ansor-columns=strategy,failed", "--ansor-sort=case")
     assert outcome.code == 0, outcome.text
@@ -68,6 +71,7 @@ def test_columns_and_sort(project):
     assert heading.split() == ["strategy", "failed"]
 
 
+@pytest.mark.usefixtures("fast_engine")
 def test_save_numbers_results_in_the_storage_folder(project):
     for _ in range(2):
         outcome = project.bench("--ansor-save=main", "--ansor-storage=kept", "--ansor-strategy=one")
@@ -77,6 +81,7 @@ def test_save_numbers_results_in_the_storage_folder(project):
     assert f"saved: {project.root / 'kept' / '0002_main.json'}" in outcome.out
 
 
+@pytest.mark.usefixtures("fast_engine")
 def test_the_json_file_holds_what_reproduces_it(project):
     runs(project, "--ansor-final-turns=1:3", "--ansor-final-precision=2%")
     result = project.json("result.json")
@@ -89,6 +94,7 @@ def test_the_json_file_holds_what_reproduces_it(project):
     assert set(result["commit"]) >= {"id", "dirty"}
 
 
+@pytest.mark.usefixtures("fast_engine")
 def test_ini_twins_and_markers_from_class_and_module(project):
     ini = ("ansor_repeats = 1", "ansor_final_turns = 9", "ansor_final_sets = 1:2")
     project.write("pytest.ini", "\n".join(("[pytest]", *ini, "ansor_final_precision = 0")))
@@ -113,6 +119,7 @@ def test_winners_are_measured_in_slices_that_were_neighbours(project):
     assert turns == [[0, 1, 2, 3, 4, 5]] * 2
 
 
+@pytest.mark.usefixtures("fast_engine")
 def test_winners_can_be_measured_in_samples_instead(project):
     made = runs(project, "--ansor-final-samples=2")
     assert [run["final"]["sets"] for run in made] == [[0, 0]] * 2
@@ -134,12 +141,14 @@ def test_bad_efforts_are_refused(project, option, expected):
     assert f"bad {flag} '{value}': {expected}" in outcome.text
 
 
+@pytest.mark.usefixtures("fast_engine")
 def test_a_strategy_from_outside_is_run_and_recorded(project):
     made = runs(project)
     assert {run["strategy"] for run in made} == {"one", "two"}
     assert made[0]["rounds"][0]["decisions"] == {"learnt": 2, "valid": 2}
 
 
+@pytest.mark.usefixtures("fast_engine")
 def test_the_finished_hook_is_called_with_the_result(project):
     project.write(
         "conftest.py",

@@ -10,7 +10,7 @@ import pytest
 from pytest_ansorbench.cli import main
 from pytest_ansorbench.workloads import BatchMatmul
 from tests.pages import blocks, commands, page
-from tests.plugin.conftest import replaying, trials
+from tests.plugin.project import WITHOUT_TORCH, Project, trials
 from tests.tuning import tune_tir
 
 SHIPPED, OPERATOR = blocks(page("docs/cases.md"), "python")
@@ -33,6 +33,7 @@ def test_the_import_makes_a_case_without_reading_the_file():
     assert names["mine"].id == "model"
 
 
+@pytest.mark.usefixtures("fast_engine")
 def test_the_operator_and_the_strategy_run(project):
     project.write("conftest.py", STRATEGY)
     project.write("test_cases.py", OPERATOR)
@@ -50,13 +51,15 @@ def test_the_operator_and_the_strategy_run(project):
     assert all(trial["status"] == "ok" for run in case["runs"] for trial in trials(run))
 
 
-def test_the_lines_without_pytest_tune_a_kernel_that_runs(tmp_path):
+@pytest.mark.slow
+def test_the_lines_without_pytest_tune_a_kernel_that_runs(tmp_path, monkeypatch):
     import numpy as np
     import tvm
     from tvm.s_tir import meta_schedule as ms
 
     [task] = BatchMatmul(batch=1, m=16, n=16, k=16).tasks()
     # TVM's builder imports for half a minute, which is its own time limit, before it builds.
+    monkeypatch.setenv("PYTHONPATH", str(WITHOUT_TORCH))
     builder = ms.builder.LocalBuilder(max_workers=1, timeout_sec=120)
     names = {"mod": task.mod, "tune_tir": functools.partial(tune_tir, builder=builder)}
     for number, block in enumerate([TUNE, LASTING]):
@@ -77,9 +80,7 @@ def test_the_lines_without_pytest_tune_a_kernel_that_runs(tmp_path):
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory):
     """A project in which saved runs take the place of searches."""
-    from tests.plugin.conftest import Project
-
-    return replaying(Project(tmp_path_factory.mktemp("compared")), "SAVED[:1]")
+    return Project(tmp_path_factory.mktemp("compared")).replaying("SAVED[:1]")
 
 
 def test_the_commands_of_ci_do_as_described(compared, monkeypatch, capsys):

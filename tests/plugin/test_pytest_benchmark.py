@@ -96,7 +96,8 @@ def test_a_bench_works_where_it_is_disabled_blocked_or_impersonated(everything, 
         "def pytest_configure(config):\n"
         "    config.pluginmanager.register(object(), 'pytest-benchmark')\n",
     )
-    outcome = everything.bench(*REPLAY, *arguments, PYTHONPATH=str(everything.root))
+    bench = everything.bench_apart if "-n" in arguments else everything.bench
+    outcome = bench(*REPLAY, *arguments, PYTHONPATH=str(everything.root))
     assert outcome.code == 0, outcome.text
     assert "3 passed" in outcome.out
     assert "benchmark 'a'" not in outcome.out

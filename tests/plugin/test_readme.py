@@ -13,7 +13,7 @@ from pytest_ansorbench.storage import read_result
 from pytest_ansorbench.strategies import BUILTIN
 from pytest_ansorbench.workloads import NETWORKS, OPERATORS
 from tests.pages import REPOSITORY, blocks, commands, page
-from tests.plugin.conftest import trials
+from tests.plugin.project import trials
 
 README = page("README.md")
 CASE, STRATEGY, DEPLOYMENT = blocks(README, "python")

@@ -17,6 +17,7 @@ import pytest
 from pytest_ansorbench.stats.limits import Limits
 from pytest_ansorbench.storage import read_result, write_result
 from tests.pages import REPOSITORY
+from tests.plugin.project import environment
 from tests.saved_cases import SAVED, result_of
 from tests.synthetic import make_case_result, make_result
 
@@ -95,7 +96,7 @@ def test_the_steps_of_github_tune_report_compare_and_comment(tuned):
     folder = tuned.root
     for shard in GITHUB["jobs"]["tune"]["strategy"]["matrix"]["shard"]:
         [(script, _)] = steps("tune", "push", **{"matrix.shard": str(shard)}).values()
-        passed(shell(folder, script, **tuned.environment()))
+        passed(shell(folder, script, **environment()))
         assert read_result(folder / f"shard-{shard}.json").shards.there == (shard,)
     (folder / "bin").mkdir()
     (folder / "bin" / "gh").write_text(GH, encoding="utf-8")
@@ -160,7 +161,7 @@ def test_the_lines_of_gitlab_do_the_same(gitlab, tmp_path, tuned):
     folder, jobs = tuned.root, GITLAB["tune"]["parallel"]
     for index in range(1, jobs + 1):
         tune = {"CI_NODE_INDEX": str(index), "CI_NODE_TOTAL": str(jobs)}
-        passed(shell(folder, "\n".join(lines("tune")), **tuned.environment(**tune)))
+        passed(shell(folder, "\n".join(lines("tune")), **environment(**tune)))
     first = shell(folder, "\n".join(lines("verdict")), **variables)
     passed(first)
     assert "main has no result yet" in first.stdout

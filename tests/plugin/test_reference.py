@@ -6,21 +6,18 @@ import json
 
 import pytest
 
+from pytest_ansorbench.bench import repeat
+from pytest_ansorbench.storage import fingerprint
+
 REFERENCE = "--ansor-reference=saved.json"
-#: Rounds of milliseconds never take as long twice.
-ANY_PACE = (
-    "\nimport pytest_ansorbench.bench.repeat\npytest_ansorbench.bench.repeat.MOST_DRIFT = 1e9\n"
-)
 
 
 @pytest.fixture
-def benched(project):
+def benched(searched, tmp_path, monkeypatch):
     """A project with the result of a bench of its case."""
-    conftest = (project.root / "conftest.py").read_text()
-    project.write("conftest.py", conftest + ANY_PACE)
-    outcome = project.bench("--ansor-json=saved.json")
-    assert outcome.code == 0, outcome.text
-    return project
+    # Rounds of milliseconds never take as long twice.
+    monkeypatch.setattr(repeat, "MOST_DRIFT", 1e9)
+    return searched.copy(tmp_path)
 
 
 def test_only_the_challenger_is_run_and_the_table_says_so(benched):
@@ -36,6 +33,7 @@ def test_only_the_challenger_is_run_and_the_table_says_so(benched):
     assert shown.code == 0 and "their first rounds, run again, took" in shown.out
 
 
+@pytest.mark.usefixtures("fast_engine")
 @pytest.mark.parametrize(
     ("change", "words", "message"),
     [
@@ -53,8 +51,6 @@ def test_what_cannot_stand_in_is_refused_before_anything_runs(benched, change, w
     change(saved)
     machine = json.dumps(saved)
     if "abacus" in machine:
-        from pytest_ansorbench.storage import fingerprint
-
         [(old, described)] = saved["machines"].items()
         machine = machine.replace(old, fingerprint(described))
     benched.write("saved.json", machine)
@@ -63,6 +59,7 @@ def test_what_cannot_stand_in_is_refused_before_anything_runs(benched, change, w
     assert message in outcome.text
 
 
+@pytest.mark.usefixtures("fast_engine")
 def test_a_case_that_changed_is_run_anew_with_the_reason(benched):
     outcome = benched.bench(REFERENCE, "--ansor-trials=2", "--ansor-json=again.json")
     assert outcome.code == 0, outcome.text

@@ -61,10 +61,11 @@ def test_it(ansor_bench, case):
 """
 
 
+@pytest.mark.slow
 def test_each_process_of_xdist_has_a_device(project, tracker):
     project.write("test_cases.py", TWO_CASES)
     with devices.server(tracker):
-        outcome = project.bench(
+        outcome = project.bench_apart(
             f"--ansor-rpc={devices.address(tracker)}", "-n2", "--ansor-json=out.json"
         )
     assert outcome.code == 0, outcome.text
@@ -75,6 +76,7 @@ def test_each_process_of_xdist_has_a_device(project, tracker):
     assert all(name in outcome.out for name in ("doubling", "another"))
 
 
+@pytest.mark.slow
 def test_the_device_is_given_back_on_an_interrupt(project, tracker):
     where = f"--ansor-rpc={devices.address(tracker)}"
     with project.start(where, "--ansor-repeats=50", "--ansor-build-workers=1") as process:

@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from tests.plugin.conftest import replaying
+from pytest_ansorbench.storage import write_result
+from tests.saved_cases import SAVED, result_of
 
 NO_TVM = """
 import sys
@@ -24,6 +25,7 @@ def table(text):
     return re.search(r"=+ ansor bench =+\n+.*?\n\n(.*?)\n\n", text, re.DOTALL)[1]
 
 
+@pytest.mark.usefixtures("fast_engine")
 def test_a_replay_gives_the_table_of_the_session_that_was_saved(project):
     live = project.bench("--ansor-repeats=2", "--ansor-json=saved.json")
     assert live.code == 0, live.text
@@ -34,11 +36,14 @@ def test_a_replay_gives_the_table_of_the_session_that_was_saved(project):
     assert not (project.root / ".ansor_bench" / "journals" / "0002.jsonl").exists()
 
 
-def test_it_needs_no_tvm_and_judges_by_todays_limits(everything):
+def test_it_needs_no_tvm(everything):
     everything.write("conftest.py", NO_TVM)
-    good = everything.bench("--ansor-replay=saved.json", "--ansor-max-search-ratio=0.9")
+    good = everything.bench_apart("--ansor-replay=saved.json", "--ansor-max-search-ratio=0.9")
     assert good.code == 0, good.text
     assert "3 passed" in good.out
+
+
+def test_it_judges_by_todays_limits(everything):
     bad = everything.bench("--ansor-replay=saved.json", "--ansor-max-search-ratio=0.1", "-x")
     assert bad.code == 1
     assert "exceeds the limit 0.10: broken" in bad.out
@@ -46,7 +51,8 @@ def test_it_needs_no_tvm_and_judges_by_todays_limits(everything):
 
 @pytest.mark.parametrize("processes", ["0", "2"])
 def test_it_works_under_xdist(everything, processes):
-    outcome = everything.bench(
+    bench = everything.bench if processes == "0" else everything.bench_apart
+    outcome = bench(
         "--ansor-replay=saved.json",
         "--ansor-max-search-ratio=0.9",
         "--ansor-compare=saved.json",
@@ -83,9 +89,6 @@ def test_compressed_results_are_read_and_written(everything):
 
 
 def test_several_files_are_put_together(everything):
-    from pytest_ansorbench.storage import write_result
-    from tests.saved_cases import SAVED, result_of
-
     write_result(result_of(SAVED[:1]), everything.root / "one.json")
     write_result(result_of(SAVED[1:]), everything.root / "two.json")
     outcome = everything.bench("--ansor-replay=one.json", "--ansor-replay=two.json")
@@ -97,7 +100,7 @@ def test_several_files_are_put_together(everything):
 
 
 def test_what_is_missing_is_refused(everything):
-    replaying(everything, "MORE")
+    everything.replaying("MORE")
     outcome = everything.bench("--ansor-replay=saved.json")
     assert outcome.code == 1
     assert "no saved runs of the case 'd'; there are those of a, b, c" in outcome.out

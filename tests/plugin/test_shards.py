@@ -32,11 +32,12 @@ def saved(everything):
     return everything
 
 
-def run_parts(project, count, *arguments):
+def run_parts(project, count, *arguments, apart=False):
     """Run all parts of a session."""
+    bench = project.bench_apart if apart else project.bench
     for index in range(1, count + 1):
         shard = f"--ansor-shard={index}/{count}"
-        outcome = project.bench(shard, f"--ansor-json={index}.json", REPLAY, *arguments)
+        outcome = bench(shard, f"--ansor-json={index}.json", REPLAY, *arguments)
         assert outcome.code == 0, outcome.text
         yield outcome
 
@@ -120,11 +121,12 @@ def test_parts_are_balanced_by_recorded_seconds(saved):
 
 
 def test_it_works_under_xdist(saved):
-    list(run_parts(saved, 2, "-n2"))
+    list(run_parts(saved, 2, "-n2", apart=True))
     outcome = merge(saved, "1.json", "2.json")
     assert (outcome.code, outcome.out) == (0, "all.json: 3 cases, 30 runs from 2 results\n")
 
 
+@pytest.mark.usefixtures("fast_engine")
 def test_searches_are_shared_out_as_well(project):
     for index in (1, 2):
         outcome = project.bench(

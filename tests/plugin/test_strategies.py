@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.plugin.conftest import trials
+from tests.plugin.project import trials
 
 MATMUL = """
 import pytest

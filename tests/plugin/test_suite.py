@@ -6,6 +6,9 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from pytest_ansorbench.storage import write_result
+from tests.saved_cases import SAVED, result_of
+
 # Three cases of five saved runs each; the challenger takes half the time, with kernels as fast.
 REPLAY = "--ansor-replay=saved.json"
 HOLDS = "--ansor-max-suite-search-ratio=0.9"
@@ -53,21 +56,30 @@ def test_an_undecided_suite_warns_and_fails_when_strict(everything):
 
 @pytest.mark.parametrize("processes", ["0", "2"])
 def test_it_judges_all_cases_under_xdist(everything, processes):
-    outcome = everything.bench(
-        REPLAY, BROKEN, HOLDS.replace("max", "min").replace("search", "throughput"),
-        "--ansor-json=out.json", "-n", processes,
-    )  # fmt: skip
+    write_result(result_of(SAVED, seconds_per_trial=0.25), everything.root / "before.json")
+    bench = everything.bench if processes == "0" else everything.bench_apart
+    outcome = bench(
+        REPLAY,
+        BROKEN,
+        HOLDS.replace("max", "min").replace("search", "throughput"),
+        "--ansor-compare=before.json",
+        "--ansor-compare-fail=suite_search_ratio:10%",
+        "--ansor-json=out.json",
+        "-n",
+        processes,
+    )
     assert outcome.code == 1, outcome.text
+    assert "1 failed, 3 passed" in outcome.out
     assert "suite of 3 cases, fast against default: search ratio S = 0.50" in outcome.out
+    assert "all cases, fast against the earlier result: search_ratio now over before = 2.0" in (
+        outcome.out
+    )
     [suite] = everything.json("out.json")["suites"]
     assert suite["cases"] == ["a", "b", "c"]
     assert [gate["outcome"] for gate in suite["gates"]] == ["broken", "holds"]
 
 
 def test_a_case_whose_test_fails_is_named_and_the_suite_does_not_hold(everything):
-    from pytest_ansorbench.storage import write_result
-    from tests.saved_cases import SAVED, result_of
-
     write_result(result_of(SAVED[:2]), everything.root / "two.json")
     outcome = everything.bench("--ansor-replay=two.json", HOLDS, "--ansor-json=out.json")
     assert outcome.code == 1, outcome.text
@@ -116,18 +128,10 @@ def test_an_allowance_of_the_suite_is_a_gate_of_its_own(everything):
     )
 
 
-@pytest.mark.parametrize("processes", ["0", "2"])
-def test_a_suite_that_got_worse_is_broken_under_xdist_too(everything, processes):
-    from pytest_ansorbench.storage import write_result
-    from tests.saved_cases import SAVED, result_of
-
+def test_a_suite_that_got_worse_is_broken(everything):
     write_result(result_of(SAVED, seconds_per_trial=0.25), everything.root / "before.json")
     outcome = everything.bench(
-        REPLAY,
-        "--ansor-compare=before.json",
-        "--ansor-compare-fail=suite_search_ratio:10%",
-        "-n",
-        processes,
+        REPLAY, "--ansor-compare=before.json", "--ansor-compare-fail=suite_search_ratio:10%"
     )
     assert outcome.code == 1, outcome.text
     assert "3 passed" in outcome.out

@@ -6,7 +6,6 @@ import dataclasses
 
 from pytest_ansorbench.report.columns import usual_columns
 from pytest_ansorbench.storage import read_result, write_peak, write_result
-from tests.plugin.conftest import replaying
 from tests.saved_cases import SAVED, result_of
 from tests.synthetic import PEAK, make_yardsticks
 
@@ -34,7 +33,7 @@ def test_both_are_in_the_result_the_table_and_the_details(project):
 
 
 def test_a_replay_tells_what_was_saved(project):
-    saved = replaying(project, "SAVED[:1]")
+    saved = project.replaying("SAVED[:1]")
     result = result_of(SAVED)
     machine = result.cases[0].runs[0].machine
     found = dataclasses.replace(make_yardsticks(), machine=machine)

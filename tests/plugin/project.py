@@ -1,0 +1,255 @@
+"""A project on disk with a tuning case, and pytest run on it as a user would run it.
+
+Most sessions run in this process, as a fresh one would: a fresh one takes seconds to import TVM.
+Those of `start`, `on_a_pty` and the methods that end in `apart` have a process of their own. They
+are for what a process is about: signals, a terminal, pytest-xdist, modules that are missing.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_ansorbench.cli import main
+from pytest_ansorbench.storage import write_result
+from tests.saved_cases import SAVED, result_of
+
+REPOSITORY = Path(__file__).parents[2]
+#: A `torch` that cannot be imported. TVM imports PyTorch where it is installed, for two seconds.
+WITHOUT_TORCH = Path(__file__).parent / "without_torch"
+
+CONFTEST = """
+from tests.proposers import scripted
+
+def pytest_ansorbench_strategies(config):
+    fine = ("fine", "fine")
+    return [
+        scripted(fine, fine, fine, fine, name="one"),
+        scripted(fine, fine, fine, fine, name="two"),
+        scripted(("fine", "crash"), ("hang", "wrong"), ("unbuildable", "fine"), name="faulty"),
+        scripted(("wrong", "wrong"), ("wrong", "wrong"), name="never-right"),
+    ]
+"""
+
+CASES = """
+import pytest
+from tests.faults import Doubling
+
+@pytest.mark.ansor_bench(
+    trials=4, round=2, repeats=1, strategy="one,two", final_turns=2, final_sets=1
+)
+@pytest.mark.parametrize("case", [Doubling()], ids=str)
+def test_doubling(ansor_bench, case):
+    ansor_bench(case)
+"""
+
+SAVED_CASES = """
+import pytest
+from tests.saved_cases import MORE, SAVED
+
+@pytest.mark.ansor_bench()
+@pytest.mark.parametrize("case", {cases}, ids=str)
+def test_case(ansor_bench, case):
+    ansor_bench(case)
+"""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a pytest run came to."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def text(self) -> str:
+        return self.out + self.err
+
+
+class Terminal(io.StringIO):
+    """Output that says of itself that somebody looks at it."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True)
+class Project:
+    """A folder with test files."""
+
+    root: Path
+
+    def write(self, name: str, text: str) -> None:
+        (self.root / name).write_text(text, encoding="utf-8")
+
+    def replace(self, name: str, before: str, after: str) -> None:
+        """Replace a piece of a file."""
+        text = (self.root / name).read_text(encoding="utf-8")
+        assert before in text
+        self.write(name, text.replace(before, after))
+
+    def copy(self, root: Path) -> Project:
+        """The same in another folder, for a test that goes on with it."""
+        shutil.copytree(self.root, root, dirs_exist_ok=True)
+        return Project(root)
+
+    def json(self, name: str) -> Any:
+        return json.loads((self.root / name).read_text(encoding="utf-8"))
+
+    def replaying(self, cases: str) -> Project:
+        """Have it replay a saved result: all that comes after the runs, without any run."""
+        self.write("conftest.py", "")
+        self.write("test_cases.py", SAVED_CASES.format(cases=cases))
+        write_result(result_of(SAVED), self.root / "saved.json")
+        return self
+
+    def pytest(self, *arguments: str, **variables: str) -> Outcome:
+        return self._here(partial(main_of_pytest, *arguments), io.StringIO(), **variables)
+
+    def bench(self, *arguments: str, **variables: str) -> Outcome:
+        return self.pytest("--ansor-bench", "--ansor-build-workers=1", *arguments, **variables)
+
+    def on_a_terminal(self, *arguments: str, columns: int = 200) -> Outcome:
+        """A bench whose output goes to a terminal, as it was written."""
+        variables = {"TERM": "xterm", "COLUMNS": str(columns)}
+        run = partial(main_of_pytest, "--ansor-bench", *arguments)
+        return self._here(run, Terminal(), **variables)
+
+    def ansor_bench(self, *arguments: str) -> Outcome:
+        """The command of results."""
+        return self._here(partial(main, [*arguments]), io.StringIO())
+
+    def pytest_apart(self, *arguments: str, **variables: str) -> Outcome:
+        completed = subprocess.run(
+            command(*arguments),
+            cwd=self.root,
+            env=environment(**variables),
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        return Outcome(completed.returncode, completed.stdout, completed.stderr)
+
+    def bench_apart(self, *arguments: str, **variables: str) -> Outcome:
+        words = ("--ansor-bench", "--ansor-build-workers=1", *arguments)
+        return self.pytest_apart(*words, **variables)
+
+    def start(self, *arguments: str, **variables: str) -> subprocess.Popen[str]:
+        """A bench that runs on its own, to be interrupted or killed."""
+        return subprocess.Popen(
+            command("--ansor-bench", *arguments),
+            cwd=self.root,
+            env=environment(**variables),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            # A suite that runs in the background hands down an ignored SIGINT.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
+
+    def on_a_pty(self, *arguments: str) -> Outcome:
+        """A bench in a process whose terminal is a real one."""
+        import pty  # not there on Windows
+
+        terminal, child_end = pty.openpty()
+        process = subprocess.Popen(
+            command("--ansor-bench", *arguments),
+            cwd=self.root,
+            env=environment(TERM="xterm", COLUMNS="200"),
+            stdout=child_end,
+            stderr=child_end,
+        )
+        os.close(child_end)
+        out = b""
+        with process:
+            while select.select([terminal], [], [], 60)[0]:
+                try:
+                    out += os.read(terminal, 65536)
+                except OSError:  # the child closed its end
+                    break
+        os.close(terminal)
+        return Outcome(process.returncode, out.decode(), "")
+
+    def _here(self, run: Callable[[], int], out: io.StringIO, **variables: str) -> Outcome:
+        err = io.StringIO()
+        fresh = as_in_a_fresh_process(self.root, environment(**variables))
+        with fresh, redirect_stdout(out), redirect_stderr(err):
+            code = int(run())
+        return Outcome(code, out.getvalue(), err.getvalue())
+
+
+def options(*arguments: str) -> list[str]:
+    # Hypothesis has nothing to do here, and takes a second to be imported. A look at the machine
+    # takes seconds; tests that want one say so.
+    without = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest")
+    return [*without, "--ansor-noise-check=0", *arguments]
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "pytest", *options(*arguments)]
+
+
+def main_of_pytest(*arguments: str) -> int:
+    # The session around this one has its own; without these no garbage is looked for at each end.
+    without = ("-p", "no:faulthandler", "-p", "no:unraisableexception")
+    return pytest.main([*without, *options(*arguments)])
+
+
+def environment(**variables: str) -> dict[str, str]:
+    """Variables of a session, without those that tell it of the session around it."""
+    paths = (variables.pop("PYTHONPATH", ""), str(WITHOUT_TORCH), str(REPOSITORY))
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
+    joined = os.pathsep.join(filter(None, paths))
+    return {"COLUMNS": "80", **inherited, "PYTHONPATH": joined, **variables}
+
+
+@contextmanager
+def as_in_a_fresh_process(folder: Path, variables: Mapping[str, str]) -> Iterator[None]:
+    """This process, in a folder and an environment, with the warnings that Python begins with.
+
+    What is imported stays so, except for the folder's own modules, which other projects have under
+    the same names.
+    """
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        patch.chdir(folder)
+        for name in os.environ.keys() - variables.keys():
+            patch.delenv(name)
+        for name, value in variables.items():
+            patch.setenv(name, value)
+        added = variables["PYTHONPATH"].split(os.pathsep)
+        added.remove(str(WITHOUT_TORCH))  # other tests of this process need PyTorch
+        patch.setattr(sys, "path", [*added, *sys.path])
+        patch.setattr(sys, "dont_write_bytecode", True)
+        warnings.resetwarnings()
+        for hidden in (DeprecationWarning, ImportWarning, ResourceWarning):
+            warnings.simplefilter("ignore", hidden)
+        importlib.invalidate_caches()
+        try:
+            yield
+        finally:
+            for name, module in [*sys.modules.items()]:
+                if str(getattr(module, "__file__", "")).startswith(f"{folder}{os.sep}"):
+                    del sys.modules[name]
+
+
+def trials(run: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The trials of a run in a result file, one object each."""
+    columns = run["trials"]
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
