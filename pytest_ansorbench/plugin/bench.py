@@ -112,6 +112,8 @@ class Bench:
         """Run the case of a test and judge it: the test fails if a gate is broken."""
         __tracebackhide__ = True
         test = self._tests.get(item.nodeid) or Collected.of(item, self._source.arms)
+        if test.case is None:
+            test = test.with_case(case.id, self._source.arms)
         result = self._run(test, case)
         changes = self._changes(test, result)
         if self._baseline is not None and changes is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -18,6 +18,10 @@ from pytest_ansorbench.records import CaseResult, Gate
 from pytest_ansorbench.stats.figures import gates_per_case
 
 
+ArmsOf = Callable[[Settings, str | None, bool], tuple[str, ...]]
+"""Arms by the settings of a test, its case's id, and whether they were chosen for it."""
+
+
 @dataclass(frozen=True)
 class Collected:
     """A test that tunes a case, with all that is known of it before it runs: found out once."""
@@ -29,15 +33,8 @@ class Collected:
     seeds: tuple[int, ...] | None = None  # its repeats, where a shard runs only some of them
 
     @classmethod
-    def of(
-        cls, item: pytest.Item, arms_of: Callable[[Settings, str | None, bool], tuple[str, ...]]
-    ) -> Collected:
+    def of(cls, item: pytest.Item, arms_of: ArmsOf) -> Collected:
         """Resolve the options and the marker of a test.
-
-        Args:
-            item: The test.
-            arms_of: Gives the arms by the settings, the case's id, and whether they were chosen
-                for the test.
 
         Raises:
             pytest.UsageError: The marker does not fit, or a strategy is not there.
@@ -45,8 +42,13 @@ class Collected:
         marker = keywords_of(item)
         settings = usage(resolve, item.config, marker)
         check_conflicts(settings)
-        case, is_chosen = case_id(item), is_given(item.config, marker, "strategies")
-        return cls(item, settings, arms_of(settings, case, is_chosen), case)
+        collected = cls(item, settings, settings.strategies, None)
+        return collected.with_case(case_id(item), arms_of)
+
+    def with_case(self, case: str | None, arms_of: ArmsOf) -> Collected:
+        """The same test with its case, which may show only when it runs."""
+        is_chosen = is_given(self.item.config, keywords_of(self.item), "strategies")
+        return replace(self, case=case, arms=arms_of(self.settings, case, is_chosen))
 
     @property
     def name(self) -> str:

@@ -112,7 +112,7 @@ def test_a_time_limit_lets_each_case_have_a_repeat_and_says_what_is_open(sleepy)
     outcome = sleepy.bench(
         "--ansor-strategy=one,sleeping",
         "--ansor-repeats=auto:9",
-        "--ansor-time-limit=1s",
+        "--ansor-time-limit=0.3s",
         "--ansor-max-search-ratio=1.0",
     )
     assert outcome.code == 0, outcome.text

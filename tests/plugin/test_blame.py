@@ -51,7 +51,7 @@ def broken():
             "return [Strategy('mine', proposer=RandomTraces)]",
             "conftest.py:fault",
             "pytest_ansorbench_strategies",
-            "ValueError: bad proposer <class 'pytest_ansorbench.strategies.random_traces."
+            "ValueError: bad proposer <class 'pytest_ansorbench.strategies.stock_search."
             "RandomTraces'>: expected an object with a method start, e.g. StockEvolution()",
         ),
         ("return broken()", "elsewhere.py:elsewhere", "broken", "KeyError: 'x'"),
