@@ -1,6 +1,7 @@
 """Lines, lines of code and modules of each package below a folder.
 
-Code is what is left without blank lines, comments and docstrings.
+Code is what is left without blank lines, comments and docstrings, those below a constant or a
+field included.
 
     python benchmarks/count_lines.py [FOLDER]
 """
@@ -55,11 +56,11 @@ def count_module(path: Path) -> Count:
 
 
 def _docstrings(tree: ast.Module) -> Iterator[range]:
-    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    """Lines of strings that stand alone: of modules, classes and functions, and below a name."""
     for node in ast.walk(tree):
-        if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None:
-            first = node.body[0]
-            yield range(first.lineno, (first.end_lineno or first.lineno) + 1)
+        match node:
+            case ast.Expr(value=ast.Constant(value=str()), end_lineno=int(last)):
+                yield range(node.lineno, last + 1)
 
 
 def count_packages(folder: Path) -> dict[str, Count]:
