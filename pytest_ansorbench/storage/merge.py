@@ -59,7 +59,7 @@ def merge_results(results: Mapping[str, Result]) -> Result:
 
 def _complete(merged: Result) -> Result:
     """Find out what is lost, and whether a session that was shared out is whole again."""
-    there = {case.case for case in merged.cases}
+    there = dict.fromkeys(case.case for case in merged.cases)
     shards = merged.shards
     known = dict.fromkeys((*merged.lost, *(shards.cases if shards is not None else ())))
     whole = shards is None or not shards.missing
