@@ -17,7 +17,6 @@ from pytest_ansorbench.plugin.selection import case_id, case_of, keywords_of
 from pytest_ansorbench.records import CaseResult, Gate
 from pytest_ansorbench.stats.figures import gates_per_case
 
-
 ArmsOf = Callable[[Settings, str | None, bool], tuple[str, ...]]
 """Arms by the settings of a test, its case's id, and whether they were chosen for it."""
 
