@@ -1,14 +1,13 @@
 """Many searches: pairs, order, seeds, interrupts, journals."""
 
 from pytest_ansorbench.bench.arms import Arm
-from pytest_ansorbench.bench.blocks import Block, BlockEvent, Ended, Executor, Lost, Watcher, Wrote
+from pytest_ansorbench.bench.blocks import Block, Ended, Executor, Lost, Wrote
 from pytest_ansorbench.bench.experiment import Experiment
 from pytest_ansorbench.bench.history import CaseHistory, CaseJournal, case_histories
 from pytest_ansorbench.bench.prepared import RunPlan
 from pytest_ansorbench.bench.progress import Progress, ProgressUpdate, RunProgress, Silent
 from pytest_ansorbench.bench.reference import SavedReference
-from pytest_ansorbench.bench.repeats import FixedRepeats, Plan, RepeatPolicy, RepeatsUntilSettled
-from pytest_ansorbench.bench.replay import MissingRunsError, Replay
+from pytest_ansorbench.bench.repeats import FixedRepeats, Plan, RepeatsUntilSettled
 from pytest_ansorbench.bench.session import Session, UnsupportedCaseError
 from pytest_ansorbench.bench.shards import PlannedCase, recorded_repeat_s, share_out
 from pytest_ansorbench.bench.site import LocalExecutor, Site
@@ -18,7 +17,6 @@ from pytest_ansorbench.bench.yardsticks import YardstickPlan
 __all__ = [
     "Arm",
     "Block",
-    "BlockEvent",
     "CaseHistory",
     "CaseJournal",
     "Ended",
@@ -27,14 +25,11 @@ __all__ = [
     "FixedRepeats",
     "LocalExecutor",
     "Lost",
-    "MissingRunsError",
     "Plan",
     "PlannedCase",
     "Progress",
     "ProgressUpdate",
-    "RepeatPolicy",
     "RepeatsUntilSettled",
-    "Replay",
     "RunPlan",
     "RunProgress",
     "SavedReference",
@@ -45,7 +40,6 @@ __all__ = [
     "Watch",
     "WatchedCase",
     "WatchedSession",
-    "Watcher",
     "Wrote",
     "YardstickPlan",
     "case_histories",

@@ -10,7 +10,6 @@ from typing import Any, Final, TypeVar
 
 import pytest
 
-from pytest_ansorbench.bench import MissingRunsError
 from pytest_ansorbench.budget import BudgetError
 from pytest_ansorbench.environment import MisfitError
 from pytest_ansorbench.options.declarations import flag_of
@@ -44,8 +43,6 @@ def in_options(error: Exception) -> str:
     if isinstance(error, MisfitError):
         flag = flag_of(_FIELDS[error.setting])
         return f"bad {flag} {error.value!r}: {error.problem}"
-    if isinstance(error, MissingRunsError):
-        return f"bad {flag_of('replay')}: {error}"
     if isinstance(error, ResumeError):
         flag = flag_of("resume")
         return f"bad {flag}: {error}; give the same settings, or start anew without {flag}"

@@ -5,14 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pytest_ansorbench.bench import MissingRunsError, Plan, Progress, Replay
+from pytest_ansorbench.bench import Plan, Progress
+from pytest_ansorbench.options.declarations import flag_of
 from pytest_ansorbench.options.settings import Settings
 from pytest_ansorbench.plugin.collected import Collected
-from pytest_ansorbench.plugin.refusals import failure, in_options
+from pytest_ansorbench.plugin.refusals import failure
 from pytest_ansorbench.plugin.workers import Handed
-from pytest_ansorbench.records import CaseResult, Result
+from pytest_ansorbench.records import SCHEMA_VERSION, CaseResult, Result
+from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.judging import judge_arms
 from pytest_ansorbench.stats.looks import Looks
+from pytest_ansorbench.storage import merge_results, read_result
 from pytest_ansorbench.workloads import Case
+
+
+class _MissingRuns(Exception):
+    """What was asked for is not in the saved results; the message says what is."""
 
 
 class SavedRuns:
@@ -27,59 +35,122 @@ class SavedRuns:
         Raises:
             StorageError: A file is not there or not whole.
         """
-        self._replay = Replay(settings.replay, settings.to_json())
+        self._saved = merge_results({str(path): read_result(path) for path in settings.replay})
+        self._settings = settings.to_json()
+        self._results: list[CaseResult] = []
 
     @property
     def looks(self) -> Looks | None:
-        """As the saved session looked, whatever this one's settings are."""
-        return self._replay.looks
+        """As the saved session looked, whatever this one's settings are; None for once."""
+        return Criteria.from_settings(self._saved.settings).looks
 
     def arms(self, settings: Settings, case: str | None, is_chosen: bool) -> tuple[str, ...]:
         """The strategies of a test, the reference first, the control left out."""
         if is_chosen or case is None:
             return settings.strategies
         try:
-            return self._replay.strategies(case)
-        except MissingRunsError:
+            saved = self._of(case)
+        except _MissingRuns:
             return settings.strategies  # its test will say so
+        return tuple(name for name in saved.strategies if name != saved.control)
 
     def planned(self, test: Collected) -> tuple[Sequence[int], bool]:
         """The seeds of a test's repeats, and whether these can be judged apart."""
         try:
-            return self._replay.seeds(test.case or ""), self._replay.looks is None
-        except MissingRunsError:
+            return _seeds(self._of(test.case or "")), self.looks is None
+        except _MissingRuns:
             return (test.settings.experiment.seed,), False  # its test will say so
 
     def run(self, test: Collected, case: Case, plan: Plan, progress: Progress) -> CaseResult:
         __tracebackhide__ = True
         try:
-            return self._replay.run(case.id, test.arms, plan, test.seeds)
-        except MissingRunsError as error:
-            raise failure(in_options(error)) from None
+            result = self._judge(case.id, test.arms, plan, test.seeds)
+        except _MissingRuns as error:
+            raise failure(f"bad {flag_of('replay')}: {error}") from None
+        self._results.append(result)
+        return result
 
     def judged(self, test: Collected, plan: Plan) -> CaseResult | None:
         """A case that another process of pytest-xdist was given; None if there are no runs."""
         try:
-            return self._replay.judged(test.label, test.arms, plan, test.seeds)
-        except MissingRunsError:
+            return self._judge(test.label, test.arms, plan, test.seeds)
+        except _MissingRuns:
             return None
+
+    def _judge(
+        self, case: str, arms: Sequence[str], plan: Plan, seeds: Sequence[int] | None = None
+    ) -> CaseResult:
+        """Judge a case's saved runs.
+
+        Budget and repeats are those that were run; the plan's criteria and limits count.
+        """
+        saved = self._of(case)
+        for name in arms:
+            if name not in saved.strategies:
+                raise _MissingRuns(
+                    f"no saved runs of the strategy {name!r} on {case}; there "
+                    f"are those of {', '.join(saved.strategies)}"
+                )
+        control = saved.control if arms[0] == saved.strategies[0] else None
+        arms = tuple(dict.fromkeys([*arms, *([control] if control else [])]))
+        runs = tuple(
+            run
+            for run in saved.runs
+            if run.strategy in arms and (seeds is None or run.seed in seeds)
+        )
+        # A session that stopped by what it saw has to be judged as one that looked.
+        criteria = plan.criteria.looked_at(saved.looks)
+        verdicts = judge_arms(
+            arms, runs, criteria, plan.limits, control=control, family=plan.family
+        )
+        return replace(saved, strategies=arms, runs=runs, verdicts=verdicts, control=control)
 
     def more(self, repeats: int, deadline_s: float, progress: Progress) -> bool:
         """There are no more than there are."""
         return False
 
     def result(self) -> Result:
-        return self._replay.result()
+        saved = self._saved
+        return Result(
+            schema_version=SCHEMA_VERSION,
+            created=saved.created,
+            machines=saved.machines,
+            commit=saved.commit,
+            settings=self._settings,
+            cases=tuple(self._results),
+            noise=saved.noise,
+        )
 
     def hand_over(self) -> Handed:
         """Verdicts alone: the process that reports has the same runs."""
-        results = self._replay.results
         return Handed(
-            results=tuple(replace(result, runs=()) for result in results),
-            seeds=tuple(
-                tuple(dict.fromkeys(run.seed for run in result.runs)) for result in results
-            ),
+            results=tuple(replace(result, runs=()) for result in self._results),
+            seeds=tuple(_seeds(result) for result in self._results),
         )
 
     def take_over(self, handed: Handed) -> None:
-        self._replay.adopt(handed.results, handed.seeds)
+        """Add what another process made of the same files; sorts by the files' order."""
+        for result, seeds in zip(handed.results, handed.seeds, strict=True):
+            runs = tuple(
+                run
+                for run in self._of(result.case).runs
+                if run.strategy in result.strategies and run.seed in seeds
+            )
+            self._results.append(replace(result, runs=runs))
+        order = [saved.case for saved in self._saved.cases]
+        self._results.sort(key=lambda result: order.index(result.case))
+
+    def _of(self, case: str) -> CaseResult:
+        for result in self._saved.cases:
+            if result.case == case:
+                return result
+        known = ", ".join(result.case for result in self._saved.cases[:3])
+        raise _MissingRuns(
+            f"no saved runs of the case {case!r}; there are those of {known}"
+            f"{' and others' if len(self._saved.cases) > 3 else ''}"
+        )
+
+
+def _seeds(result: CaseResult) -> tuple[int, ...]:
+    """Its repeats, in order."""
+    return tuple(dict.fromkeys(run.seed for run in result.runs))

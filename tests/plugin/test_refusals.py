@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ansorbench.bench import MissingRunsError
 from pytest_ansorbench.budget import BudgetError, Trials
 from pytest_ansorbench.environment import MisfitError
 from pytest_ansorbench.plugin.refusals import in_options
@@ -22,7 +21,6 @@ from pytest_ansorbench.storage import MissingResultError, StorageError, Unwritab
         ),
         (MisfitError("target", "cuda", "only CPUs"), "bad --ansor-target 'cuda': only CPUs"),
         (MisfitError("cores", "9", "expected 0"), "bad --ansor-cores '9': expected 0"),
-        (MissingRunsError("no saved runs of x"), "bad --ansor-replay: no saved runs of x"),
         (
             ResumeError("x was measured with trials 8 so far, and now has 16"),
             "bad --ansor-resume: x was measured with trials 8 so far, and now has 16; give the "

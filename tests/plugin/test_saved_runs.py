@@ -1,0 +1,111 @@
+"""Saved runs in place of searches."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from pytest_ansorbench.bench import Silent
+from pytest_ansorbench.options.settings import Settings
+from pytest_ansorbench.plugin.collected import Collected
+from pytest_ansorbench.plugin.saved_runs import SavedRuns
+from pytest_ansorbench.plugin.workers import Handed
+from pytest_ansorbench.stats.limits import Limits
+from pytest_ansorbench.storage import StorageError, write_result
+from tests.bench.conftest import PLAN
+from tests.saved_cases import MORE, SAVED, result_of
+
+A, B, C, D = MORE
+SETTINGS = Settings(strategies=("default", "slow"))
+
+
+@pytest.fixture
+def saved(tmp_path):
+    write_result(result_of(SAVED), tmp_path / "saved.json")
+    return SavedRuns(dataclasses.replace(SETTINGS, replay=(tmp_path / "saved.json",)))
+
+
+def asked_for(case, arms=("default", "fast"), seeds=None):
+    """A test of a case, as it is collected."""
+    return Collected(item=None, settings=SETTINGS, arms=arms, case=case.id, seeds=seeds)
+
+
+def run(saved, case, *asked, plan=PLAN):
+    return saved.run(asked_for(case, *asked), case, plan, Silent())
+
+
+def test_runs_are_those_of_the_file(saved):
+    [recorded, *_] = result_of(SAVED).cases
+    result = run(saved, A)
+    assert result.runs == recorded.runs
+    assert [gate for verdict in result.verdicts for gate in verdict.gates] == []
+    assert saved.result().cases == (result,)
+
+
+def test_todays_limits_count(saved):
+    limits = Limits({"search_ratio": 0.75})
+    result = run(saved, A, plan=dataclasses.replace(PLAN, limits=limits))
+    assert [verdict.outcome for verdict in result.verdicts] == ["holds"]
+
+
+def test_arms_are_those_of_the_file_unless_they_are_chosen(saved):
+    assert saved.arms(SETTINGS, "b", False) == ("default", "fast")
+    assert saved.arms(SETTINGS, "b", True) == ("default", "slow")
+    assert saved.arms(SETTINGS, "d", False) == ("default", "slow")
+
+
+def test_repeats_are_those_of_the_file(saved):
+    assert saved.planned(asked_for(B)) == ((0, 1, 2, 3, 4), True)
+    assert saved.planned(asked_for(D)) == ((SETTINGS.experiment.seed,), False)
+
+
+def test_one_arm_alone_is_shown_without_a_comparison(saved):
+    result = run(saved, A, ("fast",))
+    assert result.strategies == ("fast",)
+    assert result.verdicts == ()
+
+
+def test_what_was_not_run_is_named(saved):
+    with pytest.raises(
+        pytest.fail.Exception,
+        match=r"^bad --ansor-replay: no saved runs of the case 'd'; there are those of a, b, c$",
+    ):
+        run(saved, D)
+    with pytest.raises(
+        pytest.fail.Exception,
+        match=r"^bad --ansor-replay: no saved runs of the strategy 'slow' on a; there are those of "
+        r"default, fast$",
+    ):
+        run(saved, A, ("default", "slow"))
+    assert saved.judged(asked_for(D), PLAN) is None
+
+
+def test_the_whole_has_todays_settings_and_the_files_machines(saved, tmp_path):
+    run(saved, A)
+    whole = saved.result()
+    today = dataclasses.replace(SETTINGS, replay=(tmp_path / "saved.json",))
+    assert whole.settings == today.to_json()
+    assert whole.machines == result_of(SAVED).machines
+
+
+def test_what_other_processes_judged_comes_in_the_files_order(saved):
+    judged = [run(saved, case) for case in (C, A)]
+    elsewhere = dataclasses.replace(judged[0], case="b", runs=())
+    saved.take_over(Handed(results=(elsewhere,), seeds=(tuple(range(5)),)))
+    cases = saved.result().cases
+    assert [case.case for case in cases] == ["a", "b", "c"]
+    assert [len(case.runs) for case in cases] == [10, 10, 10]
+
+
+def test_of_what_other_processes_judged_only_their_repeats_count(saved):
+    judged = run(saved, A, ("default", "fast"), (1, 3))
+    assert {one.seed for one in judged.runs} == {1, 3}
+    elsewhere = dataclasses.replace(judged, case="b", runs=())
+    saved.take_over(Handed(results=(elsewhere,), seeds=((2,),)))
+    assert {one.seed for one in saved.result().cases[1].runs} == {2}
+
+
+def test_a_missing_file_is_refused(tmp_path):
+    with pytest.raises(StorageError, match=r"nowhere\.json"):
+        SavedRuns(Settings(replay=(tmp_path / "nowhere.json",)))
