@@ -12,13 +12,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from pytest_ansorbench.strategies.answers import (
-    checked_decisions,
-    checked_rules,
-    checked_scores,
-    checked_shares,
-    checked_start,
-)
 from pytest_ansorbench.strategies.breeding import (
     Attempt,
     Individual,
@@ -27,6 +20,13 @@ from pytest_ansorbench.strategies.breeding import (
     weighted_draw,
 )
 from pytest_ansorbench.strategies.candidate import Candidate
+from pytest_ansorbench.strategies.checked import (
+    checked_decisions,
+    checked_rules,
+    checked_scores,
+    checked_shares,
+    checked_start,
+)
 from pytest_ansorbench.strategies.cost_model import is_blind, required_model
 from pytest_ansorbench.strategies.errors import require_at_least, require_method, require_share
 from pytest_ansorbench.strategies.features import extract, extractor_of

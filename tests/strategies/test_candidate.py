@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_ansorbench.strategies import BadAnswer, Candidate, NothingMore
-from pytest_ansorbench.strategies.answers import checked_proposal
+from pytest_ansorbench.strategies.checked import checked_proposal
 from tests.faults import module
 
 
