@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.cli.exits import ERROR, Refusal, exit_code, parsed
 from pytest_ansorbench.cli.formats import add_formats, check_formats, put_out
-from pytest_ansorbench.cli.stored import NO_SCHEDULES, add_storage, narrowed, read_stored
+from pytest_ansorbench.cli.stored import add_storage, narrowed, read_stored
 
 if TYPE_CHECKING:
     from pytest_ansorbench.measure.side_by_side import SideBySide
@@ -29,7 +29,7 @@ def add_command(commands: argparse._SubParsersAction[Any]) -> None:
         description="Applies the fastest schedule of each task of some results again, compiles it "
         "with today's toolchain and measures it: against another toolchain or other options, slice "
         "by slice in turn, or against the latencies that were recorded, on the same machine only. "
-        "With --arms the kernels of several arms are held against each other.",
+        "With --arms the kernels of several arms are compared with each other.",
         epilog="exit codes: 0 gates hold or there are none, 1 a gate is broken, 2 usage or tool "
         "error, 3 a gate is undecided",
     )
@@ -125,11 +125,11 @@ def _limits(given: argparse.Namespace) -> KernelLimits:
 
 
 def _winners(given: argparse.Namespace, results: Sequence[Result]) -> list[Winner]:
-    from pytest_ansorbench.winners import winners_of
+    from pytest_ansorbench.winners import NO_SCHEDULES, winners_of
 
     found = [winner for result in results for winner in winners_of(result)]
     if not found:
-        raise Refusal(NO_SCHEDULES)
+        raise Refusal(f"bad RESULT: {NO_SCHEDULES}")
     found = narrowed(found, "--case", given.case, lambda one: one.case)
     return narrowed(found, "--strategy", given.strategy, lambda one: one.strategy)
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.cli.exits import HOLDS, Refusal
 from pytest_ansorbench.cli.stored import (
-    NO_SCHEDULES,
     add_storage,
     listed,
     narrowed,
@@ -127,15 +126,12 @@ def _import(given: argparse.Namespace) -> int:
 
 def _schedule(given: argparse.Namespace) -> int:
     from pytest_ansorbench.packed import PackedError
-    from pytest_ansorbench.winners import Script, winners_of
+    from pytest_ansorbench.winners import NO_SCHEDULES, Script, winners_of
 
     path, result = read_stored(given.storage, given.result)
     found = [*winners_of(result)]
     if not found:
-        raise Refusal(
-            f"bad result file {str(path)!r}: it keeps no schedules, as results of before schema "
-            "version 8 or without a valid trial; measure again"
-        )
+        raise Refusal(f"bad result file {str(path)!r}: {NO_SCHEDULES}")
     found = _of_case(found, given.case)
     found = narrowed(found, "--strategy", given.strategy, lambda one: one.strategy)
     found = narrowed(found, "--seed", given.seed, lambda one: str(one.seed))
@@ -158,14 +154,14 @@ def _schedule(given: argparse.Namespace) -> int:
 
 def _export(given: argparse.Namespace) -> int:
     from pytest_ansorbench.environment import MisfitError
-    from pytest_ansorbench.winners import export_database
+    from pytest_ansorbench.winners import NO_SCHEDULES, export_database
 
     if given.top < 1:
         raise Refusal(f"bad --top {given.top}: expected at least 1, e.g. 1")
     try:
         found = [one for source in given.results for one in _sourced(given.storage, source)]
         if not found:
-            raise Refusal(NO_SCHEDULES)
+            raise Refusal(f"bad RESULT: {NO_SCHEDULES}")
         found = narrowed(found, "--case", given.case, lambda one: one[0].case)
         found = narrowed(found, "--strategy", given.strategy, lambda one: one[0].strategy)
         exported = export_database(found, given.database, top=given.top)

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pytest_ansorbench.cli.exits import Refusal
 
@@ -15,11 +15,6 @@ if TYPE_CHECKING:
 
 
 _Found = TypeVar("_Found")
-
-NO_SCHEDULES: Final = (
-    "bad results: they keep no schedules, as those of before schema version 8 or without a valid "
-    "trial; measure again"
-)
 
 
 def add_storage(parser: argparse.ArgumentParser) -> None:

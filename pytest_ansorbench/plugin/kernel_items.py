@@ -28,7 +28,7 @@ from pytest_ansorbench.report import (
 )
 from pytest_ansorbench.stats.rebuilt_ratios import KernelLimits, judge_rebuilt
 from pytest_ansorbench.storage import StorageError, find_saved, read_result, write_rebuilt
-from pytest_ansorbench.winners import Winner, winners_of
+from pytest_ansorbench.winners import NO_SCHEDULES, Winner, winners_of
 from pytest_ansorbench.workloads import Case
 
 
@@ -51,10 +51,7 @@ class KernelBench:
             raise pytest.UsageError(f"bad {flag}: {in_options(error)}") from None
         self._winners = fastest(winners_of(self._result))
         if not self._winners:
-            raise pytest.UsageError(
-                f"bad {flag} {wanted!r}: expected a result that keeps schedules, as those of "
-                "before schema version 8 do not; measure again"
-            )
+            raise pytest.UsageError(f"bad {flag} {wanted!r}: {NO_SCHEDULES}")
         self._toolchains = toolchains(settings.kernels.against, settings.kernels.variants)
         self._rebuilding: Rebuilding | None = None
         self._limits: dict[str, KernelLimits] = {}

@@ -1,14 +1,13 @@
 """What searches came to: the schedules that results keep, as programs again."""
 
-from pytest_ansorbench.winners.database import DatabaseError, Exported, export_database
-from pytest_ansorbench.winners.imported import Imported, import_database
+from pytest_ansorbench.winners.database import DatabaseError, export_database
+from pytest_ansorbench.winners.imported import import_database
 from pytest_ansorbench.winners.script import Script, fastest, scripts_of
-from pytest_ansorbench.winners.winner import Winner, tuned_in, winners_of
+from pytest_ansorbench.winners.winner import NO_SCHEDULES, Winner, tuned_in, winners_of
 
 __all__ = [
+    "NO_SCHEDULES",
     "DatabaseError",
-    "Exported",
-    "Imported",
     "Script",
     "Winner",
     "export_database",

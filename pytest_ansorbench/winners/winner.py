@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pytest_ansorbench.packed import unpack_program
 from pytest_ansorbench.records import CaseResult, Remeasurement, Result, Run, TaskRecord
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from tvm import IRModule
 
     from pytest_ansorbench.strategies.candidate import Candidate
+
+NO_SCHEDULES: Final = "it keeps no schedules: no trial of it was valid; measure again"
+"""What is wrong with a result without a winner."""
 
 
 @dataclass(frozen=True, slots=True)
