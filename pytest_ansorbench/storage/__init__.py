@@ -5,7 +5,7 @@ from pytest_ansorbench.storage.changes import (
     result_changes,
     suite_changes_since,
 )
-from pytest_ansorbench.storage.cleaning import Cleanable, cleanable
+from pytest_ansorbench.storage.cleaning import cleanable
 from pytest_ansorbench.storage.commit import describe_commit
 from pytest_ansorbench.storage.entries import from_line, to_line
 from pytest_ansorbench.storage.files import (
@@ -43,7 +43,6 @@ from pytest_ansorbench.storage.numbered import (
 )
 
 __all__ = [
-    "Cleanable",
     "Journal",
     "JournalTail",
     "MissingResultError",
