@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from pytest_ansorbench.workloads.operators.convolution import Windowed
+from pytest_ansorbench.workloads.operators.convolution import Planar
 from pytest_ansorbench.workloads.operators.shape import require_positive
 
 if TYPE_CHECKING:
@@ -16,21 +16,17 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CapsuleConv2d(Windowed):
+class CapsuleConv2d(Planar):
     """conv2d in which each product is one of two square matrices, the capsules' poses.
 
     Input NHWijC, kernel HWijIO, output NHWijC, with `i` and `j` the rows and columns of a pose.
 
     Attributes:
-        height: Rows of the input.
-        width: Columns of the input.
         in_channels: Capsules of the input.
         out_channels: Capsules of the output.
         capsule: Rows and columns of a pose.
     """
 
-    height: int
-    width: int
     in_channels: int
     out_channels: int
     capsule: int = 4
@@ -40,10 +36,6 @@ class CapsuleConv2d(Windowed):
             in_channels=self.in_channels, out_channels=self.out_channels, capsule=self.capsule
         )
         super().__post_init__()
-
-    @property
-    def extents(self) -> dict[str, int]:
-        return {"height": self.height, "width": self.width}
 
     @property
     def id(self) -> str:

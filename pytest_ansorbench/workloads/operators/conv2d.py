@@ -5,22 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Final, TypeVar
 
-from pytest_ansorbench.workloads.operators.convolution import Convolution
+from pytest_ansorbench.workloads.operators.convolution import Convolution, Planar
 
 _Kind = TypeVar("_Kind", bound="Conv2d")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Conv2d(Convolution):
-    """Convolution over two axes: input NHWC, kernel HWIO, output NHWC; see `Convolution`.
-
-    Attributes:
-        height: Rows of the input.
-        width: Columns of the input.
-    """
-
-    height: int
-    width: int
+class Conv2d(Planar, Convolution):
+    """Convolution over two axes: input NHWC, kernel HWIO, output NHWC; see `Convolution`."""
 
     family: ClassVar[str] = "conv2d"
 
@@ -47,10 +39,6 @@ class Conv2d(Convolution):
             padding=padding,
             **more,
         )
-
-    @property
-    def extents(self) -> dict[str, int]:
-        return {"height": self.height, "width": self.width}
 
 
 CONV2D: Final = tuple(

@@ -83,6 +83,23 @@ class Windowed(Operator):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Planar(Windowed):
+    """A `Windowed` operator on images.
+
+    Attributes:
+        height: Rows of the input.
+        width: Columns of the input.
+    """
+
+    height: int
+    width: int
+
+    @property
+    def extents(self) -> dict[str, int]:
+        return {"height": self.height, "width": self.width}
+
+
+@dataclass(frozen=True, kw_only=True)
 class Convolution(Windowed):
     """Channels-last convolution: input N...C, kernel ...IO, output N...C.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from pytest_ansorbench.workloads.operators.convolution import Windowed
+from pytest_ansorbench.workloads.operators.convolution import Planar
 from pytest_ansorbench.workloads.operators.shape import require_positive
 
 if TYPE_CHECKING:
@@ -16,26 +16,18 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DepthwiseConv2d(Windowed):
+class DepthwiseConv2d(Planar):
     """A kernel of its own for every channel: input NHWC, kernel HWC, output NHWC.
 
     Attributes:
-        height: Rows of the input.
-        width: Columns of the input.
         channels: Channels of input and output.
     """
 
-    height: int
-    width: int
     channels: int
 
     def __post_init__(self) -> None:
         require_positive(channels=self.channels)
         super().__post_init__()
-
-    @property
-    def extents(self) -> dict[str, int]:
-        return {"height": self.height, "width": self.width}
 
     @property
     def id(self) -> str:
