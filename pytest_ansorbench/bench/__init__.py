@@ -9,7 +9,6 @@ from pytest_ansorbench.bench.progress import Progress, ProgressUpdate, RunProgre
 from pytest_ansorbench.bench.reference import SavedReference
 from pytest_ansorbench.bench.repeats import FixedRepeats, Plan, RepeatsUntilSettled
 from pytest_ansorbench.bench.session import Session, UnsupportedCaseError
-from pytest_ansorbench.bench.shards import PlannedCase, recorded_repeat_s, share_out
 from pytest_ansorbench.bench.site import LocalExecutor, Site
 from pytest_ansorbench.bench.watching import Watch, WatchedCase, WatchedSession
 from pytest_ansorbench.bench.yardsticks import YardstickPlan
@@ -26,7 +25,6 @@ __all__ = [
     "LocalExecutor",
     "Lost",
     "Plan",
-    "PlannedCase",
     "Progress",
     "ProgressUpdate",
     "RepeatsUntilSettled",
@@ -43,6 +41,4 @@ __all__ = [
     "Wrote",
     "YardstickPlan",
     "case_histories",
-    "recorded_repeat_s",
-    "share_out",
 ]

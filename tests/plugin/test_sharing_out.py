@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ansorbench.bench import PlannedCase, recorded_repeat_s, share_out
+from pytest_ansorbench.plugin.shards import PlannedCase, recorded_repeat_s, share_out
 from tests.synthetic import make_case_result, make_result, make_run
 
 
