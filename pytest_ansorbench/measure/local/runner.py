@@ -6,12 +6,11 @@ import statistics
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pytest_ansorbench.measure.engine import UntunedError
 from pytest_ansorbench.measure.local.asking import ProgramError, WorkerDied, WorkerTimeout
 from pytest_ansorbench.measure.local.fork_server import ServerDied
-from pytest_ansorbench.measure.local.leader import Leader, LeaderLost
 from pytest_ansorbench.measure.local.runnable import Runnable, WrongOutput
 from pytest_ansorbench.measure.local.supervisor import Supervisor
 from pytest_ansorbench.measure.outcomes import Built, Measured
@@ -26,6 +25,8 @@ from pytest_ansorbench.records import TrialStatus
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+_Answer = TypeVar("_Answer")
 
 _RUN_STATUS: Final[Mapping[type[Exception], TrialStatus]] = {
     WorkerTimeout: "run-timeout",
@@ -108,7 +109,7 @@ class Runner:
         while True:
             try:
                 outcome = self._measured(program, policy, best_s, None if lost else leader)
-            except LeaderLost:
+            except _LeaderLost:
                 lost = True
             except ServerDied:
                 built = self._restored(program)
@@ -120,7 +121,7 @@ class Runner:
                 return replace(outcome, lost_incumbent=lost)
 
     def _measured(
-        self, program: Runnable, policy: Measurement, best_s: float | None, leader: Leader | None
+        self, program: Runnable, policy: Measurement, best_s: float | None, leader: _Leader | None
     ) -> Measured:
         """Measure a program, check it, and keep it if policies may want it again."""
         took_lead = False
@@ -144,7 +145,7 @@ class Runner:
         return replace(outcome, peak_memory_mb=program.end().peak_memory_mb)
 
     def _samples(
-        self, program: Runnable, policy: Measurement, best_s: float | None, leader: Leader | None
+        self, program: Runnable, policy: Measurement, best_s: float | None, leader: _Leader | None
     ) -> tuple[float, ...]:
         if leader is None or best_s is None or not isinstance(policy, ComparingMeasurement):
             return policy.measure(program, best_s)
@@ -158,8 +159,39 @@ class Runner:
         return ColdMeasurement() if self._settings.flush_mb else measurement
 
 
-def _leader(policy: Measurement, incumbent: Built | None) -> Leader | None:
+def _leader(policy: Measurement, incumbent: Built | None) -> _Leader | None:
     """The incumbent, if the policy compares with it."""
     if incumbent is None or incumbent.handle is None:
         return None
-    return Leader(incumbent.handle) if isinstance(policy, ComparingMeasurement) else None
+    return _Leader(incumbent.handle) if isinstance(policy, ComparingMeasurement) else None
+
+
+class _LeaderLost(Exception):
+    """The leader failed, which is no fault of the candidate that runs beside it."""
+
+
+class _Leader:
+    """A `Stopwatch` on the leader that tells its failures from a candidate's: `_LeaderLost`."""
+
+    def __init__(self, program: Runnable) -> None:
+        self._program = program
+
+    def wake(self, timeout_s: float) -> None:
+        """Give it so many seconds for what follows, and its arguments if it was built again."""
+        if not self._program.is_there:
+            raise _LeaderLost
+        self._of_its_own(lambda: self._program.allow(timeout_s))
+        self._of_its_own(self._program.make_arguments)
+
+    def first_call(self) -> float:
+        return self._of_its_own(self._program.first_call)
+
+    def time(self, calls: int, samples: int = 1) -> tuple[float, ...]:
+        return self._of_its_own(lambda: self._program.time(calls, samples))
+
+    def _of_its_own(self, request: Callable[[], _Answer]) -> _Answer:
+        try:
+            return request()
+        except (ProgramError, WorkerDied, WorkerTimeout) as failure:
+            self._program.kill()
+            raise _LeaderLost from failure
