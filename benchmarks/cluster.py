@@ -32,19 +32,10 @@ from typing import Any, Final
 import psutil
 from tabulate import tabulate
 
-from pytest_ansorbench.bench import (
-    Block,
-    CaseHistory,
-    CaseJournal,
-    Ended,
-    Experiment,
-    FixedRepeats,
-    Plan,
-    RunPlan,
-    Silent,
-    Wrote,
-)
-from pytest_ansorbench.bench.history import NoiseHistory
+from pytest_ansorbench.bench import FixedRepeats, Plan, RunPlan, Silent
+from pytest_ansorbench.bench.blocks import Block, Ended, Wrote
+from pytest_ansorbench.bench.experiment import Experiment
+from pytest_ansorbench.bench.history import CaseHistory, CaseJournal, NoiseHistory
 from pytest_ansorbench.budget import Budget, Trials
 from pytest_ansorbench.cluster.executor import ClusterExecutor
 from pytest_ansorbench.cluster.pool import Pool

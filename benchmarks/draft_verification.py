@@ -23,7 +23,7 @@ from tabulate import tabulate
 
 from pytest_ansorbench.stats.ranks import rank_correlation
 from pytest_ansorbench.strategies import BoostedTrees, Verification
-from pytest_ansorbench.training import Programs, load_programs
+from pytest_ansorbench.training.programs import Programs, load_programs
 
 SAMPLES: Final = Path(__file__).parent.parent / "docs" / "results" / "draft-samples"
 POOL: Final = 64

@@ -27,7 +27,8 @@ from pytest_ansorbench.records.rebuilt_kernels import KernelsVerdict, RebuiltKer
 from pytest_ansorbench.report import Terminal, kernels_report
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.rebuilt_ratios import KernelLimits, judge_rebuilt
-from pytest_ansorbench.storage import read_rebuilt, result_name
+from pytest_ansorbench.storage import result_name
+from pytest_ansorbench.storage.files import read_rebuilt
 
 HERE: Final = Path(__file__).parent
 RESULTS: Final = HERE.parent / "docs" / "results" / "kernels"

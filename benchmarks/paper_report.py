@@ -11,21 +11,13 @@ import numpy as np
 from curves import draw, figure
 
 from pytest_ansorbench.records import CaseResult, Estimate
-from pytest_ansorbench.report import (
-    Layout,
-    Report,
-    RuleTotals,
-    Section,
-    Terminal,
-    case_details,
-    case_table,
-    control_lines,
-    curves,
-    parse_columns,
-    rule_totals,
-)
+from pytest_ansorbench.report import Layout, Report, Section, Terminal, curves, parse_columns
 from pytest_ansorbench.report.cells import Cell, Count, Number, Ratio, Text
+from pytest_ansorbench.report.controls import control_lines
+from pytest_ansorbench.report.decisions import RuleTotals, rule_totals
+from pytest_ansorbench.report.details import case_details
 from pytest_ansorbench.report.sections import Column, Group, Lines, Table
+from pytest_ansorbench.report.table import case_table
 from pytest_ansorbench.stats.distribution import case_ways
 from pytest_ansorbench.stats.judging import judge_result
 from pytest_ansorbench.storage import read_result

@@ -8,11 +8,8 @@ from pytest_ansorbench.report.build import (
     tasks_report,
 )
 from pytest_ansorbench.report.changes import changes_notes, changes_table, comparison_report
-from pytest_ansorbench.report.columns import COLUMNS, ColumnError, parse_columns
-from pytest_ansorbench.report.controls import control_lines
+from pytest_ansorbench.report.columns import ColumnError, parse_columns
 from pytest_ansorbench.report.curves import curves
-from pytest_ansorbench.report.decisions import RuleTotals, rule_totals
-from pytest_ansorbench.report.details import case_details
 from pytest_ansorbench.report.gates import change_sentence, gate_sentence, suite_sentence
 from pytest_ansorbench.report.noise_notes import (
     noise_changes,
@@ -33,7 +30,6 @@ from pytest_ansorbench.report.table import (
     Grouping,
     Layout,
     WantedUnit,
-    case_table,
     parse_grouping,
     parse_sort,
     parse_time_unit,
@@ -41,7 +37,6 @@ from pytest_ansorbench.report.table import (
 from pytest_ansorbench.report.watch_tables import overview_report, workers_report
 
 __all__ = [
-    "COLUMNS",
     "RENDERERS",
     "ColumnError",
     "Grouping",
@@ -52,18 +47,14 @@ __all__ = [
     "Output",
     "RepeatLog",
     "Report",
-    "RuleTotals",
     "Section",
     "Terminal",
     "WantedUnit",
-    "case_details",
-    "case_table",
     "change_sentence",
     "changes_notes",
     "changes_report",
     "changes_table",
     "comparison_report",
-    "control_lines",
     "curves",
     "failure_report",
     "full_report",
@@ -78,7 +69,6 @@ __all__ = [
     "parse_time_unit",
     "provenance",
     "result_report",
-    "rule_totals",
     "suite_gate_sentence",
     "suite_sentence",
     "tasks_report",

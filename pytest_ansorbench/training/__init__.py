@@ -7,7 +7,6 @@
 from pytest_ansorbench.training.arrays import BadSamples
 from pytest_ansorbench.training.fit_programs import ProgramFitSettings
 from pytest_ansorbench.training.learning import LearningFolder
-from pytest_ansorbench.training.programs import Programs, load_programs
 from pytest_ansorbench.training.rule_samples import Effort, MixedSamples, collect
 from pytest_ansorbench.training.train_draft import train_draft
 from pytest_ansorbench.training.train_rules import train_rules
@@ -22,9 +21,7 @@ __all__ = [
     "LearningFolder",
     "MixedSamples",
     "ProgramFitSettings",
-    "Programs",
     "collect",
-    "load_programs",
     "train_draft",
     "train_rules",
 ]

@@ -2,7 +2,7 @@
 
 from pytest_ansorbench.winners.database import DatabaseError, export_database
 from pytest_ansorbench.winners.imported import import_database
-from pytest_ansorbench.winners.script import Script, fastest, scripts_of
+from pytest_ansorbench.winners.script import Script, scripts_of
 from pytest_ansorbench.winners.winner import NO_SCHEDULES, Winner, tuned_in, winners_of
 
 __all__ = [
@@ -11,7 +11,6 @@ __all__ = [
     "Script",
     "Winner",
     "export_database",
-    "fastest",
     "import_database",
     "scripts_of",
     "tuned_in",

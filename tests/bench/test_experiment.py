@@ -11,15 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pytest_ansorbench.bench import (
-    Ended,
-    FixedRepeats,
-    Lost,
-    RepeatsUntilSettled,
-    RunProgress,
-    Session,
-    Wrote,
-)
+from pytest_ansorbench.bench import FixedRepeats, RepeatsUntilSettled, Session
+from pytest_ansorbench.bench.blocks import Ended, Lost, Wrote
+from pytest_ansorbench.bench.progress import RunProgress
 from pytest_ansorbench.stats.looks import Looks
 from pytest_ansorbench.storage import from_line, machine_difference, read_journal, to_line
 from pytest_ansorbench.storage.entries import AbandonedEntry, FinalEntry, RepeatEntry

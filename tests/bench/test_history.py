@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from pytest_ansorbench.bench import case_histories
+from pytest_ansorbench.bench.history import case_histories
 from pytest_ansorbench.bench.repeat import run_repeat
 from pytest_ansorbench.records import LastRanking, TaskRanking, TaskRecord
 from pytest_ansorbench.search import ResumeError, unpack

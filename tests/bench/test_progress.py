@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 
-from pytest_ansorbench.bench import ProgressUpdate, RunProgress
+from pytest_ansorbench.bench.progress import ProgressUpdate, RunProgress
 
 UPDATE = ProgressUpdate(
     case="doubling",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pytest_ansorbench.bench import CaseHistory, FixedRepeats, RepeatsUntilSettled
-from pytest_ansorbench.bench.history import RepeatHistory
+from pytest_ansorbench.bench import FixedRepeats, RepeatsUntilSettled
+from pytest_ansorbench.bench.history import CaseHistory, RepeatHistory
 from pytest_ansorbench.stats.looks import Looks
 from pytest_ansorbench.storage.entries import CaseEntry, FinalEntry, RepeatEntry
 from tests.search.rounds import AT_REST

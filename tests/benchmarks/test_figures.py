@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from pytest_ansorbench.records import Estimate, Result
-from pytest_ansorbench.report import case_table, curves
+from pytest_ansorbench.report import curves
 from pytest_ansorbench.report.sections import Axis, Table
+from pytest_ansorbench.report.table import case_table
 from pytest_ansorbench.storage import write_result
 from tests.report.rendered import rendered, simple_cells
 from tests.synthetic import make_case_result, make_result, make_run

@@ -9,7 +9,8 @@ import pytest
 
 from pytest_ansorbench.cli import main
 from pytest_ansorbench.records.rebuilt_kernels import RebuiltKernels
-from pytest_ansorbench.storage import read_rebuilt, read_result, write_rebuilt, write_result
+from pytest_ansorbench.storage import read_result, write_rebuilt, write_result
+from pytest_ansorbench.storage.files import read_rebuilt
 from tests.pages import REPOSITORY
 from tests.synthetic import make_case_result, make_result
 from tests.synthetic_kernels import rebuilt

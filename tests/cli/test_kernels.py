@@ -10,7 +10,8 @@ import pytest
 from pytest_ansorbench.cli import main
 from pytest_ansorbench.measure.local.engine import LocalEngine
 from pytest_ansorbench.measure.local.supervisor import Supervisor
-from pytest_ansorbench.storage import read_rebuilt, write_result
+from pytest_ansorbench.storage import write_result
+from pytest_ansorbench.storage.files import read_rebuilt
 from tests import interpreters
 from tests.synthetic import make_case_result, make_result
 from tests.winners.conftest import MATMUL, MLP, tuned

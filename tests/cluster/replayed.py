@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pytest_ansorbench.bench import Block
+from pytest_ansorbench.bench.blocks import Block
 from pytest_ansorbench.cluster.courier import UnfitError
 from pytest_ansorbench.measure.engine import EngineError, UntunedError
 from pytest_ansorbench.search import ResumeError

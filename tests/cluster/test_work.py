@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ansorbench.bench import Block, YardstickPlan
+from pytest_ansorbench.bench import YardstickPlan
+from pytest_ansorbench.bench.blocks import Block
 from pytest_ansorbench.cluster.courier import UnfitError
 from pytest_ansorbench.cluster.pool import requirements
 from pytest_ansorbench.cluster.work import LiveWork, SiteSettings, packed

@@ -6,13 +6,8 @@ import dataclasses
 
 import numpy as np
 
-from pytest_ansorbench.kernels import (
-    another_machine,
-    compare_kernels,
-    fastest,
-    fastest_of_arms,
-    noise_then,
-)
+from pytest_ansorbench.kernels import fastest, fastest_of_arms
+from pytest_ansorbench.kernels.rebuilding import another_machine, compare_kernels, noise_then
 from pytest_ansorbench.measure.outcomes import MeasuredInTurn, Rebuilt
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.records import MachineNoise, NoiseTrace

@@ -10,7 +10,7 @@ from pytest_ansorbench.cli import main
 from pytest_ansorbench.storage import read_journal
 from pytest_ansorbench.strategies import Experience, load_program_model
 from pytest_ansorbench.strategies.program_model import SHIPPED
-from pytest_ansorbench.training import load_programs
+from pytest_ansorbench.training.programs import load_programs
 from tests.plugin.conftest import measuring_fast
 from tests.plugin.project import Project
 

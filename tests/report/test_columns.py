@@ -8,13 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ansorbench.report import (
-    COLUMNS,
-    ColumnError,
-    parse_columns,
-    parse_sort,
-)
-from pytest_ansorbench.report.columns import DEFAULT_COLUMNS
+from pytest_ansorbench.report import ColumnError, parse_columns, parse_sort
+from pytest_ansorbench.report.columns import COLUMNS, DEFAULT_COLUMNS
 from pytest_ansorbench.report.table import DEFAULT_SORT, SORT_KEYS
 
 

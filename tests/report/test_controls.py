@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_ansorbench.records import CaseResult
-from pytest_ansorbench.report import control_lines
+from pytest_ansorbench.report.controls import control_lines
 from tests.report.rendered import lines_of
 from tests.synthetic import CRITERIA, make_case_result, make_run
 

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_ansorbench.records import Run
-from pytest_ansorbench.report import rule_totals
 from pytest_ansorbench.report.decisions import (
     decision_sentences,
     draft_sentences,
     mutation_sentences,
+    rule_totals,
 )
 from tests.synthetic import make_run
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from pytest_ansorbench.records import CaseResult, LastRanking, Remeasurement, TaskRanking
-from pytest_ansorbench.report import case_details
+from pytest_ansorbench.report.details import case_details
 from pytest_ansorbench.stats.distribution import case_ways
 from tests.report.rendered import lines_of
 from tests.synthetic import CRITERIA, make_case_result, make_run

@@ -11,15 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_ansorbench.records import CaseResult, Estimate
-from pytest_ansorbench.report import (
-    COLUMNS,
-    ColumnError,
-    Grouping,
-    Layout,
-    case_table,
-    parse_grouping,
-    parse_time_unit,
-)
+from pytest_ansorbench.report import ColumnError, Grouping, Layout, parse_grouping, parse_time_unit
 from pytest_ansorbench.report.cells import (
     REFERENCE,
     Cell,
@@ -30,9 +22,16 @@ from pytest_ansorbench.report.cells import (
     SuiteRatio,
     TimeToTarget,
 )
-from pytest_ansorbench.report.columns import DEFAULT_COLUMNS
+from pytest_ansorbench.report.columns import COLUMNS, DEFAULT_COLUMNS
 from pytest_ansorbench.report.sections import Column, Group, Section, Table
-from pytest_ansorbench.report.table import SORT_KEYS, TIME_UNITS, WantedUnit, in_unit, sort_cases
+from pytest_ansorbench.report.table import (
+    SORT_KEYS,
+    TIME_UNITS,
+    WantedUnit,
+    case_table,
+    in_unit,
+    sort_cases,
+)
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.limits import Limits
 from pytest_ansorbench.stats.suite import judge_suites

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from pytest_ansorbench.bench import RunProgress, WatchedCase, WatchedSession
+from pytest_ansorbench.bench.progress import RunProgress
+from pytest_ansorbench.bench.watching import WatchedCase, WatchedSession
 from pytest_ansorbench.report import Terminal, overview_report
 
 RUN = RunProgress("default", 64, 128, 12.5, 33.0)

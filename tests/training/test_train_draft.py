@@ -12,7 +12,7 @@ import pytest
 from pytest_ansorbench.cli import main, make_parser
 from pytest_ansorbench.strategies import POOLED, Experience, load_program_model
 from pytest_ansorbench.strategies.program_model import SHIPPED
-from pytest_ansorbench.training import BadSamples, ProgramFitSettings, Programs, load_programs
+from pytest_ansorbench.training import BadSamples, ProgramFitSettings
 from pytest_ansorbench.training.arrays import save_arrays
 from pytest_ansorbench.training.experience import (
     MOST,
@@ -25,6 +25,7 @@ from pytest_ansorbench.training.fit_programs import (
     fit_programs,
     score_programs,
 )
+from pytest_ansorbench.training.programs import Programs, load_programs
 
 QUICK = ProgramFitSettings(trees=60, depth=3, learning_rate=0.2, columns=0.5)
 

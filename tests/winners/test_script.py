@@ -9,7 +9,8 @@ import pytest
 from pytest_ansorbench.environment import ToolchainError
 from pytest_ansorbench.report.details import schedules
 from pytest_ansorbench.report.sections import Code, Lines
-from pytest_ansorbench.winners import fastest, script, scripts_of, winners_of
+from pytest_ansorbench.winners import script, scripts_of, winners_of
+from pytest_ansorbench.winners.script import fastest
 from tests.winners.conftest import MATMUL, MLP
 
 
