@@ -16,12 +16,16 @@ from pytest_ansorbench.workloads.networks.apply import with_schedules
 
 if TYPE_CHECKING:
     from pytest_ansorbench.bench.arms import FinishedSearch
-    from pytest_ansorbench.measure.engine import Engine
-if TYPE_CHECKING:
-    from pytest_ansorbench.bench.arms import FinishedSearch
     from pytest_ansorbench.hosted.search import SavedBest
     from pytest_ansorbench.measure.engine import Engine
-    from pytest_ansorbench.search.task_search import Best
+
+SHARE_OF_SEARCH: Final = 0.25
+"""Of a repeat's search time, which measuring its leads may take."""
+EFFORT: Final = SideBySide(precision=0.01, turns=Span(10, 30), sets=Span(1, 1))
+"""Of leads beside each other."""
+_TRIALS_A_LEAD: Final = 4
+"""A lead costs about as much to measure as a trial does, so this keeps to the share as well."""
+_FIRST_AND_LAST: Final = 2
 
 
 def measure_winners(
@@ -61,14 +65,6 @@ def _remeasurement(search: FinishedSearch, outcome: MeasuredInTurn | None) -> Re
     best = search.tasks[0].best if len(search.tasks) == 1 else None
     trial = best.index if best is not None else None
     return outcome.remeasured(trial)
-
-
-SHARE_OF_SEARCH: Final = 0.25  # confirming may take this share of the repeat's search time
-# A lead costs about as much to confirm as a trial does, so this keeps to the share as well
-_TRIALS_A_LEAD: Final = 4
-_FIRST_AND_LAST: Final = 2
-# How long leads run beside each other
-EFFORT: Final = SideBySide(precision=0.01, turns=Span(10, 30), sets=Span(1, 1))
 
 
 def measure_leads(

@@ -54,7 +54,7 @@ def add_command(commands: argparse._SubParsersAction[Any]) -> None:
     kernels.add_argument(
         "--arms",
         metavar="NAME,NAME",
-        help="hold the fastest kernels of these arms against each other, the first being the "
+        help="compare the fastest kernels of these arms, the first being the "
         "reference, all made with today's toolchain",
     )
     kernels.add_argument("--case", metavar="ID", help="of this case only")
