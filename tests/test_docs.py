@@ -65,6 +65,10 @@ def test_the_readme_is_read_in_a_minute():
     assert len(page("README.md").splitlines()) <= 150
 
 
+def test_all_pages_are_read_in_an_afternoon():
+    assert sum(len(page(name).split()) for name in pages()) <= 20_000
+
+
 @every_page
 def test_lines_are_wrapped_at_one_width(name):
     # A link or a piece of code that does not fit stands on a line alone.
