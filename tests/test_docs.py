@@ -66,7 +66,8 @@ def test_the_readme_is_read_in_a_minute():
 
 
 def test_all_pages_are_read_in_an_afternoon():
-    assert sum(len(page(name).split()) for name in pages()) <= 20_000
+    written = [name for name in pages() if name != "docs/results/README.md"]
+    assert sum(len(page(name).split()) for name in written) <= 20_000
 
 
 @every_page
