@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from pytest_ansorbench.measure.engine import Engine
 
 SHARE_OF_SEARCH: Final = 0.25
-"""Of a repeat's search time, which measuring its leads may take."""
+"""Of a repeat's search time, which measuring its leads may take, and its winners for more than the
+least: seconds beyond it would go into a ratio that repeats scatter around by far more."""
 EFFORT: Final = SideBySide(precision=0.01, turns=Span(10, 30), sets=Span(1, 1))
 """Of leads beside each other."""
 _TRIALS_A_LEAD: Final = 4
@@ -33,8 +34,10 @@ def measure_winners(
 ) -> tuple[Remeasurement, ...]:
     """Measure the winners of finished searches against each other.
 
-    One re-measurement an arm; that of an operator without a valid trial says so.
+    One re-measurement an arm; that of an operator without a valid trial says so. What has taken
+    `SHARE_OF_SEARCH` of the searches ends with the least effort.
     """
+    effort = replace(effort, enough_s=_allowed_s(searches))
     winners = [winner(prepared, search) for search in searches]
     check = prepared.network.check if prepared.network else prepared.tasks[0].check
     present = [program for program in winners if program is not None]
@@ -76,7 +79,7 @@ def measure_leads(
     of a last task. For that, of a run with few trials a lead only some leads are measured, the
     first and the last of each task among them: a network has a latency once every task has.
     """
-    allowed_s = SHARE_OF_SEARCH * sum(search.search_s for search in searches)
+    allowed_s = _allowed_s(searches)
     found: list[list[Remeasurement]] = [[] for _ in searches]
     for index, task in enumerate(prepared.tasks):
         leads = [_some(search, index, engine.capacity // len(searches)) for search in searches]
@@ -88,6 +91,10 @@ def measure_leads(
         for of_arm, so_far in zip(leads, found, strict=True):
             so_far += [next(outcomes).remeasured(lead.index) for lead in of_arm]
     return tuple(tuple(sorted(leads, key=_trial)) for leads in found)
+
+
+def _allowed_s(searches: Sequence[FinishedSearch]) -> float:
+    return SHARE_OF_SEARCH * sum(search.search_s for search in searches)
 
 
 def _some(search: FinishedSearch, index: int, most: int) -> Sequence[Best | SavedBest]:

@@ -62,6 +62,8 @@ class SideBySide:
     sets: Span = Span(4, 8)
     most_s: float | None = None
     """After which no further turn or set begins, once each program has a slice."""
+    enough_s: float | None = None
+    """After which the least turns and sets are enough, however wide the intervals."""
 
     @classmethod
     def of_samples(cls, samples: int) -> SideBySide:
@@ -87,20 +89,25 @@ class SideBySide:
 
     def ends_set(self, turns: int, ratios: Sequence[NeighbourRatios], elapsed_s: float) -> bool:
         """Whether a set has taken turns enough, by the ratio of each program to the first."""
-        if turns >= self.turns.most or (turns >= 1 and self._is_late(elapsed_s)):
+        if turns >= self.turns.most or (turns >= 1 and _is_past(self.most_s, elapsed_s)):
             return True
         if turns < self.turns.least or self.precision == 0.0:
             return False
+        if _is_past(self.enough_s, elapsed_s):
+            return True
         # What is left of a set's own error is divided by the root of the number of sets.
         enough = self.precision * math.sqrt(self.sets.least)
         return all(ratio.last_half_width() <= enough for ratio in ratios)
 
     def ends(self, sets: int, ratios: Sequence[NeighbourRatios], elapsed_s: float) -> bool:
-        if sets >= self.sets.most or self._is_late(elapsed_s):
+        if sets >= self.sets.most or _is_past(self.most_s, elapsed_s):
             return True
         if sets < self.sets.least or self.precision == 0.0:
             return False
+        if _is_past(self.enough_s, elapsed_s):
+            return True
         return all(ratio.half_width() <= self.precision for ratio in ratios)
 
-    def _is_late(self, elapsed_s: float) -> bool:
-        return self.most_s is not None and elapsed_s >= self.most_s
+
+def _is_past(limit_s: float | None, elapsed_s: float) -> bool:
+    return limit_s is not None and elapsed_s >= limit_s

@@ -6,9 +6,10 @@ import dataclasses
 
 import pytest
 
-from pytest_ansorbench.bench.finals import SHARE_OF_SEARCH, measure_leads
+from pytest_ansorbench.bench.finals import SHARE_OF_SEARCH, measure_leads, measure_winners
 from pytest_ansorbench.bench.prepared import PreparedCase, prepare
 from pytest_ansorbench.budget import Budget, Trials
+from pytest_ansorbench.measure.side_by_side import SideBySide
 from pytest_ansorbench.search import Search
 from pytest_ansorbench.storage.entries import FinalEntry
 from pytest_ansorbench.strategies import Registry
@@ -114,6 +115,15 @@ def test_it_takes_a_share_of_the_search(engine, prepared):
     assert programs <= engine.capacity
     spent_s = sum(search.search_s for search in searches)
     assert effort.most_s == pytest.approx(SHARE_OF_SEARCH * spent_s)
+
+
+def test_winners_take_more_than_the_least_for_a_share_of_the_search(engine, prepared):
+    searches = searched(engine, [LONG, LONG], prepared, 16)
+    measure_winners(prepared, searches, engine, SideBySide())
+    [(programs, effort)] = engine.asked
+    assert programs == 2
+    spent_s = sum(search.search_s for search in searches)
+    assert effort == SideBySide(enough_s=pytest.approx(SHARE_OF_SEARCH * spent_s))
 
 
 def test_an_arm_without_a_valid_trial_has_no_leads(engine, prepared):

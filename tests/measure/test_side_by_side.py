@@ -136,6 +136,18 @@ def test_when_its_time_is_up_it_ends_after_a_turn():
     assert effort.ends(1, [UNSURE], 7.0)
 
 
+def test_when_it_has_taken_long_enough_it_ends_with_the_least():
+    effort = replace(EFFORT, enough_s=7.0)
+    assert not effort.ends_set(9, [UNSURE], 8.0)
+    assert not effort.ends_set(10, [UNSURE], 6.9)
+    assert effort.ends_set(10, [UNSURE], 7.0)
+    assert not effort.ends(2, [UNSURE], 8.0)
+    assert not effort.ends(3, [UNSURE], 6.9)
+    assert effort.ends(3, [UNSURE], 7.0)
+    assert not replace(effort, precision=0.0).ends_set(10, [SURE], 8.0)
+    assert not replace(effort, precision=0.0).ends(3, [SURE], 8.0)
+
+
 def test_samples_are_long_slices_with_rests_of_one_set():
     effort = SideBySide.of_samples(10)
     assert (effort.slice_ms, effort.rest_ms) == (100.0, 300.0)
@@ -156,6 +168,7 @@ def test_conditions_are_json_and_tell_efforts_apart():
         {"turns": Span(1, 1)},
         {"sets": Span(1, 1)},
         {"most_s": 1.0},
+        {"enough_s": 1.0},
     )
     for change in changes:
         assert replace(effort, **change).conditions() != recorded
