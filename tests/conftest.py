@@ -8,6 +8,7 @@ from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
 from pytest_ansorbench.measure.local.engine import LocalEngine
 from pytest_ansorbench.measure.settings import EngineSettings
+from tests import lasting_servers as servers
 
 
 @pytest.fixture(scope="session")
@@ -23,3 +24,16 @@ def engine(target):
     """It starts with the first test that wants it."""
     with LocalEngine(target, EngineSettings(build_timeout_s=10, run_timeout_s=10)) as warm:
         yield warm
+
+
+@pytest.fixture(scope="session")
+def _pool():
+    yield
+    servers.end_all()
+
+
+@pytest.fixture(scope="module")
+def lasting_servers(_pool):
+    """Engines that the tests of a module start find a fork server that is warm."""
+    with servers.lasting_servers():
+        yield

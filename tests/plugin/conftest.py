@@ -12,6 +12,11 @@ from tests.fast_engine import FastEngine
 from tests.plugin.project import CASES, CONFTEST, Project
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _warm(lasting_servers):
+    """Sessions of this process need not start servers."""
+
+
 @pytest.fixture
 def project(tmp_path):
     """One with a case, and strategies that propose what they are told to."""

@@ -1,0 +1,99 @@
+"""Fork servers that outlast the sessions of tests: a new one imports TVM for seconds.
+
+All else about them is real. Tests of how servers start and end have servers of their own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_ansorbench.measure.local import engine as local
+from pytest_ansorbench.measure.local.fork_server import ForkServer, ServerDied
+from pytest_ansorbench.measure.remote import engine as remote
+
+_MOST_IDLE = 3
+
+_idle: dict[tuple[Any, ...], LastingServer] = {}
+
+
+class LastingServer(ForkServer):
+    """Takes over a server of the same options that was closed, and when closed leaves it so."""
+
+    def __init__(self, **options: Any) -> None:
+        self._key = _key(options)
+        self._in_order = True  # no request is without its reply
+        if (taken := _idle.pop(self._key, None)) is None:
+            super().__init__(**options)
+        else:
+            self.__dict__ |= taken.__dict__ | {"closed": False, "_children": {}, "_ended": {}}
+
+    def wait_until_warm(self) -> None:
+        if not self.machine:
+            super().wait_until_warm()
+
+    def close(self) -> None:
+        """End its children; the server goes on, unless it is of no more use."""
+        if self.closed:
+            return
+        if not self.machine or not self._in_order or self._key in _idle:
+            super().close()
+            return
+        try:
+            for child in [*self._children.values()]:
+                child.kill()
+                child.bury()
+            self.load(b"")
+        except ServerDied:
+            super().close()
+            return
+        self.closed = True
+        _idle[self._key] = self
+        while len(_idle) > _MOST_IDLE:
+            _end(next(iter(_idle)))
+
+    def _request(self, *message: Any, **more: Any) -> dict[str, Any]:
+        self._in_order = False
+        reply = super()._request(*message, **more)
+        self._in_order = True
+        return reply
+
+
+def _key(options: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What servers have in common that do the same; an interpreter may be a script's copy."""
+    python = options.get("python")
+    text = Path(python).read_bytes()[:4096] if python and os.path.isfile(python) else python
+    cores = options.get("cores")
+    return (
+        options["threads"],
+        options["memory_limit_mb"],
+        options.get("caches", "warm"),
+        None if cores is None else tuple(cores),
+        text,
+    )
+
+
+def _end(key: tuple[Any, ...]) -> None:
+    server = _idle.pop(key)
+    server.closed = False
+    ForkServer.close(server)
+
+
+def end_all() -> None:
+    """End those that wait for a session."""
+    for key in [*_idle]:
+        _end(key)
+
+
+@contextmanager
+def lasting_servers() -> Iterator[None]:
+    """Engines in this process have such servers."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (local, remote):
+            patch.setattr(module, "ForkServer", LastingServer)
+        yield
