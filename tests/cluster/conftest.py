@@ -53,8 +53,8 @@ def mortal(tmp_path_factory) -> Iterator[dask_processes.Cluster]:
 
 @pytest.fixture(scope="package")
 def impatient(tmp_path_factory) -> Iterator[dask_processes.Cluster]:
-    """Likewise, with a scheduler that puts up with 3 s of silence."""
-    with dask_processes.cluster(tmp_path_factory.mktemp("impatient"), ttl="3s") as started:
+    """Likewise, with a scheduler that puts up with 5 s of silence, the least there is."""
+    with dask_processes.cluster(tmp_path_factory.mktemp("impatient"), ttl="1s") as started:
         yield started
 
 

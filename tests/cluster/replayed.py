@@ -35,6 +35,14 @@ def identify_by_name(answers: Mapping[str, Mapping[str, object]]) -> Mapping[str
     return answers[str(get_worker().name)]
 
 
+def read(data: bytes) -> tuple[str, str, int]:
+    """The case of a packed block, made at a worker: its class, its name and how many tasks."""
+    import cloudpickle
+
+    case = cloudpickle.loads(data).case
+    return type(case).__name__, case.id, len(case.tasks())
+
+
 @dataclass(frozen=True)
 class Fault:
     """What goes wrong, after some entries of a block.

@@ -63,7 +63,7 @@ def test_no_two_blocks_share_a_worker(tmp_path, recorded):
             session,
             _,
         ):
-            carried_out(session)
+            carried_out(session, plan(3))
     marks = sorted(folder.iterdir(), key=lambda mark: mark.stat().st_mtime_ns)
     seeds = [mark.name.split("-")[1] for mark in marks]
     assert seeds == sorted(seeds)
@@ -73,7 +73,7 @@ def test_a_worker_that_dies_has_its_block_begun_again_elsewhere(mortal, recorded
     mortal.top_up(2)
     fault = Fault("dies", after=3, seed=1, marker=str(tmp_path / "died"))
     notes: list[str] = []
-    with session_with(mortal, recorded, tmp_path, pause_s=0.1, faults=(fault,), notes=notes) as (
+    with session_with(mortal, recorded, tmp_path, pause_s=0.05, faults=(fault,), notes=notes) as (
         session,
         _,
     ):
@@ -91,7 +91,7 @@ def test_a_worker_that_dies_once_its_block_is_over_loses_nothing(mortal, recorde
     mortal.top_up(2)
     died = tmp_path / "died"
     fault = Fault("dies", after=len(recorded[1][1]), seed=1, marker=str(died))
-    with session_with(mortal, recorded, tmp_path, pause_s=0.1, faults=(fault,)) as (
+    with session_with(mortal, recorded, tmp_path, pause_s=0.05, faults=(fault,)) as (
         session,
         _,
     ):
@@ -103,19 +103,19 @@ def test_a_worker_that_dies_once_its_block_is_over_loses_nothing(mortal, recorde
 
 
 def test_a_block_that_kills_every_worker_is_given_up(mortal, recorded, tmp_path):
-    mortal.top_up(4)
+    mortal.top_up(6)  # some may die uncounted, of a submission that was given up meanwhile
     with (
         session_with(mortal, recorded, tmp_path, faults=(Fault("dies", after=1),)) as (session, _),
         pytest.raises(EngineError, match="doubling with seed 0 was lost 4 times"),
     ):
-        wait_until(lambda: workers_of(session) == 4)
+        wait_until(lambda: workers_of(session) == 6)
         carried_out(session, plan(1))
 
 
 @pytest.mark.slow
 def test_a_slow_worker_is_waited_for(impatient, recorded, tmp_path):
     impatient.top_up(2)
-    pause_s = 4.0 / len(recorded[1][0])  # more than 3 s in all
+    pause_s = 6.5 / len(recorded[1][0])  # more than 5 s in all, and some for a look
     with session_with(impatient, recorded, tmp_path, pause_s=pause_s) as (session, _):
         assert len(carried_out(session, plan(1)).runs) == 2
     assert of_kind(session, AbandonedEntry) == []
@@ -124,7 +124,7 @@ def test_a_slow_worker_is_waited_for(impatient, recorded, tmp_path):
 def test_a_silent_worker_is_given_up(impatient, recorded, tmp_path):
     impatient.top_up(2)
     victim = next(iter(impatient.workers))
-    with session_with(impatient, recorded, tmp_path, pause_s=0.3, begun=str(tmp_path / "at")) as (
+    with session_with(impatient, recorded, tmp_path, pause_s=0.15, begun=str(tmp_path / "at")) as (
         session,
         _,
     ):
@@ -214,15 +214,19 @@ def interrupting(session, holds):
         session.run(Doubling(), [ONE, TWO], plan(), Interrupting(holds))
 
 
+def nothing_happens(folder, seconds):
+    """Whether no block begins anything for some time."""
+    before = sorted(folder.glob("at-*"))
+    time.sleep(seconds)
+    return sorted(folder.glob("at-*")) == before
+
+
 def test_workers_stop_when_nobody_waits_for_them(three_workers, recorded, tmp_path):
     with session_with(
         three_workers, recorded, tmp_path, pause_s=0.2, begun=str(tmp_path / "at")
     ) as (session, _):
         interrupting(session, lambda: (tmp_path / "at-0-1").exists())
-    time.sleep(1.0)
-    before = sorted(tmp_path.glob("at-*"))
-    time.sleep(0.5)
-    assert sorted(tmp_path.glob("at-*")) == before
+    wait_until(lambda: nothing_happens(tmp_path, 0.5))
     assert not (tmp_path / f"at-0-{len(recorded[1][0]) - 1}").exists()
 
 
@@ -237,7 +241,7 @@ def test_unfit_workers_are_refused_by_name(three_workers, recorded, tmp_path):
         tmp_path,
         ask=partial(identify_by_name, answers),
         notes=notes,
-        pause_s=0.1,
+        pause_s=0.04,
     ) as (session, _):
         wait_until(lambda: workers_of(session) + len(session.executor.pool.refused) == 3)
         assert carried_out(session) == recorded[0]
@@ -246,36 +250,34 @@ def test_unfit_workers_are_refused_by_name(three_workers, recorded, tmp_path):
     assert " and not llvm" in refused
 
 
-@pytest.mark.parametrize(
-    ("answer", "reason"),
-    [
-        ({"one": {"error": "no compiler"}}, "one: no compiler"),
-        ({"one": {**ANSWER, "requirements": {"code": "other"}}}, "one: code other and not this"),
-        ({}, "one: KeyError: 'one'"),
-    ],
-)
-def test_without_a_worker_that_fits_nothing_begins(
-    three_workers, recorded, tmp_path, answer, reason
-):
-    ask = partial(identify_by_name, answer)  # the others cannot answer
+def test_without_a_worker_that_fits_nothing_begins(three_workers, recorded, tmp_path):
+    answers = {
+        "one": {"error": "no compiler"},
+        "two": {**ANSWER, "requirements": {"code": "other"}},
+        # The third cannot answer.
+    }
+    reasons = ("one: no compiler", "two: code other and not this", "three: KeyError: 'three'")
+    ask = partial(identify_by_name, answers)
     with (
         session_with(three_workers, recorded, tmp_path, ask=ask, patience_s=2.0) as (session, _),
-        pytest.raises(EngineError, match=f"no worker that fits within 2 s.*{reason}"),
+        pytest.raises(EngineError, match="no worker that fits within 2 s") as raised,
     ):
         carried_out(session)
+    for reason in reasons:
+        assert reason in str(raised.value)
 
 
 def test_a_worker_without_the_resource_is_none_and_one_that_joins_is_used(tmp_path, recorded):
     with dask_processes.cluster(tmp_path) as cluster:
         cluster.start_worker("other", "--resources", "gpu=1")
         with (
-            session_with(cluster, recorded, tmp_path, patience_s=2.0) as (session, _),
+            session_with(cluster, recorded, tmp_path, patience_s=1.0) as (session, _),
             pytest.raises(EngineError, match=r"declare the resource ansor_bench=1$"),
         ):
             carried_out(session)
         cluster.start_worker("first")
-        with session_with(cluster, recorded, tmp_path, pause_s=0.3) as (session, _):
-            joined = threading.Timer(0.5, cluster.start_worker, ["second"])
+        with session_with(cluster, recorded, tmp_path, pause_s=0.15) as (session, _):
+            joined = threading.Timer(0.2, cluster.start_worker, ["second"])
             joined.start()
             assert carried_out(session) == recorded[0]
             assert {one.name for one in session.executor.pool.fit.values()} == {"first", "second"}

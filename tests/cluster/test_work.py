@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from distributed import Client
 
 from pytest_ansorbench.bench import YardstickPlan
 from pytest_ansorbench.bench.blocks import Block
@@ -18,8 +18,8 @@ from pytest_ansorbench.measure.local.machine import describe_machine
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.workloads.case import case_version
 from tests.bench.conftest import ONE, RUNS
+from tests.cluster.replayed import read
 from tests.faults import Doubling
-from tests.interpreters import WITHOUT_TORCH
 
 SITE = SiteSettings(None, EngineSettings(), 0.0, YardstickPlan(), {})
 
@@ -62,7 +62,6 @@ def test_what_cannot_be_read_there_is_refused():
 MODULE = """
 import dataclasses
 from tests.faults import Doubling
-from tests.interpreters import WITHOUT_TORCH
 
 class Own(Doubling):
     id = "own"
@@ -71,11 +70,6 @@ class Locked(Doubling):
     id = "locked"
     def __reduce__(self):
         raise TypeError("it stays here")
-"""
-READ = """
-import cloudpickle, sys
-block = cloudpickle.loads(sys.stdin.buffer.read())
-print(type(block.case).__name__, block.case.id, len(block.case.tasks()))
 """
 
 
@@ -90,16 +84,10 @@ def project(tmp_path, monkeypatch):
     del sys.modules["of_a_project"]
 
 
-def test_classes_of_the_project_go_with_the_block(project, tmp_path):
+def test_classes_of_the_project_go_with_the_block(project, tmp_path, three_workers):
     data = packed(block(project.Own()), tmp_path)
-    read = subprocess.run(
-        [sys.executable, "-c", READ],
-        input=data,
-        capture_output=True,
-        cwd=Path(__file__).parents[2],
-        env=WITHOUT_TORCH,
-    )
-    assert read.stdout.decode() == "Own own 1\n", read.stderr.decode()
+    with Client(three_workers.address, set_as_default=False) as client:
+        assert client.submit(read, data).result(timeout=60.0) == ("Own", "own", 1)
     # What is not of the project is not sent along.
     elsewhere = packed(block(project.Own()), tmp_path / "elsewhere")
     assert len(elsewhere) < len(data)
