@@ -1,27 +1,18 @@
-"""Schedulers and workers on loopback: Dask's own commands, as a user starts them.
-
-They are forked off a process that has imported all they need, which would take each of them
-seconds.
-"""
+"""Schedulers and workers on loopback: Dask's own commands, with a user's arguments."""
 
 from __future__ import annotations
 
-import functools
 import importlib
-import json
-import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
 
-from tests.interpreters import WITHOUT_TORCH
+from tests.forked import forked, kill
 
 PRELOADED = (
     "distributed.cli.dask_scheduler",
@@ -33,25 +24,16 @@ PRELOADED = (
 
 
 def command(name: str, *arguments: str, cwd: Path, **variables: str) -> psutil.Process:
-    nursery = _nursery()
-    assert nursery.stdin is not None
-    assert nursery.stdout is not None
-    order = {"name": name, "arguments": arguments, "cwd": str(cwd), "variables": variables}
-    nursery.stdin.write(json.dumps(order) + "\n")
-    nursery.stdin.flush()
-    return psutil.Process(int(nursery.stdout.readline()))
+    return forked(f"{__name__}:run", name, arguments, preloaded=PRELOADED, cwd=cwd, **variables)
 
 
-@functools.cache
-def _nursery() -> subprocess.Popen[str]:
-    """It ends with the process that started it."""
-    return subprocess.Popen(
-        [sys.executable, "-m", __name__],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**WITHOUT_TORCH, "TVM_NUM_THREADS": "1"},
-    )
+def run(name: str, arguments: list[str]) -> None:
+    """Be one of Dask's commands."""
+    import dask
+
+    dask.config.refresh()  # variables are its configuration
+    module = importlib.import_module(f"distributed.cli.dask_{name}")
+    module.main(arguments, prog_name=f"dask {name}")
 
 
 @dataclass
@@ -91,11 +73,7 @@ class Cluster:
 
     def end(self) -> None:
         for process in (*self.workers.values(), self.scheduler):
-            with suppress(psutil.NoSuchProcess):
-                for one in (*process.children(recursive=True), process):
-                    with suppress(psutil.NoSuchProcess):
-                        one.kill()
-            process.wait()
+            kill(process)
 
 
 @contextmanager
@@ -135,34 +113,3 @@ def wait_until(holds, timeout_s: float = 60.0) -> None:
     while not holds():
         assert time.monotonic() < deadline_s, "it did not happen in time"
         time.sleep(0.05)
-
-
-def serve() -> None:
-    """Be the process that commands are forked off: one for each line of standard input."""
-    for name in PRELOADED:
-        importlib.import_module(name)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # what has ended leaves no zombie
-    for line in sys.stdin:
-        child = os.fork()
-        if not child:
-            _run(**json.loads(line))
-        print(child, flush=True)
-
-
-def _run(name: str, arguments: list[str], cwd: str, variables: dict[str, str]) -> None:
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for number in range(3):
-        os.dup2(nowhere, number)
-    os.chdir(cwd)
-    os.environ.update(variables)
-    import dask
-
-    dask.config.refresh()  # variables are its configuration
-    module = importlib.import_module(f"distributed.cli.dask_{name}")
-    module.main(arguments, prog_name=f"dask {name}")
-    os._exit(0)
-
-
-if __name__ == "__main__":
-    serve()

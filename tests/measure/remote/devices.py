@@ -1,13 +1,10 @@
-"""Trackers and devices on loopback: TVM's own commands, as a user starts them."""
+"""Trackers and devices on loopback: what TVM's own commands start in a process of their own."""
 
 from __future__ import annotations
 
 import random
 import re
-import signal
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -17,16 +14,17 @@ import psutil
 
 from pytest_ansorbench.measure.remote.settings import DeviceAddress
 from pytest_ansorbench.measure.remote.tracker import TrackerConnection, TrackerError
-from tests.interpreters import WITHOUT_TORCH
+from tests.forked import forked, kill
 
 KEY = "bench"
+PRELOADED = ("tvm.rpc.server", "tvm.rpc.tracker")
 
 
 def free_port() -> int:
     """A port that nobody listens at.
 
-    TVM's commands take seconds to listen at it. It is below those that systems give to clients, so
-    that no other test's connection takes it in the meantime.
+    It is below those that systems give to clients, so that no other test's connection takes it
+    before a process listens at it.
     """
     for port in random.sample(range(20_000, 32_000), 100):
         with suppress(OSError), socket.create_server(("127.0.0.1", port)):
@@ -36,50 +34,41 @@ def free_port() -> int:
 
 @dataclass(frozen=True)
 class Running:
-    """One of TVM's commands, and where it listens."""
+    """A tracker or a device, and where it listens."""
 
-    process: subprocess.Popen[bytes]
+    process: psutil.Process
     port: int
 
     def end(self) -> None:
         """Kill it and all that it has started."""
-        try:
-            children = psutil.Process(self.process.pid).children(recursive=True)
-        except psutil.NoSuchProcess:
-            children = []
-        self.process.kill()
-        self.process.wait()
-        for child in children:
-            with suppress(psutil.NoSuchProcess):
-                child.send_signal(signal.SIGKILL)
+        kill(self.process)
 
 
-def started(module: str, *arguments: str) -> Running:
+def started(kind: str, *arguments: object) -> Running:
     port = free_port()
-    process = subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            module,
-            "--host",
-            "127.0.0.1",
-            "--port",
-            str(port),
-            "--port-end",
-            str(port + 1),
-            *arguments,
-        ],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env={**WITHOUT_TORCH, "TVM_NUM_THREADS": "1"},
-    )
+    process = forked(f"{__name__}:{kind}", port, *arguments, preloaded=PRELOADED)
     return Running(process, port)
+
+
+def be_a_tracker(port: int) -> None:
+    from tvm.rpc.tracker import PopenTrackerServerState
+
+    PopenTrackerServerState("127.0.0.1", port, port + 1, silent=True).thread.join()
+
+
+def be_a_device(port: int, tracker_port: int | None = None, key: str = "") -> None:
+    from tvm.rpc.server import PopenRPCServerState
+
+    at = None if tracker_port is None else ("127.0.0.1", tracker_port)
+    PopenRPCServerState(
+        "127.0.0.1", port, port + 1, tracker_addr=at, key=key, silent=True
+    ).thread.join()
 
 
 @contextmanager
 def tracker() -> Iterator[Running]:
     """A tracker without devices."""
-    running = started("tvm.exec.rpc_tracker", "--silent")
+    running = started("be_a_tracker")
     try:
         wait_until(lambda: answers(running.port))
         yield running
@@ -91,8 +80,7 @@ def tracker() -> Iterator[Running]:
 def servers(at: Running, count: int, key: str = KEY) -> Iterator[list[Running]]:
     """Devices that report to a tracker."""
     before = total(at, key)
-    options = (f"--tracker=127.0.0.1:{at.port}", f"--key={key}", "--silent")
-    running = [started("tvm.exec.rpc_server", *options) for _ in range(count)]
+    running = [started("be_a_device", at.port, key) for _ in range(count)]
     try:
         # They are on the list a moment before they are free.
         wait_until(lambda: total(at, key) >= before + count and queue(at, key).free >= count)
@@ -112,7 +100,7 @@ def server(at: Running, key: str = KEY) -> Iterator[Running]:
 @contextmanager
 def lone_server() -> Iterator[Running]:
     """A device without a tracker."""
-    running = started("tvm.exec.rpc_server", "--silent")
+    running = started("be_a_device")
     try:
         wait_until(lambda: listens(running.port))
         yield running

@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from pytest_ansorbench.measure.remote.tracker import TrackerConnection, TrackerError
+from pytest_ansorbench.measure.remote.tracker import TrackerConnection, TrackerError, _give_back
 from tests.measure.remote import devices
 
 
@@ -26,7 +26,8 @@ def test_a_device_is_handed_out_once(tracker, both):
         assert {offer.port for offer in offers} == {device.port for device in both}
         with pytest.raises(TrackerError, match="no device 'bench' was free"):
             connection.request(1, 0.2)
-    # A device that nobody connects to is free again after some seconds.
+    for offer in offers:
+        _give_back(offer)
     devices.wait_until(lambda: devices.queue(tracker).free == 2)
 
 
