@@ -93,7 +93,9 @@ def test_schedules_take_the_place_of_what_they_were_made_from(engine):
     ("kind", "message"),
     [("crash", "SIGABRT|signal"), ("unbuildable", "build-error"), ("hang", "no result after")],
 )
-def test_a_program_that_cannot_run_says_why(engine, kind, message):
+def test_a_program_that_cannot_run_says_why(engine, kind, message, monkeypatch):
+    settings = dataclasses.replace(engine.runner._settings, run_timeout_s=1)
+    monkeypatch.setattr(engine.runner, "_settings", settings)
     [task] = Doubling().tasks()
     with pytest.raises(UntunedError, match=message):
         task_check(engine, dataclasses.replace(task, mod=module(kind), check=None))

@@ -10,13 +10,26 @@ from multiprocessing.connection import wait
 import psutil
 import pytest
 
+from pytest_ansorbench.measure.local import fork_server
 from pytest_ansorbench.measure.local.channel import ChannelClosed
 from pytest_ansorbench.measure.local.fork_server import EngineError, ForkServer, ServerDied
-from pytest_ansorbench.measure.local.interpreter import anonymous_file, cause_of_death, last_words
+from pytest_ansorbench.measure.local.interpreter import (
+    Interpreter,
+    anonymous_file,
+    cause_of_death,
+    last_words,
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _started_for_real():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fork_server, "Interpreter", Interpreter)
+        yield
 
 
 @pytest.fixture(scope="module")
-def server():
+def server(_started_for_real):
     started = ForkServer(threads=1, memory_limit_mb=1000)
     started.wait_until_warm()
     yield started

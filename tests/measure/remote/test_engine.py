@@ -30,13 +30,8 @@ def make_engine(tracker, key=devices.KEY, patience_s=5.0, **remote):
     return RemoteEngine(resolve_target(None), SETTINGS, settings)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _warm(lasting_servers):
-    """Engines need not start fork servers; what is on a device is of no interest to these."""
-
-
 @pytest.fixture(scope="module")
-def engine(_warm, tracker, both):
+def engine(tracker, both):
     with make_engine(tracker, patience_s=20.0) as started:
         yield started
 

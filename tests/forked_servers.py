@@ -1,0 +1,78 @@
+"""Fork servers that are forked themselves: a new interpreter imports TVM for seconds.
+
+All else about them is real. Tests of how servers start have servers of their own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import pytest
+
+from pytest_ansorbench.measure.local import fork_server
+from pytest_ansorbench.measure.local.channel import Channel
+from pytest_ansorbench.measure.local.interpreter import Interpreter, anonymous_file
+from tests.forked import forked
+
+_MAIN = "pytest_ansorbench.measure.local.fork_server_main"
+
+
+def interpreter(
+    python: str | None, module: str, options: Sequence[str], environment: Mapping[str, str]
+) -> Interpreter:
+    """A fork server of this interpreter is forked."""
+    if python is not None or module != _MAIN:
+        return Interpreter(python, module, options, environment)
+    return ForkedInterpreter(options, environment)
+
+
+class ForkedInterpreter(Interpreter):
+    """Begins with all imported that a fork server needs."""
+
+    def __init__(self, options: Sequence[str], environment: Mapping[str, str]) -> None:
+        self._python = "this"
+        ours, theirs = socket.socketpair()
+        self._log = anonymous_file()
+        with theirs:
+            self._forked = forked(
+                f"{__name__}:be_a_server",
+                [*options],
+                preloaded=(f"{_MAIN}:warm_up",),
+                descriptors=[theirs.fileno(), self._log.fileno()],
+                **environment,
+            )
+        self.channel = Channel(ours)
+        self.pid = self._forked.pid
+
+    def died_of(self) -> tuple[str, str]:
+        raise AssertionError("a server that was warm did not start")
+
+    def close(self) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
+        self._forked.wait()
+        self.channel.close()
+        self._log.close()
+
+
+def be_a_server(options: Sequence[str], control: int, log: int) -> None:
+    from pytest_ansorbench.measure.local import fork_server_main
+
+    os.setsid()
+    for number in (1, 2):
+        os.dup2(log, number)
+    os.close(log)
+    fork_server_main.main([str(control), *options])
+
+
+@contextmanager
+def forked_servers() -> Iterator[None]:
+    """Engines in this process have such servers, unless they are of another interpreter."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fork_server, "Interpreter", interpreter)
+        yield
