@@ -17,6 +17,7 @@ from tests.forked import forked, kill
 PRELOADED = (
     "distributed.cli.dask_scheduler",
     "distributed.cli.dask_worker",
+    "pytest_ansorbench.environment:check_toolchain",
     "pytest_ansorbench.measure.local.engine",
     "tests.cluster.replayed",
     "tests.faults",
