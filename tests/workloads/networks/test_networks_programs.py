@@ -10,7 +10,7 @@ from tests.workloads.networks import torch_networks
 
 
 def slow(case, network):
-    """Compiling these takes ten seconds or more."""
+    """The larger ones: what the others have none of is in them too, but they take seconds."""
     return pytest.param(case, network, marks=pytest.mark.slow)
 
 
