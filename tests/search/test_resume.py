@@ -41,7 +41,7 @@ def search(case, strategy, engine, *, trials, round_trials, resumed=()):
     )
 
 
-SMALL = {"population": 64, "min_unmeasured": 16, "generations": 2}  # a second, not ten
+SMALL = {"population": 32, "min_unmeasured": 8, "generations": 1}
 EARLY = XGBoostModel(warmup_samples=1)  # the cost model counts from the first round on
 STRATEGIES = {
     "default": Strategy("default", proposer=StockEvolution(**SMALL), cost_model=EARLY),
@@ -50,12 +50,12 @@ STRATEGIES = {
 
 
 @pytest.mark.parametrize("name", ["default", "etc"])
-def test_cost_model_measured_set_and_policies_are_rebuilt(fast_engine, name):
+def test_cost_model_measured_set_and_policies_are_rebuilt(unbuilding_engine, name):
     watched = Watched(STRATEGIES[name].proposer)
     strategy = dataclasses.replace(STRATEGIES[name], proposer=watched)
-    first = search(MATMUL, strategy, fast_engine, trials=24, round_trials=6)
+    first = search(MATMUL, strategy, unbuilding_engine, trials=16, round_trials=4)
     entries = stepped(first, 3)
-    again = search(MATMUL, strategy, fast_engine, trials=24, round_trials=6, resumed=entries)
+    again = search(MATMUL, strategy, unbuilding_engine, trials=16, round_trials=4, resumed=entries)
     assert list(again.rounds) == list(first.rounds)
     assert list(again.trials) == list(first.trials)
     assert again.best_gflops == first.best_gflops
@@ -78,13 +78,13 @@ def test_cost_model_measured_set_and_policies_are_rebuilt(fast_engine, name):
     known = {structural_hash(candidate.mod) for candidate in recorded}
     [entry] = stepped(again, 1)
     fresh = unpack(entry.state.candidates, mod)
-    assert len(fresh) == 6
+    assert len(fresh) == 4
     assert not known & {structural_hash(candidate.mod) for candidate in fresh}
     assert again.finished
 
 
 @pytest.mark.slow
-def test_without_a_journal_measured_programs_would_be_proposed_again(fast_engine):
+def test_without_a_journal_measured_programs_would_be_proposed_again(unbuilding_engine):
     """The control of the test above: what it looks for does happen where nothing is recalled.
 
     TVM's threads race for work, so that it does not happen every time.
@@ -98,8 +98,12 @@ def test_without_a_journal_measured_programs_would_be_proposed_again(fast_engine
             return proposer
 
     def proposed_again():
-        entries = stepped(search(MATMUL, strategy, fast_engine, trials=48, round_trials=16), 2)
-        again = search(MATMUL, strategy, fast_engine, trials=48, round_trials=16, resumed=entries)
+        entries = stepped(
+            search(MATMUL, strategy, unbuilding_engine, trials=24, round_trials=8), 2
+        )
+        again = search(
+            MATMUL, strategy, unbuilding_engine, trials=24, round_trials=8, resumed=entries
+        )
         mod = again.tasks[0].task.mod
         known, proposed = (
             {
@@ -115,11 +119,11 @@ def test_without_a_journal_measured_programs_would_be_proposed_again(fast_engine
     assert any(proposed_again() for _ in range(5))
 
 
-def test_random_numbers_go_on_where_they_were(fast_engine):
-    first = search(MATMUL, STRATEGIES["etc"], fast_engine, trials=8, round_trials=4)
+def test_random_numbers_go_on_where_they_were(unbuilding_engine):
+    first = search(MATMUL, STRATEGIES["etc"], unbuilding_engine, trials=8, round_trials=4)
     entries = stepped(first, 1)
     again = search(
-        MATMUL, STRATEGIES["etc"], fast_engine, trials=8, round_trials=4, resumed=entries
+        MATMUL, STRATEGIES["etc"], unbuilding_engine, trials=8, round_trials=4, resumed=entries
     )
     one, other = (made.last_round("label").state for made in (first, again))
     assert (other.numpy_state, other.numpy_position) == (one.numpy_state, one.numpy_position)
@@ -136,19 +140,21 @@ def test_programs_without_a_trace_are_rebuilt_too(engine):
     assert again.tasks[0].best is not None
 
 
-def test_a_run_that_had_stopped_stays_stopped(fast_engine):
+def test_a_run_that_had_stopped_stays_stopped(unbuilding_engine):
     strategy = scripted(("fine",), None)
-    first = search(Doubling(), strategy, fast_engine, trials=5, round_trials=1)
+    first = search(Doubling(), strategy, unbuilding_engine, trials=5, round_trials=1)
     entries = stepped(first, 2)
-    again = search(Doubling(), strategy, fast_engine, trials=5, round_trials=1, resumed=entries)
+    again = search(
+        Doubling(), strategy, unbuilding_engine, trials=5, round_trials=1, resumed=entries
+    )
     assert again.finished
     assert again.tasks[0].stopped == "the strategy proposes nothing more"
 
 
-def test_candidates_are_packed_small_and_rebuilt_equal(fast_engine):
+def test_candidates_are_packed_small_and_rebuilt_equal(unbuilding_engine):
     from tvm_ffi import structural_equal
 
-    first = search(MATMUL, Registry().get("random"), fast_engine, trials=16, round_trials=16)
+    first = search(MATMUL, Registry().get("random"), unbuilding_engine, trials=16, round_trials=16)
     candidates = first.tasks[0].propose(16)
     text = pack(candidates)
     assert len(text) < 1000 * len(candidates)
@@ -179,11 +185,13 @@ def spoiled(entry, **changes):
         (lambda entry: dataclasses.replace(entry, trials=entry.trials[:1]), "1 trials"),
     ],
 )
-def test_rounds_of_something_else_are_refused(fast_engine, spoil, what):
+def test_rounds_of_something_else_are_refused(unbuilding_engine, spoil, what):
     strategy = Registry().get("random")
-    [entry] = stepped(search(MATMUL, strategy, fast_engine, trials=4, round_trials=2), 1)
+    [entry] = stepped(search(MATMUL, strategy, unbuilding_engine, trials=4, round_trials=2), 1)
     with pytest.raises(ResumeError, match=what):
-        search(MATMUL, strategy, fast_engine, trials=4, round_trials=2, resumed=[spoil(entry)])
+        search(
+            MATMUL, strategy, unbuilding_engine, trials=4, round_trials=2, resumed=[spoil(entry)]
+        )
 
 
 def test_a_numpy_state_is_dumped_and_loaded():

@@ -39,24 +39,24 @@ def search(engine, strategy=RANDOM, *, trials=12, round_trials=2, **options):
     )
 
 
-def test_every_task_has_a_round_before_any_has_two(fast_engine):
-    made = search(fast_engine)
+def test_every_task_has_a_round_before_any_has_two(unbuilding_engine):
+    made = search(unbuilding_engine)
     tasks = len(made.tasks)
     stepped(made, tasks)
     assert [one.task for one in made.rounds] == list(range(tasks))
     assert made.estimated_s is not None
 
 
-def test_the_budget_is_that_of_all_tasks_together(fast_engine):
-    made = search(fast_engine, trials=9, round_trials=2)
+def test_the_budget_is_that_of_all_tasks_together(unbuilding_engine):
+    made = search(unbuilding_engine, trials=9, round_trials=2)
     run = run_of(CASE, made, finished(made))
     assert len(run.trials) == 9
     assert run.stopped == ""
     assert sum(task.trials_done for task in made.tasks) == 9
 
 
-def test_a_record_says_which_trial_is_of_which_task(fast_engine):
-    made = search(fast_engine, trials=8, scheduler=RoundRobin())
+def test_a_record_says_which_trial_is_of_which_task(unbuilding_engine):
+    made = search(unbuilding_engine, trials=8, scheduler=RoundRobin())
     run = run_of(CASE, made, finished(made))
     assert [task.name for task in run.tasks] == [t.name for t in CASE.tasks()]
     for task, best in zip(made.tasks, run.best_trials, strict=True):
@@ -66,10 +66,12 @@ def test_a_record_says_which_trial_is_of_which_task(fast_engine):
     assert made.best_gflops == pytest.approx(CASE.flops / run.estimated_s / 1e9)
 
 
-def test_the_trajectory_is_that_of_the_estimate(fast_engine):
+def test_the_trajectory_is_that_of_the_estimate(unbuilding_engine):
     estimates = []
     made = search(
-        fast_engine, trials=12, on_trial=lambda at: estimates.append(at.estimated_s or math.inf)
+        unbuilding_engine,
+        trials=12,
+        on_trial=lambda at: estimates.append(at.estimated_s or math.inf),
     )
     trajectory = Trajectory.of(run_of(CASE, made, finished(made)))
     assert trajectory.best_s == pytest.approx(min(estimates))
@@ -81,11 +83,11 @@ def test_the_trajectory_is_that_of_the_estimate(fast_engine):
     )
 
 
-def test_tasks_share_the_cost_model_and_keep_their_own_policies(fast_engine):
+def test_tasks_share_the_cost_model_and_keep_their_own_policies(unbuilding_engine):
     small = {"population": 32, "min_unmeasured": 4, "generations": 1}
     watched = Watched(Evolution(ExploreThenCommit(0, 1), **small))
     strategy = Strategy("shared", proposer=watched, cost_model=XGBoostModel(warmup_samples=4))
-    made = search(fast_engine, strategy, trials=12)
+    made = search(unbuilding_engine, strategy, trials=12)
     stepped(made, 4)
     setups = watched.setups
     assert len(setups) == len(made.tasks)
@@ -124,7 +126,7 @@ class Promises:
         return {"expected_gain": self._gain}
 
 
-def test_a_scheduler_knows_what_is_expected_and_what_a_round_takes(fast_engine):
+def test_a_scheduler_knows_what_is_expected_and_what_a_round_takes(unbuilding_engine):
     asked = []
 
     class Noted(RoundRobin):
@@ -134,7 +136,7 @@ def test_a_scheduler_knows_what_is_expected_and_what_a_round_takes(fast_engine):
 
     policy = Promising()
     strategy = replace(RANDOM, name="promising", proposer=policy)
-    made = search(fast_engine, strategy, trials=10, scheduler=Noted())
+    made = search(unbuilding_engine, strategy, trials=10, scheduler=Noted())
     finished(made)
     assert {(task.expected_gain, task.round_s) for task in asked[0]} == {(None, None)}
     first, second = asked[1][:2]
@@ -145,9 +147,9 @@ def test_a_scheduler_knows_what_is_expected_and_what_a_round_takes(fast_engine):
     assert asked[-1][1].expected_gain == pytest.approx(1 / 4)
 
 
-def test_a_proposer_learns_how_long_its_candidates_compiled(fast_engine):
+def test_a_proposer_learns_how_long_its_candidates_compiled(unbuilding_engine):
     policy = Promising()
-    made = search(fast_engine, replace(RANDOM, name="promising", proposer=policy), trials=4)
+    made = search(unbuilding_engine, replace(RANDOM, name="promising", proposer=policy), trials=4)
     finished(made)
     assert [one.build_s for one in policy.seen] == [trial.build_s for trial in made.trials]
     assert all(one.build_s > 0.0 for one in policy.seen)
@@ -159,10 +161,10 @@ def test_a_strategy_may_bring_a_scheduler_but_nothing_else_in_its_place():
         replace(strategy, scheduler=3)
 
 
-def test_a_search_goes_on_from_a_journal(fast_engine):
-    first = search(fast_engine, trials=16)
+def test_a_search_goes_on_from_a_journal(unbuilding_engine):
+    first = search(unbuilding_engine, trials=16)
     entries = stepped(first, 6)
-    again = search(fast_engine, trials=16, resumed=entries)
+    again = search(unbuilding_engine, trials=16, resumed=entries)
     assert list(again.rounds) == list(first.rounds)
     assert list(again.trials) == list(first.trials)
     assert again.estimated_s == pytest.approx(first.estimated_s)
@@ -174,10 +176,10 @@ def test_a_search_goes_on_from_a_journal(fast_engine):
     assert first.rounds[-1].task == again.rounds[-1].task
 
 
-def test_rounds_of_another_task_are_refused(fast_engine):
+def test_rounds_of_another_task_are_refused(unbuilding_engine):
     import dataclasses
 
-    [entry] = stepped(search(fast_engine), 1)
+    [entry] = stepped(search(unbuilding_engine), 1)
     other = dataclasses.replace(entry, round=dataclasses.replace(entry.round, task=3))
     with pytest.raises(ResumeError, match=r"design space|cannot be rebuilt"):
-        search(fast_engine, resumed=[other])
+        search(unbuilding_engine, resumed=[other])
