@@ -104,7 +104,7 @@ def test_search_time_is_the_sum_of_the_phases_and_never_runs_back(engine):
     assert times[0] > first.propose_s + first.build_s
 
 
-def test_faulty_candidates_are_counted_and_the_search_goes_on(target):
+def test_faulty_candidates_are_counted_and_the_search_goes_on(target, lasting_servers):
     strategy = scripted(
         ("overrun", "wrong", "crash", "unbuildable"),
         ("greedy", "hang", "fine"),
@@ -153,7 +153,7 @@ class Cramped(LocalEngine):
     capacity = 2
 
 
-def test_a_batch_that_the_engine_cannot_hold_is_measured_in_parts(target):
+def test_a_batch_that_the_engine_cannot_hold_is_measured_in_parts(target, lasting_servers):
     with Cramped(target) as engine:
         made = search(
             Doubling(), scripted(("fine",) * 5), engine, trials=5, round_trials=5,
@@ -235,13 +235,13 @@ def test_the_best_is_the_fastest_valid_trial(engine):
     assert (best.index, best.latency_s) == (1, made.trials[1].latency_s)
 
 
-def test_searches_that_take_turns_do_not_touch_numpys_global_state(engine):
+def test_searches_that_take_turns_do_not_touch_numpys_global_state(unbuilding_engine):
     np.random.seed(5)
     expected = np.random.uniform(size=3).tolist()
     np.random.seed(5)
     drawn = []
-    small = Strategy("small", proposer=StockEvolution(population=64, min_unmeasured=8))
-    made = search(MATMUL, small, engine, trials=4, round_trials=2)
+    small = Strategy("small", proposer=StockEvolution(population=32, min_unmeasured=8))
+    made = search(MATMUL, small, unbuilding_engine, trials=4, round_trials=2)
     while not made.finished:
         drawn.append(np.random.uniform())
         made.step()
