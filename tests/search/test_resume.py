@@ -98,9 +98,7 @@ def test_without_a_journal_measured_programs_would_be_proposed_again(unbuilding_
             return proposer
 
     def proposed_again():
-        entries = stepped(
-            search(MATMUL, strategy, unbuilding_engine, trials=24, round_trials=8), 2
-        )
+        entries = stepped(search(MATMUL, strategy, unbuilding_engine, trials=24, round_trials=8), 2)
         again = search(
             MATMUL, strategy, unbuilding_engine, trials=24, round_trials=8, resumed=entries
         )
