@@ -33,11 +33,11 @@ def train(folder, *more, output="rules.ubj"):
 
 @pytest.fixture(scope="module", autouse=True)
 def fast_engine(target):
-    """Programs are built and called for real, by an engine whose latencies are made up."""
+    """Latencies are made up, of programs that nobody compiles."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
             "pytest_ansorbench.measure.local.engine.local_engine",
-            lambda asked, settings: FastEngine(target),
+            lambda asked, settings: FastEngine(target, compiles=False),
         )
         yield
 
@@ -175,6 +175,7 @@ def test_an_interrupt_says_how_to_go_on(tmp_path, capsys, monkeypatch):
     )
 
 
+@pytest.mark.slow
 def test_the_shipped_card_is_what_its_command_makes_of_its_samples(tmp_path):
     samples = Path(__file__).parents[2] / "docs" / "results" / "rule-samples"
     output = tmp_path / "rules.ubj"

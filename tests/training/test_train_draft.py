@@ -27,7 +27,7 @@ from pytest_ansorbench.training.fit_programs import (
 )
 from pytest_ansorbench.training.programs import Programs, load_programs
 
-QUICK = ProgramFitSettings(trees=60, depth=3, learning_rate=0.2, columns=0.5)
+QUICK = ProgramFitSettings(trees=30, depth=3, learning_rate=0.2, columns=0.5)
 
 
 def made_up(seed, programs=120, scale=1e-3):
@@ -95,15 +95,15 @@ def test_a_model_that_knows_nothing_picks_as_chance_does(tasks):
 
 def test_equal_data_give_an_equal_model(tasks, tmp_path):
     for name in ("one.ubj", "two.ubj"):
-        fit_programs(tasks, QUICK).save(tmp_path / name)
+        fit_programs(tasks, replace(QUICK, trees=10)).save(tmp_path / name)
     assert (tmp_path / "one.ubj").read_bytes() == (tmp_path / "two.ubj").read_bytes()
 
 
 def test_a_model_that_goes_on_from_another_keeps_its_trees(tasks):
     base = fit_programs(tasks[:3], QUICK)
     more = fit_programs(tasks[3:], replace(QUICK, trees=10), base)
-    assert base.booster.num_boosted_rounds() == 60
-    assert more.booster.num_boosted_rounds() == 70
+    assert base.booster.num_boosted_rounds() == 30
+    assert more.booster.num_boosted_rounds() == 40
 
 
 def test_experience_has_the_trials_of_all_tasks_by_kind_relative_to_the_best(tasks):
@@ -141,7 +141,7 @@ def test_without_a_valid_trial_there_is_nothing_to_learn():
 
 
 def test_the_command_writes_a_model_and_its_card(folder, capsys):
-    assert train(folder, "--trees", "40") == 0
+    assert train(folder, "--trees", "15") == 0
     out = capsys.readouterr().out
     assert "case-2, case-2: 120 programs" in out
     assert "cross validated: rank correlation 0." in out and "to what took 75 s to measure" in out
@@ -153,7 +153,7 @@ def test_the_command_writes_a_model_and_its_card(folder, capsys):
     assert card["data"]["programs"] == 720 and card["data"]["measuring_s"] == 75
     assert 0 < card["data"]["failed"] < 100
     assert card["data"]["tasks"]["case-5"] == 120
-    assert card["fit"]["trees"] == 40 and card["base"] is None
+    assert card["fit"]["trees"] == 15 and card["base"] is None
     assert card["model"]["bytes"] == (folder / "m.ubj").stat().st_size
     assert "decisions cross validated: rank correlation 0." in out
     assert card["experience"]["kinds"] == 2 and card["experience"]["trials"] == 714
