@@ -159,8 +159,8 @@ def test_a_foreign_cost_model_is_asked_all_the_same(target, instant, tmp_path):
     from tvm.s_tir import meta_schedule as ms
 
     rules = Registry().get("rules")
-    few = dataclasses.replace(rules, proposer=dataclasses.replace(rules.proposer, population=32))
-    parts = tune_parts(few, target)
+    few = dataclasses.replace(rules.proposer, population=32, min_unmeasured=8, generations=1)
+    parts = tune_parts(dataclasses.replace(rules, proposer=few), target)
     parts["cost_model"] = ms.cost_model.RandomModel()
     database = tune_tir(
         MATMUL.tasks()[0].mod, target, str(tmp_path), 8, num_trials_per_iter=4, **instant, **parts
