@@ -140,16 +140,20 @@ class FastEngine:
         return outcomes
 
     def output(self, program: Program, check: Check) -> Any:
-        [built] = self.build([program], check)
+        built = self._compiled(program, check)
         if built.handle is None:
             raise UntunedError(f"{built.status}: {built.error}")
         return built.handle.output()
 
     def _built(self, program: Program, check: Check | None) -> Built:
+        if self.compiles:
+            return self._compiled(program, check)
         started_s = time.monotonic()
-        if not self.compiles:
-            kernel = InProcess(None, program, None)
-            return Built("ok", time.monotonic() - started_s, handle=kernel)
+        kernel = InProcess(None, program, None)
+        return Built("ok", time.monotonic() - started_s, handle=kernel)
+
+    def _compiled(self, program: Program, check: Check | None) -> Built:
+        started_s = time.monotonic()
         try:
             compiled = _compiled(_Key(program, self.target))
         except Exception as error:

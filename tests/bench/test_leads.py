@@ -26,8 +26,8 @@ LONG = scripted(*[KINDS] * 4, name="long")
 class Noting(FastEngine):
     """Notes what it was asked to measure side by side."""
 
-    def __init__(self, target):
-        super().__init__(target)
+    def __init__(self, target, **options):
+        super().__init__(target, **options)
         self.asked = []
 
     def measure_side_by_side(self, programs, check, effort):
@@ -85,11 +85,12 @@ def believed_leads(search):
     return found
 
 
-def test_leads_are_those_that_the_trials_tell_of(engine):
+def test_leads_are_those_that_the_trials_tell_of(target):
     case = BatchMatmul(batch=1, m=16, n=16, k=16)
     prepared = PreparedCase(case, case.tasks())
-    searches = searched(engine, [Registry().get("random")], prepared, 24)
-    [leads] = measure_leads(prepared, searches, engine)
+    with Noting(target, compiles=False) as engine:
+        searches = searched(engine, [Registry().get("random")], prepared, 24)
+        [leads] = measure_leads(prepared, searches, engine)
     told = believed_leads(searches[0])
     assert [lead.index for lead in searches[0].tasks[0].leads] == told
     measured = [lead.trial for lead in leads]
@@ -140,7 +141,7 @@ def test_an_arm_without_a_valid_trial_has_no_leads(engine, prepared):
 
 def test_tasks_of_a_network_are_measured_one_by_one(target):
     case = Mlp(features=24, hidden=(16, 16), classes=5)
-    with Noting(target) as engine:
+    with Noting(target, compiles=False) as engine:
         prepared = prepare(case, case.tasks(), engine, lambda note: None)
         searches = searched(
             engine, [Registry().get("random")] * 2, prepared, 4 * len(prepared.tasks), 4

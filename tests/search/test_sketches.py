@@ -49,7 +49,7 @@ def test_sketches_are_told_apart_and_programs_find_home(context):
     for number, sketch in enumerate(sketches):
         sampler = ReplayTrace()
         sampler._initialize_with_tune_context(context)
-        sampler.pre_tuning(8, 8, [sketch])
+        sampler.pre_tuning(4, 4, [sketch])
         programs = [candidate.sch for candidate in sampler.generate_measure_candidates()]
         assert programs
         assert {index.of(program.trace) for program in programs} == {number}

@@ -19,10 +19,11 @@ MLP = Mlp(features=16, hidden=(8, 8), classes=4)
 
 @pytest.fixture(scope="package")
 def tuned(target, tmp_path_factory):
-    """The result."""
+    """The result; which of its programs is the fastest is made up."""
     folder = tmp_path_factory.mktemp("tuned")
+    engine = FastEngine(target, compiles=False)
     session = Session(
-        new_executor=lambda: LocalExecutor(Site(FastEngine(target), storage=folder)),
+        new_executor=lambda: LocalExecutor(Site(engine, storage=folder)),
         conditions={},
         root=folder,
         storage=folder / "storage",
