@@ -7,6 +7,7 @@ import gzip
 import pytest
 
 from tests import interpreters
+from tests.plugin.conftest import with_a_case
 
 CASES = """
 import pytest
@@ -20,15 +21,28 @@ def test_norm(ansor_bench, case):
 ARMS = "--ansor-strategy=random,random@old"
 
 
-@pytest.fixture
-def words(project):
+def of_two_toolchains(project):
     """Options for a toolchain that is this interpreter under another path."""
     project.write("test_cases.py", CASES)
     return (ARMS, f"--ansor-toolchain=old={interpreters.as_it_is(project.root)}")
 
 
-def test_an_arm_of_another_toolchain_is_an_arm_like_any_other(project, words):
+@pytest.fixture
+def words(project):
+    return of_two_toolchains(project)
+
+
+@pytest.fixture(scope="module")
+def tuned(tmp_path_factory):
+    """A project whose case both have searched, and what that printed."""
+    project = with_a_case(tmp_path_factory.mktemp("tuned"))
+    words = of_two_toolchains(project)
     outcome = project.bench(*words, "--ansor-json=result.json", "--ansor-progress=confirmed")
+    return project, outcome
+
+
+def test_an_arm_of_another_toolchain_is_an_arm_like_any_other(tuned):
+    project, outcome = tuned
     assert outcome.code == 0, outcome.text
     assert "random@old" in outcome.out
     assert "toolchain old: Python 3" in outcome.out and "apache-tvm 0." in outcome.out
@@ -45,16 +59,16 @@ def test_an_arm_of_another_toolchain_is_an_arm_like_any_other(project, words):
     assert str(project.root) not in (project.root / "result.json").read_text()
 
 
-def test_it_goes_on_where_it_was_interrupted(project, words):
-    assert project.bench(*words).code == 0
+def test_it_goes_on_where_it_was_interrupted(tuned, project, words):
+    tuned[0].copy(project.root)
     [packed] = (project.root / ".ansor_bench" / "journals").iterdir()
     lines = gzip.decompress(packed.read_bytes()).splitlines(keepends=True)
     packed.unlink()
     rounds = [n for n, line in enumerate(lines) if line.startswith(b'{"kind":"round"')]
     packed.with_suffix("").write_bytes(b"".join(lines[: rounds[1] + 1]))
-    outcome = project.bench(*words, "--ansor-resume=0001", "--ansor-json=result.json")
+    outcome = project.bench(*words, "--ansor-resume=0001", "--ansor-json=resumed.json")
     assert outcome.code == 0, outcome.text
-    [case] = project.json("result.json")["cases"]
+    [case] = project.json("resumed.json")["cases"]
     assert [len(run["rounds"]) for run in case["runs"]] == [2, 2]
 
 
