@@ -8,8 +8,12 @@ import json
 import pytest
 
 from pytest_ansorbench.cli import main
+from pytest_ansorbench.kernels import rebuilding
+from pytest_ansorbench.measure import process_sets
 from pytest_ansorbench.measure.local.engine import LocalEngine
 from pytest_ansorbench.measure.local.supervisor import Supervisor
+from pytest_ansorbench.measure.noise_probe import observe_noise
+from pytest_ansorbench.measure.side_by_side import Span
 from pytest_ansorbench.storage import write_result
 from pytest_ansorbench.storage.files import read_rebuilt
 from tests import interpreters
@@ -17,6 +21,15 @@ from tests.synthetic import make_case_result, make_result
 from tests.winners.conftest import MATMUL, MLP, tuned
 
 __all__ = ["tuned"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _quick(lasting_servers):
+    """Few turns of servers that are warm, and short looks at the noise."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(process_sets, "_TURNS", Span(5, 5))
+        patch.setattr(rebuilding, "observe_noise", lambda engine, _: observe_noise(engine, 0.2))
+        yield
 
 
 @pytest.fixture
@@ -43,7 +56,9 @@ def test_recorded_latencies_are_compared_with_todays(path, tmp_path, capsys):
     captured = capsys.readouterr()
     assert "round 1: 1 of 1 kernels" in captured.err
     assert "recorded" in captured.out and "today" in captured.out
-    [kernel] = read_rebuilt(tmp_path / "kernels.json").kernels
+    rebuilt = read_rebuilt(tmp_path / "kernels.json")
+    assert len(rebuilt.noise_now) == 2
+    [kernel] = rebuilt.kernels
     assert [side.toolchain for side in kernel.sides] == ["recorded", "today"]
     assert kernel.sides[1].measured.status == "ok"
     assert kernel.sides[1].measured.sets[-1] == 1
