@@ -17,9 +17,9 @@ from pytest_ansorbench.measure.local import engine as local
 from pytest_ansorbench.measure.local.fork_server import ForkServer, ServerDied
 from pytest_ansorbench.measure.remote import engine as remote
 
-_MOST_IDLE = 3
+_MOST_IDLE = 4
 
-_idle: dict[tuple[Any, ...], LastingServer] = {}
+_idle: list[LastingServer] = []
 
 
 class LastingServer(ForkServer):
@@ -28,9 +28,11 @@ class LastingServer(ForkServer):
     def __init__(self, **options: Any) -> None:
         self._key = _key(options)
         self._in_order = True  # no request is without its reply
-        if (taken := _idle.pop(self._key, None)) is None:
+        taken = next((one for one in _idle if one._key == self._key), None)
+        if taken is None:
             super().__init__(**options)
         else:
+            _idle.remove(taken)
             self.__dict__ |= taken.__dict__ | {"closed": False, "_children": {}, "_ended": {}}
 
     def wait_until_warm(self) -> None:
@@ -41,7 +43,7 @@ class LastingServer(ForkServer):
         """End its children; the server goes on, unless it is of no more use."""
         if self.closed:
             return
-        if not self.machine or not self._in_order or self._key in _idle:
+        if not self.machine or not self._in_order:
             super().close()
             return
         try:
@@ -53,9 +55,9 @@ class LastingServer(ForkServer):
             super().close()
             return
         self.closed = True
-        _idle[self._key] = self
-        while len(_idle) > _MOST_IDLE:
-            _end(next(iter(_idle)))
+        _idle.append(self)
+        if len(_idle) > _MOST_IDLE:
+            _end(_idle[0])
 
     def _request(self, *message: Any, **more: Any) -> dict[str, Any]:
         self._in_order = False
@@ -78,16 +80,16 @@ def _key(options: Mapping[str, Any]) -> tuple[Any, ...]:
     )
 
 
-def _end(key: tuple[Any, ...]) -> None:
-    server = _idle.pop(key)
+def _end(server: LastingServer) -> None:
+    _idle.remove(server)
     server.closed = False
     ForkServer.close(server)
 
 
 def end_all() -> None:
     """End those that wait for a session."""
-    for key in [*_idle]:
-        _end(key)
+    for server in [*_idle]:
+        _end(server)
 
 
 @contextmanager
