@@ -26,14 +26,8 @@ def engine(target):
         yield warm
 
 
-@pytest.fixture(scope="session")
-def _pool():
-    yield
-    servers.end_all()
-
-
 @pytest.fixture(scope="module")
-def lasting_servers(_pool):
+def lasting_servers():
     """Engines that the tests of a module start find a fork server that is warm."""
     with servers.lasting_servers():
         yield

@@ -5,6 +5,7 @@ All else about them is real. Tests of how servers start and end have servers of 
 
 from __future__ import annotations
 
+import atexit
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -86,6 +87,7 @@ def _end(server: LastingServer) -> None:
     ForkServer.close(server)
 
 
+@atexit.register
 def end_all() -> None:
     """End those that wait for a session."""
     for server in [*_idle]:

@@ -23,6 +23,7 @@ class Supervisor:
         self._new_server = new_server
         self._server: ForkServer | None = None
         self._loaded: Check | None = None
+        self._is_new = False  # nothing was forked from the server
         self._restarts_in_a_row = 0
 
     @property
@@ -39,6 +40,7 @@ class Supervisor:
         if check is not self._loaded:
             server.load(b"" if check is None else dump_check(check))
             self._loaded = check
+        self._is_new = False
         return server.fork(role)
 
     def replace(self, dead: ForkServer) -> None:
@@ -56,9 +58,10 @@ class Supervisor:
         self._start()
 
     def renew(self) -> None:
-        """Start another server, whose processes have their memory laid out anew."""
-        self.close()
-        self._start()
+        """Have a new server, whose processes have their memory laid out anew."""
+        if self._server is None or not self._is_new:
+            self.close()
+            self._start()
 
     def note_success(self) -> None:
         """A program was measured: deaths before it do not count as in a row with later ones."""
@@ -72,5 +75,5 @@ class Supervisor:
     def _start(self) -> ForkServer:
         server = self._new_server()
         server.wait_until_warm()
-        self._server, self._loaded = server, None
+        self._server, self._loaded, self._is_new = server, None, True
         return server

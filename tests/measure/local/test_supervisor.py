@@ -55,3 +55,32 @@ def test_closed_it_starts_another():
     supervisor.close()
     assert supervisor.server is not first
     supervisor.close()
+
+
+class Idle(ForkServer):
+    """A server that is there at once, and forks nothing."""
+
+    def __init__(self):
+        self.closed = False
+
+    def fork(self, role="worker"):
+        return role
+
+    def close(self):
+        self.closed = True
+
+    def wait_until_warm(self):
+        """It always is."""
+
+
+def test_a_server_that_nothing_was_forked_from_is_a_new_one():
+    supervisor = Supervisor(Idle)
+    supervisor.renew()
+    first = supervisor.server
+    supervisor.renew()
+    assert supervisor.server is first
+    supervisor.fork(None)
+    supervisor.renew()
+    assert first.closed
+    assert supervisor.server is not first
+    assert not supervisor.server.closed
