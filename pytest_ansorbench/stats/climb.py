@@ -164,6 +164,12 @@ class Climb:
         Shape (draws,); infinity where no run of the challenger reached any rung, minus
         infinity where none of the reference did, NaN where neither did.
         """
+        # Few seeds are drawn again and again: five in 126 ways, of 10,000 draws.
+        distinct, places = np.unique(np.sort(drawn, axis=1), axis=0, return_inverse=True)
+        found: Floats = self._log_ratios(distinct)[places.ravel()]
+        return found
+
+    def _log_ratios(self, drawn: Draws) -> Floats:
         n = self.repeats
         start, stop = self.ladders(drawn)
         used = slice(int(start.min()), int(stop.max()))
