@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import io
 import json
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pytest_ansorbench import cli
 from pytest_ansorbench.cli import main
 from pytest_ansorbench.records import Estimate, MachineState
 from pytest_ansorbench.stats.limits import Limits
@@ -316,6 +318,7 @@ def test_list_names_interrupted_runs(tmp_path, capsys):
     assert finished.path.name not in out
 
 
+PARSER = functools.cache(cli.make_parser)
 SCALARS = st.sampled_from(
     [0, -1, 10**30, 1e308, 5e-324, "", "inf", "median", "ok", "default", None, True, [], {}]
 )
@@ -341,17 +344,26 @@ def cut(text, data):
     return text[:start] + data.draw(st.text(max_size=8)) + text[end:]
 
 
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory):
+    """The text of a result file, to be spoiled."""
+    path = tmp_path_factory.mktemp("sound") / "result.json"
+    write_result(make_result(five_seeds()), path)
+    return path.read_text()
+
+
 @settings(
     deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(data=st.data())
-def test_a_file_with_any_piece_replaced_is_shown_or_refused_in_a_line(tmp_path, data):
+def test_a_file_with_any_piece_replaced_is_shown_or_refused_in_a_line(
+    tmp_path, monkeypatch, sound, data
+):
     """Fuzz: whatever a file holds, no traceback, no hang, and an exit code that means something."""
+    monkeypatch.setattr(cli, "make_parser", PARSER)
     path = tmp_path / "fuzzed.json"
-    write_result(make_result(five_seeds()), path)
-    text = path.read_text()
     spoiled = data.draw(st.sampled_from([cut, replaced]))
-    made = cut(text, data) if spoiled is cut else replaced(json.loads(text), data)
+    made = cut(sound, data) if spoiled is cut else replaced(json.loads(sound), data)
     path.write_text(made, encoding="utf-8")
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):
