@@ -23,16 +23,17 @@ def result(seconds: float, *names: str):
     return make_result(*cases)
 
 
-@pytest.fixture
-def storage(tmp_path):
+@pytest.fixture(scope="module")
+def storage(tmp_path_factory):
     """Three results: the second twice as slow, the third without one of the cases."""
+    folder = tmp_path_factory.mktemp("storage")
     for name, one in (
         ("main", result(0.25, "a", "b")),
         ("slow", result(0.5, "a", "b")),
         ("less", result(0.5, "a")),
     ):
-        save_numbered(one, tmp_path, name)
-    return str(tmp_path)
+        save_numbered(one, folder, name)
+    return str(folder)
 
 
 def test_results_are_shown_in_order_with_what_changed(storage, capsys):
