@@ -37,12 +37,12 @@ def test_each_case_is_a_test_and_nothing_is_searched(benched):
 def test_gates_of_cases_and_of_all_kernels_hold_or_break(benched):
     against = f"--ansor-against={interpreters.as_it_is(benched.root)}"
     words = [KERNELS, "--ansor-kernel-rounds=3", against]
-    low = ["--ansor-min-throughput-ratio=0.01", "--ansor-min-suite-throughput-ratio=0.01"]
+    low = ["--ansor-min-throughput-ratio=1e-6", "--ansor-min-suite-throughput-ratio=1e-6"]
     holds = benched.bench(*words, *low)
     assert holds.code == 0, holds.text
     assert "2 passed" in holds.out
     assert "suite of 1 kernel, today against against: throughput ratio" in holds.out
-    high = ["--ansor-min-throughput-ratio=50", "--ansor-min-suite-throughput-ratio=50"]
+    high = ["--ansor-min-throughput-ratio=1e6", "--ansor-min-suite-throughput-ratio=1e6"]
     broken = benched.bench(*words, *high)
     assert broken.code == 1, broken.text
     assert "2 failed" in broken.out and "FAILED ansor-bench::kernels" in broken.out
@@ -50,7 +50,7 @@ def test_gates_of_cases_and_of_all_kernels_hold_or_break(benched):
 
 
 def test_a_marker_has_a_gate_of_its_own(benched):
-    benched.replace("test_cases.py", "trials=4", "min_throughput_ratio=50, trials=4")
+    benched.replace("test_cases.py", "trials=4", "min_throughput_ratio=1e6, trials=4")
     outcome = benched.bench(KERNELS, "--ansor-kernel-rounds=3", "--ansor-variant=o1:opt-level=1")
     assert outcome.code == 1, outcome.text
     assert "o1 against today" in outcome.out
