@@ -1,8 +1,8 @@
 """A project on disk with a tuning case, and pytest run on it as a user would run it.
 
 Most sessions run in this process, as a fresh one would: a fresh one takes seconds to import TVM.
-Those of `start`, `on_a_pty` and the methods that end in `apart` have a process of their own. They
-are for what a process is about: signals, a terminal, pytest-xdist, modules that are missing.
+Those of `start` and the methods that end in `apart` have a process of their own. They are for what
+a process is about: signals, pytest-xdist, modules that are missing.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import importlib
 import io
 import json
 import os
-import select
 import shutil
 import signal
 import subprocess
@@ -163,29 +162,6 @@ class Project:
             # A suite that runs in the background hands down an ignored SIGINT.
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
-
-    def on_a_pty(self, *arguments: str) -> Outcome:
-        """A bench in a process whose terminal is a real one."""
-        import pty  # not there on Windows
-
-        terminal, child_end = pty.openpty()
-        process = subprocess.Popen(
-            command("--ansor-bench", *arguments),
-            cwd=self.root,
-            env=environment(TERM="xterm", COLUMNS="200"),
-            stdout=child_end,
-            stderr=child_end,
-        )
-        os.close(child_end)
-        out = b""
-        with process:
-            while select.select([terminal], [], [], 60)[0]:
-                try:
-                    out += os.read(terminal, 65536)
-                except OSError:  # the child closed its end
-                    break
-        os.close(terminal)
-        return Outcome(process.returncode, out.decode(), "")
 
     def _here(self, run: Callable[[], int], out: io.StringIO, **variables: str) -> Outcome:
         err = io.StringIO()

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import re
 import signal
 import subprocess
 import time
+from contextlib import suppress
 
 import psutil
 import pytest
 
+from tests.plugin.conftest import measuring_fast
 from tests.plugin.project import command, environment, trials
 
 REAL_CASES = """
@@ -43,8 +47,8 @@ def test_real_searches_of_two_strategies_end_in_a_table(project):
     project.write("test_cases.py", REAL_CASES)
     outcome = project.bench(
         "--ansor-strategy=etc,optimized,random",
-        "--ansor-trials=4",
-        "--ansor-round=4",
+        "--ansor-trials=2",
+        "--ansor-round=2",
         "--ansor-repeats=1",
         *("--ansor-final-turns=2", "--ansor-final-sets=1"),
         "--ansor-json=result.json",
@@ -58,7 +62,7 @@ def test_real_searches_of_two_strategies_end_in_a_table(project):
     assert "phase=warm-up" in outcome.out
     runs = [run for case in project.json("result.json")["cases"] for run in case["runs"]]
     assert len(runs) == 2 * 3
-    assert all(1 <= len(trials(run)) <= 4 for run in runs)
+    assert all(1 <= len(trials(run)) <= 2 for run in runs)
     assert all(len(run["final"]["latencies_s"]) == 2 for run in runs)
 
 
@@ -88,7 +92,7 @@ def test_faulty_candidates_are_failed_trials_and_the_search_goes_on(project):
     outcome = project.bench(
         "--ansor-strategy=one,faulty",
         "--ansor-trials=6",
-        "--ansor-run-timeout=2",
+        "--ansor-run-timeout=1",
         "--ansor-check=all",  # the wrong one comes after a right one, and may be slower
         "--ansor-json=result.json",
         "-v",
@@ -162,21 +166,24 @@ def wait_until(condition, seconds=60):
         time.sleep(0.05)
 
 
-def test_an_interrupt_shows_what_finished_and_leaves_no_process(project):
+def test_an_interrupt_shows_what_finished_leaves_no_process_and_tells_how_to_go_on(project):
     project.write(
         "test_cases.py",
+        "import pytest\n"
         "from tests.faults import Doubling\n"
         "def test_first(ansor_bench): ansor_bench(Doubling())\n"
+        "@pytest.mark.ansor_bench(repeats=50)\n"
         "def test_second(ansor_bench): open('reached', 'w'); ansor_bench(Doubling())\n",
     )
-    process = project.start(
+    arguments = (
         "--ansor-strategy=one,two",
-        "--ansor-trials=4",
+        "--ansor-trials=2",
         "--ansor-round=2",
         *("--ansor-final-turns=2", "--ansor-final-sets=1"),
-        "--ansor-repeats=2",
+        "--ansor-repeats=1",
         "--ansor-json=result.json",
     )
+    process = project.start("--ansor-build-workers=1", *arguments)
     with process:
         wait_until((project.root / "reached").exists)
         workers = children(process)
@@ -188,22 +195,47 @@ def test_an_interrupt_shows_what_finished_and_leaves_no_process(project):
     assert "KeyboardInterrupt" in out
     assert not any(worker.is_running() for worker in workers)
     assert len(project.json("result.json")["cases"]) >= 1
+    assert "to go on where this stopped: --ansor-resume=0001" in out
+    with measuring_fast():
+        resumed = project.bench(*arguments, "--ansor-resume=1")
+    assert resumed.code == 0, resumed.text
+    assert "to go on" not in resumed.out
 
 
-def test_a_killed_session_leaves_neither_process_nor_file(project, tmp_path):
+class Screen:
+    """What a terminal has shown, read from its other end."""
+
+    def __init__(self, end: int) -> None:
+        self._end = end
+        self._shown = b""
+        os.set_blocking(end, False)
+
+    def shows(self, pattern: str) -> bool:
+        with suppress(BlockingIOError):
+            self._shown += os.read(self._end, 65536)
+        text = re.sub(rb"\x1b\[[?\d;]*[A-Za-z]", b"", self._shown).decode(errors="replace")
+        return re.search(pattern, text) is not None
+
+
+def test_a_killed_session_shows_what_goes_on_and_leaves_neither_process_nor_file(project, tmp_path):
     temporary = tmp_path / "temporary"
     temporary.mkdir()
+    screen, end = pty.openpty()
     process = subprocess.Popen(
         command("--ansor-bench", "--ansor-final-turns=1000"),
         cwd=project.root,
-        env=environment(TMPDIR=str(temporary)),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        env=environment(TMPDIR=str(temporary), TERM="xterm", COLUMNS="200"),
+        stdout=end,
+        stderr=end,
     )
+    os.close(end)
     with process:
+        terminal = Screen(screen)
+        wait_until(lambda: terminal.shows("doubling  (running|repeat) 1/1 "))
         wait_until(lambda: len(children(process)) >= 2)  # the fork server and a candidate
         workers = children(process)
         process.kill()
+    os.close(screen)
     wait_until(lambda: not any(worker.is_running() for worker in workers), seconds=30)
     assert not list(temporary.rglob("*"))
 

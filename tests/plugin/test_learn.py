@@ -76,10 +76,10 @@ def test_a_run_goes_on_with_the_model_that_it_began_with_or_not_at_all(taught, t
     assert "learnt_model" in outcome.text
 
 
-def test_nothing_is_learnt_unless_asked(taught, tmp_path):
+def test_nothing_is_learnt_unless_asked(tmp_path):
     project = Project(tmp_path)
     project.write("test_cases.py", CASES)
-    outcome = project.bench(*QUICK[:-1], "--ansor-strategy=random,racing", "--ansor-trials=4")
+    outcome = project.bench(*QUICK[:-1], "--ansor-trials=4")
     assert outcome.code == 0 and "learnt: " not in outcome.out
 
 
@@ -98,7 +98,7 @@ def test_the_folder_of_samples_can(taught, tmp_path, capsys):
     assert load_program_model(tmp_path / "m.ubj").booster.num_boosted_rounds() == 5
 
 
-def test_a_folder_that_cannot_be_written_costs_no_result(taught, tmp_path):
+def test_a_folder_that_cannot_be_written_costs_no_result(tmp_path):
     project = Project(tmp_path)
     project.write("test_cases.py", CASES)
     project.write("own", "a file")

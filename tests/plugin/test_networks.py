@@ -40,6 +40,7 @@ def network(project):
     return project
 
 
+@pytest.mark.usefixtures("fast_engine")
 def test_a_network_is_tuned_and_judged_end_to_end(network):
     outcome = network.bench(
         *QUICK, "--ansor-trials=2/task", "--ansor-round=1", "--ansor-json=result.json", "-v"
@@ -66,8 +67,9 @@ def test_a_budget_below_one_round_a_task_is_refused(network):
     )
 
 
+@pytest.mark.usefixtures("fast_engine")
 def test_the_scheduler_can_be_chosen_and_what_goes_on_is_shown(network):
-    outcome = network.on_a_pty(
+    outcome = network.on_a_terminal(
         *QUICK,
         "--ansor-trials=8",
         "--ansor-round=1",
@@ -133,5 +135,7 @@ def test_tasks_are_measured_as_the_network_runs_them(network):
     [case] = network.json("result.json")["cases"]
     for run in case["runs"]:
         assert run["caches"] == "network"
+        assert run["final"]["status"] == "ok"
+        assert len(run["final"]["latencies_s"]) == 2
         # The engine's own policy replaces that of either strategy.
         assert {len(latencies_s) for latencies_s in run["trials"]["latencies_s"]} == {25}

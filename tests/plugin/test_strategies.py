@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
+from pytest_ansorbench.strategies import StockEvolution
 from tests.plugin.project import trials
+
+pytestmark = pytest.mark.usefixtures("fast_engine")
 
 MATMUL = """
 import pytest
@@ -22,7 +29,12 @@ def pytest_ansorbench_strategies(config):
 """
 
 
-def test_default_against_optimized_is_what_runs_unless_told_otherwise(project):
+def test_default_against_optimized_is_what_runs_unless_told_otherwise(project, monkeypatch):
+    # Its own population, of 512, takes eight seconds.
+    start, small = StockEvolution.start, {"population": 16, "generations": 1, "min_unmeasured": 4}
+    monkeypatch.setattr(
+        StockEvolution, "start", lambda self, setup: start(replace(self, **small), setup)
+    )
     project.write("test_cases.py", MATMUL)
     outcome = project.bench(
         *("--ansor-trials=4", "--ansor-round=4", "--ansor-repeats=1", "--ansor-final-turns=2"),
