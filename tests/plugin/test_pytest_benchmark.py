@@ -87,7 +87,6 @@ def test_a_test_without_parameters_is_named_by_its_case(everything):
         ["-p", "no:benchmark"],
         ["-p", "no:pytest-benchmark"],
         ["-p", "no:benchmark", "-p", "impostor"],
-        ["-n", "2"],
     ],
 )
 def test_a_bench_works_where_it_is_disabled_blocked_or_impersonated(everything, arguments):
@@ -96,8 +95,7 @@ def test_a_bench_works_where_it_is_disabled_blocked_or_impersonated(everything, 
         "def pytest_configure(config):\n"
         "    config.pluginmanager.register(object(), 'pytest-benchmark')\n",
     )
-    bench = everything.bench_apart if "-n" in arguments else everything.bench
-    outcome = bench(*REPLAY, *arguments, PYTHONPATH=str(everything.root))
+    outcome = everything.bench(*REPLAY, *arguments, PYTHONPATH=str(everything.root))
     assert outcome.code == 0, outcome.text
     assert "3 passed" in outcome.out
     assert "benchmark 'a'" not in outcome.out

@@ -49,26 +49,6 @@ def test_it_judges_by_todays_limits(everything):
     assert "exceeds the limit 0.10: broken" in bad.out
 
 
-@pytest.mark.parametrize("processes", ["0", "2"])
-def test_it_works_under_xdist(everything, processes):
-    bench = everything.bench if processes == "0" else everything.bench_apart
-    outcome = bench(
-        "--ansor-replay=saved.json",
-        "--ansor-max-search-ratio=0.9",
-        "--ansor-compare=saved.json",
-        "--ansor-json=out.json",
-        "-n",
-        processes,
-    )
-    assert outcome.code == 0, outcome.text
-    assert "3 passed" in outcome.out
-    rows = [line.split()[:2] for line in table(outcome.out).splitlines()[2:8]]
-    assert rows == [[case, name] for case in ("a", "b", "c") for name in ("default", "fast")]
-    assert outcome.out.count("throughput_ratio  ") == 4  # one of all cases
-    assert [case["case"] for case in everything.json("out.json")["cases"]] == ["a", "b", "c"]
-    assert all(len(case["runs"]) == 10 for case in everything.json("out.json")["cases"])
-
-
 def test_compressed_results_are_read_and_written(everything):
     from pytest_ansorbench.storage import read_result, write_result
 

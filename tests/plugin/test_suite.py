@@ -54,31 +54,6 @@ def test_an_undecided_suite_warns_and_fails_when_strict(everything):
     assert strict.code == 1, strict.text
 
 
-@pytest.mark.parametrize("processes", ["0", "2"])
-def test_it_judges_all_cases_under_xdist(everything, processes):
-    write_result(result_of(SAVED, seconds_per_trial=0.25), everything.root / "before.json")
-    bench = everything.bench if processes == "0" else everything.bench_apart
-    outcome = bench(
-        REPLAY,
-        BROKEN,
-        HOLDS.replace("max", "min").replace("search", "throughput"),
-        "--ansor-compare=before.json",
-        "--ansor-compare-fail=suite_search_ratio:10%",
-        "--ansor-json=out.json",
-        "-n",
-        processes,
-    )
-    assert outcome.code == 1, outcome.text
-    assert "1 failed, 3 passed" in outcome.out
-    assert "suite of 3 cases, fast against default: search ratio S = 0.50" in outcome.out
-    assert "all cases, fast against the earlier result: search_ratio now over before = 2.0" in (
-        outcome.out
-    )
-    [suite] = everything.json("out.json")["suites"]
-    assert suite["cases"] == ["a", "b", "c"]
-    assert [gate["outcome"] for gate in suite["gates"]] == ["broken", "holds"]
-
-
 def test_a_case_whose_test_fails_is_named_and_the_suite_does_not_hold(everything):
     write_result(result_of(SAVED[:2]), everything.root / "two.json")
     outcome = everything.bench("--ansor-replay=two.json", HOLDS, "--ansor-json=out.json")

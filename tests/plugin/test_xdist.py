@@ -1,0 +1,41 @@
+"""Replays under pytest-xdist: workers judge what they have, and the first process tells it all."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_ansorbench.storage import write_result
+from tests.plugin.test_replay import table
+from tests.saved_cases import SAVED, result_of
+
+
+@pytest.mark.parametrize("processes", ["0", "2"])
+def test_cases_suite_and_comparison_are_told_and_judged_as_without(everything, processes):
+    write_result(result_of(SAVED, seconds_per_trial=0.25), everything.root / "before.json")
+    outcome = everything.bench(
+        "--ansor-replay=saved.json",
+        "--ansor-max-search-ratio=0.9",
+        "--ansor-max-suite-search-ratio=0.2",
+        "--ansor-min-suite-throughput-ratio=0.9",
+        "--ansor-compare=before.json",
+        "--ansor-compare-fail=suite_search_ratio:10%",
+        "--ansor-json=out.json",
+        "-n",
+        processes,
+    )
+    assert outcome.code == 1, outcome.text
+    assert "1 failed, 3 passed" in outcome.out
+    rows = [line.split()[:2] for line in table(outcome.out).splitlines()[2:8]]
+    assert rows == [[case, name] for case in ("a", "b", "c") for name in ("default", "fast")]
+    assert outcome.out.count("throughput_ratio  ") == 4  # one of all cases
+    assert "benchmark 'a'" not in outcome.out
+    assert "suite of 3 cases, fast against default: search ratio S = 0.50" in outcome.out
+    assert "all cases, fast against the earlier result: search_ratio now over before = 2.0" in (
+        outcome.out
+    )
+    result = everything.json("out.json")
+    assert [case["case"] for case in result["cases"]] == ["a", "b", "c"]
+    assert all(len(case["runs"]) == 10 for case in result["cases"])
+    [suite] = result["suites"]
+    assert suite["cases"] == ["a", "b", "c"]
+    assert [gate["outcome"] for gate in suite["gates"]] == ["broken", "holds"]
