@@ -18,6 +18,7 @@ import pytest_ansorbench
 from pytest_ansorbench import strategies
 from pytest_ansorbench.storage import write_result
 from tests.pages import page
+from tests.plugin.conftest import measuring_fast
 from tests.plugin.project import Project, environment, options
 from tests.saved_cases import SAVED, result_of
 
@@ -120,6 +121,17 @@ def _seconds_ratio() -> Measure:
 
 # By key."""
 
+# The same entry is a figure to compare with an earlier result.
+GATED = """
+import pytest
+from pytest_ansorbench.cli import main
+
+for limit, code in (("0.7", 0), ("0.3", 1)):
+    assert pytest.main([*{words}, f"--ansor-max-search-seconds-ratio={{limit}}"]) == code
+    print("#")
+assert main(["compare", "saved.json", "saved.json", "--fail", "search_seconds_ratio:5%"]) == 0
+"""
+
 CASES = """
 import pytest
 from tests.saved_cases import SAVED
@@ -146,21 +158,13 @@ def test_a_gate_is_an_entry_in_the_table_of_figures(copy, saved):
     table = copy / "stats" / "figures.py"
     edit(table, "\n# By key.", MEASURE)
     edit(table, "        for figure in (\n", "        for figure in (" + FIGURE)
-    for limit, code, words in (
-        ("0.7", 0, "1 passed"),
-        ("0.3", 1, "ratio of search seconds = 0.50 [0.50, 0.50] exceeds the limit 0.30: broken"),
-    ):
-        outcome = pytest_in(
-            copy, saved, "--ansor-replay=saved.json", f"--ansor-max-search-seconds-ratio={limit}"
-        )
-        assert outcome.returncode == code, outcome.stdout + outcome.stderr
-        assert words in outcome.stdout
-    # The same entry is a figure to compare with an earlier result.
-    allowance = ("--fail", "search_seconds_ratio:5%")
-    command = ("-m", "pytest_ansorbench.cli", "compare", "saved.json", "saved.json", *allowance)
-    compared = run(copy, *command, cwd=saved)
-    assert compared.returncode == 0, compared.stdout + compared.stderr
-    assert "search_seconds_ratio" in compared.stdout
+    words = options("--ansor-bench", "--ansor-replay=saved.json")
+    outcome = run(copy, "-c", GATED.format(words=words), cwd=saved)
+    assert outcome.returncode == 0, outcome.stdout + outcome.stderr
+    holds, broken, compared = outcome.stdout.split("#")
+    assert "1 passed" in holds
+    assert "search seconds = 0.50 [0.50, 0.50] exceeds the limit 0.30: broken" in broken
+    assert "search_seconds_ratio" in compared
 
 
 RENDERER = '''
@@ -290,10 +294,11 @@ def test_a_strategy_is_a_file_outside_the_package(tmp_path):
         "    result = ansor_bench(BatchMatmul(batch=1, m=16, n=16, k=16))\n"
         "    assert {run.failed_trials for run in result.runs} == {0}\n",
     )
-    outcome = project.bench(
-        *("--ansor-strategy=random,uniform", "--ansor-trials=4", "--ansor-round=2"),
-        *("--ansor-repeats=1", "--ansor-final-turns=2", "--ansor-final-sets=1"),
-        *("-v", "test_cases.py"),
-    )
+    with measuring_fast():
+        outcome = project.bench(
+            *("--ansor-strategy=random,uniform", "--ansor-trials=4", "--ansor-round=2"),
+            *("--ansor-repeats=1", "--ansor-final-turns=2", "--ansor-final-sets=1"),
+            *("-v", "test_cases.py"),
+        )
     assert outcome.code == 0, outcome.text
     assert "best_gflops=" in outcome.out
