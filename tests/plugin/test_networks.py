@@ -128,7 +128,7 @@ def test_what_cannot_be_tuned_fails_its_test_in_a_sentence(project, cases, messa
 def test_tasks_are_measured_as_the_network_runs_them(network):
     outcome = network.bench(
         *QUICK, "--ansor-trials=1/task", "--ansor-round=1", "--ansor-json=result.json",
-        "--ansor-caches=network",
+        "--ansor-caches=network", "--ansor-progress=believed",
     )  # fmt: skip
     assert outcome.code == 0, outcome.text
     assert "caches: network: " in outcome.text

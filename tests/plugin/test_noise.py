@@ -17,7 +17,11 @@ NOISY = (make_noise("start", scatter=0.2, memory_s=0.2),)
 
 def test_both_looks_are_in_the_journal_and_in_every_file(project):
     outcome = project.bench(
-        "--ansor-noise-check=0.2", "--ansor-json=result.json", "--ansor-save=main", "-v"
+        "--ansor-noise-check=0.2",
+        "--ansor-json=result.json",
+        "--ansor-save=main",
+        "--ansor-trials=2",
+        "-v",
     )
     assert outcome.code == 0, outcome.text
     written = read_result(project.root / "result.json")

@@ -11,6 +11,9 @@ from pytest_ansorbench.storage import read_journal
 from pytest_ansorbench.storage.entries import CaseEntry, RoundEntry
 from tests.plugin.project import trials
 
+#: Of sessions that measure for real.
+SHORT = ("--ansor-trials=2", "--ansor-repeats=1", "--ansor-progress=believed")
+
 
 def runs(project, *arguments, name="result.json"):
     outcome = project.bench(f"--ansor-json={name}", *arguments)
@@ -111,7 +114,7 @@ def test_ini_twins_and_markers_from_class_and_module(project):
 
 
 def test_winners_are_measured_in_slices_that_were_neighbours(project):
-    one, two = runs(project, "--ansor-final-turns=3", "--ansor-final-sets=2")
+    one, two = runs(project, *SHORT, "--ansor-final-turns=3", "--ansor-final-sets=2")
     finals = [run["final"] for run in (one, two)]
     assert [final["sets"] for final in finals] == [[0, 0, 0, 1, 1, 1]] * 2
     assert sorted(finals[0]["places"] + finals[1]["places"]) == list(range(12))
@@ -191,7 +194,7 @@ def test_flush_cache_and_cores_reach_the_engine(project):
     cores = sorted(os.sched_getaffinity(0))
     made = runs(
         project, f"--ansor-cores={','.join(map(str, cores))}", "--ansor-flush-cache=32",
-        "--ansor-strategy=one",
+        "--ansor-strategy=one", *SHORT,
     )  # fmt: skip
     [case] = [entry for entry in journal(project).entries if isinstance(entry, CaseEntry)]
     assert (case.conditions["cores"], case.conditions["flush_cache_mb"]) == (cores, 32)
@@ -209,11 +212,11 @@ def test_flush_cache_and_cores_reach_the_engine(project):
     ],
 )
 def test_caches(project, arguments, caches, flush_mb, samples):
-    made = runs(project, *arguments, "--ansor-strategy=one", "--ansor-repeats=1")
+    made = runs(project, *arguments, *SHORT, "--ansor-strategy=one")
     [case] = [entry for entry in journal(project).entries if isinstance(entry, CaseEntry)]
     assert (case.conditions["caches"], case.conditions["flush_cache_mb"]) == (caches, flush_mb)
     assert all(len(trial["latencies_s"]) == samples for run in made for trial in trials(run))
-    other = project.bench("--ansor-resume", "--ansor-strategy=one", "--ansor-repeats=1")
+    other = project.bench("--ansor-resume", *SHORT, "--ansor-strategy=one")
     assert other.code != 0
     assert "caches" in other.text
 
@@ -233,7 +236,7 @@ def test_cores_that_are_not_there_are_refused_before_anything_runs(project, core
 
 
 def test_verbose_tells_what_trials_and_processes_took(project):
-    text = project.bench("-v").out
+    text = project.bench("-v", *SHORT, "--ansor-strategy=one").out
     assert "s to compile" in text
     assert "peak memory" in text
     assert "0 restarts of the fork server" in text

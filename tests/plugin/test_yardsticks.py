@@ -9,10 +9,12 @@ from pytest_ansorbench.storage import read_result, write_peak, write_result
 from tests.saved_cases import SAVED, result_of
 from tests.synthetic import PEAK, make_yardsticks
 
+SHORT = "--ansor-trials=2"
+
 
 def test_both_are_in_the_result_the_table_and_the_details(project):
     outcome = project.bench(
-        "--ansor-reference-kernels=untuned,torch", "--ansor-json=first.json", "-v"
+        "--ansor-reference-kernels=untuned,torch", "--ansor-json=first.json", "-v", SHORT
     )
     assert outcome.code == 0, outcome.text
     first = read_result(project.root / "first.json")
@@ -24,7 +26,7 @@ def test_both_are_in_the_result_the_table_and_the_details(project):
 
     # A peak that was measured before is not measured again.
     write_peak(project.root / ".ansor_bench", found.machine, PEAK)
-    outcome = project.bench("--ansor-roofline", "--ansor-json=second.json")
+    outcome = project.bench("--ansor-roofline", "--ansor-json=second.json", SHORT)
     assert outcome.code == 0, outcome.text
     second = read_result(project.root / "second.json")
     assert second.cases[0].yardsticks[0].peak == PEAK
