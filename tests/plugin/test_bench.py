@@ -92,7 +92,7 @@ def test_faulty_candidates_are_failed_trials_and_the_search_goes_on(project):
     outcome = project.bench(
         "--ansor-strategy=one,faulty",
         "--ansor-trials=6",
-        "--ansor-run-timeout=1",
+        "--ansor-run-timeout=2",
         "--ansor-check=all",  # the wrong one comes after a right one, and may be slower
         "--ansor-json=result.json",
         "-v",
