@@ -72,7 +72,9 @@ def _key(options: Mapping[str, Any]) -> tuple[Any, ...]:
     python = options.get("python")
     text = Path(python).read_bytes()[:4096] if python and os.path.isfile(python) else python
     cores = options.get("cores")
-    variables = {k: v for k, v in os.environ.items() if k.startswith(("PYTHON", "TVM", "OMP", "PATH"))}
+    variables = {
+        k: v for k, v in os.environ.items() if k.startswith(("PYTHON", "TVM", "OMP", "PATH"))
+    }
     return (
         options["threads"],
         options["memory_limit_mb"],
