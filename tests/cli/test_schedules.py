@@ -7,6 +7,7 @@ import pytest
 from pytest_ansorbench.cli import main
 from pytest_ansorbench.storage import write_result
 from pytest_ansorbench.winners import winners_of
+from pytest_ansorbench.workloads import MATRIX_NORM
 from tests.synthetic import make_case_result, make_result
 from tests.winners.conftest import MATMUL, MLP, tuned
 
@@ -105,6 +106,8 @@ def test_what_was_exported_can_be_imported_and_compared(tuned, path, tmp_path, c
     database, imported = str(tmp_path / "database"), str(tmp_path / "imported.json")
     assert main(["export", path, "--database", database]) == 0
     words = ["import", "--database", database, "-o", imported]
+    # Making all shipped operators takes eight seconds.
+    monkeypatch.setattr("pytest_ansorbench.workloads.OPERATORS", MATRIX_NORM)
     assert main(words) == 2
     assert "none of its" in capsys.readouterr().err
     monkeypatch.setattr("pytest_ansorbench.workloads.get", lambda name: MATMUL)

@@ -121,6 +121,7 @@ def test_a_slow_worker_is_waited_for(impatient, recorded, tmp_path):
     assert of_kind(session, AbandonedEntry) == []
 
 
+@pytest.mark.slow  # Dask waits for five seconds at least
 def test_a_silent_worker_is_given_up(impatient, recorded, tmp_path):
     impatient.top_up(2)
     victim = next(iter(impatient.workers))

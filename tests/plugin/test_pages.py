@@ -39,7 +39,7 @@ def test_the_operator_and_the_strategy_run(project):
     project.write("test_cases.py", OPERATOR)
     outcome = project.bench(
         "--ansor-strategy=random,bold",
-        "--ansor-trials=4",
+        "--ansor-trials=2",
         "--ansor-round=2",
         "--ansor-repeats=1",
         *("--ansor-final-turns=2", "--ansor-final-sets=1"),

@@ -34,7 +34,7 @@ def test_the_case_and_the_strategy_run_by_the_command(project):
     outcome = project.bench(
         *shlex.split(COMMAND)[2:],
         "--ansor-strategy=random,quick",
-        "--ansor-trials=4",
+        "--ansor-trials=2",
         "--ansor-round=2",
         "--ansor-repeats=1",
         *("--ansor-final-turns=2", "--ansor-final-sets=1"),

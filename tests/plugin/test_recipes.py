@@ -151,6 +151,7 @@ def gitlab(tmp_path):
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="the recipe takes curl")
+@pytest.mark.slow
 def test_the_lines_of_gitlab_do_the_same(gitlab, tmp_path, tuned):
     variables = {
         "CI_API_V4_URL": f"http://127.0.0.1:{gitlab.server_port}",
