@@ -132,8 +132,7 @@ def another_machine(
     """In what the winners' machines differ from this one, e.g. `cpu: A is now B`; empty if none."""
     machines = {name: one for result in results for name, one in result.machines.items()}
     for fingerprint in dict.fromkeys(winner.machine for winner in winners):
-        difference = machine_difference(machines[fingerprint], machine)
-        if difference:
+        if difference := machine_difference(machines[fingerprint], machine):
             return difference
     return ""
 

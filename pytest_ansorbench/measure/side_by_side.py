@@ -93,20 +93,18 @@ class SideBySide:
             return True
         if turns < self.turns.least or self.precision == 0.0:
             return False
-        if _is_past(self.enough_s, elapsed_s):
-            return True
         # What is left of a set's own error is divided by the root of the number of sets.
         enough = self.precision * math.sqrt(self.sets.least)
-        return all(ratio.last_half_width() <= enough for ratio in ratios)
+        is_known = all(ratio.last_half_width() <= enough for ratio in ratios)
+        return is_known or _is_past(self.enough_s, elapsed_s)
 
     def ends(self, sets: int, ratios: Sequence[NeighbourRatios], elapsed_s: float) -> bool:
         if sets >= self.sets.most or _is_past(self.most_s, elapsed_s):
             return True
         if sets < self.sets.least or self.precision == 0.0:
             return False
-        if _is_past(self.enough_s, elapsed_s):
-            return True
-        return all(ratio.half_width() <= self.precision for ratio in ratios)
+        is_known = all(ratio.half_width() <= self.precision for ratio in ratios)
+        return is_known or _is_past(self.enough_s, elapsed_s)
 
 
 def _is_past(limit_s: float | None, elapsed_s: float) -> bool:

@@ -35,8 +35,7 @@ class Bridge:
             return
         verdicts = {v.comparison.challenger.strategy: v for v in result.verdicts}
         for strategy in result.strategies:
-            runs = result.runs_of(strategy)
-            if runs:
+            if runs := result.runs_of(strategy):
                 self._ours += 1
                 info = {"case": result.case, "strategy": strategy, **_figures(runs)}
                 info |= _ratios(verdicts.get(strategy))

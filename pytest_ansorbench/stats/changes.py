@@ -69,8 +69,7 @@ def case_changes(
     of GFLOP/s are compared only on the same machine; to hold one to an allowance on another
     has nothing to compare, which is broken.
     """
-    reason = incomparable(before, after)
-    if reason:
+    if reason := incomparable(before, after):
         return CaseChanges(after.case, (), reason)
     judge = Judge(criteria, family)
     allowed = {allowance.metric: allowance for allowance in allowances if not allowance.of_suite}

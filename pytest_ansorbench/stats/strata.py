@@ -95,8 +95,7 @@ class Strata:
         """What each stratum shows, in its own standard deviations; none that shows nothing."""
         for place, stratum in enumerate(self.strata):
             badness = stratum.badness(log_ratio)
-            spread = float(badness[1:].std())
-            if spread:
+            if spread := float(badness[1:].std()):
                 yield place, badness / spread
 
     def _chance(self, combined: _Combined, log_ratio: float, side: float) -> float:

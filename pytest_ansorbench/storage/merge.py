@@ -80,8 +80,7 @@ def _united(one: Shards | None, other: Shards | None, one_name: str, name: str) 
         return one or other
     _check_equal(one_name, name, "number of shards", one.count, other.count)
     _check_equal(one_name, name, "list of the session's cases", one.cases, other.cases)
-    twice = sorted({*one.there} & {*other.there})
-    if twice:
+    if twice := sorted({*one.there} & {*other.there}):
         _clash(one_name, name, f"both have shard {Shard(twice[0], one.count)}")
     return replace(one, there=tuple(sorted((*one.there, *other.there))))
 

@@ -62,8 +62,7 @@ def _by_kind(data: Sequence[Programs]) -> Iterable[tuple[str, Trials]]:
         for kind in sorted({*task.kinds.tolist()} - {""}):
             of_kind = task.kinds == kind
             rows = task.decisions[of_kind]
-            width = int(np.isfinite(rows[0]).sum())
-            if width:
+            if width := int(np.isfinite(rows[0]).sum()):
                 yield kind, Trials(rows[:, :width], best_s / task.latencies_s[of_kind])
 
 

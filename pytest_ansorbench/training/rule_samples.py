@@ -121,8 +121,7 @@ def collect(
     folder.mkdir(parents=True, exist_ok=True)
     paths = {case.id: folder / f"{case.id}.npz" for case in cases}
     data = {name: load_samples(path) for name, path in paths.items() if path.exists()}
-    missing = [case for case in cases if case.id not in data]
-    if missing:
+    if missing := [case for case in cases if case.id not in data]:
         with local_engine(target, EngineSettings()) as engine:
             parts = {**asdict(effort), "seed": seed, "target": str(engine.target)}
             settings = ", ".join(f"{name}={value}" for name, value in parts.items())

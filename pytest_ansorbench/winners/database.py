@@ -43,8 +43,7 @@ def export_database(
     """
     if top < 1:
         raise ValueError(f"bad top {top}: expected at least 1")
-    there = [name for name in DATABASE_FILES if (folder / name).exists()]
-    if there:
+    if there := [name for name in DATABASE_FILES if (folder / name).exists()]:
         raise DatabaseError(
             f"bad folder {str(folder)!r}: it has a {there[0]} already; expected a new folder"
         )

@@ -86,8 +86,7 @@ class _Record:
 def _read(folder: Path) -> list[_Record]:
     from tvm.s_tir.meta_schedule.database import JSONDatabase
 
-    missing = [name for name in DATABASE_FILES if not (folder / name).is_file()]
-    if missing:
+    if missing := [name for name in DATABASE_FILES if not (folder / name).is_file()]:
         raise DatabaseError(
             f"bad folder {str(folder)!r}: it has no {missing[0]}; expected the work_dir of a "
             "JSONDatabase"

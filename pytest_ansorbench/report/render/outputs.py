@@ -27,8 +27,7 @@ class Output:
             raise ValueError(
                 f"expected one of {known}, and a file after a colon, e.g. html:pr.html"
             )
-        missing = [module for module in REQUIRED.get(name, ()) if find_spec(module) is None]
-        if missing:
+        if missing := [module for module in REQUIRED.get(name, ()) if find_spec(module) is None]:
             raise ValueError(
                 f"{name} takes {' and '.join(missing)}: pip install 'pytest-ansorbench[report]'"
             )
