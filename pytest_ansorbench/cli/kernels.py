@@ -60,7 +60,7 @@ def add_command(commands: argparse._SubParsersAction[Any]) -> None:
     kernels.add_argument("--case", metavar="ID", help="of this case only")
     kernels.add_argument("--strategy", metavar="NAME", help="of this arm only")
     kernels.add_argument(
-        "--rounds",
+        "--sets",
         default="auto",
         metavar="N",
         help="sets of fresh processes for each kernel, or auto: 8 to 24, until its ratio is known "
@@ -96,7 +96,7 @@ def _kernels(given: argparse.Namespace) -> int:
 
     check_formats(given)
     limits = _limits(given)
-    effort = parsed("--rounds", given.rounds, ProcessSets.parse).effort
+    effort = parsed("--sets", given.sets, ProcessSets.parse).effort
     if given.arms is not None and (given.against or given.variant or given.strategy):
         raise Refusal("bad --arms: expected neither --against nor --variant nor --strategy with it")
     results = [read_stored(given.storage, one)[1] for one in given.results]

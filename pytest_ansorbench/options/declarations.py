@@ -576,13 +576,13 @@ OPTIONS: Final = (
         repeatable=True,
     ),
     Option(
-        "kernels.rounds",
-        "kernel-rounds N|auto",
+        "kernels.sets",
+        "kernel-sets N|auto",
         "with --ansor-kernels: sets of fresh processes for each kernel; auto is 8 to 24, "
         "until its ratio is known to 1%",
         values.by("measure.process_sets", "ProcessSets.parse"),
         default="auto",
-        record_as="kernel_rounds",
+        record_as="kernel_sets",
     ),
 )
 

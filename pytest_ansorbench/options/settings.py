@@ -117,7 +117,7 @@ class KernelSettings:
     result: str | None = None
     against: str | None = None  # the interpreter whose toolchain is the reference
     variants: tuple[Toolchain, ...] = ()
-    rounds: ProcessSets = field(default_factory=ProcessSets)
+    sets: ProcessSets = field(default_factory=ProcessSets)
 
 
 @dataclass(frozen=True)

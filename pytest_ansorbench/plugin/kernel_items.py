@@ -106,7 +106,7 @@ class KernelBench:
             pytest.skip(f"{self._settings.kernels.result} keeps no schedule of {case.id}")
         assert self._rebuilding is not None
         rows = [(winner,) * len(self._toolchains) for winner in winners]
-        effort = self._settings.kernels.rounds.effort
+        effort = self._settings.kernels.sets.effort
         try:
             kernels = self._rebuilding.make(rows, effort, lambda name: case)
         except EngineError as error:

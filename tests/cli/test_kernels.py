@@ -51,10 +51,10 @@ def _target(machine):
 
 
 def test_recorded_latencies_are_compared_with_todays(path, tmp_path, capsys):
-    words = ["--case", MATMUL.id, "--rounds", "2", "--json", str(tmp_path / "kernels.json")]
+    words = ["--case", MATMUL.id, "--sets", "2", "--json", str(tmp_path / "kernels.json")]
     assert main(["kernels", path, *words]) == 0
     captured = capsys.readouterr()
-    assert "round 1: 1 of 1 kernels" in captured.err
+    assert "set 1: 1 of 1 kernels" in captured.err
     assert "recorded" in captured.out and "today" in captured.out
     rebuilt = read_rebuilt(tmp_path / "kernels.json")
     assert len(rebuilt.noise_now) == 2
@@ -67,7 +67,7 @@ def test_recorded_latencies_are_compared_with_todays(path, tmp_path, capsys):
 def test_another_interpreter_and_a_variant_stand_beside_todays(path, tmp_path, capsys):
     words = ["--against", interpreters.as_it_is(tmp_path), "--variant", "o1:opt-level=1"]
     gates = ["--min-throughput-ratio", "0.01", "--min-suite-throughput-ratio", "0.01"]
-    assert main(["kernels", path, "--case", MLP.id, "--rounds", "2", *words, *gates]) in (0, 3)
+    assert main(["kernels", path, "--case", MLP.id, "--sets", "2", *words, *gates]) in (0, 3)
     out = capsys.readouterr().out
     assert f"{MLP.id}#1" in out and "o1: Python" in out and "opt-level=1" in out
     assert "suite of 4 kernels, today against against" in out
@@ -76,13 +76,13 @@ def test_another_interpreter_and_a_variant_stand_beside_todays(path, tmp_path, c
 def test_a_gate_that_is_broken_is_told_by_the_exit_code_and_in_every_format(path, tmp_path, capsys):
     words = ["--variant", "same:opt-level=3", "--min-throughput-ratio", "1e6"]
     formats = ["--format", "terminal", "--format", f"markdown:{tmp_path / 'kernels.md'}"]
-    assert main(["kernels", path, "--case", MATMUL.id, "--rounds", "3", *words, *formats]) == 1
+    assert main(["kernels", path, "--case", MATMUL.id, "--sets", "3", *words, *formats]) == 1
     assert "broken" in capsys.readouterr().out
     assert "| kernel " in (tmp_path / "kernels.md").read_text()
 
 
 def test_arms_are_held_against_each_other(path, capsys):
-    assert main(["kernels", path, "--arms", "random,again", "--rounds", "2"]) == 0
+    assert main(["kernels", path, "--arms", "random,again", "--sets", "2"]) == 0
     out = capsys.readouterr().out
     assert "random" in out and "again: Python" in out and MLP.id not in out
 
@@ -95,7 +95,7 @@ def test_arms_are_held_against_each_other(path, capsys):
         (["--arms", "random"], "expected two arms or more"),
         (["--arms", "random,x"], "bad --arms 'x': expected one of: random, again"),
         (["--arms", "random,again", "--strategy", "random"], "expected neither --against nor"),
-        (["--rounds", "1"], "bad --rounds '1': expected auto or a number from 2"),
+        (["--sets", "1"], "bad --sets '1': expected auto or a number from 2"),
         (["--variant", "x"], "bad --variant 'x': expected NAME:KEY=VALUE"),
         (["--variant", "today:opt-level=1"], "bad --variant 'today:opt-level=1'"),
         (["--variant", "x:mcpu=z80"], "no CPU 'z80'"),
@@ -138,7 +138,7 @@ def test_ctrl_c_shows_what_has_an_interval(
         renew(self)
 
     monkeypatch.setattr(Supervisor, "renew", interrupted)
-    assert main(["kernels", path, *words, "--rounds", "4", "--variant", "o1:opt-level=1"]) == 2
+    assert main(["kernels", path, *words, "--sets", "4", "--variant", "o1:opt-level=1"]) == 2
     captured = capsys.readouterr()
     assert captured.out.count("  o1  ") == shown + bool(shown)
     assert f"interrupted after {shown} of {asked} kernels" in captured.err

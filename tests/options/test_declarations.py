@@ -25,7 +25,7 @@ WHOLE = {
     "criteria.goal",
     "experiment.final_turns",
     "experiment.final_sets",
-    "kernels.rounds",
+    "kernels.sets",
 }
 
 

@@ -85,7 +85,7 @@ RECORDED = {
     "kernels": None,
     "against": None,
     "variants": [],
-    "kernel_rounds": "auto",
+    "kernel_sets": "auto",
 }
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests import interpreters
 from tests.faults import Doubling
 
-QUICK = "--ansor-kernel-rounds=2"
+QUICK = "--ansor-kernel-sets=2"
 KERNELS = "--ansor-kernels=saved.json"
 
 
@@ -36,7 +36,7 @@ def test_each_case_is_a_test_and_nothing_is_searched(benched):
 
 def test_gates_of_cases_and_of_all_kernels_hold_or_break(benched):
     against = f"--ansor-against={interpreters.as_it_is(benched.root)}"
-    words = [KERNELS, "--ansor-kernel-rounds=3", against]
+    words = [KERNELS, "--ansor-kernel-sets=3", against]
     low = ["--ansor-min-throughput-ratio=1e-6", "--ansor-min-suite-throughput-ratio=1e-6"]
     holds = benched.bench(*words, *low)
     assert holds.code == 0, holds.text
@@ -51,7 +51,7 @@ def test_gates_of_cases_and_of_all_kernels_hold_or_break(benched):
 
 def test_a_marker_has_a_gate_of_its_own(benched):
     benched.replace("test_cases.py", "trials=4", "min_throughput_ratio=1e6, trials=4")
-    outcome = benched.bench(KERNELS, "--ansor-kernel-rounds=3", "--ansor-variant=o1:opt-level=1")
+    outcome = benched.bench(KERNELS, "--ansor-kernel-sets=3", "--ansor-variant=o1:opt-level=1")
     assert outcome.code == 1, outcome.text
     assert "o1 against today" in outcome.out
 
@@ -71,7 +71,7 @@ def test_a_case_that_was_not_saved_is_skipped(benched):
     ("words", "message"),
     [
         (["--ansor-kernels=none.json"], "bad --ansor-kernels: "),
-        ([KERNELS, "--ansor-kernel-rounds=1"], "expected auto or a number from 2"),
+        ([KERNELS, "--ansor-kernel-sets=1"], "expected auto or a number from 2"),
         ([KERNELS, "--ansor-variant=x"], "expected NAME:KEY=VALUE"),
         ([KERNELS, "--ansor-variant=x:mcpu=z80"], "no CPU 'z80'"),
         ([KERNELS, "--ansor-against=/nowhere/python"], "cannot start the interpreter"),

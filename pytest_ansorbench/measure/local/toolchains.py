@@ -89,7 +89,7 @@ class LocalToolchains:
             for number in itertools.count(1):
                 if not waiting:
                     return
-                note(f"round {number}: {len(waiting)} of {len(jobs)} kernels")
+                note(f"set {number}: {len(waiting)} of {len(jobs)} kernels")
                 for supervisor in self._supervisors:
                     supervisor.renew()
                 for place, rebuilding in [*waiting.items()]:

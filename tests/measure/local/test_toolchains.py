@@ -69,7 +69,7 @@ def misfit():
     return SavedKernel(pack_program(TASK.mod), text)
 
 
-def test_kernels_are_measured_slice_by_slice_in_rounds_with_servers_of_their_own(pair, engine):
+def test_kernels_are_measured_slice_by_slice_in_sets_with_servers_of_their_own(pair, engine):
     said, servers = [], []
 
     class Watched(SideBySide):
@@ -81,7 +81,7 @@ def test_kernels_are_measured_slice_by_slice_in_rounds_with_servers_of_their_own
     kernels = [saved(kind) for kind in ("fine", "wrong", "fine")]
     rebuilt = rebuild(pair, *kernels, effort=effort, note=said.append)
     assert [one.measured.status for one, _ in rebuilt] == ["ok", "wrong-result", "ok"]
-    assert said == ["round 1: 3 of 3 kernels", "round 2: 2 of 3 kernels"]
+    assert said == ["set 1: 3 of 3 kernels", "set 2: 2 of 3 kernels"]
     assert len(dict.fromkeys(servers)) == 2
     for one, other in (rebuilt[0], rebuilt[2]):
         for made in (one, other):
