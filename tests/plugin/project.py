@@ -210,6 +210,8 @@ def as_in_a_fresh_process(folder: Path, variables: Mapping[str, str]) -> Iterato
         for name, value in variables.items():
             patch.setenv(name, value)
         added = variables["PYTHONPATH"].split(os.pathsep)
+        # pytest-xdist hands on the path that its process began with.
+        patch.setattr("xdist.workermanage._sys_path", [*added, *sys.path])
         added.remove(str(WITHOUT_TORCH))  # other tests of this process need PyTorch
         patch.setattr(sys, "path", [*added, *sys.path])
         patch.setattr(sys, "dont_write_bytecode", True)
