@@ -58,7 +58,7 @@ def shell(folder: Path, script: str, **variables: str) -> subprocess.CompletedPr
     return subprocess.run(
         ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script],
         cwd=folder,
-        env={**os.environ, "PATH": path, "GITHUB_STEP_SUMMARY": summary, **variables},
+        env={**os.environ, **variables, "PATH": path, "GITHUB_STEP_SUMMARY": summary},
         capture_output=True,
         text=True,
         timeout=300,
