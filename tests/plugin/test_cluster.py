@@ -93,6 +93,7 @@ def test_an_interrupted_session_goes_on(project, workers):
     assert not [entry for entry in past.entries if isinstance(entry, AbandonedEntry)]
 
 
+@pytest.mark.slow
 def test_workers_can_be_started_here_and_share_out_the_cores(project):
     cores = len(os.sched_getaffinity(0))
     count = min(2, cores)
