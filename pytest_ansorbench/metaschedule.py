@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
+from pytest_ansorbench.measure.intrinsics import register_intrinsics
 from pytest_ansorbench.search.sketches import SketchIndex
 from pytest_ansorbench.search.task_search import MAX_EMPTY_ROUNDS
 from pytest_ansorbench.strategies import (
@@ -68,7 +69,8 @@ def tune_parts(
     from tvm.target import Target as TVMTarget
 
     chosen = strategy if isinstance(strategy, Strategy) else Registry().get(strategy)
-    TVMTarget(target)  # refused here rather than in the middle of the call
+    # Refused here rather than in the middle of the call, where TVM would parse all intrinsics.
+    register_intrinsics(TVMTarget(target))
     model = start_cost_model(chosen) or CostModel.create("random")
     return {
         "space": chosen.space(),

@@ -10,7 +10,7 @@ import pytest
 from pytest_ansorbench.cli import main
 from pytest_ansorbench.workloads import BatchMatmul
 from tests.pages import blocks, commands, page
-from tests.plugin.project import WITHOUT_TORCH, Project, trials
+from tests.plugin.project import Project, trials
 from tests.tuning import tune_tir
 
 SHIPPED, OPERATOR = blocks(page("docs/cases.md"), "python")
@@ -52,16 +52,17 @@ def test_the_operator_and_the_strategy_run(project):
 
 
 @pytest.mark.slow
-def test_the_lines_without_pytest_tune_a_kernel_that_runs(tmp_path, monkeypatch):
+def test_the_lines_without_pytest_tune_a_kernel_that_runs(tmp_path):
     import numpy as np
     import tvm
     from tvm.s_tir import meta_schedule as ms
 
+    from pytest_ansorbench.lasting_builder import lasting_builder
+
     [task] = BatchMatmul(batch=1, m=16, n=16, k=16).tasks()
-    # TVM's builder imports for half a minute, which is its own time limit, before it builds.
-    monkeypatch.setenv("PYTHONPATH", str(WITHOUT_TORCH))
-    builder = ms.builder.LocalBuilder(max_workers=1, timeout_sec=120)
-    names = {"mod": task.mod, "tune_tir": functools.partial(tune_tir, builder=builder)}
+    # TVM's own builder imports for half a minute before it builds.
+    tune = functools.partial(tune_tir, builder=lasting_builder())
+    names = {"mod": task.mod, "tune_tir": tune}
     for number, block in enumerate([TUNE, LASTING]):
         folder = tmp_path / str(number)
         lines = block.replace('"work", 256', f"{str(folder)!r}, 2")
