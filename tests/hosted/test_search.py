@@ -118,6 +118,22 @@ def test_its_best_and_its_leads_are_those_of_its_trials(finished):
     assert task.best.program().toolchain == "old"
 
 
+def test_leads_are_the_trials_that_were_faster_than_all_before(arm, finished):
+    latencies_s = iter((3.0, 5.0, 4.0, 1.0))
+    entries = [
+        dataclasses.replace(
+            entry,
+            trials=tuple(
+                dataclasses.replace(trial, status="ok", latencies_s=(next(latencies_s),))
+                for trial in entry.trials
+            ),
+        )
+        for entry in finished[1]
+    ]
+    [task] = begun(arm, resumed=entries).tasks
+    assert [(lead.index, lead.latency_s) for lead in task.leads] == [(0, 3.0), (3, 1.0)]
+
+
 def test_the_best_is_a_kernel_that_can_be_built(finished, engine):
     [task] = finished[0].tasks
     [built] = engine.build([task.best.program()], CASE.tasks()[0].check)

@@ -47,6 +47,14 @@ def test_records_of_other_programs_are_left_out(database):
     assert nothing.records == 0 and nothing.result.cases == ()
 
 
+def test_tasks_after_one_without_records_come_back(tuned, target, tmp_path):
+    later = [one for one in winners_of(tuned) if one.case == MLP.id and one.place > 0]
+    export_database(((one, target) for one in later), tmp_path / "db", top=9)
+    [case] = import_database(tmp_path / "db", [MLP], "mine").result.cases
+    first, *others = case.runs[0].schedules
+    assert first is None and others and all(others)
+
+
 def test_a_folder_without_a_database_is_refused(tmp_path):
     with pytest.raises(DatabaseError, match=r"it has no database_workload\.json"):
         import_database(tmp_path, [MATMUL], "mine")

@@ -1,0 +1,42 @@
+"""What `train-rules` and `train-draft` refuse, and what they take unless told otherwise."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_ansorbench.cli import main, make_parser
+from pytest_ansorbench.training import HELD_OUT, TRAINING
+
+ONE, OTHER = TRAINING[0].id, HELD_OUT[0].id
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["-o", "rules.txt"], "bad output 'rules.txt': expected a .ubj or .json file"),
+        (["--workloads", "conv9d"], "bad workloads 'conv9d': 'conv9d' is none of"),
+        (["--workloads", ONE], f"bad workloads {ONE!r}: expected at least one of {OTHER}"),
+        (["--workloads", OTHER], f"bad workloads {OTHER!r}: expected at least one of {ONE}"),
+        (["--trials", "0"], "bad trials 0: expected at least 1"),
+        (["--programs", "0"], "bad programs 0: expected at least 1"),
+        (["--draws", "0"], "bad draws 0: expected at least 1"),
+        (["--workloads", f"{ONE},{OTHER}", "--target", "cuda"], "bad --target 'cuda'"),
+    ],
+)
+def test_rules_cannot_be_learnt_from_it(tmp_path, capsys, words, message):
+    output = [] if "-o" in words else ["-o", str(tmp_path / "rules.ubj")]
+    assert main(["train-rules", "--samples", str(tmp_path), *output, *words]) == 2
+    assert message in capsys.readouterr().err
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_draft_cannot_be_learnt_from_nothing(tmp_path, capsys):
+    words = ["train-draft", "--from", str(tmp_path / "0001.jsonl"), "-o", str(tmp_path / "d.ubj")]
+    assert main(words) == 2
+    assert "0001.jsonl" in capsys.readouterr().err
+
+
+def test_what_is_not_given_is_the_documented_effort():
+    given = make_parser().parse_args(["train-rules", "-o", "rules.ubj"])
+    assert (given.trials, given.programs, given.draws, given.seed) == (96, 160, 4, 0)
+    assert make_parser().parse_args(["train-draft", "--from", "x", "-o", "d.ubj"]).trees == 250
