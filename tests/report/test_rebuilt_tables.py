@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 
+import pytest
+
 from pytest_ansorbench.records.rebuilt_kernels import RECORDED
 from pytest_ansorbench.report import Terminal, kernels_report
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.rebuilt_ratios import KernelLimits, judge_rebuilt
+from tests.synthetic import make_trace
 from tests.synthetic_kernels import failed, kernel, rebuilt
 
 
@@ -53,6 +56,20 @@ def test_changes_stand_beside_the_names():
 def test_recorded_latencies_without_the_machines_speed_are_warned_of():
     text = shown(rebuilt([1.0], names=(RECORDED, "today")))
     assert "the result does not say how fast the machine was" in text
+
+
+@pytest.mark.parametrize("known", ["noise_then", "noise_now"])
+def test_the_machines_speed_at_one_time_is_not_enough(known):
+    kernels = rebuilt([1.0], names=(RECORDED, "today"))
+    once = dataclasses.replace(kernels, **{known: (make_trace(2000),)})
+    assert "the result does not say how fast the machine was" in shown(once)
+
+
+def test_where_both_times_are_known_the_change_is_told():
+    kernels = rebuilt([1.0], names=(RECORDED, "today"))
+    trace = make_trace(2000)
+    text = shown(dataclasses.replace(kernels, noise_then=(trace,), noise_now=(trace,)))
+    assert "the machine now over then, by a fixed kernel: 1.00" in text
 
 
 def test_tasks_of_a_network_are_numbered():

@@ -15,6 +15,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from pytest_ansorbench.measure.local.side_by_side import TurnTaking
+from pytest_ansorbench.measure.outcomes import Built, Measured
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
@@ -217,6 +219,45 @@ def test_a_slice_of_a_quick_kernel_is_many_calls(engine, check, tmp_path):
     )
     assert outcome.status == "ok"
     assert calls.stat().st_size > 10 * TURNS
+
+
+class Timed:
+    """A program that takes 10 us a call, and keeps how many calls it was asked for."""
+
+    surroundings = None
+
+    def __init__(self):
+        self.asked = []
+
+    def first_call(self):
+        return 1e-5
+
+    def time(self, calls):
+        self.asked.append(calls)
+        return (1e-5,)
+
+    def nothing(self):
+        """All else that is asked of it."""
+
+    make_arguments = suspend = resume = verify = end = nothing
+
+
+class Attempting:
+    """A runner whose attempts succeed."""
+
+    def attempt(self, program, work):
+        work(program)
+        return Measured("ok")
+
+
+def test_a_fifth_of_a_slices_calls_runs_before_it_uncounted():
+    program = Timed()
+    effort = replace(ONE_SET, slice_ms=5.0)
+    built = [Built("ok", 0.0, handle=program)]
+    turns = TurnTaking(1, effort, Attempting(), lambda lineup: built, [], cold=False)
+    [outcome] = turns.measure()
+    assert outcome.latencies_s == (1e-5,) * TURNS
+    assert program.asked == [50, 500, *[100, 500] * TURNS]
 
 
 def test_with_cold_caches_a_slice_is_one_call(cold, check, tmp_path):
