@@ -97,6 +97,14 @@ def test_operators_are_held_to_their_twins_and_others_to_their_unscheduled_progr
     assert first.flops == MATMUL.flops
 
 
+def test_a_kernel_of_several_arms_has_the_name_of_the_first(tuned, target):
+    [row] = fastest_of_arms([*winners_of(tuned)], ["again", "random"])
+    [(_, kernel)] = compare_kernels(
+        [row], Noting(target), EFFORT, recorded=False, case_of=lambda name: None
+    )
+    assert (kernel.strategy, kernel.seed) == ("again", row[0].seed)
+
+
 def test_a_case_that_is_another_by_now_does_not_say_what_is_right(tuned, target):
     toolchains = Noting(target)
     winner = fastest(winners_of(tuned))[0]

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_ansorbench.stats.figures import FIGURES
+from pytest_ansorbench.stats.judging import suite_limits
 from pytest_ansorbench.stats.limits import Allowance, Limits
 
 LIMITED = [key for key, figure in FIGURES.items() if figure.limit_word]
@@ -19,6 +20,15 @@ LIMITED = [key for key, figure in FIGURES.items() if figure.limit_word]
 def test_bad_limits_are_refused(key: str, limit: float) -> None:
     with pytest.raises(ValueError, match=f"bad limit of {key} .*: expected a ratio from 1e-6 to"):
         Limits({key: limit})
+
+
+def test_limits_of_suites_are_numbers_in_settings() -> None:
+    limits = suite_limits({"max_suite_search_ratio": 1, "min_suite_throughput_ratio": 0.9})
+    assert limits == Limits({"search_ratio": 1.0, "throughput_ratio": 0.9})
+    assert suite_limits({"max_suite_search_ratio": None}) == Limits({})
+    for bad in (True, "0.9"):
+        with pytest.raises(ValueError, match="bad setting max_suite_search_ratio"):
+            suite_limits({"max_suite_search_ratio": bad})
 
 
 @pytest.mark.parametrize("key", ["speed", "search_time"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 
 import pytest
 from hypothesis import given, settings
@@ -14,6 +15,7 @@ from pytest_ansorbench.stats.relabellings import smallest_chance
 from pytest_ansorbench.stats.running_time_ratio import (
     expected_running_time,
     running_time_chance,
+    running_time_spread,
     search_ratio_paper,
 )
 from pytest_ansorbench.stats.trajectory import Hit, Trajectory
@@ -110,3 +112,18 @@ def test_each_reference_run_reaches_its_own_target(
     runs = [Trajectory.of(make_run(seed=s, latencies=[one])) for s, one in enumerate(best)]
     found = search_ratio_paper(PairedRuns(runs, runs, MEDIAN, tolerance), 0.95)
     assert (found.value, found.bound) == ((1.0, "value") if any(best) else (0.0, "undefined"))
+
+
+def test_where_all_runs_arrive_the_spread_is_that_of_relative_times() -> None:
+    pairs = paired(arm(4.0, 5.0, 6.0, 9.0), arm(1.0, 3.0, 2.0, 2.0))
+    differences = [
+        fast / 2.0 - slow / 6.0
+        for slow, fast in zip((4.0, 5.0, 6.0, 9.0), (1.0, 3.0, 2.0, 2.0), strict=True)
+    ]
+    expected = statistics.stdev(differences)
+    assert running_time_spread(pairs, "search_s") == pytest.approx(expected)
+
+
+def test_there_is_no_spread_of_few_runs() -> None:
+    few = paired(arm(4.0, 5.0), arm(1.0, 3.0))
+    assert running_time_spread(few, "search_s") is None
