@@ -6,6 +6,12 @@ import dataclasses
 import math
 
 from pytest_ansorbench.bench.progress import ProgressUpdate, RunProgress
+from pytest_ansorbench.search import Search
+from pytest_ansorbench.strategies import Registry
+from pytest_ansorbench.workloads import BatchMatmul, Mlp
+from tests.fast_engine import FastEngine
+
+MLP = Mlp(features=16, hidden=(8, 8), classes=4)
 
 UPDATE = ProgressUpdate(
     case="doubling",
@@ -26,3 +32,39 @@ def test_the_pace_so_far_is_kept_up():
 
 def test_without_a_trial_there_is_no_pace():
     assert dataclasses.replace(UPDATE, trials_done=0).remaining_s == math.inf
+
+
+def progress_of(case, engine):
+    """What a search tells after each of its trials."""
+    told = []
+    tasks = case.tasks()
+    with engine:
+        search = Search(
+            case,
+            tasks,
+            Registry().get("random"),
+            engine,
+            seed=0,
+            budget_trials=2 * len(tasks),
+            round_trials=2,
+            on_trial=lambda search: told.append(RunProgress.of(search)),
+        )
+        while not search.finished:
+            search.step()
+        search.close()
+    return told
+
+
+def test_of_a_network_the_task_under_way_and_an_estimate_are_told(target):
+    told = progress_of(MLP, FastEngine(target, compiles=False))
+    tasks = MLP.tasks()
+    names = [f"{place}/{len(tasks)} {task.name}" for place, task in enumerate(tasks, 1)]
+    assert [one.task for one in told[::2]] == [one.task for one in told[1::2]] == names
+    assert [one.trials for one in told] == [*range(1, 2 * len(tasks) + 1)]
+    assert told[1].estimated_s is None and told[-1].estimated_s > 0.0
+
+
+def test_of_an_operator_they_are_not(target):
+    case = BatchMatmul(batch=1, m=16, n=16, k=16)
+    told = progress_of(case, FastEngine(target, compiles=False))
+    assert [(one.task, one.estimated_s) for one in told] == [("", None)] * 2

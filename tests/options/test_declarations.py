@@ -91,3 +91,21 @@ def test_a_figure_with_a_limit_has_its_option():
         "gate: fail if the search ratio S_trials is above this; none takes a marker's gate away "
         "(default: no gate)"
     )
+
+
+@pytest.mark.parametrize(
+    ("field", "least"),
+    [
+        ("budget.round_trials", 1),
+        ("experiment.seed", 0),
+        ("experiment.final_samples", 1),
+        ("engine.build_workers", 1),
+        ("engine.memory_limit_mb", 1),
+        ("engine.flush_cache_mb", 0),
+    ],
+)
+def test_whole_numbers_have_a_least(field, least):
+    option = option_of(field)
+    assert option.parse(str(least)) == least
+    with pytest.raises(ValueError, match=f"expected a whole number of at least {least}, e.g. "):
+        option.parse(str(least - 1))
