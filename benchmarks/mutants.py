@@ -14,6 +14,7 @@ too. Each outcome is a line of the journal, and a second call goes on behind the
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 import os
 import random
@@ -191,8 +192,10 @@ def _run_tests(tests: Sequence[str]) -> tuple[bool, str]:
 
 
 def read(path: Path) -> list[dict[str, object]]:
-    """The lines of a journal."""
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    """The lines of a journal, which may be compressed."""
+    data = path.read_bytes()
+    text = gzip.decompress(data) if path.suffix == ".gz" else data
+    return [json.loads(line) for line in text.splitlines()]
 
 
 def key_of(line: Mapping[str, object]) -> tuple[object, ...]:
