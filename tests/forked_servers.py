@@ -5,9 +5,7 @@ All else about them is real. Tests of how servers start have servers of their ow
 
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
 import socket
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -39,7 +37,7 @@ class ForkedInterpreter(Interpreter):
         ours, theirs = socket.socketpair()
         self._log = anonymous_file()
         with theirs:
-            self._forked = forked(
+            self._process = forked(
                 f"{__name__}:be_a_server",
                 [*options],
                 preloaded=(f"{_MAIN}:warm_up",),
@@ -47,17 +45,10 @@ class ForkedInterpreter(Interpreter):
                 **environment,
             )
         self.channel = Channel(ours)
-        self.pid = self._forked.pid
+        self.pid = self._process.pid
 
     def died_of(self) -> tuple[str, str]:
         raise AssertionError("a server that was warm did not start")
-
-    def close(self) -> None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.pid, signal.SIGKILL)
-        self._forked.wait()
-        self.channel.close()
-        self._log.close()
 
 
 def be_a_server(options: Sequence[str], control: int, log: int) -> None:

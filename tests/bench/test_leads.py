@@ -55,7 +55,7 @@ def engine(target):
         yield started
 
 
-def searched(engine, strategies, prepared, trials, round_trials=4):
+def searched(engine, strategies, prepared, trials, round_trials=4, **options):
     searches = [
         Search(
             prepared.case,
@@ -65,6 +65,7 @@ def searched(engine, strategies, prepared, trials, round_trials=4):
             seed=0,
             budget_trials=trials,
             round_trials=round_trials,
+            **options,
         )
         for strategy in strategies
     ]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import math
 
+from pytest_ansorbench.bench.prepared import PreparedCase
 from pytest_ansorbench.bench.progress import ProgressUpdate, RunProgress
-from pytest_ansorbench.search import Search
 from pytest_ansorbench.strategies import Registry
 from pytest_ansorbench.workloads import BatchMatmul, Mlp
+from tests.bench.test_leads import searched
 from tests.fast_engine import FastEngine
 
 MLP = Mlp(features=16, hidden=(8, 8), classes=4)
@@ -37,21 +38,16 @@ def test_without_a_trial_there_is_no_pace():
 def progress_of(case, engine):
     """What a search tells after each of its trials."""
     told = []
-    tasks = case.tasks()
+    prepared = PreparedCase(case, case.tasks())
     with engine:
-        search = Search(
-            case,
-            tasks,
-            Registry().get("random"),
+        searched(
             engine,
-            seed=0,
-            budget_trials=2 * len(tasks),
+            [Registry().get("random")],
+            prepared,
+            trials=2 * len(prepared.tasks),
             round_trials=2,
             on_trial=lambda search: told.append(RunProgress.of(search)),
         )
-        while not search.finished:
-            search.step()
-        search.close()
     return told
 
 
