@@ -128,6 +128,19 @@ def test_random_numbers_go_on_where_they_were(unbuilding_engine):
     assert other.rng == one.rng
 
 
+def test_tvms_random_numbers_go_on_from_other_ones(unbuilding_engine):
+    """Else a policy of TVM's own would draw the programs of the first round once more."""
+    watched = Watched(STRATEGIES["default"].proposer)
+    strategy = dataclasses.replace(STRATEGIES["default"], proposer=watched)
+    first = search(MATMUL, strategy, unbuilding_engine, trials=16, round_trials=4)
+    entries = stepped(first, 2)
+    for done in (1, 2):
+        search(
+            MATMUL, strategy, unbuilding_engine, trials=16, round_trials=4, resumed=entries[:done]
+        )
+    assert len({setup.context.rand_state for setup in watched.setups}) == 3
+
+
 def test_programs_without_a_trace_are_rebuilt_too(engine):
     strategy = scripted(("fine", "crash"), ("fine", "wrong"), ("fine",))
     first = search(Doubling(), strategy, engine, trials=5, round_trials=2)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_ansorbench.records import Remeasurement, Run
+from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.goal import MEDIAN, Goal
-from pytest_ansorbench.stats.paired_runs import PairedRuns
+from pytest_ansorbench.stats.paired_runs import PairedRuns, pair_runs
 from pytest_ansorbench.stats.trajectory import Trajectory
 from tests.synthetic import FLOPS, make_run
 
@@ -77,3 +80,23 @@ def test_at_least_half_of_the_reference_runs_reach_the_target_of_an_odd_number(
 def test_equal_runs_all_reach_their_target_even_without_tolerance(best: float, n: int) -> None:
     arm = runs(*[best] * n)
     assert all(run.hit(target(arm, 0.0)).reached for run in arm)
+
+
+def test_winners_of_the_same_slices_are_compared_by_their_neighbours() -> None:
+    """The machine became slower half-way: medians say 16 times, each pair of neighbours twice."""
+    one, other = measured("default", 1, 1, 1, 8, 8), measured("fast", 2, 2, 16, 16, 16)
+    paired = pair_runs([one], [other], Criteria())
+    assert paired.reference[0].final_s == 1.0
+    assert paired.challenger[0].final_s == pytest.approx(2.0, rel=0.1)
+
+
+def measured(strategy: str, *latencies_s: float) -> Run:
+    """A run whose winner was measured again in one set of slices."""
+    final = Remeasurement(0, "ok", latencies_s, sets=(0,) * len(latencies_s))
+    return replace(make_run(strategy=strategy), final=final)
+
+
+def test_a_run_without_a_final_measurement_is_paired_as_it_is() -> None:
+    one = measured("default", 1, 1, 1, 8, 8)
+    paired = pair_runs([one], [make_run(strategy="fast")], Criteria())
+    assert paired.challenger[0].final_s == math.inf

@@ -10,9 +10,12 @@ import pytest
 
 from pytest_ansorbench.records import CaseResult, SuiteVerdict
 from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.figures import FIGURES
 from pytest_ansorbench.stats.goal import MEDIAN
 from pytest_ansorbench.stats.limits import Limits
+from pytest_ansorbench.stats.paired_runs import pair_case_runs
 from pytest_ansorbench.stats.suite import group_of, judge_suites, suite_gates
+from pytest_ansorbench.stats.suite_test import SuiteTest
 from tests.synthetic import make_case_result, make_run
 
 LIMITS = Limits({"search_ratio": 0.9, "throughput_ratio": 0.95})
@@ -75,6 +78,15 @@ def test_a_suite_of_many_cases_is_judged_after_one_repeat() -> None:
     verdict = judge_suites(cases, Criteria(), limits)[0]
     assert verdict.gates[0].outcome == "undecided"
     assert verdict.gates[0].advice is not None
+
+
+@pytest.mark.parametrize("repeats", [1, 2])
+def test_where_an_interval_has_no_end_there_is_no_spread(repeats: int) -> None:
+    """Of so few pairs no interval is bounded, and none has a standard error."""
+    one = pair_case_runs(case("x", repeats=repeats), "fast", Criteria())
+    assert SuiteTest.of(FIGURES["throughput_ratio"], [one]).spread() is None
+    three = pair_case_runs(case("x", repeats=3), "fast", Criteria())
+    assert SuiteTest.of(FIGURES["throughput_ratio"], [three]).spread() > 0.0
 
 
 def test_a_suite_that_is_slower_is_broken_and_by_chance_it_would_not_be() -> None:

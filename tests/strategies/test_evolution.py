@@ -146,6 +146,17 @@ def test_the_rule_that_is_chosen_is_the_rule_that_is_applied(unbuilding_engine):
     assert entry["predicted"] > 0.0 and 0.0 < entry["realised"] <= 1.0
 
 
+def test_programs_that_score_alike_are_no_better_than_their_parents(target):
+    class Flat:
+        def predict(self, context, candidates):
+            return np.ones(len(candidates))
+
+    proposer = Evolution(**SMALL).start(replace(make_setup(target), cost_model=Flat()))
+    proposer.propose(4)
+    drawn = proposer.decisions()["drawn_rules"]
+    assert {rule["improved"] for rule in drawn.values() if "improved" in rule} == {0.0}
+
+
 def test_a_chosen_rule_with_nothing_to_change_is_booked_and_made_up_for(unbuilding_engine):
     # A matmul of this size has no compute location to mutate.
     run = finished(
