@@ -416,3 +416,10 @@ def test_tasks_of_what_is_not_there_are_refused_in_a_line(arguments, message, ca
     assert main(["tasks", *arguments]) == 2
     err = capsys.readouterr().err
     assert message in err and err.count("\n") == 1
+
+
+def test_merge_needs_a_file_to_write(result_file, capsys):
+    with pytest.raises(SystemExit) as exited:
+        main(["merge", result_file()])
+    assert exited.value.code == 2
+    assert "required: -o/--output" in capsys.readouterr().err

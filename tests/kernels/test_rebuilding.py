@@ -172,3 +172,13 @@ def test_only_the_noise_of_the_winners_machines_counts(tuned):
 def test_nothing_is_made_of_nothing(target):
     made = compare_kernels([], Noting(target), EFFORT, recorded=False, case_of=lambda name: None)
     assert [*made] == []
+
+
+def test_a_program_that_cannot_be_read_is_held_to_nothing(tuned, target):
+    toolchains = Noting(target)
+    winner = dataclasses.replace(fastest(winners_of(tuned))[0], program="spoiled")
+    [_] = compare_kernels(
+        both([winner]), toolchains, EFFORT, recorded=False, case_of=lambda name: MATMUL
+    )
+    [(job, _)] = toolchains.given
+    assert job.check is None

@@ -6,7 +6,7 @@ import pytest
 
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.noise_probe import SLICE_MS, observe_noise, steady_kernel
-from pytest_ansorbench.measure.outcomes import Built
+from pytest_ansorbench.measure.outcomes import Built, MeasuredInTurn
 from tests.fast_engine import FastEngine
 
 
@@ -43,9 +43,17 @@ class Hasty(FastEngine):
         return [Built("build-timeout", 0.0, "no result after 0 s") for _ in programs]
 
 
-def test_limits_that_do_not_let_it_run_leave_the_noise_unknown(target):
-    with Hasty(target) as hasty:
-        assert observe_noise(hasty, 0.1) is None
+class Limping(FastEngine):
+    """An engine on which nothing runs."""
+
+    def measure_side_by_side(self, programs, check, effort):
+        return [MeasuredInTurn("run-timeout", error="planted") for _ in programs]
+
+
+@pytest.mark.parametrize("kind", [Hasty, Limping])
+def test_limits_that_do_not_let_it_run_leave_the_noise_unknown(target, kind):
+    with kind(target) as engine:
+        assert observe_noise(engine, 0.1) is None
 
 
 def test_a_broken_engine_says_so(target):

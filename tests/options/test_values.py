@@ -115,3 +115,8 @@ def test_text_and_paths_are_not_blank():
     for parse in (values.text("main"), values.path):
         with pytest.raises(ValueError, match="expected"):
             parse("  ")
+
+
+def test_paths_come_one_by_one_or_as_a_list():
+    assert values.paths("a.json") == (Path("a.json"),)
+    assert values.paths(["a.json", Path("b.json")]) == (Path("a.json"), Path("b.json"))

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 
-from pytest_ansorbench.records import CaseResult, LastRanking, Remeasurement, TaskRanking
-from pytest_ansorbench.report.details import case_details
+import pytest
+
+from pytest_ansorbench.records import (
+    CaseResult,
+    LastRanking,
+    Remeasurement,
+    TaskRanking,
+    TaskRecord,
+)
+from pytest_ansorbench.report.details import case_details, schedules
 from pytest_ansorbench.stats.distribution import case_ways
+from pytest_ansorbench.winners import Script
+from pytest_ansorbench.winners.winner import Winner
 from tests.report.rendered import lines_of
 from tests.synthetic import CRITERIA, make_case_result, make_run
 
@@ -126,3 +136,13 @@ def test_what_last_checks_took_and_changed_is_told() -> None:
         "    last check: 0.50 s a run, which count; another winner than by the trials in 1/3 of "
         "its rankings"
     ) in described(CaseResult("conv2d", ("default",), tuple(runs), ()))
+
+
+@pytest.mark.parametrize(("tasks", "named"), [(1, False), (3, True)])
+def test_a_schedule_of_several_tasks_names_its_own(tasks: int, named: bool) -> None:
+    winner = Winner(
+        "case", "fast", 7, TaskRecord("fused_matmul", 1, 10**9, ()), 0, tasks, "", 1e-3, "", ""
+    )
+    [heading, *_] = lines_of(schedules("case", [Script(winner, "", "")]))
+    assert ("task fused_matmul" in heading) == named
+    assert heading.startswith("fast") and heading.endswith("found with seed 7")

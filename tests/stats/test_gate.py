@@ -202,6 +202,12 @@ def test_what_more_repeats_will_hardly_change_is_given_up() -> None:
     assert found.repeats < 9
 
 
+def test_after_one_repeat_nothing_is_given_up() -> None:
+    """A spread takes two; nothing is known of what more would show."""
+    found = gate_of([1.0], criteria=Criteria(looks=Looks(1, 12)))
+    assert (found.outcome, found.open) == ("undecided", True)
+
+
 def test_after_the_most_repeats_nothing_is_open() -> None:
     seconds = [0.75 * (1 + (seed % 5) / 20) * (1.6 if seed % 3 else 0.4) for seed in range(12)]
     assert not gate_of(seconds, criteria=Criteria(looks=Looks(3, 12))).open

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from statistics import NormalDist
 
 import numpy as np
 import pytest
+from scipy.stats import multivariate_normal
 
 from pytest_ansorbench.stats.looks import Looks
 from pytest_ansorbench.stats.relabellings import smallest_chance
@@ -28,6 +30,16 @@ def test_random_walks_cross_in_the_share_that_was_asked_for(total: float) -> Non
     scores = (steps / np.sqrt(np.arange(1, 13)))[:, 2:]
     crossed = (scores > np.array(limits)).any(axis=1).mean()
     assert crossed == pytest.approx(total, rel=0.05)
+
+
+def test_two_looks_cross_as_often_as_two_normal_variables_do() -> None:
+    """Exactly, by the bivariate distribution: walks that were below 0 first may cross too."""
+    first, second = levels(Looks(3, 4), 0.025, 0)
+    limits = NormalDist().inv_cdf(1.0 - first), NormalDist().inv_cdf(1.0 - second)
+    correlation = math.sqrt(3 / 4)
+    within = multivariate_normal.cdf(limits, cov=[[1.0, correlation], [correlation, 1.0]])
+    assert first == pytest.approx(0.025 * 3 / 4, rel=1e-3)
+    assert 1.0 - within == pytest.approx(0.025, rel=2e-3)
 
 
 def test_more_looks_have_lower_levels_than_one_and_higher_than_equal_shares() -> None:
