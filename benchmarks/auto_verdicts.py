@@ -70,7 +70,7 @@ def suite_gate(pairings: Sequence[PairedRuns], limit: float) -> Gate:
     def evidence_at(look: int, confidence: float) -> Evidence:
         seen = [paired.first(look) for paired in pairings]
         test = SuiteTest.of(figure, seen)
-        return suite_evidence(test, seen, test.estimate(confidence), confidence)
+        return suite_evidence(test, test.estimate(confidence), confidence)
 
     return settled_gate(
         figure, limit, OF_SUITE, evidence_at, repeats=LOOKS.most, cases=len(pairings)

@@ -2,7 +2,8 @@
 
 Every arm is a draw, with replacement, from the recorded runs of one search, so its spread is the
 measured one and the truth is known: the challenger's clock shows S times the time, its kernels are
-slower by a planted loss, it stalls at a share of each run's own gain, and nothing else differs.
+slower by a planted loss, it stalls at a share of each run's own gain or hurries up to one, and
+nothing else differs.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ def drawn(
     true_s: float = 1.0,
     loss: float = 0.0,
     stall: float = 1.0,
+    hurried: float = 0.0,
     goal: Goal = CRITERIA.goal,
 ) -> PairedRuns:
     """Two arms of independent runs; the challenger's clock, kernels and ends are altered."""
@@ -52,7 +54,11 @@ def drawn(
     # A recorded run may be drawn for both arms. Real runs never tie, so these must not either.
     untied = np.exp(_UNTIED * rng.standard_normal((2, repeats)))
     challenger = [
-        altered(stalled(pool[i], stall), true_s * untied[0, k], 1.0 - (1.0 - loss) * untied[1, k])
+        altered(
+            hurrying(stalled(pool[i], stall), hurried),
+            true_s * untied[0, k],
+            1.0 - (1.0 - loss) * untied[1, k],
+        )
         for k, i in enumerate(picks[1])
     ]
     return pair_runs([pool[i] for i in picks[0]], challenger, goal)
@@ -84,6 +90,15 @@ def stalled(run: Trajectory, share: float) -> Trajectory:
         trials=np.append(run.trials[:kept], run.trials[-1]),
         final_s=run.final_s * cap_s / run.best_s,
     )
+
+
+def hurrying(run: Trajectory, share: float) -> Trajectory:
+    """A run that is ten times as fast up to a share of its own gain, and on time from there."""
+    if not share or not len(run.latency_s):
+        return run
+    cap_s = 1.0 / (1.0 / run.first_s + share * (1.0 / run.best_s - 1.0 / run.first_s))
+    early = int(np.sum(run.latency_s > cap_s))
+    return replace(run, search_s=np.append(run.search_s[:early] / 10.0, run.search_s[early:]))
 
 
 def noise_of(run: Run, rng: np.random.Generator) -> float:

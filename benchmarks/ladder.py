@@ -35,10 +35,11 @@ def main() -> None:
     case = read_result(given.result).cases[0]
     strategy = given.strategy or case.strategies[1]
     paired = pair_case_runs(case, strategy, Criteria())
-    climb = Climb.of(paired, "search_s")
+    climb = Climb.of(paired, "search_s", paired.goal)
     n, flops = climb.repeats, paired.flops
     [start], [stop] = climb.ladder
-    rungs = climb.levels[start:stop] * flops / 1e9
+    every = max(1, (stop - start) // 20)  # of so many rungs, the eye tells twenty
+    rungs = climb.levels[start:stop:every] * flops / 1e9
     log_s = climb.log_ratio
     with figure(given.svg, 1, 2, figsize=(10, 4.2), sharey=True) as (fig, (ways, votes)):
         for rung in rungs:
@@ -55,7 +56,7 @@ def main() -> None:
             (0.0, "o", "as it is"),
             (log_s, "x", f"its times divided by S = {math.exp(log_s):.2f}"),
         ):
-            votes.plot(climb.rungs(at)[1], rungs, marker, markersize=4, label=label)
+            votes.plot(climb.rungs(at)[1][::every], rungs, marker, markersize=4, label=label)
         votes.axvline(0.0, color="0.5", linewidth=0.8)
         votes.set_xlabel(f"pairs of runs, of {n * n}: challenger earlier < 0 < later")
         votes.legend(loc="lower right")

@@ -24,14 +24,14 @@ from tabulate import tabulate
 
 from pytest_ansorbench.records import CaseResult, Run
 from pytest_ansorbench.stats.criteria import Criteria, Progress
-from pytest_ansorbench.stats.goal import MEDIAN, Goal
+from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.measures import SearchRatio
 from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.trajectory import Trajectory
 from pytest_ansorbench.storage import read_result
 
 CRITERIA: Final = Criteria()
-GOALS: Final = (Goal(), MEDIAN, Goal.parse("75%"), Goal.parse("50%"))
+GOALS: Final = (Goal(), *map(Goal.parse, ("100%", "75%", "50%")))
 WAYS: Final[tuple[Progress, ...]] = ("believed", "confirmed")
 
 

@@ -30,7 +30,7 @@ JUDGE = Judge(CRITERIA, family=4)
 def at_the_limit(pools: Pools, suites: int, rng: np.random.Generator) -> dict[str, Outcomes]:
     """The truth is the limit: how often is the gate of six cases held, or broken?"""
     found = {}
-    for key in ("search_ratio", "throughput_ratio"):
+    for key in ("search_ratio", "search_ratio_early", "throughput_ratio"):
         for repeats in (3, 4, 5, 7, 10):
             drawn_ones = (_drawn(pools, 6, repeats, rng) for _ in range(2 * suites))
             found[f"{key}, 6 x {repeats}"] = shares = _shares(key, 1.0, drawn_ones)
@@ -45,13 +45,15 @@ def promises(pools: Pools, suites: int, rng: np.random.Generator) -> dict[str, O
     """S below or above its limit: how often is that seen?"""
     found = {}
     for cases, repeats, true_s, limit, asked in (
-        (3, 3, 0.5, 0.9, ""),
-        (3, 5, 0.64, 0.9, ""),
-        (6, 3, 0.75, 0.9, ""),
-        (6, 3, 0.64, 0.9, "holds in 85% at least"),
-        (12, 3, 0.75, 0.9, "holds in 90% at least"),
+        (3, 5, 0.5, 0.9, ""),
+        (6, 3, 0.5, 0.9, ""),
+        (6, 5, 0.2, 0.9, ""),
+        (6, 5, 0.5, 0.9, "holds in 80% at least"),
         (6, 5, 0.75, 0.9, ""),
+        (6, 10, 0.75, 0.9, ""),
+        (12, 5, 0.64, 0.9, ""),
         (6, 5, 1.3, 1.0, "broken in 80% at least"),
+        (6, 5, 2.0, 1.0, ""),
     ):
         drawn_ones = (_drawn(pools, cases, repeats, rng, true_s=true_s) for _ in range(suites))
         name = f"true S {true_s}, limit {limit}, {cases} x {repeats}"
@@ -82,12 +84,31 @@ def losses(pools: Pools, suites: int, rng: np.random.Generator) -> dict[str, Out
 def stalls(pools: Pools, suites: int, rng: np.random.Generator) -> dict[str, Outcomes]:
     """Twice as fast to 80% of each run's gain and then no further: how often does S hold?"""
     found = {}
-    for repeats in (3, 5, 10):
-        drawn_ones = (_drawn(pools, 6, repeats, rng, true_s=0.5, stall=0.8) for _ in range(suites))
-        found[f"6 x {repeats}"] = shares = _shares("search_ratio", 0.9, drawn_ones)
+    for cases, stalled, repeats, asked in (
+        (2, 1, 5, " (5% at most)"),
+        (2, 1, 10, ""),
+        (6, 1, 5, ""),
+        (6, 6, 3, ""),
+        (6, 6, 5, " (5% at most)"),
+    ):
+        held = 0
+        for _ in range(suites):
+            suite = [
+                drawn(
+                    pools[rng.integers(len(pools))],
+                    repeats,
+                    rng,
+                    true_s=0.5,
+                    stall=0.8 if case < stalled else 1.0,
+                )
+                for case in range(cases)
+            ]
+            held += suite_outcome("search_ratio", 0.9, suite) == "holds"
+        name = f"{stalled} of {cases} x {repeats}"
+        found[name] = {"holds": held / suites}
         print(
-            f"  stalled at 80%, 6 cases x {repeats} repeats: S holds 0.9 in {shares['holds']:.1%} "
-            "(10% at most)"
+            f"  {stalled} of {cases} cases stalled at 80%, {repeats} repeats: S holds 0.9 in "
+            f"{held / suites:.1%}{asked}"
         )
     return found
 
@@ -97,6 +118,7 @@ def coverage(pools: Pools, suites: int, rng: np.random.Generator) -> dict[str, d
     found = {}
     for key, truth, altered in (
         ("search_ratio", 0.75, {"true_s": 0.75}),
+        ("search_ratio_early", 0.75, {"true_s": 0.75}),
         ("throughput_ratio", 0.9, {"loss": 0.1}),
     ):
         for repeats in (3, 5, 10):
@@ -130,7 +152,7 @@ def suite_outcome(key: str, limit: float, pairings: Suite) -> str:
     """What a suite's gate on a figure says of its pairings."""
     test = SuiteTest.of(FIGURES[key], pairings)
     estimate = test.estimate(CRITERIA.confidence)
-    evidence = suite_evidence(test, pairings, estimate, CRITERIA.confidence)
+    evidence = suite_evidence(test, estimate, CRITERIA.confidence)
     return JUDGE.gate(FIGURES[key], evidence, limit).outcome
 
 

@@ -24,16 +24,15 @@ import numpy as np
 from drawn_runs import drawn, noise_of, pair_runs, pool_of, remeasured
 from suite_verdicts import SUITE_PARTS
 
-from pytest_ansorbench.records import Estimate
+from pytest_ansorbench.records import Estimate, Gate
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.evidence import limit_evidence
-from pytest_ansorbench.stats.figures import FIGURES
+from pytest_ansorbench.stats.figures import FIGURES, Figure
 from pytest_ansorbench.stats.gate import Judge
-from pytest_ansorbench.stats.goal import MEDIAN, Goal
+from pytest_ansorbench.stats.goal import EARLY, Goal
 from pytest_ansorbench.stats.measures import SearchRatio
 from pytest_ansorbench.stats.paired_runs import PairedRuns
-from pytest_ansorbench.stats.power import POWER, detectable_effect
-from pytest_ansorbench.stats.stall import too_rare
+from pytest_ansorbench.stats.power import detectable_effect
 from pytest_ansorbench.stats.throughput_ratio import throughput_ratio, throughput_spread
 from pytest_ansorbench.stats.trajectory import Trajectory
 from pytest_ansorbench.storage import result_name
@@ -43,10 +42,12 @@ JUDGE = Judge(CRITERIA, family=1)
 REPEATS = (3, 4, 5, 7, 10, 15, 20)
 TRUE_S = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 POWER_LIMIT = 0.9
-GOALS = (Goal(), Goal("way", 0.25), MEDIAN, Goal.parse("50%"))
+GOALS = (Goal(), Goal(0.8), Goal(1.0, 1.0), EARLY)
 STALL = 0.8
 """Share of its own gain at which a planted stall stops."""
 OUTCOMES = ("holds", "undecided", "broken")
+MOST_ADVISED = 30
+"""Repeats up to which advice is followed."""
 
 
 PARTS = {
@@ -115,6 +116,7 @@ def simulate(pool: Sequence[Trajectory], comparisons: int) -> dict[str, object]:
         "stalls": stalls(pool, comparisons // 2, rng),
         "planted_losses": planted_losses(pool, comparisons // 2, rng),
         "coverage": coverage(pool, comparisons // 2, rng),
+        "advice": advice(pool, comparisons // 4, rng),
         "power": power(pool, comparisons // 10, rng, GOALS[0]),
     }
 
@@ -140,7 +142,7 @@ def false_alarms(
 ) -> dict[str, dict[str, float]]:
     """The search against itself: how often is a gate at 1 broken, or held?"""
     found = {}
-    for key in ("search_ratio", "throughput_ratio"):
+    for key in ("search_ratio", "search_ratio_early", "throughput_ratio"):
         for repeats in (3, 4, 5, 7, 10):
             judged = outcome_at(key, 1.0)
             counts = Counter(judged(drawn(pool, repeats, rng)) for _ in range(comparisons))
@@ -160,7 +162,7 @@ def kept_promises(
     found = {}
     judged = outcome_at("search_ratio", 0.9)
     for goal in GOALS:
-        for repeats, asked in ((5, "50%"), (10, "80%")):
+        for repeats, asked in ((5, "none"), (10, "60%")):
             pairings = (
                 drawn(pool, repeats, rng, true_s=0.5, goal=goal) for _ in range(comparisons)
             )
@@ -185,19 +187,14 @@ def stalls(
         of_both = [
             held and kernels(paired) == "holds" for held, paired in zip(of_s, pairings, strict=True)
         ]
-        of_way = [
-            SearchRatio("search_s").estimate(paired, CRITERIA.confidence).high <= 0.9
-            for paired in pairings
-        ]
         found[f"{repeats} repeats"] = {
-            "way alone": statistics.fmean(of_way),
             "search_ratio": statistics.fmean(of_s),
             "both gates": statistics.fmean(of_both),
         }
         print(
             f"  stalled at {STALL:.0%}, {repeats} repeats: S holds 0.9 in "
-            f"{statistics.fmean(of_s):.1%} (10% at most; {statistics.fmean(of_way):.1%} without "
-            f"the guard), with the gate on kernels in {statistics.fmean(of_both):.1%} (2.5%)"
+            f"{statistics.fmean(of_s):.1%} (5% at most), with the gate on kernels in "
+            f"{statistics.fmean(of_both):.1%} (2.5%)"
         )
     return found
 
@@ -229,7 +226,7 @@ def coverage(
 ) -> dict[str, dict[str, float]]:
     """How often the intervals hold the truth, and how wide they are: high over low, the median."""
     found = {}
-    for goal, asked in ((GOALS[0], REPEATS), (MEDIAN, (5, 10))):
+    for goal, asked in ((GOALS[0], REPEATS), (EARLY, (5, 10))):
         for repeats in asked:
             pairings = (
                 drawn(pool, repeats, rng, true_s=0.75, goal=goal) for _ in range(comparisons)
@@ -254,6 +251,43 @@ def _covered(estimates: Sequence[Estimate], truth: float) -> dict[str, float]:
         "covered": statistics.fmean(one.low <= truth <= one.high for one in estimates),
         "width": statistics.median(widths),
     }
+
+
+def advice(
+    pool: Sequence[Trajectory], comparisons: int, rng: np.random.Generator
+) -> dict[str, dict[str, float]]:
+    """Of gates that are told how many repeats would settle them: how many are, so many later?"""
+    found = {}
+    for key, altered, limit in (
+        ("search_ratio", {"true_s": 0.6}, 0.9),
+        ("search_ratio_early", {"true_s": 0.8}, 0.9),
+        ("throughput_ratio", {"loss": 0.1}, 0.98),
+    ):
+        figure = FIGURES[key]
+
+        def gate(paired: PairedRuns, figure: Figure = figure, limit: float = limit) -> Gate:
+            estimate = figure.limited().estimate(paired, CRITERIA.confidence)
+            evidence = limit_evidence(figure, paired, estimate, CRITERIA.confidence)
+            return JUDGE.gate(figure, evidence, limit)
+
+        for repeats in (3, 5):
+            advised, settled = 0, 0
+            for _ in range(comparisons):
+                paired = drawn(pool, MOST_ADVISED, rng, **altered)
+                said = gate(paired.first(repeats)).advice
+                if said is None or said.prospect != "settles":
+                    continue
+                assert said.repeats_needed is not None
+                if said.repeats_needed <= MOST_ADVISED:
+                    advised += 1
+                    settled += gate(paired.first(said.repeats_needed)).outcome != "undecided"
+            share = settled / advised if advised else math.nan
+            found[f"{key}, {repeats} repeats"] = {"advised": advised / comparisons, "kept": share}
+            print(
+                f"  advice on {key} after {repeats} repeats: given in {advised / comparisons:.0%}, "
+                f"settled as it says in {share:.0%} (70% at least)"
+            )
+    return found
 
 
 def power(
@@ -284,16 +318,10 @@ def power(
     shown = {
         str(repeats): POWER_LIMIT
         * math.exp(
-            -detectable_effect(
-                statistics.median(spreads[repeats]),
-                repeats,
-                0.95,
-                1,
-                POWER / (1 - too_rare(repeats)),
-            )
+            -detectable_effect(statistics.median(spreads[repeats]), repeats, CRITERIA.confidence)
         )
         for repeats in REPEATS
-        if 1 - too_rare(repeats) > POWER
+        if spreads[repeats]
     }
     cells = [f"{shown[str(r)]:.2f}" if str(r) in shown else "-" for r in REPEATS]
     print("  advised  " + "".join(f"{cell:>10}" for cell in cells))

@@ -100,10 +100,12 @@ COMPARISONS = build(
     reference=ARMS,
     challenger=ARMS,
     search_ratio=ESTIMATES,
+    search_ratio_early=ESTIMATES,
     search_ratio_paper=ESTIMATES,
     search_ratio_trials=ESTIMATES,
     running_time_ratio=ESTIMATES,
     throughput_ratio=ESTIMATES,
+    ahead_to=st.none() | SECONDS,
 )
 GATES = build(Gate, estimate=ESTIMATES, advice=st.none() | build(Advice))
 VERDICTS = build(Verdict, comparison=COMPARISONS, gates=tuples(GATES))

@@ -372,11 +372,10 @@ OPTIONS: Final = (
     Option(
         "criteria.goal",
         "goal GOAL",
-        "targets that S counts the time to: way:25%:16 for a ladder of 16 from 25% of the "
-        "reference's gain to its end, or one target: median for the reference's median end, a "
-        "share of its gain such as 90%, or GFLOP/s such as 200",
+        "targets that S counts the time to: way:80% for all from 80% of the reference's gain to "
+        "its end, or one target: a share of that gain such as 90%, or GFLOP/s such as 200",
         values.by("stats.goal", "Goal.parse"),
-        default="way:10%:32",
+        default="way:60%",
         per_test=True,
     ),
     Option(

@@ -13,7 +13,6 @@ import pytest
 from pytest_ansorbench.options.declarations import flag_of
 from pytest_ansorbench.options.settings import Settings, value_at
 from pytest_ansorbench.plugin import workers
-from pytest_ansorbench.stats.figures import FIGURES
 from pytest_ansorbench.storage import StorageError, slugify
 
 
@@ -128,7 +127,6 @@ def check_session(config: pytest.Config, settings: Settings) -> None:
     """
     _check_processes(config, settings)
     check_conflicts(settings)
-    _check_goal(settings)
     if settings.files.json is not None:
         _check_writable(flag_of("files.json"), settings.files.json)
     for output in settings.files.report:
@@ -170,20 +168,6 @@ def _check_processes(config: pytest.Config, settings: Settings) -> None:
             "bad option -n: a gate of the suite is about the runs of all processes; hold the "
             "result against it with ansor-bench show, or run without -n"
         )
-
-
-def _check_goal(settings: Settings) -> None:
-    """Refuse gates of a suite on figures that do not add up to the goal."""
-    asked = {flag_of(f"suite_limits.{key}"): key for key in settings.suite_limits} | {
-        f"{flag_of('baseline.compare_fail')} {allowance}": allowance.metric
-        for allowance in settings.baseline.suite_allowances
-    }
-    for words, key in asked.items():
-        if not FIGURES[key].adds_up(settings.criteria.goal):
-            raise pytest.UsageError(
-                f"bad {flag_of('criteria.goal')} {str(settings.criteria.goal)!r}: expected "
-                f"way, as {words} adds up cases over the way, not to one target"
-            )
 
 
 def _check_writable(flag: str, path: Path) -> None:

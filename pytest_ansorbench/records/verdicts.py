@@ -13,7 +13,6 @@ Reason = Literal[
     "nothing-to-compare",
     "other-machine",
     "straddles",
-    "early-only",
     "lost-cases",
     "within-noise",
     "chance",
@@ -86,15 +85,17 @@ class Comparison:
 
     Attributes:
         case: The case's id.
-        target_gflops: The target that expected times are counted to: the goal's one target, or
-            for S over the ladder its last target.
+        target_gflops: The target that expected times are counted to: the goal's last target.
         reference: The arm compared against.
         challenger: The arm under test.
         search_ratio: S, search time of the challenger over that of the reference, by the goal.
+        search_ratio_early: S_early, over the way before that, to a first good kernel.
         search_ratio_paper: S_paper, where each reference run's own best is the target.
         search_ratio_trials: S_trials, S counted in trials.
         running_time_ratio: Expected time to the target (ERT), challenger over reference.
         throughput_ratio: Final throughput, challenger over reference.
+        ahead_to: The share of the reference's gain up to which the challenger is sooner; None if
+            it is not at its beginning.
     """
 
     case: str
@@ -102,10 +103,12 @@ class Comparison:
     reference: ArmSummary
     challenger: ArmSummary
     search_ratio: Estimate
+    search_ratio_early: Estimate
     search_ratio_paper: Estimate
     search_ratio_trials: Estimate
     running_time_ratio: Estimate
     throughput_ratio: Estimate
+    ahead_to: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +123,8 @@ class Advice:
             `repeats_needed` do.
         detectable: The true figure that these repeats show to hold with a chance of 80%; None
             if too little is known.
-        repeats_needed: Repeats that settle the gate with a chance of 80%, if the true figure
-            is the one that was seen, or for `no-interval` the fewest that have one; else None.
+        repeats_needed: Repeats that settle the gate with a chance of 80%, by all that is known
+            so far, or for `no-interval` the fewest that have one; else None.
     """
 
     prospect: Prospect
@@ -141,19 +144,16 @@ class Gate:
         reason: Why. It holds `within` the limit. It is broken `beyond` limit, noise and chance,
             or because there was `nothing-to-compare`, or nothing but figures of an
             `other-machine`. It is undecided if its interval `straddles` the limit or is beyond
-            it `within-noise`, if `chance` may have done it, if it is within the limit for
-            `early-only` targets, or if it is so for a suite with `lost-cases`.
+            it `within-noise`, if `chance` may have done it, or if it is within the limit for a
+            suite with `lost-cases`.
         estimate: The figure with its interval.
         repeats: Seeds that it stands on.
         noise: Share by which the figure may miss its limit without being called broken.
         family: What the session's rate of false alarms was divided by for this gate: the number
             of gates, or twice that of gates like it if there are those of cases and of suites.
         p_value: Probability of a figure this bad by chance if the true one were exactly at the
-            limit; for `early-only`, of an end this far behind if both arms were the same; None
-            where the interval decides already.
-        advice: The use of more repeats; None unless undecided, and for `early-only`.
-        turn: For `early-only`, the share of the reference's gain from which on the challenger is
-            no longer ahead; None if it is ahead to the last target, and for any other reason.
+            limit; None where the interval decides already.
+        advice: The use of more repeats; None unless undecided.
         lost: Of a suite, the cases that could not be compared.
         open: Whether it is undecided, and repeats that may still be run could well decide it.
     """
@@ -168,7 +168,6 @@ class Gate:
     family: int = 1
     p_value: float | None = None
     advice: Advice | None = None
-    turn: float | None = None
     lost: tuple[str, ...] = ()
     open: bool = False
 

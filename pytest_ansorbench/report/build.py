@@ -63,7 +63,7 @@ def result_report(
     of_noise = noise_details(noise) if detailed else noise_lines(noise)
     explanation = _explanation(cases, criteria, layout, explained)
     return Report.of(
-        Section("verdicts", (verdict_lines(cases, suites),)),
+        Section("verdicts", (verdict_lines(cases, suites, criteria.goal),)),
         case_table(cases, layout, suites),
         Section(
             "notes",
@@ -100,7 +100,7 @@ def full_report(
         for section in _of_case(case, criteria, scripts)
     )
     return Report.of(
-        Section("verdicts", (verdict_lines(cases, suites), suite_lines(suites))),
+        Section("verdicts", (verdict_lines(cases, suites, criteria.goal), suite_lines(suites))),
         Section("suite", tuple(forests(cases, suites))),
         case_table(cases, layout, suites),
         Section(

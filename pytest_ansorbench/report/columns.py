@@ -175,6 +175,7 @@ COLUMNS: Final[Mapping[str, CaseColumn]] = MappingProxyType(
                 _of_target(lambda arm: TimeToTarget(arm.time_to_target_s, arm.reached, arm.runs)),
             ),
             _ratio("search_ratio", "S"),
+            _ratio("search_ratio_early", "S_early"),
             _ratio("search_ratio_paper", "S_paper"),
             _ratio("search_ratio_trials", "S_trials"),
             _ratio("running_time_ratio", "S to target"),

@@ -76,7 +76,7 @@ def _milestone(stone: Milestone, runs: int) -> str:
     reference = _expected(stone.reference_s, stone.reference_reached, runs)
     return (
         f"to {percent_text(stone.share)} of the reference's gain, {stone.target_gflops:.4g} "
-        f"GFLOP/s: {challenger} against {reference}, ratio {estimate_text(stone.ratio)}"
+        f"GFLOP/s: {challenger} against {reference}, S {estimate_text(stone.ratio)}"
     )
 
 

@@ -91,8 +91,8 @@ def _sentence(gate: Gate, name: str) -> GateSentence:
         return GateSentence(words, gate.outcome)
     clause = f"{name} {statement_text(gate.estimate, gate.limit)}"
     verb = "exceeds" if FIGURES[gate.metric].sense == "smaller" else "falls short of"
-    if gate.reason in ("early-only", "lost-cases"):
-        but = _early_only(gate) if gate.reason == "early-only" else lost_cases(gate.lost, ", but ")
+    if gate.reason == "lost-cases":
+        but = lost_cases(gate.lost, ", but ")
         return GateSentence(f"{clause} is within the limit {limit}{but}: ", gate.outcome)
     if gate.reason == "within":
         clause += f" is within the limit {limit}"
@@ -114,16 +114,6 @@ def lost_cases(cases: Sequence[str], link: str) -> str:
     if not cases:
         return ""
     return f"{link}{counted(len(cases), 'case')} could not be compared: {', '.join(cases)}"
-
-
-def _early_only(gate: Gate) -> str:
-    """Why that is not enough."""
-    why = " on the way only, for its runs stall"
-    if gate.turn is not None:
-        why += f"; ahead up to {percent_text(gate.turn, 2)} of the gain"
-    if gate.p_value is not None:
-        why += f" (by chance in {percent_text(gate.p_value, 2)} of sessions)"
-    return why
 
 
 def _advice(gate: Gate, advice: Advice) -> str:

@@ -11,6 +11,7 @@ from pytest_ansorbench.report.sections import Lines
 from pytest_ansorbench.report.wording import counted, percent_text
 from pytest_ansorbench.stats.bootstrap import RESAMPLES
 from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.goal import EARLY
 from pytest_ansorbench.stats.relabellings import fewest_repeats
 from pytest_ansorbench.stats.suite import RATIOS
 
@@ -24,7 +25,8 @@ def legend(columns: Sequence[str], *, criteria: Criteria, repeats: int, cases: i
     sentences = [text for key, text in _MEANINGS.items() if key in shown]
     if "search_ratio" in shown:
         sentences.append(_search_ratio(criteria))
-    if shown & _targeted(criteria):
+        sentences.append("a run that ended without a throughput is later there than any other")
+    if shown & _TARGETED:
         sentences.append(f"target: {_target(criteria, repeats)}")
     if "search_ratio_paper" in shown:
         tolerance = percent_text(criteria.tolerance)
@@ -32,11 +34,11 @@ def legend(columns: Sequence[str], *, criteria: Criteria, repeats: int, cases: i
     if shown & {*RATIOS}:
         sentences += _intervals(shown, criteria, repeats)
         sentences.append(
-            ">=, <=: one side never reached the target, so the ratio is a bound; "
-            "n/a: nothing to compare"
+            ">=, <=: most pairs have a run of one side that never got there, so the ratio is a "
+            "bound; n/a: nothing to compare"
         )
         if cases > 1:
-            sentences += _over_cases(shown, criteria)
+            sentences += _over_cases(shown)
     return Lines(tuple(sentences))
 
 
@@ -49,7 +51,7 @@ def legend_in_brief(columns: Sequence[str], *, criteria: Criteria, repeats: int)
 
 
 _IN_BRIEF: Final = {
-    "search_ratio": "S: search time, challenger over reference, below 1 it is faster",
+    "search_ratio": "S: search time to the reference's upper throughputs, below 1 it is sooner",
     "throughput_ratio": "throughput ratio: of the final kernels, above 1 its are faster",
 }
 
@@ -68,6 +70,10 @@ _MEANINGS: Final = {
     "time_to_target": (
         "time to target: expected search time until the target is reached, counting all time "
         "of runs that miss it; '(k/n)' if only k of n runs reach it"
+    ),
+    "search_ratio_early": (
+        f"S_early: as S, from {percent_text(EARLY.low)} of the reference's gain to "
+        f"{percent_text(EARLY.high)}: the way to a first good kernel"
     ),
     "search_ratio_paper": "S_paper: as S, to what the reference run of the same seed reached",
     "search_ratio_trials": "S_trials: as S, counted in trials instead of seconds",
@@ -93,36 +99,33 @@ _MEANINGS: Final = {
 }
 
 _TARGETED: Final = {"time_to_target", "running_time_ratio", "reached"}
-_BY_GOAL: Final = {"search_ratio", "search_ratio_trials"}
-
-
-def _targeted(criteria: Criteria) -> set[str]:
-    """Columns that count the time to the one target."""
-    return _TARGETED if criteria.goal.kind == "way" else _TARGETED | _BY_GOAL
+_TESTED: Final = {"search_ratio", "search_ratio_early", "search_ratio_trials", "throughput_ratio"}
+"""Columns whose figures permutation tests give."""
 
 
 def _search_ratio(criteria: Criteria) -> str:
-    if criteria.goal.kind != "way":
-        return "S: time to target, challenger over reference; below 1 the challenger is faster"
-    return (
-        "S: how many times longer the challenger takes, over targets from "
-        f"{percent_text(criteria.goal.value, 12)} of the reference's gain to its end; below 1 it "
-        "is faster"
-    )
+    goal = criteria.goal
+    if goal.gflops is not None:
+        part = f"until it has {goal.gflops:.6g} GFLOP/s"
+    elif goal.single:
+        part = f"to {percent_text(goal.low, 12)} of the reference's gain"
+    else:
+        part = f"from {percent_text(goal.low, 12)} of the reference's gain to its end"
+    return f"S: how many times longer the challenger takes, {part}; below 1 it is sooner"
 
 
 def _target(criteria: Criteria, repeats: int) -> str:
-    goal = criteria.goal.target
-    if goal.kind == "gflops":
-        return f"{goal.value:.6g} GFLOP/s"
+    goal = criteria.goal
+    if goal.gflops is not None:
+        return f"{goal.gflops:.6g} GFLOP/s"
     median = (
         f"the median over {counted(repeats, 'seed')} of the reference's best search throughput, "
         f"less {percent_text(criteria.tolerance)}"
     )
-    if goal.kind == "gain":
-        share = percent_text(goal.value, 12)
-        return f"{share} of the way from the reference's first kernel to {median}"
-    return median
+    if goal.high == 1.0:
+        return median
+    share = percent_text(goal.high, 12)
+    return f"{share} of the way from the reference's first kernel to {median}"
 
 
 def _looks(criteria: Criteria) -> str:
@@ -133,19 +136,14 @@ def _looks(criteria: Criteria) -> str:
     return f", at each of the looks after {looks.least} to {looks.most} repeats"
 
 
-def _tested(shown: set[str], criteria: Criteria) -> set[str]:
-    """The columns whose figures permutation tests give."""
-    return shown & ({"throughput_ratio"} | (_BY_GOAL if criteria.goal.kind == "way" else set()))
-
-
 def _headings(shown: set[str]) -> str:
     """Those of ratios, in their order."""
     return ", ".join(COLUMNS[key].column.heading for key in RATIOS if key in shown)
 
 
-def _over_cases(shown: set[str], criteria: Criteria) -> Iterator[str]:
+def _over_cases(shown: set[str]) -> Iterator[str]:
     """How several cases make one ratio: by tests, then by means."""
-    added = _tested(shown, criteria)
+    added = shown & _TESTED
     averaged = _headings(shown - added)
     if added:
         yield (
@@ -161,7 +159,7 @@ def _over_cases(shown: set[str], criteria: Criteria) -> Iterator[str]:
 
 def _intervals(shown: set[str], criteria: Criteria, repeats: int) -> Iterator[str]:
     """How intervals came about: those of exact tests, then those of the bootstrap."""
-    exact = _tested(shown, criteria)
+    exact = shown & _TESTED
     resampled = _headings(shown - exact)
     confidence = percent_text(criteria.confidence)
     fewest = fewest_repeats((1.0 - criteria.confidence) / 2.0)

@@ -1,85 +1,98 @@
-"""What a report opens with: who is faster by how much, and what the gates say of it."""
+"""What a report opens with: who is sooner by how much, and what the gates say of it."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from pytest_ansorbench.records import (
     CaseResult,
-    Estimate,
+    Comparison,
     Gate,
     Outcome,
     SuiteVerdict,
     Verdict,
 )
 from pytest_ansorbench.report.cells import SuiteRatio
+from pytest_ansorbench.report.claims import Claim
 from pytest_ansorbench.report.gates import lost_cases
 from pytest_ansorbench.report.sections import GateSentence, Lines, Sentence
 from pytest_ansorbench.report.wording import counted, limit_text, ratio_text, short_estimate_text
+from pytest_ansorbench.stats.estimates import is_plain
 from pytest_ansorbench.stats.figures import FIGURES
+from pytest_ansorbench.stats.goal import Goal
 
 _SPELT_OUT: Final = 6
-"""Cases that hold are told one by one up to this number, else in one sentence."""
-_MARGIN: Final = 0.005
-"""A ratio this near to 1 reads as 1.00."""
+"""Cases in one state are told one by one up to this number, else in one sentence."""
 
 
-def verdict_lines(cases: Sequence[CaseResult], suites: Sequence[SuiteVerdict]) -> Lines:
+def verdict_lines(cases: Sequence[CaseResult], suites: Sequence[SuiteVerdict], goal: Goal) -> Lines:
     """Tell in a sentence each what came of the suite and of the cases.
 
     First all cases together, if there are two or more; then the cases with a broken gate, those
     with an undecided one, the rest. A case without a challenger, or without a run, says nothing.
     """
-    sentences = [_suite(suite) for suite in suites if len(suite.cases) > 1 and not suite.group]
     verdicts = [verdict for case in cases for verdict in case.verdicts]
-    for outcome in ("broken", "undecided", None):
-        sentences += [_case(verdict) for verdict in verdicts if verdict.outcome == outcome]
-    holding = [verdict for verdict in verdicts if verdict.outcome == "holds"]
-    if len(holding) <= _SPELT_OUT:
-        sentences += [_case(verdict) for verdict in holding]
-    else:
-        sentences += _holding(holding)
+    compared = [verdict.comparison for verdict in verdicts]
+    sentences = [
+        _suite(suite, compared, goal)
+        for suite in suites
+        if len(suite.cases) > 1 and not suite.group
+    ]
+    sentences += [_case(verdict, goal) for verdict in verdicts if verdict.outcome == "broken"]
+    for outcome in ("undecided", None, "holds"):
+        alike = [verdict for verdict in verdicts if verdict.outcome == outcome]
+        if outcome is None or len(alike) <= _SPELT_OUT:
+            sentences += [_case(verdict, goal) for verdict in alike]
+        else:
+            sentences += _alike(alike, "hold" if outcome == "holds" else "are undecided")
     return Lines(tuple(sentences))
 
 
-def _suite(suite: SuiteVerdict) -> Sentence:
-    search = suite.figure("search_ratio")
-    who = _who(suite.challenger, suite.reference, search.estimate)
+def _suite(suite: SuiteVerdict, compared: Sequence[Comparison], goal: Goal) -> Sentence:
+    own = [
+        one
+        for one in compared
+        if one.case in suite.cases
+        and one.challenger.strategy == suite.challenger
+        and one.reference.strategy == suite.reference
+    ]
     claim = (
-        f"{who} over {counted(len(suite.cases), 'case')} (S {SuiteRatio.of(suite, 'search_ratio')}"
-        f", throughput ratio {SuiteRatio.of(suite, 'throughput_ratio')})"
+        f"{counted(len(suite.cases), 'case')}: {Claim.of_suite(suite, own, goal)} "
+        f"(S {SuiteRatio.of(suite, 'search_ratio')}{_range(own)}, "
+        f"throughput ratio {SuiteRatio.of(suite, 'throughput_ratio')}{_worst(suite, own)})"
     )
-    return _with_gates(claim, suite.gates, suite.outcome, lost_cases(search.lost, "; "))
+    lost = lost_cases(suite.figure("search_ratio").lost, "; ")
+    return _with_gates(claim, suite.gates, suite.outcome, lost)
 
 
-def _case(verdict: Verdict) -> Sentence:
+def _range(compared: Sequence[Comparison]) -> str:
+    """How much the cases of a suite differ in S."""
+    values = [one.search_ratio.value for one in compared if is_plain(one.search_ratio)]
+    if len(values) < 2:
+        return ""
+    return f", of cases {ratio_text(min(values))} to {ratio_text(max(values))}"
+
+
+def _worst(suite: SuiteVerdict, compared: Sequence[Comparison]) -> str:
+    """The case with the slowest kernels, if they are slower than the suite may have them."""
+    limits = [gate.limit for gate in suite.gates if gate.metric == "throughput_ratio"]
+    known = [one for one in compared if is_plain(one.throughput_ratio)]
+    if not limits or not known:
+        return ""
+    worst = min(known, key=lambda one: one.throughput_ratio.value)
+    value = worst.throughput_ratio.value
+    return f", of {worst.case} {ratio_text(value)}" if value < limits[0] else ""
+
+
+def _case(verdict: Verdict, goal: Goal) -> Sentence:
     compared = verdict.comparison
-    who = _who(compared.challenger.strategy, compared.reference.strategy, compared.search_ratio)
     ratio = short_estimate_text(compared.search_ratio)
     other = short_estimate_text(compared.throughput_ratio)
-    claim = f"{compared.case}: {who} (S {ratio}, throughput ratio {other})"
+    claim = (
+        f"{compared.case}: {Claim.of_case(compared, goal)} (S {ratio}, throughput ratio {other})"
+    )
     return _with_gates(claim, verdict.gates, verdict.outcome)
-
-
-def _who(challenger: str, reference: str, ratio: Estimate) -> str:
-    """Who reaches the reference's throughput how many times sooner."""
-    goal = f"{reference}'s throughput"
-    if ratio.bound == "undefined":
-        return f"{challenger} could not be compared with {reference}"
-    if ratio.bound == "at-least" and ratio.value <= 1.0:
-        return f"{challenger} does not reach all of {goal}"
-    if math.isinf(ratio.value):
-        return f"{challenger} never reaches {goal}"
-    if abs(ratio.value - 1.0) < _MARGIN:
-        return f"{challenger} takes as long as {reference}"
-    if ratio.value < 1.0:
-        bound = "at least " if ratio.bound == "at-most" else ""
-        times = ratio_text(1.0 / ratio.value if ratio.value else math.inf)
-        return f"{challenger} reaches {goal} {bound}{times} times sooner"
-    bound = {"value": "", "at-least": "at least ", "at-most": "at most "}[ratio.bound]
-    return f"{challenger} takes {bound}{ratio_text(ratio.value)} times as long to reach {goal}"
 
 
 def _with_gates(
@@ -95,7 +108,9 @@ def _with_gates(
     needed = [
         gate.advice.repeats_needed - gate.repeats
         for gate in worst
-        if gate.advice is not None and gate.advice.repeats_needed is not None
+        if gate.advice is not None
+        and gate.advice.prospect == "settles"
+        and gate.advice.repeats_needed is not None
     ]
     more = ""
     if len(needed) == len(worst) and max(needed) > 0:
@@ -103,11 +118,11 @@ def _with_gates(
     return GateSentence(f"{claim}: ", outcome, f" ({limits}){more}{lost}")
 
 
-def _holding(verdicts: Iterable[Verdict]) -> Iterator[Sentence]:
-    """One sentence for all cases of a challenger that hold."""
+def _alike(verdicts: Iterable[Verdict], state: str) -> Iterator[Sentence]:
+    """One sentence for all cases of a challenger in one state."""
     by_challenger: dict[str, list[str]] = {}
     for verdict in verdicts:
         challenger = verdict.comparison.challenger.strategy
         by_challenger.setdefault(challenger, []).append(verdict.comparison.case)
     for challenger, cases in by_challenger.items():
-        yield f"{len(cases)} cases of {challenger} hold: {', '.join(cases)}"
+        yield f"{len(cases)} cases of {challenger} {state}: {', '.join(cases)}"

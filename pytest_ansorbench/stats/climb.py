@@ -1,14 +1,12 @@
 """When each run of two arms reached each of many throughputs, and the votes of pairs of runs.
 
-A *ladder* of targets rises from a share of the reference's gain to its end, its rungs evenly spaced
-on a logarithmic scale. For each rung a run has a cost, or is censored at all it spent. A pair of
-runs, one of each arm, votes for each rung: the challenger was later, or earlier, or, where a run
-ended without having been there and the other one got there later than that, nothing. These are
-Gehan's scores for censored times; that factor on the challenger's costs at which both votes balance
-is the estimator of the accelerated failure time model. With one rung and nothing censored it is
-the median of the ratios of all pairs, the estimate of Hodges and Lehmann.
-Gehan 1965, https://doi.org/10.1093/biomet/52.1-2.203; Jin, Lin, Wei and Ying 2003,
-https://doi.org/10.1093/biomet/90.2.341
+A *ladder* of targets rises over a part of the reference's gain, its rungs evenly spaced in
+throughput. For each rung a run has a cost, or has missed it: it ended by itself without having been
+there. A pair of runs, one of each arm, votes on each rung: the challenger was later, or earlier. A
+run that missed is later than any that did not, whatever either spent; two misses are a tie. That
+factor on the challenger's costs at which both votes balance is the ratio: the median of the ratios
+of all pairs at all rungs, the estimate of Hodges and Lehmann.
+Hodges and Lehmann 1963, https://doi.org/10.1214/aoms/1177704172
 
 The ladder is the reference's, so a relabelling that makes other runs the reference's has another
 ladder. Levels, of which every ladder is a stretch, are derived from all runs together, which no
@@ -25,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_ansorbench.stats.bootstrap import Draws
+from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.relabellings import Relabellings
 from pytest_ansorbench.stats.trajectory import Floats, Spending
@@ -35,7 +34,7 @@ Ladders = tuple[NDArray[np.intp], NDArray[np.intp]]
 # Relative; a level on the end of a ladder belongs to it, and costs are equal, however rounded
 _SLACK: Final = 1e-9
 _NO_COST: Final = 1e-12  # in place of a cost of 0, which has no logarithm
-_LONGEST: Final = 8  # levels there are at most, in ladders: outliers have no use for more
+_LEVELS: Final = 201  # half a percent of the way apart
 _CHUNK: Final = 1_000_000  # weights of votes that are computed at a time
 
 
@@ -44,33 +43,36 @@ class Climb:
     """Two arms of n runs each on their way up, l levels of throughput."""
 
     levels: Floats  # throughputs in kernel calls a second, rising, shape (l,)
-    # Logarithm of the cost until a run reached a level, or of all it spent, the reference's runs
-    # first; shape (2n, l)
+    # Logarithm of the cost until a run reached a level, infinity if it missed it, the reference's
+    # runs first; shape (2n, l)
     log_cost: Floats
-    reached: NDArray[np.bool_]  # whether it reached it; same shape
+    log_spent: Floats  # logarithm of all that each run spent, shape (2n,)
     first: Floats  # throughput of each run's first valid trial, 0 without one; shape (2n,)
     best: Floats  # throughput that each run got to; same shape
-    low: float  # share of the reference's gain where a ladder begins
-    tolerance: float  # share of throughput that a ladder stays below the reference's end
+    goal: Goal  # where a ladder begins and ends
+    tolerance: float  # share of throughput that a gain ends below the reference's end
 
     @classmethod
-    def of(cls, paired: PairedRuns, spending: Spending) -> Climb:
-        """From runs whose goal is `way`."""
+    def of(cls, paired: PairedRuns, spending: Spending, goal: Goal) -> Climb:
         runs = [*paired.reference, *paired.challenger]
         first = np.array([1.0 / run.first_s for run in runs])
         best = np.array([1.0 / run.best_s for run in runs])
-        low, tolerance = paired.goal.value, paired.tolerance
-        levels = _levels(first, best, low, tolerance, paired.goal.targets)
+        if goal.gflops is None:
+            levels = _levels(first, best)
+        else:
+            levels = np.array([goal.gflops * 1e9 / paired.flops])
         spent = [run.spent((1.0 + _SLACK) / levels, spending) for run in runs]
-        costs = np.stack([cost for cost, _ in spent])
+        log_cost = np.log(np.maximum(np.stack([cost for cost, _ in spent]), _NO_COST))
+        reached = np.stack([reached > 0.0 for _, reached in spent])
+        in_all = [run.spent(np.zeros(1), spending)[0][0] for run in runs]
         return cls(
             levels=levels,
-            log_cost=np.log(np.maximum(costs, _NO_COST)),
-            reached=np.stack([reached > 0.0 for _, reached in spent]),
+            log_cost=np.where(reached, log_cost, math.inf),
+            log_spent=np.log(np.maximum(in_all, _NO_COST)),
             first=first,
             best=best,
-            low=low,
-            tolerance=tolerance,
+            goal=goal,
+            tolerance=paired.tolerance,
         )
 
     @property
@@ -87,7 +89,8 @@ class Climb:
 
         Indices of its first level, and of the first beyond its last, each of shape (relabellings,).
         """
-        low, high = _ends(self.first[reference], self.best[reference], self.low, self.tolerance)
+        first, end = _ends(self.first[reference], self.best[reference], self.tolerance)
+        low, high = (first + share * (end - first) for share in (self.goal.low, self.goal.high))
         start = np.searchsorted(self.levels, low * (1.0 - _SLACK), side="left")
         stop = np.searchsorted(self.levels, high * (1.0 + _SLACK), side="right")
         # One rung at least: the highest level that is not beyond the ladder's end.
@@ -112,9 +115,8 @@ class Climb:
         """
         log_cost = self.log_cost.copy()
         log_cost[self.repeats :] -= log_ratio
-        # Costs that are the same but for their rounding are a tie.
+        # Costs that are the same but for their rounding are a tie, and so are two misses.
         later = log_cost[:, np.newaxis] > log_cost[np.newaxis] + _SLACK
-        later &= self.reached[np.newaxis]
         votes = later.sum(axis=1, dtype=np.int32) - later.sum(axis=0, dtype=np.int32)
         sums = np.zeros((votes.shape[0], votes.shape[1] + 1))
         np.cumsum(votes, axis=1, out=sums[:, 1:])
@@ -138,31 +140,42 @@ class Climb:
         """
         n = self.repeats
         [start], [stop] = self.ladder
-        first, end = _ends(self.first[:n], self.best[:n], 0.0, self.tolerance)
+        first, end = _ends(self.first[:n], self.best[:n], self.tolerance)
         gain = max(float(end - first), _NO_COST)
         votes = np.diff(self.scores(log_ratio)[n:].sum(axis=0))
         return (self.levels[start:stop] - first) / gain, votes[start:stop]
 
-    def gaps(self) -> Floats:
-        """Log cost of each challenger's run less that of each reference run, on the rungs."""
+    @property
+    def log_bound(self) -> float:
+        """What the ratio is at least if it is infinite, at most if it is 0, as logarithm.
+
+        By pairs of which the run of the other arm arrived: a miss counts with all that was spent.
+        """
         n = self.repeats
         [start], [stop] = self.ladder
-        cost = self.log_cost[:, start:stop]
-        gaps: Floats = (cost[n:, np.newaxis] - cost[np.newaxis, :n]).ravel()
-        return gaps
+        cost, missed = self.log_cost[:, start:stop], np.isinf(self.log_cost[:, start:stop])
+        cost = np.where(missed, self.log_spent[:, np.newaxis], cost)
+        gaps = cost[n:, np.newaxis] - cost[np.newaxis, :n]
+        arrived = ~missed[np.newaxis, :n] if self.log_ratio > 0.0 else ~missed[n:, np.newaxis]
+        return float(np.median(gaps[np.broadcast_to(arrived, gaps.shape)]))
 
-    def all_gaps(self) -> Floats:
-        """The same on all levels, each only once; rising."""
+    def gaps(self) -> Floats:
+        """Log cost of each challenger's run less that of each reference run, of those that arrived.
+
+        On all levels, each only once, rising; votes change there and nowhere else. Never empty.
+        """
         n = self.repeats
-        gaps = np.sort((self.log_cost[n:, np.newaxis] - self.log_cost[np.newaxis, :n]).ravel())
+        with np.errstate(invalid="ignore"):
+            gaps = (self.log_cost[n:, np.newaxis] - self.log_cost[np.newaxis, :n]).ravel()
+        gaps = np.sort(gaps[np.isfinite(gaps)])
         distinct: Floats = gaps[np.diff(gaps, prepend=-math.inf) > _SLACK]
-        return distinct
+        return distinct if len(distinct) else np.zeros(1)
 
     def log_ratios(self, drawn: Draws) -> Floats:
         """The factor at which votes balance, in each draw of seeds, as logarithm.
 
-        Shape (draws,); infinity where no run of the challenger reached any rung, minus
-        infinity where none of the reference did, NaN where neither did.
+        Shape (draws,); infinity where at most half of the votes could ever be earlier, minus
+        infinity where at most half could ever be later, NaN where no run reached any rung.
         """
         # Few seeds are drawn again and again: five in 126 ways, of 10,000 draws.
         distinct, places = np.unique(np.sort(drawn, axis=1), axis=0, return_inverse=True)
@@ -173,27 +186,23 @@ class Climb:
         n = self.repeats
         start, stop = self.ladders(drawn)
         used = slice(int(start.min()), int(stop.max()))
-        cost, reached = self.log_cost[:, used], self.reached[:, used]
-        shape = (n, n, cost.shape[1])
-        later = np.broadcast_to(reached[np.newaxis, :n], shape).ravel()
-        earlier = np.broadcast_to(reached[n:, np.newaxis], shape).ravel()
-        gap = (cost[n:, np.newaxis] - cost[np.newaxis, :n]).ravel()
-        votes = np.flatnonzero(later | earlier)
+        cost = self.log_cost[:, used]
+        with np.errstate(invalid="ignore"):
+            gap = (cost[n:, np.newaxis] - cost[np.newaxis, :n]).ravel()
+        votes = np.flatnonzero(~np.isnan(gap))  # two misses are none
         votes = votes[np.argsort(gap[votes], kind="stable")]
-        challenger, reference, level = np.unravel_index(votes, shape)
-        level = level + used.start
+        challenger, reference, level = np.unravel_index(votes, (n, n, cost.shape[1]))
+        level, gap = level + used.start, gap[votes]
         found = np.full(len(drawn), math.nan)
         if not len(votes):
             return found
-        gap, later, earlier = gap[votes], later[votes], earlier[votes]
         size = max(1, _CHUNK // len(votes))
         for at in range(0, len(drawn), size):
             part = slice(at, at + size)
             times = _times_drawn(drawn[part], n)
             weight = times[:, challenger] * times[:, reference]
             on_ladder = (level >= start[part, np.newaxis]) & (level < stop[part, np.newaxis])
-            weight = np.where(on_ladder, weight, 0.0)
-            found[part] = _balance(gap, weight * later, weight * earlier)
+            found[part] = _medians(gap, np.where(on_ladder, weight, 0.0))
         return found
 
     def mean_votes(self, drawn: Draws, log_ratio: float) -> Floats:
@@ -202,9 +211,9 @@ class Climb:
         Mean over pairs of runs and rungs, from -1 to 1, shape (draws,).
         """
         n = self.repeats
-        gap = self.log_cost[n:, np.newaxis] - log_ratio - self.log_cost[np.newaxis, :n]
-        votes = ((gap > _SLACK) & self.reached[np.newaxis, :n]).astype(float)
-        votes -= (gap < -_SLACK) & self.reached[n:, np.newaxis]
+        own, other = self.log_cost[n:, np.newaxis] - log_ratio, self.log_cost[np.newaxis, :n]
+        votes = (own > other + _SLACK).astype(float)
+        votes -= other > own + _SLACK
         sums = np.concatenate([np.zeros((n, n, 1)), votes.cumsum(axis=2)], axis=2)
         start, stop = self.ladders(drawn)
         found = np.empty(len(drawn))
@@ -225,51 +234,41 @@ def _times_drawn(drawn: Draws, n: int) -> Floats:
     return counts.reshape(len(drawn), n).astype(float)
 
 
-def _balance(gap: Floats, later: Floats, earlier: Floats) -> Floats:
-    """Where the weights of gaps above, that are `later`, and below, that are `earlier`, balance.
+def _medians(gap: Floats, weight: Floats) -> Floats:
+    """The weighted median of gaps, which rise and may be infinite, in each row of weights.
 
-    Gaps are sorted; weights and the result have a row a draw.
+    Votes that balance over a stretch do so in its middle, as for a median of an even number, or at
+    its end, if the other is infinite. NaN without weight.
     """
-    all_later, all_earlier = later.sum(axis=1), earlier.sum(axis=1)
-    # Votes for later less votes for earlier at a factor just above each gap; falling.
-    beyond = all_later[:, np.newaxis] - np.cumsum(later + earlier, axis=1)
+    total, sums = weight.sum(axis=1), weight.cumsum(axis=1)
     last = len(gap) - 1
-    # Votes that balance over a stretch do so in its middle, as for a median of an even number.
-    balanced = np.minimum((beyond > 0.5 * _LEAST).sum(axis=1), last)
-    behind = np.minimum((beyond > -0.5 * _LEAST).sum(axis=1), last)
-    found: Floats = (gap[balanced] + gap[behind]) / 2.0
-    found[all_earlier == 0.0] = math.inf
-    found[all_later == 0.0] = -math.inf
-    found[(all_later == 0.0) & (all_earlier == 0.0)] = math.nan
+    # Weights are whole numbers: seeds are drawn a whole number of times.
+    low = gap[np.minimum((sums < total[:, np.newaxis] / 2.0 - 0.25).sum(axis=1), last)]
+    high = gap[np.minimum((sums < total[:, np.newaxis] / 2.0 + 0.25).sum(axis=1), last)]
+    open_low, open_high = np.isinf(low), np.isinf(high)
+    found: Floats = low.copy()
+    with np.errstate(invalid="ignore"):
+        found[open_low == open_high] = ((low + high) / 2.0)[open_low == open_high]
+    found[open_low & ~open_high] = high[open_low & ~open_high]
+    found[open_low & open_high & (low < high)] = 0.0  # balanced at any ratio
+    found[total == 0.0] = math.nan
     return found
 
 
-_LEAST: Final = 1.0  # the least weight of a vote: seeds are drawn a whole number of times
-
-
-def _ends(first: Floats, best: Floats, low: float, tolerance: float) -> tuple[Floats, Floats]:
-    """Ends of the ladder of reference runs along the last axis."""
+def _ends(first: Floats, best: Floats, tolerance: float) -> tuple[Floats, Floats]:
+    """Where the gain of reference runs along the last axis begins and ends."""
     high = np.median(best, axis=-1) * (1.0 - tolerance)
-    start = np.minimum(np.median(first, axis=-1), high)
-    return start + low * (high - start), high
+    return np.minimum(np.median(first, axis=-1), high), high
 
 
-def _levels(first: Floats, best: Floats, low: float, tolerance: float, targets: int) -> Floats:
-    """Levels of throughput, such that the ladder of all runs together has `targets` of them.
-
-    They go on below and above it, evenly spaced, as far as any run has been.
-    """
+def _levels(first: Floats, best: Floats) -> Floats:
+    """Levels of throughput, evenly spaced from the slowest first kernel to the fastest of all."""
     valid = best > 0.0
     if not valid.any():
         return np.ones(1)
     bottom, top = float(first[valid].min()), float(best.max())
-    start, end = _ends(first[valid], best[valid], low, tolerance)
-    step = math.log(end / start) / (targets - 1)
-    if step <= _SLACK:
+    if top - bottom <= _SLACK * top:
         # No run got anywhere after its first valid trial.
-        return np.array([float(end)])
-    most = _LONGEST * targets
-    below = min(most, math.ceil(max(0.0, math.log(float(end) / bottom)) / step))
-    above = min(most, math.ceil(max(0.0, math.log(top / float(end))) / step))
-    levels: Floats = float(end) * np.exp(step * np.arange(-below, above + 1))
+        return np.array([top])
+    levels: Floats = np.linspace(bottom, top, _LEVELS)
     return levels

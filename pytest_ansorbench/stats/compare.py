@@ -8,6 +8,8 @@ from collections.abc import Sequence
 
 from pytest_ansorbench.records import ArmSummary, Comparison, Run
 from pytest_ansorbench.stats.estimates import widened
+from pytest_ansorbench.stats.goal import EARLY
+from pytest_ansorbench.stats.ladder import ahead_to
 from pytest_ansorbench.stats.measures import SearchRatio
 from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.running_time_ratio import (
@@ -24,9 +26,10 @@ def compare(paired: PairedRuns, confidence: float) -> Comparison:
 
     The forms of the search-time ratio are
 
-        S            challenger over reference, in seconds, over the way or to the goal's target
+        S            challenger over reference, in seconds, over the goal's targets
+        S_early      the same, over the way before that
         S_trials     the same, in trials
-        S to target  ERT of the challenger / ERT of the reference, in seconds to the goal's target
+        S to target  ratio of ERTs, in seconds to the goal's last target
         S_paper      the same, each seed's target being its reference run's own best
     """
     target_s = paired.target_s
@@ -37,10 +40,12 @@ def compare(paired: PairedRuns, confidence: float) -> Comparison:
         reference=summarize_arm(paired.reference, target_s),
         challenger=summarize_arm(paired.challenger, target_s),
         search_ratio=SearchRatio("search_s").estimate(paired, confidence),
+        search_ratio_early=SearchRatio("search_s", EARLY).estimate(paired, confidence),
         search_ratio_paper=widened(search_ratio_paper(paired, confidence), paired.seconds_error),
         search_ratio_trials=SearchRatio("trials").estimate(paired, confidence),
         running_time_ratio=to_target,
         throughput_ratio=throughput_ratio(paired, confidence),
+        ahead_to=ahead_to(paired),
     )
 
 

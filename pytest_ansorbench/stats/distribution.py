@@ -1,4 +1,4 @@
-"""How the arms compare on the way: expected times to several targets, not to the last alone."""
+"""The profile of S: how the arms compare at single targets, early and late."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import numpy as np
 from pytest_ansorbench.records import CaseResult, Estimate
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.goal import Goal
+from pytest_ansorbench.stats.measures import SearchRatio
 from pytest_ansorbench.stats.paired_runs import PairedRuns, pair_case_runs
-from pytest_ansorbench.stats.running_time_ratio import expected_running_time, running_time_ratio
+from pytest_ansorbench.stats.running_time_ratio import expected_running_time
 
-# Shares of the reference's gain: from its first kernel to the target of S
-SHARES: Final = (0.25, 0.5, 0.75, 0.9, 1.0)
+SHARES: Final = (0.5, 0.8, 0.95, 1.0)  # of the reference's gain
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Milestone:
     challenger_reached: int  # challenger runs that reached it
     reference_s: float  # expected search time of the reference in seconds; infinity for never
     challenger_s: float  # of the challenger
-    ratio: Estimate  # challenger over reference
+    ratio: Estimate  # S to this target alone
 
 
 # By challenger, the milestones on the way of the reference
@@ -48,15 +48,15 @@ def case_ways(case: CaseResult, criteria: Criteria) -> Ways:
 def milestones(paired: PairedRuns, confidence: float) -> tuple[Milestone, ...]:
     """Run-time distributions of both arms, read off at `SHARES` of the reference's gain.
 
-    A search that is ahead early and behind late, or the other way round, shows here; S is the
-    last line alone. COCO draws such distributions over many targets:
+    A search that is ahead early and behind late, or the other way round, shows here. COCO draws
+    such distributions over many targets:
     https://numbbo.github.io/coco-doc/perf-assessment/
     """
     return tuple(_milestone(paired, share, confidence) for share in SHARES)
 
 
 def _milestone(paired: PairedRuns, share: float, confidence: float) -> Milestone:
-    there = replace(paired, goal=Goal("gain", share))
+    there = replace(paired, goal=Goal(share, share))
     target_s = there.target_s
     reference, challenger = (
         [run.hit(target_s) for run in arm] for arm in (paired.reference, paired.challenger)
@@ -68,7 +68,7 @@ def _milestone(paired: PairedRuns, share: float, confidence: float) -> Milestone
         challenger_reached=sum(hit.reached for hit in challenger),
         reference_s=expected_running_time(reference, "search_s"),
         challenger_s=expected_running_time(challenger, "search_s"),
-        ratio=running_time_ratio(there, "search_s", confidence),
+        ratio=SearchRatio("search_s").estimate(there, confidence),
     )
 
 

@@ -7,7 +7,7 @@ allowance. Both give the same kind of evidence, so one function judges both (`ga
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final
@@ -27,8 +27,7 @@ from pytest_ansorbench.stats.relabellings import (
     sharpened,
     smallest_chance,
 )
-from pytest_ansorbench.stats.stall import EarlyOnly, too_rare
-from pytest_ansorbench.stats.suite_test import SUITE_STALL, SuiteTest, chance_of_suite_stall
+from pytest_ansorbench.stats.suite_test import SuiteTest
 from pytest_ansorbench.stats.trajectory import Floats
 
 _MOSTLY: Final = 0.95  # share of draws with a figure from which on the others do not matter
@@ -47,10 +46,6 @@ class Evidence:
     endless_by_chance: bool = False  # whether chance alone can make the figure 0 or infinite
     fewest_repeats: int = FEWEST_REPEATS  # seeds below which there is no interval to speak of
     cases: int = 1  # how many cases it stands on
-    # For a limit that the figure is within, what shows that it is so for early targets alone
-    early: Callable[[float], EarlyOnly | None] = lambda limit: None
-    # Share of challengers as good to their end that `early` lets pass, at so many repeats
-    passes: Callable[[int], float] = lambda repeats: 1.0
 
     def chance(self, figure: Figure, limit: float, level: float) -> float:
         """Probability to see a figure this bad, if the true one were a limit."""
@@ -68,7 +63,6 @@ def limit_evidence(
     figure: Figure, paired: PairedRuns, estimate: Estimate, confidence: float
 ) -> Evidence:
     measure, repeats = figure.limited(), len(paired.reference)
-    guarded = figure.by_goal and paired.goal.kind == "way"
     return Evidence(
         estimate,
         repeats,
@@ -76,8 +70,6 @@ def limit_evidence(
         smallest=measure.tests * smallest_chance(repeats, repeats),
         spread=cache(lambda: measure.spread(paired)),
         fewest_repeats=_fewest(estimate, confidence),
-        early=lambda limit: measure.early(paired, limit),
-        passes=lambda repeats: 1.0 - (too_rare(repeats) if guarded else 0.0),
     )
 
 
@@ -88,16 +80,8 @@ def _fewest(estimate: Estimate, confidence: float) -> int:
     return max(FEWEST_REPEATS, fewest_repeats((1.0 - confidence) / 2.0))
 
 
-def suite_evidence(
-    test: SuiteTest, pairings: Sequence[PairedRuns], estimate: Estimate, confidence: float
-) -> Evidence:
+def suite_evidence(test: SuiteTest, estimate: Estimate, confidence: float) -> Evidence:
     """Evidence of several cases on a figure that has a limit."""
-    by_goal = test.figure.by_goal
-
-    def early(limit: float) -> EarlyOnly | None:
-        chance = chance_of_suite_stall(pairings) if by_goal else 1.0
-        return EarlyOnly(chance, None) if chance <= SUITE_STALL else None
-
     return Evidence(
         estimate,
         test.repeats,
@@ -106,8 +90,6 @@ def suite_evidence(
         spread=cache(test.spread),
         fewest_repeats=fewest_repeats((1.0 - confidence) / 2.0, cases=test.cases),
         cases=test.cases,
-        early=early,
-        passes=lambda repeats: 1.0 - (SUITE_STALL if by_goal else 0.0),
     )
 
 

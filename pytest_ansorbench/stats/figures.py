@@ -13,7 +13,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
-    from pytest_ansorbench.stats.goal import Goal
     from pytest_ansorbench.stats.measures import LimitedMeasure, Measure
 
 
@@ -33,9 +32,6 @@ class Figure:
     # only its change can be gated
     limit_word: str = ""
     over_cases: bool = False  # whether the cases of a suite can be added up by it
-    # Whether it is counted to the goal's targets; cases add up over a ladder of them, not to a
-    # single one
-    by_goal: bool = False
     in_seconds: bool = False  # whether it is a ratio of seconds, which runs of another day blur
 
     def limited(self) -> LimitedMeasure:
@@ -50,9 +46,6 @@ class Figure:
     def sign(self) -> float:
         """1 if a larger figure is worse, else -1."""
         return 1.0 if self.sense == "smaller" else -1.0
-
-    def adds_up(self, goal: Goal) -> bool:
-        return self.over_cases and (goal.kind == "way" or not self.by_goal)
 
     @property
     def suite_word(self) -> str:
@@ -73,6 +66,13 @@ def gates_per_case(keys: Iterable[str], strategies: int) -> int:
     return sum(
         strategies if FIGURES[key].subject == "arm" else max(0, strategies - 1) for key in keys
     )
+
+
+def _early() -> Measure:
+    from pytest_ansorbench.stats.goal import EARLY
+    from pytest_ansorbench.stats.measures import SearchRatio
+
+    return SearchRatio("search_s", EARLY)
 
 
 def _measure(name: str, *arguments: str) -> Callable[[], Measure]:
@@ -100,7 +100,16 @@ FIGURES: Final[Mapping[str, Figure]] = MappingProxyType(
                 measure=_measure("SearchRatio", "search_s"),
                 limit_word="max-search-ratio",
                 over_cases=True,
-                by_goal=True,
+                in_seconds=True,
+            ),
+            Figure(
+                key="search_ratio_early",
+                name="early search ratio S_early",
+                sense="smaller",
+                subject="challenger",
+                measure=_early,
+                limit_word="max-early-search-ratio",
+                over_cases=True,
                 in_seconds=True,
             ),
             Figure(
@@ -110,7 +119,6 @@ FIGURES: Final[Mapping[str, Figure]] = MappingProxyType(
                 subject="challenger",
                 measure=_measure("SearchRatio", "trials"),
                 over_cases=True,
-                by_goal=True,
             ),
             Figure(
                 key="throughput_ratio",

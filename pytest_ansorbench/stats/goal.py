@@ -1,75 +1,59 @@
-"""How users choose what S counts the time to: a ladder of targets, or one."""
+"""Which targets a ratio of search times is counted to: a part of the reference's gain, or one."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 _EXPECTED: Final = (
-    "expected way, way from a share of the reference's gain such as way:25% or, with 16 targets, "
-    "way:25%:16; median, a share of the gain such as 90%, or GFLOP/s such as 200"
+    "expected way, or way:80% to begin at that share of the reference's gain; a single target as "
+    "a share of the gain such as 90%, or as GFLOP/s such as 200"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """The targets of S.
+    """A ladder of targets over a part of the reference's gain, or a single target.
 
-    The reference's *gain* is its way from the median throughput of its first valid trials to the
-    median of its final search throughput, less the tolerance.
+    The *gain* is the reference's way from the median throughput of its first valid trials to the
+    median of its final search throughput, less the tolerance. `docs/research/verdicts.md` has why S
+    begins at 60% of it.
     """
 
-    # `way`: a ladder of targets along the gain, up to its end. `median`: the end alone. `gain`: a
-    # share of the gain. `gflops`: a throughput
-    kind: Literal["way", "median", "gain", "gflops"] = "way"
-    # The share where the ladder begins for `way`, in (0, 1); the share for `gain`, in (0, 1];
-    # GFLOP/s for `gflops`
-    value: float = 0.1
-    targets: int = 32  # how many targets the ladder has, about, at least 2; 1 for all others
+    low: float = 0.6  # share of the gain where the targets begin, in (0, 1]
+    high: float = 1.0  # share where they end; the same for a single target
+    gflops: float | None = None  # the single target, if it is not a share
 
     @classmethod
     def parse(cls, text: str) -> Goal:
-        """Parse `way`, `way:25%`, `way:25%:16`, `median`, a share such as `90%`, or GFLOP/s."""
-        word, *ladder = (part.strip() for part in text.split(":"))
-        if word == "way" and len(ladder) <= 2:
-            return cls._way(*ladder)
-        if ladder:
-            raise ValueError(_EXPECTED)
-        if word == "median":
-            return MEDIAN
-        value = _number(word.removesuffix("%"))
-        if word.endswith("%") and 0.0 < value <= 100.0:
-            return cls("gain", value / 100.0, 1)
-        if not word.endswith("%") and 0.0 < value < math.inf:
-            return cls("gflops", value, 1)
+        """Parse `way`, `way:80%`, a single share such as `90%`, or GFLOP/s."""
+        word, colon, rest = (part.strip() for part in text.partition(":"))
+        if word == "way" and not colon:
+            return cls()
+        if word == "way" and 0.0 < (share := _share(rest)) < 1.0:
+            return cls(share)
+        if not colon and 0.0 < (share := _share(word)) <= 1.0:
+            return cls(share, share)
+        if not colon and 0.0 < (gflops := _number(word)) < math.inf:
+            return cls(1.0, 1.0, gflops)
         raise ValueError(_EXPECTED)
 
-    @classmethod
-    def _way(cls, share: str = "10%", targets: str = "32") -> Goal:
-        value = _number(share.removesuffix("%")) / 100.0 if share.endswith("%") else math.nan
-        if not 0.0 < value < 1.0 or not targets.isdecimal() or not 2 <= int(targets) <= 1000:
-            raise ValueError(_EXPECTED)
-        return cls("way", value, int(targets))
-
     @property
-    def target(self) -> Goal:
-        """The one target that is reported beside the ladder: its end; any other goal itself."""
-        return MEDIAN if self.kind == "way" else self
+    def single(self) -> bool:
+        return self.low == self.high
 
     def __str__(self) -> str:
-        match self.kind:
-            case "way":
-                return f"way:{100.0 * self.value:.12g}%:{self.targets}"
-            case "median":
-                return "median"
-            case "gain":
-                return f"{100.0 * self.value:.12g}%"
-            case "gflops":
-                return repr(self.value)
+        if self.gflops is not None:
+            return repr(self.gflops)
+        return f"{'' if self.single else 'way:'}{100.0 * self.low:.12g}%"
 
 
-MEDIAN: Final = Goal("median", 1.0, 1)
+EARLY: Final = Goal(0.1, 0.6)  # what comes before S: the way to a first good kernel
+
+
+def _share(text: str) -> float:
+    return _number(text[:-1]) / 100.0 if text.endswith("%") else math.nan
 
 
 def _number(text: str) -> float:

@@ -20,6 +20,7 @@ from pytest_ansorbench.records import Estimate
 from pytest_ansorbench.stats.bootstrap import Draws
 from pytest_ansorbench.stats.climb import Climb
 from pytest_ansorbench.stats.estimates import UNDEFINED
+from pytest_ansorbench.stats.goal import EARLY, Goal
 from pytest_ansorbench.stats.inversion import BEYOND, STRIDE, outermost
 from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.power import FEWEST_REPEATS, ONE_ERROR
@@ -27,24 +28,25 @@ from pytest_ansorbench.stats.relabellings import permutation_chance, share, some
 from pytest_ansorbench.stats.trajectory import Floats, Spending
 
 _TIE: Final = 1e-9
+_WHOLE: Final = Goal(EARLY.low, 1.0)  # what can be told of a way: first kernels are luck
 _STRIDES: Final = 8  # beyond a rejected ratio
 _OUTER: Final = 0.9  # confidence of the outer interval that a spread is taken from
 
 
-def ladder_ratio(paired: PairedRuns, spending: Spending, confidence: float) -> Estimate:
+def ladder_ratio(paired: PairedRuns, spending: Spending, goal: Goal, confidence: float) -> Estimate:
     """The factor at which votes balance, with the interval of the exact test.
 
-    If no run of the challenger ever reached a rung, the ratio is at least about the median of the
-    pairs' ratios with all that the challenger spent; if none of the reference's did, at most.
-    Undefined if neither arm did.
+    Where more than half of the votes are of runs of the challenger that missed, no factor balances
+    them: the ratio is at least what `Climb.log_bound` says; at most, where they are of runs of the
+    reference. Undefined if no run reached any rung.
     """
-    climb = Climb.of(paired, spending)
+    climb = Climb.of(paired, spending, goal)
     log_ratio = climb.log_ratio
     if math.isnan(log_ratio):
         return UNDEFINED
     if math.isinf(log_ratio):
-        bound = math.exp(float(np.median(climb.gaps())))
-        low, high = _interval(climb, math.log(bound), confidence)
+        bound = math.exp(climb.log_bound)
+        low, high = _interval(climb, climb.log_bound, confidence)
         if log_ratio > 0.0:
             return Estimate(bound, min(low, bound), math.inf, "at-least")
         return Estimate(bound, 0.0, max(high, bound), "at-most")
@@ -53,39 +55,53 @@ def ladder_ratio(paired: PairedRuns, spending: Spending, confidence: float) -> E
     return Estimate(value, min(low, value), max(high, value))
 
 
-def ladder_ratios(paired: PairedRuns, drawn: Draws, spending: Spending) -> Floats:
+def ladder_ratios(paired: PairedRuns, drawn: Draws, spending: Spending, goal: Goal) -> Floats:
     """The factor at which votes balance in each draw of the seeds, shape (draws,).
 
-    Infinity where no run of the challenger ever reached a rung, 0 where none of the reference did,
-    NaN where neither did.
+    Infinity and 0 where no factor balances them, NaN where no run reached any rung.
     """
-    ratios: Floats = np.exp(Climb.of(paired, spending).log_ratios(drawn))
+    ratios: Floats = np.exp(Climb.of(paired, spending, goal).log_ratios(drawn))
     return ratios
 
 
-def ladder_lateness(paired: PairedRuns, drawn: Draws, spending: Spending) -> Floats:
+def ladder_lateness(paired: PairedRuns, drawn: Draws, spending: Spending, goal: Goal) -> Floats:
     """How late the challenger is in each draw of the seeds, at the ratio of all seeds.
 
     Votes a pair and rung, from -1 to 1, shape (draws,). As a statistic of relabellings it is finer
     than the ratio itself, which as a median is the same for many of them.
     """
-    climb = Climb.of(paired, spending)
+    climb = Climb.of(paired, spending, goal)
     log_ratio = climb.log_ratio
     if not math.isfinite(log_ratio):
-        log_ratio = float(np.median(climb.gaps()))
+        log_ratio = climb.log_bound
     return climb.mean_votes(drawn, log_ratio)
 
 
-def ladder_chance(paired: PairedRuns, spending: Spending, limit: float, level: float) -> float:
+def ladder_chance(
+    paired: PairedRuns, spending: Spending, goal: Goal, limit: float, level: float
+) -> float:
     """Chance to be at least as late as seen, if the true ratio were the limit."""
-    climb = Climb.of(paired, spending)
+    climb = Climb.of(paired, spending, goal)
     n, scores = climb.repeats, climb.scores(math.log(limit))
     return permutation_chance(
         lambda labels: climb.lateness(scores, labels, climb.ladders(labels[:, :n])), n, n, level
     )
 
 
-def ladder_spread(paired: PairedRuns, spending: Spending) -> float | None:
+def ahead_to(paired: PairedRuns) -> float | None:
+    """The share of the reference's gain up to which the challenger is sooner, in (0, 1].
+
+    Up to the first rung at which as many pairs say that it was later as say earlier. None if that
+    is the lowest.
+    """
+    shares, votes = Climb.of(paired, "search_s", _WHOLE).rungs(0.0)
+    behind = np.flatnonzero(votes >= 0.0)
+    if not len(behind):
+        return 1.0
+    return float(shares[behind[0] - 1]) if behind[0] else None
+
+
+def ladder_spread(paired: PairedRuns, spending: Spending, goal: Goal) -> float | None:
     """Spread of the log ratio per pair of runs; None below three pairs, or without an interval.
 
     From exact intervals, by the standard errors that a normal distribution's reach to. A jackknife
@@ -95,7 +111,7 @@ def ladder_spread(paired: PairedRuns, spending: Spending) -> float | None:
     n = len(paired.reference)
     widths = []
     for confidence in (ONE_ERROR, _OUTER):
-        estimate = ladder_ratio(paired, spending, confidence)
+        estimate = ladder_ratio(paired, spending, goal, confidence)
         if estimate.bound == "value" and estimate.low > 0.0 and not math.isinf(estimate.high):
             errors = NormalDist().inv_cdf(0.5 + confidence / 2.0)
             widths.append(math.log(estimate.high / estimate.low) / 2.0 / errors)
@@ -123,7 +139,7 @@ class _Test:
     """
 
     def __init__(self, climb: Climb, tail: float) -> None:
-        self.gaps = climb.all_gaps()
+        self.gaps = climb.gaps()
         self._climb, self._tail = climb, tail
         self._labels, self._complete = some_relabellings(climb.repeats, climb.repeats, tail)
         self._ladders = climb.ladders(self._labels[:, : climb.repeats])

@@ -12,6 +12,7 @@ import numpy as np
 from pytest_ansorbench.records import Estimate
 from pytest_ansorbench.stats.bootstrap import Draws
 from pytest_ansorbench.stats.estimates import widened
+from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.ladder import (
     ladder_chance,
     ladder_lateness,
@@ -20,14 +21,7 @@ from pytest_ansorbench.stats.ladder import (
     ladder_spread,
 )
 from pytest_ansorbench.stats.paired_runs import PairedRuns
-from pytest_ansorbench.stats.running_time_ratio import (
-    expected_times,
-    running_time_chance,
-    running_time_ratio,
-    running_time_ratios,
-    running_time_spread,
-)
-from pytest_ansorbench.stats.stall import EarlyOnly, early_only
+from pytest_ansorbench.stats.running_time_ratio import expected_times
 from pytest_ansorbench.stats.stratum import (
     Stratum,
     kernel_stratum,
@@ -85,52 +79,41 @@ class LimitedMeasure(Measure):
     def spread(self, paired: PairedRuns) -> float | None:
         """Standard deviation of the log figure of a single pair of runs; None if unknown."""
 
-    def early(self, paired: PairedRuns, limit: float) -> EarlyOnly | None:
-        """What shows that a figure within the limit is so for the early targets alone."""
-        return None
-
 
 @dataclass(frozen=True, slots=True)
 class SearchRatio(LimitedMeasure):
-    """S or S_trials, along a ladder of targets or to a single one, whatever the goal is."""
+    """S, S_trials or S_early: the ratio of what the arms spend until each target of a goal."""
 
     spending: Spending
+    goal: Goal | None = None  # that of the comparison if None
 
     def values(self, paired: PairedRuns, drawn: Draws) -> Floats:
-        by_goal = ladder_ratios if paired.goal.kind == "way" else running_time_ratios
-        return by_goal(paired, drawn, self.spending)
+        return ladder_ratios(paired, drawn, self.spending, self.goal or paired.goal)
 
     def improved(self, run: Trajectory, factor: float) -> Trajectory:
         return run.with_less(self.spending, factor)
 
     def delay(self, paired: PairedRuns, before: Draws, after: Draws) -> Floats:
-        if paired.goal.kind == "way":
-            earlier, later = (
-                ladder_lateness(paired, drawn, self.spending) for drawn in (before, after)
-            )
-        else:
-            with np.errstate(divide="ignore"):
-                earlier, later = (np.log(self.values(paired, drawn)) for drawn in (before, after))
+        earlier, later = (
+            ladder_lateness(paired, drawn, self.spending, self.goal or paired.goal)
+            for drawn in (before, after)
+        )
         return later - earlier
 
     def strata(self, paired: PairedRuns) -> tuple[Stratum, ...]:
-        found = search_stratum(paired, self.spending)
+        found = search_stratum(paired, self.spending, self.goal or paired.goal)
         return () if found is None else (found,)
 
     def estimate(self, paired: PairedRuns, confidence: float) -> Estimate:
-        by_goal = ladder_ratio if paired.goal.kind == "way" else running_time_ratio
-        return widened(by_goal(paired, self.spending, confidence), self._error(paired))
+        found = ladder_ratio(paired, self.spending, self.goal or paired.goal, confidence)
+        return widened(found, self._error(paired))
 
     def chance(self, paired: PairedRuns, limit: float, level: float) -> float:
-        by_goal = ladder_chance if paired.goal.kind == "way" else running_time_chance
-        return by_goal(paired, self.spending, limit * math.exp(self._error(paired)), level)
+        at = limit * math.exp(self._error(paired))
+        return ladder_chance(paired, self.spending, self.goal or paired.goal, at, level)
 
     def spread(self, paired: PairedRuns) -> float | None:
-        by_goal = ladder_spread if paired.goal.kind == "way" else running_time_spread
-        return by_goal(paired, self.spending)
-
-    def early(self, paired: PairedRuns, limit: float) -> EarlyOnly | None:
-        return early_only(paired, self.spending, limit)
+        return ladder_spread(paired, self.spending, self.goal or paired.goal)
 
     def _error(self, paired: PairedRuns) -> float:
         """What runs of another day add to the error of a ratio; trials are the same any day."""
@@ -162,7 +145,7 @@ class ThroughputRatio(LimitedMeasure):
 
 @dataclass(frozen=True, slots=True)
 class CostToTarget(Measure):
-    """The challenger's expected cost to the goal's one target."""
+    """The challenger's expected cost to the goal's last target."""
 
     spending: Spending
 

@@ -52,31 +52,30 @@ class PairedRuns:
 
     @property
     def target_s(self) -> float:
-        """The goal's one target, as latency."""
+        """The goal's last target, as latency."""
         return float(self.targets_s(np.arange(len(self.reference))[np.newaxis, :])[0])
 
     def targets_s(self, drawn: Draws) -> Floats:
-        """The goal's one target, as latency, for each draw of reference runs, shape (draws,).
+        """The goal's last target, as latency, for each draw of reference runs, shape (draws,).
 
-            target throughput = median over the runs of best search throughput * (1 - tolerance)
+            end = median over the runs of best search throughput * (1 - tolerance)
+            target throughput = first + share * (end - first)
 
-        The median over many reference seeds makes a target which about half of them reach, as in
-        AlgoPerf (https://arxiv.org/abs/2306.07179). A `gain` of p ends that much earlier:
-
-            first + p * (target - first), with `first` the median throughput of first valid trials
+        with `first` the median throughput of first valid trials. The median over many reference
+        seeds makes an end which about half of them reach, as in AlgoPerf
+        (https://arxiv.org/abs/2306.07179).
 
         A run without a valid trial counts as throughput 0, and any valid trial reaches a target of
         throughput 0.
         """
-        goal = self.goal.target
-        if goal.kind == "gflops":
-            return np.full(len(drawn), self.flops / (goal.value * 1e9))
+        goal = self.goal
+        if goal.gflops is not None:
+            return np.full(len(drawn), self.flops / (goal.gflops * 1e9))
         best = np.array([1.0 / run.best_s for run in self.reference])
-        throughput = np.median(best[drawn], axis=1) * (1.0 - self.tolerance)
-        if goal.kind == "gain":
-            first = np.array([1.0 / run.first_s for run in self.reference])
-            start = np.minimum(np.median(first[drawn], axis=1), throughput)
-            throughput = start + goal.value * (throughput - start)
+        first = np.array([1.0 / run.first_s for run in self.reference])
+        end = np.median(best[drawn], axis=1) * (1.0 - self.tolerance)
+        start = np.minimum(np.median(first[drawn], axis=1), end)
+        throughput = start + goal.high * (end - start)
         with np.errstate(divide="ignore"):
             targets: Floats = (1.0 + _SLACK) / throughput
         return targets

@@ -1,4 +1,4 @@
-"""How many repeats it takes: the sentence under a gate that is undecided.
+"""What repeats can show: the sentence under a gate that is undecided.
 
 Normal theory for the logarithm of a ratio: with a spread s of a single pair of runs, n pairs
 leave a standard error of s / sqrt(n), and an effect d is shown with a chance of 80% if
@@ -12,7 +12,6 @@ simulated verdicts; `docs/results/verdicts.txt` has the table.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from statistics import NormalDist
 from typing import Final
 
@@ -29,32 +28,12 @@ def t_quantile(confidence: float, degrees: int) -> float:
     return float(stdtrit(degrees, (1.0 + confidence) / 2.0))
 
 
-def detectable_effect(
-    spread: float, repeats: int, confidence: float, cases: int = 1, power: float = POWER
-) -> float:
-    """The smallest effect, as a difference of log ratios, that repeats show with a probability.
+def detectable_effect(spread: float, repeats: int, confidence: float, cases: int = 1) -> float:
+    """The smallest effect, as a difference of log ratios, that repeats show with that chance.
 
     The spread is the standard deviation of the log ratio of a single pair of runs, or of one pair
     of each of several cases; of single pairs it is the cases that differ.
     """
     degrees = max(1, cases * (repeats - 1) if repeats > 1 else cases - 1)
-    quantile = t_quantile(confidence, degrees) + NormalDist().inv_cdf(power)
+    quantile = t_quantile(confidence, degrees) + NormalDist().inv_cdf(POWER)
     return quantile * spread / math.sqrt(repeats)
-
-
-def repeats_needed(
-    effect: float,
-    spread: float,
-    confidence: float,
-    cases: int = 1,
-    power_at: Callable[[int], float] = lambda repeats: POWER,
-) -> int | None:
-    """How many repeats show an effect with a probability; None if it takes too many.
-
-    The probability asked for is by number of repeats; 1 or more where there is none to be had.
-    """
-    for repeats in range(FEWEST_REPEATS, MOST_REPEATS + 1):
-        power = power_at(repeats)
-        if power < 1.0 and detectable_effect(spread, repeats, confidence, cases, power) <= effect:
-            return repeats
-    return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,13 +12,11 @@ from pytest_ansorbench.records import Bound, Estimate
 from pytest_ansorbench.stats.bootstrap import Draws, draw, percentile_interval
 from pytest_ansorbench.stats.estimates import UNDEFINED, quotient, quotients
 from pytest_ansorbench.stats.paired_runs import PairedRuns
-from pytest_ansorbench.stats.power import FEWEST_REPEATS
-from pytest_ansorbench.stats.relabellings import Relabellings, permutation_chance
 from pytest_ansorbench.stats.trajectory import Floats, Hit, Spending, Trajectory
 
 
 def running_time_ratio(paired: PairedRuns, spending: Spending, confidence: float) -> Estimate:
-    """Expected running time to the goal's one target, challenger over reference.
+    """Expected running time to the goal's last target, challenger over reference.
 
     If the challenger never got there, its true expected time is at least about all it spent,
     and the ratio is a lower bound; if the reference never did, an upper bound. The ends of
@@ -88,59 +86,6 @@ def expected_times(
 ) -> Floats:
     """`expected_running_time` of drawn runs to a target of each draw, shape (draws,)."""
     return _drawn(runs, drawn, targets_s, spending).expected
-
-
-def running_time_ratios(paired: PairedRuns, drawn: Draws, spending: Spending) -> Floats:
-    """The ratio in each draw of the seeds, shape (draws,); NaN where neither arm got there."""
-    targets_s = paired.targets_s(drawn)
-    return quotients(
-        expected_times(paired.challenger, drawn, targets_s, spending),
-        expected_times(paired.reference, drawn, targets_s, spending),
-    )
-
-
-def running_time_chance(
-    paired: PairedRuns, spending: Spending, limit: float, level: float
-) -> float:
-    """Chance of a running time ratio at least as large as seen, if the true one were the limit.
-
-    The statistic is the ratio itself, with the target derived anew from the runs that a
-    relabelling makes the reference's.
-    """
-    scaled = [run.with_less(spending, limit) for run in paired.challenger]
-    runs = [*paired.reference, *scaled]
-    pooled = replace(paired, reference=runs, challenger=runs)
-    n = len(paired.reference)
-
-    def ratios(labels: Relabellings) -> Floats:
-        targets_s = pooled.targets_s(labels[:, :n])
-        return quotients(
-            expected_times(runs, labels[:, n:], targets_s, spending),
-            expected_times(runs, labels[:, :n], targets_s, spending),
-        )
-
-    return permutation_chance(ratios, n, n, level)
-
-
-def running_time_spread(paired: PairedRuns, spending: Spending) -> float | None:
-    """Of expected running times, by the infinitesimal jackknife.
-
-        u_i = spent_i / mean(spent) - reached_i / mean(reached)    per arm and run
-        spread = standard deviation of u_i(challenger) - u_i(reference) over the pairs
-
-    Efron 1982, The Jackknife, the Bootstrap and Other Resampling Plans, chapter 6.
-    """
-    target_s = np.array([paired.target_s])
-    influences = []
-    for arm in (paired.challenger, paired.reference):
-        spent, reached = (
-            np.concatenate(parts)
-            for parts in zip(*(run.spent(target_s, spending) for run in arm), strict=True)
-        )
-        if len(arm) < FEWEST_REPEATS or not reached.any() or not spent.any():
-            return None
-        influences.append(spent / spent.mean() - reached / reached.mean())
-    return float((influences[0] - influences[1]).std(ddof=1))
 
 
 def _drawn(

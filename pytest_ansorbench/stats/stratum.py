@@ -10,10 +10,10 @@ from typing import Final
 import numpy as np
 
 from pytest_ansorbench.stats.climb import Climb
+from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.ranks import signed_ranks
 from pytest_ansorbench.stats.relabellings import Relabellings, exchanges, some_relabellings
-from pytest_ansorbench.stats.stall import rank_sums
 from pytest_ansorbench.stats.trajectory import Floats, Spending
 
 # What a stratum's own relabellings can tell, and their number: combinations are made of them
@@ -40,9 +40,9 @@ def labels_of(first: int, second: int) -> tuple[Relabellings, bool]:
     return np.concatenate([as_they_are, relabellings]), complete
 
 
-def search_stratum(paired: PairedRuns, spending: Spending) -> Stratum | None:
+def search_stratum(paired: PairedRuns, spending: Spending, goal: Goal) -> Stratum | None:
     """Votes a rung that the challenger is later, see `climb`; None if no run reached any rung."""
-    climb = Climb.of(paired, spending)
+    climb = Climb.of(paired, spending, goal)
     if math.isnan(climb.log_ratio):
         return None
     labels, complete = labels_of(climb.repeats, climb.repeats)
@@ -81,11 +81,3 @@ def paired_kernel_stratum(logs: Floats) -> Stratum:
         return ranks
 
     return Stratum(slower, gaps, len(ways), complete)
-
-
-def end_stratum(paired: PairedRuns) -> Stratum:
-    """How far behind the challenger ends, see `stall`: the same at any ratio of costs."""
-    n = len(paired.reference)
-    labels, complete = labels_of(n, n)
-    behind: Floats = -rank_sums(paired)[labels[:, n:]].sum(axis=1)
-    return Stratum(lambda log_ratio: behind, np.zeros(1), len(labels) - 1, complete)

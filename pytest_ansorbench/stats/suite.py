@@ -22,6 +22,7 @@ ALL_CASES: Final = "all cases"  # what a suite is called in tables
 # Fields of a comparison that a suite has, too
 RATIOS: Final = (
     "search_ratio",
+    "search_ratio_early",
     "search_ratio_paper",
     "search_ratio_trials",
     "running_time_ratio",
@@ -58,12 +59,6 @@ def judge_suites(
     Groups are told from the cases' ids; there has to be more than one, and one case is none. A
     single case is a suite only if it is held to a limit. Groups and controls are held to none.
     """
-    for key in limits:
-        if not FIGURES[key].adds_up(criteria.goal):
-            raise ValueError(
-                f"bad goal {str(criteria.goal)!r}: expected way, for the suite's limit of {key} "
-                "adds up cases over the way and not to one target"
-            )
     judge = Judge(criteria, family)
     verdicts = []
     for reference, challenger in pairs_of(case.strategies for case in cases):
@@ -131,7 +126,7 @@ def _judge_suite(
     figures, gates = [], []
     for key in RATIOS:
         figure = FIGURES.get(key)
-        if figure is None or not pairings or not figure.adds_up(judge.criteria.goal):
+        if figure is None or not pairings or not figure.over_cases:
             figures.append(_mean(key, challenger, cases, missing))
             continue
         test = SuiteTest.of(figure, pairings)
@@ -164,10 +159,10 @@ def _gate(
 
     def evidence_at(look: int, confidence: float) -> Evidence:
         if judge.criteria.looks is None:
-            return suite_evidence(test, pairings, estimate, confidence)
+            return suite_evidence(test, estimate, confidence)
         seen = [paired.first(look) for paired in pairings]
         early = SuiteTest.of(figure, seen)
-        return suite_evidence(early, seen, early.estimate(confidence), confidence)
+        return suite_evidence(early, early.estimate(confidence), confidence)
 
     return settled_gate(figure, limit, judge, evidence_at, repeats=test.repeats, cases=test.cases)
 

@@ -44,7 +44,7 @@ def suite_changes(
     allowed = {allowance.metric: allowance for allowance in allowances}
     changes = []
     for figure in FIGURES.values():
-        if not figure.adds_up(criteria.goal):
+        if not figure.over_cases:
             continue
         allowance = allowed.get(figure.key)
         if allowance is None and figure.key not in _SHOWN:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 
@@ -15,10 +14,6 @@ from pytest_ansorbench.stats.figures import Figure
 from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.power import ONE_ERROR
 from pytest_ansorbench.stats.strata import Strata
-from pytest_ansorbench.stats.stratum import end_stratum
-
-# How rarely chance puts an arm as far behind over a suite, for it to count as a stall
-SUITE_STALL: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,8 +101,3 @@ class SuiteTest:
             for index, test in enumerate(self.tests)
             if index == 0 or test.smallest_chance <= share
         ]
-
-
-def chance_of_suite_stall(pairings: Sequence[PairedRuns]) -> float:
-    """Chance to end at least as far behind over all cases, if both arms were the same."""
-    return Strata(tuple(map(end_stratum, pairings))).chance(0.0, SUITE_STALL)

@@ -51,15 +51,17 @@ RECORDED = {
     "final_turns": "15:60",
     "final_sets": "4:8",
     "final_samples": None,
-    "goal": "way:10%:32",
+    "goal": "way:60%",
     "tolerance": 0.01,
     "progress": "confirmed",
     "confidence": 0.95,
     "noise": 0.01,
     "false_alarms": 0.01,
     "max_search_ratio": None,
+    "max_early_search_ratio": None,
     "min_throughput_ratio": None,
     "max_suite_search_ratio": None,
+    "max_suite_early_search_ratio": None,
     "min_suite_throughput_ratio": None,
     "control": False,
     "strict": False,
@@ -114,14 +116,14 @@ def test_values_reach_the_records_that_have_them():
             "strategies": ("a", "b"),
             "engine.build_timeout_s": 5.0,
             "criteria.noise": 0.02,
-            "criteria.goal": Goal("gain", 0.5),
+            "criteria.goal": Goal(0.5, 0.5),
             "limits.throughput_ratio": 0.98,
             "limits.search_ratio": 0.75,
         }
     )
     assert settings.strategies == ("a", "b")
     assert settings.engine == EngineSettings(build_timeout_s=5.0)
-    assert settings.criteria == Criteria(goal=Goal("gain", 0.5), noise=0.02)
+    assert settings.criteria == Criteria(goal=Goal(0.5, 0.5), noise=0.02)
     assert settings.limits == {"search_ratio": 0.75, "throughput_ratio": 0.98}
     assert value_at(settings, "engine.build_timeout_s") == 5.0
     assert value_at(settings, "limits.search_ratio") == 0.75
@@ -151,7 +153,7 @@ def test_recorded_values_are_as_users_type_them():
     recorded = Settings.of(
         {
             "budget.trials": Trials(16, per_task=True),
-            "criteria.goal": Goal("gain", 0.9),
+            "criteria.goal": Goal(0.9, 0.9),
             "limits.search_ratio": 0.75,
             "baseline.compare_fail": (Allowance("search_ratio", 0.05),),
             "engine.cores": (0, 1),

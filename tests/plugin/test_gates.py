@@ -163,7 +163,7 @@ def test_the_goal_is_a_setting(saved, goal, target):
     assert f"target: {target}" in outcome.out
     bad = saved.bench(REPLAY, "--ansor-goal=best")
     assert bad.code == 4
-    assert "bad --ansor-goal 'best': expected way, way from a share of" in bad.err
+    assert "bad --ansor-goal 'best': expected way, or way:80% to begin at" in bad.err
 
 
 @pytest.mark.usefixtures("fast_engine")

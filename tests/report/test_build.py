@@ -91,8 +91,8 @@ def test_no_case_is_a_report_too() -> None:
 def test_in_brief_only_ratios_and_intervals_are_explained() -> None:
     report = result_report([make_case_result()], CRITERIA, explained="briefly")
     assert lines_of(report.sections[2]) == [
-        "S: search time, challenger over reference, below 1 it is faster; throughput ratio: of the "
-        "final kernels, above 1 its are faster",
+        "S: search time to the reference's upper throughputs, below 1 it is sooner; throughput "
+        "ratio: of the final kernels, above 1 its are faster",
         "[low, high]: 95% interval over 4 seeds",
     ]
     few = result_report([make_case_result()], CRITERIA, Layout(("case",)), explained="briefly")

@@ -21,6 +21,7 @@ def test_keys_are_the_documented_ones() -> None:
         "search_time",
         "time_to_target",
         "search_ratio",
+        "search_ratio_early",
         "search_ratio_paper",
         "search_ratio_trials",
         "running_time_ratio",

@@ -7,7 +7,7 @@ import pytest
 from pytest_ansorbench.report.columns import COLUMNS, DEFAULT_COLUMNS
 from pytest_ansorbench.report.legend import legend
 from pytest_ansorbench.stats.criteria import Criteria
-from pytest_ansorbench.stats.goal import MEDIAN, Goal
+from pytest_ansorbench.stats.goal import Goal
 from tests.report.rendered import lines_of, rendered
 
 
@@ -18,7 +18,10 @@ def explained(*columns: str, repeats: int = 5, cases: int = 2) -> str:
 
 def test_the_default_table_is_explained() -> None:
     text = explained(*DEFAULT_COLUMNS)
-    assert "S: how many times longer the challenger takes, over targets from 10% of" in text
+    assert (
+        "S: how many times longer the challenger takes, from 60% of the reference's gain to its end"
+        in text
+    )
     assert "the median over 5 seeds of the reference's best search throughput, less 1%" in text
     assert "95% interval over 5 seeds, all ratios that a permutation test does not reject" in text
     assert "bootstrap" not in text
@@ -29,7 +32,7 @@ def test_the_default_table_is_explained() -> None:
 
 def test_every_form_of_s_is_told_apart() -> None:
     lines = explained(*COLUMNS).splitlines()
-    for name in ("S:", "S_paper:", "S_trials:", "S to target:"):
+    for name in ("S:", "S_early:", "S_paper:", "S_trials:", "S to target:"):
         assert sum(line.startswith(name) for line in lines) == 1
 
 
@@ -60,11 +63,13 @@ def test_few_seeds_are_warned_of() -> None:
     assert "covers less" not in _of_paper(repeats=5)
 
 
-def test_a_single_target_has_the_intervals_of_the_bootstrap() -> None:
-    words = legend(["search_ratio"], criteria=Criteria(goal=MEDIAN), repeats=5, cases=2)
-    text = "\n".join(lines_of(words))
-    assert "S: time to target, challenger over reference; below 1" in text
-    assert "[low, high] of S: 95% interval by paired bootstrap" in text
+def test_a_single_target_has_its_words() -> None:
+    def told(goal: str) -> str:
+        criteria = Criteria(goal=Goal.parse(goal))
+        return rendered(legend(["search_ratio"], criteria=criteria, repeats=5, cases=2))
+
+    assert "S: how many times longer the challenger takes, to 90% of the reference" in told("90%")
+    assert "S: how many times longer the challenger takes, until it has 200 GFLOP/s" in told("200")
 
 
 def _of_paper(repeats: int) -> str:
@@ -90,5 +95,6 @@ def test_lines_are_short_enough_to_read() -> None:
     ],
 )
 def test_another_goal_is_told(goal: str, expected: str) -> None:
-    words = legend(["search_ratio"], criteria=Criteria(goal=Goal.parse(goal)), repeats=5, cases=2)
+    criteria = Criteria(goal=Goal.parse(goal))
+    words = legend(["time_to_target"], criteria=criteria, repeats=5, cases=2)
     assert any(line.startswith(expected) for line in lines_of(words))

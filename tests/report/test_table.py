@@ -92,17 +92,18 @@ def test_a_row_per_case_and_strategy() -> None:
     cells = cells_of([case("conv2d", 0.5, final=0.8)], ALL)
     assert cells == [
         [
-            "case", "strategy", "trials", "search time (s)", "time to target (s)", "S", "S_paper",
-            "S_trials", "S to target", "GFLOP/s", "throughput ratio", "optimism", "failed",
-            "reached", "verdict", "propose (s)", "build (s)", "run (s)", "learn (s)",
+            "case", "strategy", "trials", "search time (s)", "time to target (s)", "S", "S_early",
+            "S_paper", "S_trials", "S to target", "GFLOP/s", "throughput ratio", "optimism",
+            "failed", "reached", "verdict", "propose (s)", "build (s)", "run (s)", "learn (s)",
         ],
         [
             "conv2d", "default", "16", "4.00", "4.00", "1 (ref)", "1 (ref)", "1 (ref)",
-            "1 (ref)", "1.00", "1 (ref)", "1.00", "0/16", "4/4", "-", "2.00", "1.00", "0.50",
-            "0.50",
+            "1 (ref)", "1 (ref)", "1.00", "1 (ref)", "1.00", "0/16", "4/4", "-", "2.00", "1.00",
+            "0.50", "0.50",
         ],
         [
             "conv2d", "fast", "16", "2.00", "2.00", "0.50 [0.50, 0.50]", "0.50 [0.50, 0.50]",
+            "0.50 [0.50, 0.50]",
             "1.00 [1.00, 1.00]", "0.50 [0.50, 0.50]", "1.25", "1.25 [1.25, 1.25]", "0.80", "4/16",
             "4/4", "holds", "1.00", "0.50", "0.25", "0.25",
         ],
@@ -159,7 +160,7 @@ def test_a_case_without_challengers_is_shown_from_its_runs() -> None:
     cells = cells_of([lone_case()], ALL)
     assert cells[1:] == [
         [
-            "alone", "default", "8", "4.00", "-", "-", "-", "-", "-", "2.00", "-", "0.50",
+            "alone", "default", "8", "4.00", "-", "-", "-", "-", "-", "-", "2.00", "-", "0.50",
             "0/8", "-", "-", "2.00", "1.00", "0.50", "0.50",
         ]
     ]  # fmt: skip

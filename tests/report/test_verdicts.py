@@ -16,6 +16,7 @@ from pytest_ansorbench.records import (
     SuiteVerdict,
 )
 from pytest_ansorbench.report.verdicts import verdict_lines
+from pytest_ansorbench.stats.goal import Goal
 from tests.report.rendered import lines_of
 from tests.synthetic import make_case_result, make_run
 
@@ -50,6 +51,7 @@ def suite(*gates: Gate, group: str = "", lost: tuple[str, ...] = ()) -> SuiteVer
         ("a", "b"),
         (
             SuiteFigure("search_ratio", Estimate(0.52, 0.41, 0.66), lost),
+            SuiteFigure("search_ratio_early", Estimate(0.52, 0.41, 0.66), lost),
             SuiteFigure("throughput_ratio", Estimate(1.01, 0.99, 1.03)),
         ),
         gates,
@@ -57,44 +59,15 @@ def suite(*gates: Gate, group: str = "", lost: tuple[str, ...] = ()) -> SuiteVer
 
 
 def told(*cases: CaseResult, suites: tuple[SuiteVerdict, ...] = ()) -> list[str]:
-    return lines_of(verdict_lines(cases, suites))
+    return lines_of(verdict_lines(cases, suites, Goal()))
 
 
-def test_a_case_says_who_is_faster_and_how_its_gates_stand() -> None:
+def test_a_case_says_who_is_sooner_and_how_its_gates_stand() -> None:
     assert told(judged(gates=(gate(),))) == [
-        "conv2d: fast reaches default's throughput 2.00 times sooner (S 0.50 [0.40, 0.60], "
-        "throughput ratio 1.02 [0.99, 1.05]): holds (search ratio S against 0.90)"
+        "conv2d: fast reaches default's throughput in 4 of 4 runs (default in 4 of 4), 2.00 times "
+        "sooner over the last 40% of its gain (S 0.50 [0.40, 0.60], throughput ratio 1.02 [0.99, "
+        "1.05]): holds (search ratio S against 0.90)"
     ]
-
-
-@pytest.mark.parametrize(
-    ("ratio", "words"),
-    [
-        (Estimate(2.0, 1.5, 3.0), "fast takes 2.00 times as long to reach default's throughput"),
-        (Estimate(1.001, 0.9, 1.1), "fast takes as long as default"),
-        (
-            Estimate(1.8, 1.2, math.inf, "at-least"),
-            "fast takes at least 1.80 times as long to reach default's throughput",
-        ),
-        (
-            Estimate(0.25, 0.0, 0.5, "at-most"),
-            "fast reaches default's throughput at least 4.00 times sooner",
-        ),
-        (
-            Estimate(1.25, 0.0, 2.0, "at-most"),
-            "fast takes at most 1.25 times as long to reach default's throughput",
-        ),
-        (
-            Estimate(0.5, 0.2, math.inf, "at-least"),
-            "fast does not reach all of default's throughput",
-        ),
-        (Estimate(math.inf, 1.0, math.inf), "fast never reaches default's throughput"),
-        (NOTHING, "fast could not be compared with default"),
-    ],
-)
-def test_every_ratio_has_its_words(ratio: Estimate, words: str) -> None:
-    [line] = told(judged(ratio=ratio))
-    assert line.startswith(f"conv2d: {words} (S ")
 
 
 def test_all_cases_come_first_then_the_worst() -> None:
@@ -105,9 +78,10 @@ def test_all_cases_come_first_then_the_worst() -> None:
         judged("d"),
     )
     lines = told(*cases, suites=(suite(gate()), suite(group="conv2d")))
-    assert [line.split(" ")[0] for line in lines] == ["fast", "c:", "b:", "d:", "a:"]
+    assert [line.split(" ")[0] for line in lines] == ["2", "c:", "b:", "d:", "a:"]
     assert lines[0] == (
-        "fast reaches default's throughput 1.92 times sooner over 2 cases (S 0.52 [0.41, 0.66], "
+        "2 cases: fast reaches default's throughput in 8 of 8 runs (default in 8 of 8), 1.92 times "
+        "sooner over the last 40% of its gain (S 0.52 [0.41, 0.66], of cases 0.50 to 0.50, "
         "throughput ratio 1.01 [0.99, 1.03]): holds (search ratio S against 0.90)"
     )
     assert lines[1].endswith(": broken (throughput ratio against 0.90)")
@@ -126,14 +100,40 @@ def test_an_undecided_case_says_what_would_settle_it() -> None:
     assert line.endswith(
         "undecided (search ratio S against 0.90); about 4 more repeats would settle it"
     )
+    none_yet = gate("undecided", advice=Advice("no-interval", None, 9))
+    [line] = told(judged(gates=(none_yet,)))
+    assert line.endswith("undecided (search ratio S against 0.90)")
     [line] = told(judged(gates=(settles, unknown)))
     assert line.endswith("undecided (search ratio S against 0.90, throughput ratio against 0.90)")
 
 
-def test_many_cases_that_hold_share_a_sentence() -> None:
-    cases = [judged(f"case-{place}", gates=(gate(),)) for place in range(7)]
-    assert told(*cases) == [f"7 cases of fast hold: {', '.join(case.case for case in cases)}"]
+@pytest.mark.parametrize(("outcome", "words"), [("holds", "hold"), ("undecided", "are undecided")])
+def test_many_cases_in_one_state_share_a_sentence(outcome: str, words: str) -> None:
+    cases = [judged(f"case-{place}", gates=(gate(outcome),)) for place in range(7)]
+    assert told(*cases) == [f"7 cases of fast {words}: {', '.join(case.case for case in cases)}"]
     assert len(told(*cases[:6])) == 6
+
+
+def test_every_broken_case_has_its_sentence() -> None:
+    assert len(told(*(judged(f"case-{place}", gates=(gate("broken"),)) for place in range(9)))) == 9
+
+
+def test_a_suite_names_its_worst_case_below_the_gate() -> None:
+    def of(name: str, final: float) -> CaseResult:
+        result = judged(name)
+        [verdict] = result.verdicts
+        compared = dataclasses.replace(
+            verdict.comparison, throughput_ratio=Estimate(final, final, final)
+        )
+        return dataclasses.replace(
+            result, verdicts=(dataclasses.replace(verdict, comparison=compared),)
+        )
+
+    gates = suite(gate("holds", "throughput_ratio"))
+    [line, *_] = told(of("a", 1.05), of("b", 0.54), suites=(gates,))
+    assert "throughput ratio 1.01 [0.99, 1.03], of b 0.54)" in line
+    [line, *_] = told(of("a", 1.05), of("b", 0.95), suites=(gates,))
+    assert "of b" not in line
 
 
 def test_without_a_challenger_there_is_nothing_to_say() -> None:

@@ -17,7 +17,7 @@ from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.trajectory import Trajectory
 from tests.synthetic import make_run
 
-WAY = Goal("way", 0.1, 8)
+WAY = Goal(0.1)
 #: Latencies of a run's trials in seconds, None for a failed one, and seconds a trial.
 Made = tuple[Sequence[float | None], float]
 
@@ -34,7 +34,7 @@ def paired(reference: Sequence[Made], challenger: Sequence[Made], goal: Goal = W
 
 
 def climb(reference: Sequence[Made], challenger: Sequence[Made], goal: Goal = WAY) -> Climb:
-    return Climb.of(paired(reference, challenger, goal), "search_s")
+    return Climb.of(paired(reference, challenger, goal), "search_s", goal)
 
 
 def log_ratio(climb: Climb) -> float:
@@ -46,10 +46,11 @@ def votes_by_hand(found: Climb, log_factor: float, rung: int) -> int:
     n, votes = found.repeats, 0
     for challenger in range(n, 2 * n):
         for reference in range(n):
-            gap = found.log_cost[challenger, rung] - log_factor - found.log_cost[reference, rung]
+            own = found.log_cost[challenger, rung] - log_factor
+            other = found.log_cost[reference, rung]
             # Costs that are the same but for their rounding are a tie.
-            votes += int(gap > 1e-9 and found.reached[reference, rung])
-            votes -= int(gap < -1e-9 and found.reached[challenger, rung])
+            votes += int(own > other + 1e-9)
+            votes -= int(other > own + 1e-9)
     return votes
 
 
@@ -129,24 +130,48 @@ def test_who_never_gets_there_is_infinitely_slow_and_the_other_way_round() -> No
     assert math.isnan(log_ratio(climb(nothing, nothing)))
 
 
-def test_a_run_that_ended_before_the_other_got_there_has_no_vote() -> None:
+def test_a_run_that_missed_is_later_than_any_that_did_not_and_two_misses_tie() -> None:
     slow: list[Made] = [([4.0, 3.9, 3.8, 1.0], 1.0)] * 3
-    brief: list[Made] = [([4.0], 1.0)] * 3
+    brief: list[Made] = [([4.0], 1e-6)] * 3  # it ends before the others have begun
     found = climb(slow, brief)
-    assert found.rungs(0.0)[1].tolist() == [0] * len(found.rungs(0.0)[1])
-    assert (found.rungs(-3.0)[1] == 9).all()  # at a clock 20 times slower it ended later
+    for clock in (-9.0, 0.0, 9.0):
+        assert (found.rungs(clock)[1] == 9).all()
+    assert log_ratio(found) == math.inf
+    assert math.exp(found.log_bound) == pytest.approx(1e-6 / 4.0)
+    beyond = climb([*slow[:2], ([4.0], 1.0)], brief)  # one of the reference's has missed as well
+    assert (beyond.rungs(0.0)[1] == 6).all()
 
 
-def test_a_ladder_goes_from_a_share_of_the_gain_to_its_end() -> None:
-    found = climb([([1.0, 0.1], 1.0)] * 3, [([1.0, 0.1], 1.0)] * 3, Goal("way", 0.25, 16))
+@settings(max_examples=40, deadline=None)
+@given(runs, runs, st.floats(0.1, 10.0))
+def test_a_miss_is_one_whatever_was_spent(
+    reference: list[Made], challenger: list[Made], factor: float
+) -> None:
+    """More failed trials at the end change nothing."""
+    longer = [([*run, None, None], seconds) for run, seconds in challenger]
+    assert log_ratio(climb(reference, longer)) == pytest.approx(
+        log_ratio(climb(reference, challenger)), nan_ok=True
+    )
+
+
+def test_a_ladder_goes_from_a_share_of_the_gain_to_another() -> None:
+    found = climb([([1.0, 0.1], 1.0)] * 3, [([1.0, 0.1], 1.0)] * 3, Goal(0.25, 0.75))
     [start], [stop] = found.ladders(found.seen[:, :3])
     ladder = found.levels[start:stop]
-    assert len(ladder) == 16
+    assert len(ladder) == 101
     assert ladder[0] == pytest.approx(1.0 + 0.25 * 9.0)
-    assert ladder[-1] == pytest.approx(10.0)
-    assert np.ptp(np.diff(np.log(ladder))) == pytest.approx(0.0, abs=1e-12)
+    assert ladder[-1] == pytest.approx(1.0 + 0.75 * 9.0)
+    assert np.ptp(np.diff(ladder)) == pytest.approx(0.0, abs=1e-12)
     shares, _ = found.rungs(0.0)
-    assert (shares[0], shares[-1]) == (pytest.approx(0.25), pytest.approx(1.0))
+    assert (shares[0], shares[-1]) == (pytest.approx(0.25), pytest.approx(0.75))
+
+
+@pytest.mark.parametrize("goal", [Goal(0.5, 0.5), Goal(1.0, 1.0), Goal(1.0, 1.0, 5.0)], ids=str)
+def test_a_single_target_is_a_single_rung(goal: Goal) -> None:
+    found = climb([([1.0, 0.1], 1.0)] * 3, [([1.0, 0.1], 3.0)] * 3, goal)
+    [start], [stop] = found.ladders(found.seen[:, :3])
+    assert stop - start == 1
+    assert math.exp(log_ratio(found)) == pytest.approx(3.0)
 
 
 def test_runs_that_never_improve_have_a_single_rung() -> None:
@@ -166,15 +191,15 @@ def test_each_draw_of_seeds_has_its_own_ladder() -> None:
 
 
 def test_the_worked_example_of_the_method() -> None:
-    never = 80.0  # the second run of the reference ended there, below the last rung
+    never = math.inf  # the second run of the reference ended below the last rung
     seconds = [[10.0, 20.0, 60.0], [10.0, 40.0, never], [5.0, 15.0, 45.0], [8.0, 20.0, 30.0]]
     found = Climb(
         levels=np.array([100.0, 200.0, 390.0]),
         log_cost=np.log(seconds),
-        reached=np.array([[True] * 3, [True, True, False], [True] * 3, [True] * 3]),
+        log_spent=np.log([60.0, 80.0, 45.0, 30.0]),
         first=np.full(4, 50.0),
         best=np.array([400.0, 380.0, 400.0, 400.0]),
-        low=0.1,
+        goal=Goal(0.1),
         tolerance=0.0,
     )
     assert math.exp(log_ratio(found)) == pytest.approx(0.5)

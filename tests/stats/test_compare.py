@@ -23,6 +23,7 @@ LATENCIES = st.none() | st.floats(1e-3, 10.0)
 FINALS = st.none() | st.floats(1e-3, 10.0)
 RATIOS = (
     "search_ratio",
+    "search_ratio_early",
     "search_ratio_paper",
     "search_ratio_trials",
     "running_time_ratio",
@@ -185,8 +186,11 @@ def test_ratios_and_arms_of_a_plain_case() -> None:
     # The challenger hits at 0.5 s in three of four seeds and spends 1.5 s on the miss.
     assert comparison.challenger.time_to_target_s == 1.0
     assert comparison.challenger.trials_to_target == 2.0
-    assert comparison.search_ratio.value == 1.0 / 4.0
-    assert comparison.search_ratio_trials.value == 2.0 / 4.0
+    # From 0.7 kernels a second on, which the reference has after 4 s and the challenger after 0.5.
+    assert comparison.search_ratio.value == pytest.approx(0.5 / 4.0)
+    assert comparison.search_ratio_trials.value == pytest.approx(1.0 / 4.0)
+    assert comparison.search_ratio_early.value == pytest.approx(0.5 / 2.0)
+    assert comparison.ahead_to == 1.0
     assert comparison.search_ratio_paper.value == 1.0 / 4.0
     assert comparison.throughput_ratio == Estimate(2.0, 2.0, 2.0)
     assert comparison.target_gflops == pytest.approx(FLOPS / 1e9)
@@ -344,8 +348,8 @@ def test_the_goal_is_a_setting() -> None:
     absolute = Criteria(goal=Goal.parse("0.2"), tolerance=0.0)
     assert compare(pair_runs(reference, challenger, absolute), 0.9).search_ratio.value == 2 / 2
     assert against(reference, challenger).running_time_ratio.value == 2 / 4
-    # The ladder begins at a tenth of the way: two of its 32 rungs are below 1/4.
-    assert 2 / 4 < against(reference, challenger).search_ratio.value < 1.0
+    # The upper part of the way begins above 1/2.
+    assert against(reference, challenger).search_ratio.value == 2 / 4
 
 
 def test_the_interval_does_not_take_the_target_for_granted() -> None:

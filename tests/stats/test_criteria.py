@@ -13,7 +13,7 @@ from pytest_ansorbench.stats.goal import Goal
 
 
 def test_recorded_settings_give_the_criteria_back() -> None:
-    criteria = Criteria(Goal("gain", 0.9, 1), 0.02, 0.9, 0.03, 0.05)
+    criteria = Criteria(Goal(0.9, 0.9), 0.02, 0.9, 0.03, 0.05)
     assert Criteria.from_settings(Settings(criteria=criteria).to_json()) == criteria
     assert Criteria.from_settings(Settings().to_json()) == Criteria()
 

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from pytest_ansorbench.stats.distribution import Truncation, milestones, truncate_reference
-from pytest_ansorbench.stats.goal import MEDIAN
+from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.trajectory import Trajectory
 from tests.synthetic import make_run
@@ -18,22 +18,22 @@ def paired(reference: list[float], challenger: list[float]) -> PairedRuns:
         [Trajectory.of(make_run(strategy=name, seed=s, latencies=latencies)) for s in range(4)]
         for name, latencies in (("default", reference), ("fast", challenger))
     ]
-    return PairedRuns(arms[0], arms[1], MEDIAN, 0.0)
+    return PairedRuns(arms[0], arms[1], Goal(1.0, 1.0), 0.0)
 
 
 def test_targets_climb_to_that_of_s() -> None:
     pair = paired([4.0, 2.0, 1.0], [4.0, 1.0])
     found = milestones(pair, 0.9)
-    assert [milestone.share for milestone in found] == [0.25, 0.5, 0.75, 0.9, 1.0]
+    assert [milestone.share for milestone in found] == [0.5, 0.8, 0.95, 1.0]
     assert [milestone.target_gflops for milestone in found] == pytest.approx(
-        [0.25 + share * 0.75 for share in (0.25, 0.5, 0.75, 0.9, 1.0)]
+        [0.25 + share * 0.75 for share in (0.5, 0.8, 0.95, 1.0)]
     )
     assert found[-1].target_gflops == pytest.approx(1e-9 * pair.flops / pair.target_s)
 
 
 def test_early_and_late_may_differ() -> None:
     found = milestones(paired([4.0, 4.0, 2.0, 1.0], [4.0, 1.4]), 0.9)
-    early, late = found[1], found[-1]
+    early, late = found[0], found[-1]
     assert early.ratio.value == 2 / 4
     assert (early.challenger_s, early.challenger_reached) == (2.0, 4)
     assert (late.challenger_s, late.challenger_reached) == (math.inf, 0)
@@ -59,7 +59,7 @@ def cut(challenger: list[float | None], seconds: float = 1.0) -> Truncation | No
         )
         for s in range(2)
     ]
-    return truncate_reference(PairedRuns(reference, fast, MEDIAN, 0.0))
+    return truncate_reference(PairedRuns(reference, fast, Goal(1.0, 1.0), 0.0))
 
 
 def test_the_reference_is_cut_where_the_challenger_arrives() -> None:

@@ -33,7 +33,10 @@ def test_limits_of_suites_are_numbers_in_settings() -> None:
 
 @pytest.mark.parametrize("key", ["speed", "search_time"])
 def test_a_figure_without_limits_is_refused(key: str) -> None:
-    with pytest.raises(ValueError, match=f"bad figure '{key}': .* search_ratio, throughput_ratio"):
+    with pytest.raises(
+        ValueError,
+        match=f"bad figure '{key}': .* search_ratio, search_ratio_early, throughput_ratio",
+    ):
         Limits({key: 1.0})
 
 

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from pytest_ansorbench.records import Remeasurement, Run
 from pytest_ansorbench.stats.criteria import Criteria
-from pytest_ansorbench.stats.goal import MEDIAN, Goal
+from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.paired_runs import PairedRuns, pair_runs
 from pytest_ansorbench.stats.trajectory import Trajectory
 from tests.synthetic import FLOPS, make_run
 
+END = Goal(1.0, 1.0)
 LATENCIES = st.floats(1e-6, 1e3)
 
 
@@ -23,7 +24,7 @@ def runs(*best: float | None) -> list[Trajectory]:
     return [Trajectory.of(make_run(seed=s, latencies=[one])) for s, one in enumerate(best)]
 
 
-def target(arm: list[Trajectory], tolerance: float, goal: Goal = MEDIAN) -> float:
+def target(arm: list[Trajectory], tolerance: float, goal: Goal = END) -> float:
     return PairedRuns(arm, arm, goal, tolerance).target_s
 
 
@@ -47,16 +48,16 @@ def test_a_run_without_a_valid_trial_counts_as_throughput_0() -> None:
 
 def test_a_share_of_the_gain_is_on_the_way_from_the_first_kernel() -> None:
     arm = [Trajectory.of(make_run(seed=s, latencies=[4.0, None, 1.0])) for s in range(3)]
-    assert 1 / target(arm, 0.0, Goal("gain", 0.5)) == pytest.approx((1 / 4 + 1) / 2)
-    assert target(arm, 0.25, Goal("gain", 1.0)) == target(arm, 0.25)
+    assert 1 / target(arm, 0.0, Goal(0.5, 0.5)) == pytest.approx((1 / 4 + 1) / 2)
+    assert target(arm, 0.25, Goal(1.0, 1.0)) == target(arm, 0.25)
 
 
 def test_a_search_without_gain_has_its_first_kernel_for_a_target() -> None:
-    assert target(runs(1.0, 1.0), 0.5, Goal("gain", 0.25)) == pytest.approx(2.0)
+    assert target(runs(1.0, 1.0), 0.5, Goal(0.25, 0.25)) == pytest.approx(2.0)
 
 
 def test_a_throughput_is_taken_as_it_is() -> None:
-    assert target(runs(None), 0.5, Goal("gflops", 4.0)) == FLOPS / 4e9
+    assert target(runs(None), 0.5, Goal(1.0, 1.0, 4.0)) == FLOPS / 4e9
 
 
 @pytest.mark.parametrize("tolerance", [-0.01, 1.0, math.nan, math.inf])

@@ -13,12 +13,7 @@ from hypothesis import strategies as st
 from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.measures import SearchRatio
 from pytest_ansorbench.stats.paired_runs import PairedRuns
-from pytest_ansorbench.stats.power import (
-    MOST_REPEATS,
-    detectable_effect,
-    repeats_needed,
-    t_quantile,
-)
+from pytest_ansorbench.stats.power import detectable_effect, t_quantile
 from pytest_ansorbench.stats.throughput_ratio import throughput_spread
 from pytest_ansorbench.stats.trajectory import Trajectory
 from tests.synthetic import make_run
@@ -49,17 +44,14 @@ def test_many_degrees_make_a_normal_distribution():
 
 def test_the_textbook_number() -> None:
     # An effect of one standard deviation, paired t test at 5% two-sided, power 80%: n = 10.
-    assert repeats_needed(1.0, 1.0, 0.95) == pytest.approx(10, abs=1)
+    assert detectable_effect(1.0, 10, 0.95) == pytest.approx(1.0, abs=0.05)
 
 
-@given(st.floats(0.05, 3.0), st.floats(0.05, 1.0), st.sampled_from([0.9, 0.95, 0.999]))
-def test_the_number_is_the_first_that_does(effect: float, spread: float, level: float) -> None:
-    needed = repeats_needed(effect, spread, level)
-    if needed is None:
-        assert detectable_effect(spread, MOST_REPEATS, level) > effect
-    else:
-        assert detectable_effect(spread, needed, level) <= effect
-        assert needed == 3 or detectable_effect(spread, needed - 1, level) > effect
+@given(st.floats(0.05, 1.0), st.integers(2, 50), st.sampled_from([0.9, 0.95, 0.999]))
+def test_more_repeats_show_less(spread: float, repeats: int, level: float) -> None:
+    once, again = (detectable_effect(spread, n, level) for n in (repeats, repeats + 1))
+    assert 0.0 < again < once
+    assert detectable_effect(2.0 * spread, repeats, level) == pytest.approx(2.0 * once)
 
 
 def pairs(seconds: list[tuple[float, float]], finals: list[tuple[float, float]]) -> PairedRuns:

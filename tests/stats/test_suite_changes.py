@@ -9,7 +9,7 @@ import pytest
 from pytest_ansorbench.records import CaseResult
 from pytest_ansorbench.stats.changes import Change
 from pytest_ansorbench.stats.criteria import Criteria
-from pytest_ansorbench.stats.goal import MEDIAN
+from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.limits import Allowance
 from pytest_ansorbench.stats.suite_changes import suite_changes
 from tests.stats.test_suite import case
@@ -66,6 +66,6 @@ def test_a_suite_that_lost_a_case_does_not_hold() -> None:
     assert (gate.outcome, gate.reason, gate.lost) == ("undecided", "lost-cases", ("gone",))
 
 
-def test_times_to_a_single_target_do_not_add_up() -> None:
-    found = changes(cases(0.5), cases(0.5), criteria=Criteria(goal=MEDIAN))
-    assert list(found) == ["throughput_ratio"]
+def test_times_to_a_single_target_add_up_as_those_to_many_do() -> None:
+    found = changes(cases(0.5), cases(0.5), criteria=Criteria(goal=Goal(1.0, 1.0)))
+    assert list(found) == ["search_ratio", "throughput_ratio"]
