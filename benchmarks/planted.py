@@ -6,7 +6,7 @@ Two benches of a small convolution, 48 trials a run, as many repeats as their ga
 most 8; a quarter of an hour on 2 cores. The first holds three challengers against `default`: one
 that sleeps 5 s before each round, one whose design space has no parallel loops, and `default`
 itself under another name. The second holds `optimized` with the same sleep against `optimized`.
-Limits: S 1.0, throughput ratio 0.95.
+Limits: S and S_early 1.0, throughput ratio 0.95.
 
 Raw results go to docs/results/planted-{default,optimized}.json.gz, what was printed to
 docs/results/planted.txt.
@@ -28,7 +28,14 @@ from pytest_ansorbench.storage import read_result
 HERE: Final = Path(__file__).parent
 RESULTS: Final = HERE.parent / "docs" / "results"
 CASE: Final = "conv1d-n1-l128-ci128-co256-k1-s2-p0"
-COLUMNS: Final = ("strategy", "search_time", "search_ratio", "throughput_ratio", "verdict")
+COLUMNS: Final = (
+    "strategy",
+    "search_time",
+    "search_ratio",
+    "search_ratio_early",
+    "throughput_ratio",
+    "verdict",
+)
 PARTS: Final = {
     "default": ("default,sleeping,serial,twin", {"sleeping": "broken", "serial": "broken"}),
     "optimized": ("optimized,optimized-sleeping", {"optimized-sleeping": "broken"}),
@@ -63,7 +70,8 @@ def run(part: str, *, resume: bool) -> None:
         *("-p", "planted_strategies", "-p", "no:cacheprovider", "-q"),
         *("--ansor-case", CASE, "--ansor-strategy", strategies),
         *("--ansor-trials", "48", "--ansor-round", "12", "--ansor-repeats", "auto:8"),
-        *("--ansor-max-search-ratio", "1.0", "--ansor-min-throughput-ratio", "0.95"),
+        *("--ansor-max-search-ratio", "1.0", "--ansor-max-early-search-ratio", "1.0"),
+        *("--ansor-min-throughput-ratio", "0.95"),
         *("--ansor-storage", str(storage)),
         *("--ansor-json", str(RESULTS / f"planted-{part}.json.gz")),
         *(("--ansor-resume",) if resume else ()),

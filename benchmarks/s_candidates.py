@@ -97,7 +97,7 @@ def censored(paired: PairedRuns) -> Stratum | None:
 
 def missing(low: float) -> Made:
     """S from a share of the gain on, where such a run is later than any that got there."""
-    return lambda paired: search_stratum(paired, "search_s", Goal(low))
+    return lambda paired: search_stratum(Climb.of(paired, "search_s", Goal(low)))
 
 
 CANDIDATES: dict[str, Made] = {

@@ -24,10 +24,10 @@ import numpy as np
 from drawn_runs import drawn, noise_of, pair_runs, pool_of, remeasured
 from suite_verdicts import SUITE_PARTS
 
-from pytest_ansorbench.records import Estimate, Gate
+from pytest_ansorbench.records import Estimate
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.evidence import limit_evidence
-from pytest_ansorbench.stats.figures import FIGURES, Figure
+from pytest_ansorbench.stats.figures import FIGURES
 from pytest_ansorbench.stats.gate import Judge
 from pytest_ansorbench.stats.goal import EARLY, Goal
 from pytest_ansorbench.stats.measures import SearchRatio
@@ -46,8 +46,6 @@ GOALS = (Goal(), Goal(0.8), Goal(1.0, 1.0), EARLY)
 STALL = 0.8
 """Share of its own gain at which a planted stall stops."""
 OUTCOMES = ("holds", "undecided", "broken")
-MOST_ADVISED = 30
-"""Repeats up to which advice is followed."""
 
 
 PARTS = {
@@ -116,7 +114,6 @@ def simulate(pool: Sequence[Trajectory], comparisons: int) -> dict[str, object]:
         "stalls": stalls(pool, comparisons // 2, rng),
         "planted_losses": planted_losses(pool, comparisons // 2, rng),
         "coverage": coverage(pool, comparisons // 2, rng),
-        "advice": advice(pool, comparisons // 4, rng),
         "power": power(pool, comparisons // 10, rng, GOALS[0]),
     }
 
@@ -166,7 +163,7 @@ def kept_promises(
             pairings = (
                 drawn(pool, repeats, rng, true_s=0.5, goal=goal) for _ in range(comparisons)
             )
-            name = f"{goal}, {repeats} repeats"
+            name = f"{_name(goal)}, {repeats} repeats"
             found[name] = _share(map(judged, pairings), "holds")
             print(
                 f"  true S 0.5, limit 0.9, goal {name}: holds in {found[name]:.1%} "
@@ -232,7 +229,7 @@ def coverage(
                 drawn(pool, repeats, rng, true_s=0.75, goal=goal) for _ in range(comparisons)
             )
             estimates = [SearchRatio("search_s").estimate(paired, 0.95) for paired in pairings]
-            found[f"S, goal {goal}, {repeats} repeats"] = _covered(estimates, 0.75)
+            found[f"S, goal {_name(goal)}, {repeats} repeats"] = _covered(estimates, 0.75)
     for repeats in (4, 5, 7, 10):
         pairings = (drawn(pool, repeats, rng, loss=0.1) for _ in range(comparisons))
         estimates = [throughput_ratio(paired, 0.95) for paired in pairings]
@@ -253,48 +250,11 @@ def _covered(estimates: Sequence[Estimate], truth: float) -> dict[str, float]:
     }
 
 
-def advice(
-    pool: Sequence[Trajectory], comparisons: int, rng: np.random.Generator
-) -> dict[str, dict[str, float]]:
-    """Of gates that are told how many repeats would settle them: how many are, so many later?"""
-    found = {}
-    for key, altered, limit in (
-        ("search_ratio", {"true_s": 0.6}, 0.9),
-        ("search_ratio_early", {"true_s": 0.8}, 0.9),
-        ("throughput_ratio", {"loss": 0.1}, 0.98),
-    ):
-        figure = FIGURES[key]
-
-        def gate(paired: PairedRuns, figure: Figure = figure, limit: float = limit) -> Gate:
-            estimate = figure.limited().estimate(paired, CRITERIA.confidence)
-            evidence = limit_evidence(figure, paired, estimate, CRITERIA.confidence)
-            return JUDGE.gate(figure, evidence, limit)
-
-        for repeats in (3, 5):
-            advised, settled = 0, 0
-            for _ in range(comparisons):
-                paired = drawn(pool, MOST_ADVISED, rng, **altered)
-                said = gate(paired.first(repeats)).advice
-                if said is None or said.prospect != "settles":
-                    continue
-                assert said.repeats_needed is not None
-                if said.repeats_needed <= MOST_ADVISED:
-                    advised += 1
-                    settled += gate(paired.first(said.repeats_needed)).outcome != "undecided"
-            share = settled / advised if advised else math.nan
-            found[f"{key}, {repeats} repeats"] = {"advised": advised / comparisons, "kept": share}
-            print(
-                f"  advice on {key} after {repeats} repeats: given in {advised / comparisons:.0%}, "
-                f"settled as it says in {share:.0%} (70% at least)"
-            )
-    return found
-
-
 def power(
     pool: Sequence[Trajectory], comparisons: int, rng: np.random.Generator, goal: Goal
 ) -> dict[str, dict[str, dict[str, float]]]:
     """Outcomes at limit 0.9, by true S and repeats; and what the advice would have said."""
-    print(f"  goal {goal}, limit {POWER_LIMIT}: holds/broken in percent, the rest undecided")
+    print(f"  goal {_name(goal)}, limit {POWER_LIMIT}: holds/broken in percent, the rest undecided")
     print("  true S   " + "".join(f"{repeats:>5} rep." for repeats in REPEATS))
     table: dict[str, dict[str, dict[str, float]]] = {}
     spreads: dict[int, list[float]] = {repeats: [] for repeats in REPEATS}
@@ -326,6 +286,10 @@ def power(
     cells = [f"{shown[str(r)]:.2f}" if str(r) in shown else "-" for r in REPEATS]
     print("  advised  " + "".join(f"{cell:>10}" for cell in cells))
     return {**table, "smallest detectable S as advised": {"0.8": shown}}
+
+
+def _name(goal: Goal) -> str:
+    return "S_early" if goal == EARLY else str(goal)
 
 
 def outcome_at(key: str, limit: float) -> Callable[[PairedRuns], str]:

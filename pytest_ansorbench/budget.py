@@ -1,7 +1,8 @@
-"""How many trials a run may measure, and how many of them a round."""
+"""How many trials a run may measure and for how long, and how many trials a round has."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -13,6 +14,12 @@ ROUNDS_OF_SMALL_BUDGET: Final = 8
 #: which those that matter get a multiple. A task of a network takes ten seconds and more to
 #: propose for, however few are asked for (docs/networks.md).
 ROUNDS_OF_SMALL_SHARE: Final = 2
+
+#: Trials of a run that only its run time ends: more than it can measure.
+UNLIMITED_TRIALS: Final = 1_000_000
+#: Trials to plan for in a second of run time. On two cores the stock search makes half as many on
+#: an operator, drafts twice as many (docs/results/draft.txt).
+PLANNED_TRIALS_A_SECOND: Final = 2
 
 _PER_TASK: Final = "/task"
 
@@ -43,23 +50,28 @@ class Trials:
 
 @dataclass(frozen=True)
 class Budget:
-    """The trials of a run."""
+    """What ends a run: its trials or its run time, whichever is over first."""
 
     trials: Trials = field(default=Trials(128))
     # None for 64, or if that is less an eighth of all for a single task, half of a task's share
     # for several
     round_trials: int | None = None
+    run_time_s: float | None = None  # seconds of search; None if trials alone end it
 
     def in_all(self, tasks: int) -> int:
         """Trials of a run over a number of tasks."""
         return self.trials.number * (tasks if self.trials.per_task else 1)
+
+    def planned(self, tasks: int) -> int:
+        """Trials to plan for, see `planned_trials`."""
+        return planned_trials(self.in_all(tasks), self.run_time_s)
 
     def a_round(self, tasks: int) -> int:
         """Trials of a round, with the default worked out."""
         if self.round_trials is not None:
             return self.round_trials
         rounds = ROUNDS_OF_SMALL_BUDGET if tasks == 1 else ROUNDS_OF_SMALL_SHARE
-        return min(STOCK_ROUND_TRIALS, max(1, self.in_all(tasks) // tasks // rounds))
+        return min(STOCK_ROUND_TRIALS, max(1, self.planned(tasks) // tasks // rounds))
 
     def check(self, tasks: int) -> None:
         """Refuse a budget that does not give every task a round.
@@ -69,6 +81,20 @@ class Budget:
         """
         if self.in_all(tasks) < self.a_round(tasks) * tasks:
             raise BudgetError(self.trials, self.a_round(tasks), tasks)
+
+
+def planned_trials(budget_trials: int, run_time_s: float | None) -> int:
+    """Trials that a strategy plans for: all, or two for each second of run time if that is less."""
+    if run_time_s is None:
+        return budget_trials
+    return min(budget_trials, max(1, round(PLANNED_TRIALS_A_SECOND * run_time_s)))
+
+
+def spent_share(
+    trials: int, search_s: float, budget_trials: int, run_time_s: float | None
+) -> float:
+    """Share of a run's budget that is spent: its trials or its run time, whichever ends first."""
+    return min(1.0, max(trials / budget_trials, search_s / (run_time_s or math.inf)))
 
 
 class BudgetError(ValueError):

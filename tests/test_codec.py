@@ -92,6 +92,7 @@ RUNS = build(
     trials=tuples(measured(Trial, search_s=SECONDS)),
     final=st.none() | FINALS,
     leads_s=SECONDS,
+    run_time_s=st.none() | st.floats(1e-3, 1e9),
 )
 ESTIMATES = build(Estimate)
 ARMS = build(ArmSummary)

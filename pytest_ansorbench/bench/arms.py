@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.bench.prepared import PreparedCase, RunPlan
 from pytest_ansorbench.bench.reference import RecordedSearch
@@ -34,29 +34,16 @@ def search_of(
     ranking: LastRanking | None,
 ) -> AnySearch:
     tasks = len(prepared.tasks)
-    budget_trials, round_trials = plan.budget.in_all(tasks), plan.budget.a_round(tasks)
+    terms: dict[str, Any] = {
+        "seed": seed,
+        "budget_trials": plan.budget.in_all(tasks),
+        "round_trials": plan.budget.a_round(tasks),
+        "run_time_s": plan.budget.run_time_s,
+        "on_trial": on_trial,
+        "resumed": resumed,
+        "ranking": ranking,
+    }
     if isinstance(arm, HostedStrategy):
-        return HostedSearch(
-            prepared.case,
-            prepared.tasks,
-            arm,
-            seed=seed,
-            budget_trials=budget_trials,
-            round_trials=round_trials,
-            on_trial=on_trial,
-            resumed=resumed,
-            ranking=ranking,
-        )
-    return Search(
-        prepared.case,
-        prepared.tasks,
-        arm,
-        engine,
-        seed=seed,
-        budget_trials=budget_trials,
-        round_trials=round_trials,
-        scheduler=arm.scheduler or SCHEDULERS[plan.scheduler],
-        on_trial=on_trial,
-        resumed=resumed,
-        ranking=ranking,
-    )
+        return HostedSearch(prepared.case, prepared.tasks, arm, **terms)
+    scheduler = arm.scheduler or SCHEDULERS[plan.scheduler]
+    return Search(prepared.case, prepared.tasks, arm, engine, scheduler=scheduler, **terms)

@@ -35,12 +35,11 @@ class Experiment:
     stand_ins: Mapping[int, StandIn] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        behind = sum(repeat.trials for repeat in self.journal.history.repeats.values())
+        history = self.journal.history
         runs = self.plan.repeats.most * len(self.block.strategies) - len(self.stand_ins)
-        a_run = self.plan.runs.budget.in_all(len(self.block.tasks))
-        self._trials_to_do = a_run * runs - behind
-        self._trials_of: dict[tuple[int, str], int] = {}
-        self._trials_behind: dict[tuple[int, str], int] = {}
+        self._to_do = runs - sum(map(history.spent, history.begun))
+        self._spent_of: dict[tuple[int, str], float] = {}
+        self._behind: dict[tuple[int, str], float] = {}
         self._started_s = time.monotonic()
         self._begun_s: dict[int, float] = {}
         self._longest_s = 0.0
@@ -100,7 +99,7 @@ class Experiment:
         elif isinstance(event, Lost):
             self._abandon(seed, event.reason)
             self._begun_s[seed] = time.monotonic()
-            self._trials_of = {key: n for key, n in self._trials_of.items() if key[0] != seed}
+            self._spent_of = {key: n for key, n in self._spent_of.items() if key[0] != seed}
         else:
             self.journal.append(event.entry)
         self._fill()
@@ -143,7 +142,7 @@ class Experiment:
                 self._abandon(seed, misfit)
                 past = None
         for name, rounds in (past.rounds if past else {}).items():
-            self._trials_behind[seed, name] = sum(len(entry.trials) for entry in rounds)
+            self._behind[seed, name] = history.spent(rounds)
         self._begun_s[seed] = time.monotonic()
         block = replace(
             self.block,
@@ -171,7 +170,7 @@ class Experiment:
 
     def advanced(self, seed: int, run: RunProgress) -> None:
         key = seed, run.strategy
-        self._trials_of[key] = run.trials - self._trials_behind.get(key, 0)
+        self._spent_of[key] = run.spent - self._behind.get(key, 0)
         self.progress.update(
             ProgressUpdate(
                 case=self.block.case.id,
@@ -179,8 +178,8 @@ class Experiment:
                 repeat=len(self.seeds) + 1 + sorted(self._begun_s).index(seed),
                 repeats=self.plan.repeats.most,
                 settled=self._settled,
-                trials_done=sum(self._trials_of.values()),
-                trials_total=self._trials_to_do,
+                runs_done=sum(self._spent_of.values()),
+                runs_total=self._to_do,
                 elapsed_s=time.monotonic() - self._started_s,
             )
         )

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pytest_ansorbench.budget import spent_share
 from pytest_ansorbench.packed import PackedError
 from pytest_ansorbench.records import (
     LastRanking,
@@ -55,10 +56,6 @@ class RepeatHistory:
     rankings: dict[str, LastRanking] = field(default_factory=dict)
     # The run of another day that stands in for one of it; None if none does
     recorded: RecordedEntry | None = None
-
-    @property
-    def trials(self) -> int:
-        return sum(len(entry.trials) for rounds in self.rounds.values() for entry in rounds)
 
     def add(
         self, case: CaseEntry, entry: RecordedEntry | RoundEntry | LastCheckEntry | FinalEntry
@@ -148,6 +145,18 @@ class CaseHistory:
         return repeat is not None and repeat.final is not None
 
     @property
+    def begun(self) -> list[list[RoundEntry]]:
+        """The rounds of each run that has any, those that have not ended among them."""
+        return [rounds for repeat in self.repeats.values() for rounds in repeat.rounds.values()]
+
+    def spent(self, rounds: Sequence[RoundEntry]) -> float:
+        """The share of a run's budget that its rounds have spent."""
+        trials = sum(len(entry.trials) for entry in rounds)
+        search_s = sum(entry.round.search_s for entry in rounds)
+        known = self.entry.conditions
+        return spent_share(trials, search_s, known["trials"], known.get("run_time_s"))
+
+    @property
     def machines(self) -> dict[str, Mapping[str, Any]]:
         """By fingerprint, the machines that its repeats were measured on."""
         machines = [repeat.begun.machine for repeat in self.repeats.values()]
@@ -162,7 +171,6 @@ class CaseHistory:
     def _assembled(self, seed: int) -> tuple[Run, ...]:
         repeat = self.repeats[seed]
         assert repeat.final is not None
-        budget_trials = int(self.entry.conditions["trials"])
         runs = []
         leads = repeat.final.leads or [None] * len(self.entry.strategies)
         for strategy, final, of_arm in zip(
@@ -176,14 +184,14 @@ class CaseHistory:
                 case=self.entry.case,
                 strategy=strategy,
                 seed=seed,
-                budget_trials=budget_trials,
+                budget_trials=int(self.entry.conditions["trials"]),
                 round_trials=int(self.entry.conditions["round_trials"]),
                 flops=self.entry.flops,
                 tasks=_tasks(self.entry.tasks, rounds),
                 rounds=tuple(entry.round for entry in rounds),
                 trials=tuple(trial for entry in rounds for trial in entry.trials),
                 final=final,
-                stopped=_stopped(rounds, budget_trials),
+                stopped=rounds[-1].stopped if rounds and self.spent(rounds) < 1.0 else "",
                 before=repeat.begun.before,
                 after=repeat.final.after,
                 machine=fingerprint(repeat.begun.machine),
@@ -191,6 +199,7 @@ class CaseHistory:
                 leads_s=repeat.final.leads_s,
                 last_check=repeat.rankings.get(strategy),
                 caches=str(self.entry.conditions.get("caches", "warm")),
+                run_time_s=self.entry.conditions.get("run_time_s"),
             )
             runs.append(replace(run, schedules=_schedules(run, rounds)))
         return tuple(runs)
@@ -236,13 +245,6 @@ def _schedules(run: Run, rounds: Sequence[RoundEntry]) -> tuple[str | None, ...]
                 f"schedule of trial {trial.index}: {error}"
             ) from None
     return tuple(found)
-
-
-def _stopped(rounds: Sequence[RoundEntry], budget_trials: int) -> str:
-    """Why a run ended before its budget: why the last of its tasks did."""
-    if sum(len(entry.trials) for entry in rounds) >= budget_trials:
-        return ""
-    return rounds[-1].stopped if rounds else ""
 
 
 def case_histories(past: Past) -> dict[str, CaseHistory]:
@@ -298,7 +300,11 @@ def add_entry(histories: dict[str, CaseHistory], entry: Entry) -> None:
         case CaseEntry(label=label):
             _expect(label not in histories, f"the case {label!r} begins a second time")
             budget = [entry.conditions.get(key) for key in ("trials", "round_trials")]
-            _expect(all(isinstance(one, int) for one in budget), "the case's budget is missing")
+            is_known = all(isinstance(one, int) and one > 0 for one in budget)
+            _expect(is_known, "the case's budget is missing")
+            run_time_s = entry.conditions.get("run_time_s")
+            is_known = run_time_s is None or (isinstance(run_time_s, float) and run_time_s > 0.0)
+            _expect(is_known, f"expected seconds of run time, got {run_time_s!r}")
             histories[label] = CaseHistory(entry)
         case _:
             _expect(entry.label in histories, f"the case {entry.label!r} has not begun")

@@ -40,7 +40,7 @@ class PreparedCase:
 class RunPlan:
     """How the runs of one repeat are made; the same for all repeats of a case."""
 
-    budget: Budget  # trials of one run and of one round
+    budget: Budget  # trials of one run and of one round, seconds of a run
     # Whether arms take turns by rounds or by whole runs
     order: Literal["interleaved", "sequential"]
     scheduler: str  # shares rounds out among the tasks of a network; a key of `SCHEDULERS`
@@ -59,6 +59,7 @@ class RunPlan:
         return {
             "trials": self.budget.in_all(tasks),
             "round_trials": self.budget.a_round(tasks),
+            "run_time_s": self.budget.run_time_s,
             "order": self.order,
             "scheduler": self.scheduler if tasks > 1 else "",
             **{f"final_{name}": value for name, value in self.final.conditions().items()},

@@ -15,7 +15,7 @@ class RunProgress:
 
     strategy: str
     trials: int  # so far
-    budget_trials: int  # in the end
+    spent: float  # share of its budget, of trials or seconds
     best_gflops: float  # so far; 0 while no trial is valid
     search_s: float  # so far
     # The task under way and its place, e.g. `7/23 fused_conv2d`; empty for an operator
@@ -34,7 +34,7 @@ class RunProgress:
         return cls(
             strategy=search.strategy.name,
             trials=len(search.trials),
-            budget_trials=search.budget_trials,
+            spent=search.spent,
             best_gflops=search.best_gflops,
             search_s=search.search_s,
             task=task,
@@ -52,16 +52,16 @@ class ProgressUpdate:
     repeats: int  # repeats in all, or at most if they stop by themselves
     # How many gates the repeats before have settled, and how many there are
     settled: tuple[int, int]
-    trials_done: int  # trials of all arms and repeats so far
-    trials_total: int  # trials of all arms and repeats in the end
+    runs_done: float  # runs of all arms and repeats so far, those under way by what they have spent
+    runs_total: float  # runs of all arms and repeats in the end
     elapsed_s: float  # wall-clock seconds since the case began
 
     @property
     def remaining_s(self) -> float:
         """Estimated seconds to the end of the case: the pace so far, kept up."""
-        if not self.trials_done:
+        if not self.runs_done:
             return float("inf")
-        return self.elapsed_s / self.trials_done * (self.trials_total - self.trials_done)
+        return self.elapsed_s / self.runs_done * (self.runs_total - self.runs_done)
 
 
 class Progress(Protocol):

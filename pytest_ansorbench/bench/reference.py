@@ -61,9 +61,10 @@ class SavedReference:
             return {}, f"its version of the case is {then!r}, and now it is {entry.version!r}"
         found = {}
         for run in saved[0].runs_of(name):
-            budget = (run.budget_trials, run.round_trials)
-            if budget != (entry.conditions["trials"], entry.conditions["round_trials"]):
-                return {}, f"its runs have {budget[0]} trials in rounds of {budget[1]}"
+            budget = (run.budget_trials, run.round_trials, run.run_time_s)
+            if budget != tuple(map(entry.conditions.get, ("trials", "round_trials", "run_time_s"))):
+                seconds = "" if run.run_time_s is None else f" and {run.run_time_s:g} s"
+                return {}, f"its runs have {budget[0]} trials in rounds of {budget[1]}{seconds}"
             usable = run.recorded is None and run.schedules is not None and run.rounds
             if usable and run.machine == fingerprint(machine):
                 found[run.seed] = StandIn(run, self.result.created)

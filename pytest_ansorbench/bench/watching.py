@@ -98,7 +98,7 @@ def _case(session: SessionEntry, history: CaseHistory) -> WatchedCase:
     stops_early = isinstance(session.settings.get("repeats"), str) and bool(gates)
     settled = stops_early and not under_way and not any(gate.open for gate in gates)
     is_over = settled or len(complete) >= entry.repeats
-    done_s = sum(map(_search_s, history.repeats.values()))
+    done_s = sum(map(_seconds, history.begun))
     return WatchedCase(
         label=entry.label,
         done=len(complete),
@@ -136,7 +136,7 @@ def _runs(history: CaseHistory, repeat: RepeatHistory) -> tuple[RunProgress, ...
             RunProgress(
                 strategy,
                 trials=sum(len(one.trials) for one in rounds),
-                budget_trials=int(entry.conditions["trials"]),
+                spent=history.spent(rounds),
                 best_gflops=entry.flops / min(latencies_s) / 1e9 if is_known else 0.0,
                 search_s=_seconds(rounds),
             )
@@ -148,17 +148,12 @@ def _seconds(rounds: Sequence[RoundEntry]) -> float:
     return sum(entry.round.search_s for entry in rounds)
 
 
-def _search_s(repeat: RepeatHistory) -> float:
-    return sum(map(_seconds, repeat.rounds.values()))
-
-
 def _whole_s(history: CaseHistory) -> float:
     """Seconds that all repeats of a case take, at the pace so far."""
     entry = history.entry
-    trials = sum(repeat.trials for repeat in history.repeats.values())
-    if not trials:
+    spent = sum(map(history.spent, history.begun))
+    if not spent:
         return math.inf
-    trial_s = sum(map(_search_s, history.repeats.values())) / trials
     recorded = sum(repeat.recorded is not None for repeat in history.repeats.values())
     runs = entry.repeats * len(entry.strategies) - recorded
-    return trial_s * runs * int(entry.conditions["trials"])
+    return runs * sum(map(_seconds, history.begun)) / spent

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from pytest_ansorbench.budget import spent_share
 from pytest_ansorbench.codec import from_json, to_json
 from pytest_ansorbench.hosted.process import HostProcess
 from pytest_ansorbench.measure.program import SavedKernel
@@ -80,12 +81,14 @@ class HostedSearch:
         seed: int,
         budget_trials: int,
         round_trials: int,
+        run_time_s: float | None = None,
         on_trial: Callable[[HostedSearch], None] = lambda search: None,
         resumed: Sequence[RoundEntry] = (),
         ranking: LastRanking | None = None,
     ) -> None:
         self.strategy = strategy
         self.budget_trials = budget_trials
+        self.run_time_s = run_time_s
         self.ranking = ranking
         [task] = tasks
         self.tasks = [HostedTask(task)]
@@ -107,6 +110,7 @@ class HostedSearch:
                 "seed": seed,
                 "budget_trials": budget_trials,
                 "round_trials": round_trials,
+                "run_time_s": run_time_s,
                 "resumed": [to_json(entry) for entry in resumed],
                 "ranking": None if ranking is None else to_json(ranking),
             }
@@ -117,9 +121,11 @@ class HostedSearch:
 
     @property
     def finished(self) -> bool:
-        if len(self._trials) >= self.budget_trials:
-            return True
-        return bool(self._entries and self._entries[-1].stopped)
+        return self.spent >= 1.0 or bool(self._entries and self._entries[-1].stopped)
+
+    @property
+    def spent(self) -> float:
+        return spent_share(len(self._trials), self.search_s, self.budget_trials, self.run_time_s)
 
     @property
     def rounds(self) -> Sequence[Round]:
@@ -180,14 +186,11 @@ class HostedSearch:
 
     def last_round(self, label: str) -> RoundEntry:
         """The round that was stepped through last; the journal calls the case by its label."""
-        return self._named(self._entries[-1], label)
+        return replace(self._entries[-1], label=label, strategy=self.strategy.name)
 
     def last_check(self, label: str) -> LastCheckEntry:
         assert self.ranking is not None
         return LastCheckEntry(label, self._seed, self.strategy.name, self.ranking)
-
-    def _named(self, entry: RoundEntry, label: str) -> RoundEntry:
-        return replace(entry, label=label, strategy=self.strategy.name)
 
     def _take(self, entry: RoundEntry) -> None:
         """Take note of a round: its trials, and which of them led."""

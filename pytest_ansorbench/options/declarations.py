@@ -154,6 +154,15 @@ OPTIONS: Final = (
         per_test=True,
     ),
     Option(
+        "budget.run_time_s",
+        "run-time TIME",
+        "search time of a run, after which it begins no round, e.g. 60s; trials end it before if "
+        "they are given too",
+        values.duration,
+        default="none",
+        per_test=True,
+    ),
+    Option(
         "budget.round_trials",
         "round N",
         "trials of one round",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from pytest_ansorbench.budget import Budget, Trials
+from pytest_ansorbench.budget import UNLIMITED_TRIALS, Budget, Trials
 from pytest_ansorbench.cluster.settings import ClusterSettings
 from pytest_ansorbench.measure.process_sets import ProcessSets
 from pytest_ansorbench.measure.remote.settings import RemoteSettings
@@ -158,6 +158,8 @@ class Settings:
         settings = cls()
         for path, value in values.items():
             settings = _with(settings, path, value)
+        if settings.budget.run_time_s is not None and "budget.trials" not in values:
+            settings = _with(settings, "budget.trials", Trials(UNLIMITED_TRIALS))
         repeats = settings.experiment.repeats
         looks = repeats if isinstance(repeats, Looks) else None
         return replace(settings, criteria=replace(settings.criteria, looks=looks))
@@ -204,7 +206,8 @@ def command_line(settings: Mapping[str, Any]) -> str:
     Keys that no option has are left out, as those of older versions; so are defaults.
     """
     words = ["pytest", "--ansor-bench"]
-    defaults = Settings().to_json()
+    run_time_s = settings.get("run_time_s")  # with which trials have another default
+    defaults = {**Settings.of({"budget.run_time_s": run_time_s}).to_json(), "run_time_s": None}
     for option in OPTIONS:
         if option.field.startswith(_OF_THE_SESSION) or option.recorded not in settings:
             continue

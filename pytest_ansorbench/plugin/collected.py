@@ -67,10 +67,10 @@ class Collected:
 
     @property
     def repeat_trials(self) -> int:
-        """Trials of one repeat, as far as they show before it runs."""
+        """Trials to expect of one repeat, as far as they show before it runs."""
         budget, case = self.settings.budget, case_of(self.item)
         tasks = len(case.tasks()) if budget.trials.per_task and case is not None else 1
-        return len(self.arms) * budget.in_all(tasks)
+        return len(self.arms) * budget.planned(tasks)
 
     def plan(
         self,

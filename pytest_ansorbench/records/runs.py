@@ -277,7 +277,7 @@ class Run:
         rounds: The rounds, in order.
         trials: The trials, in order of measurement.
         final: The winner measured again, if that took place.
-        stopped: Why the run ended before its budget; empty if it did not.
+        stopped: Why the run ended before its trials and its run time; empty if it did not.
         before: The machine when the run began; None if not recorded.
         after: The machine after the winner's final measurement; None if not recorded.
         leads: Every program that was ever the run's best, in order, measured again side by side at
@@ -293,6 +293,7 @@ class Run:
             if not recorded.
         recorded: Where it comes from, if it was not run by this session; its rounds, trials and
             leads are as measured then.
+        run_time_s: Seconds of search after which no round began; None if trials alone ended it.
     """
 
     case: str
@@ -315,6 +316,7 @@ class Run:
     caches: str = "warm"
     schedules: tuple[str | None, ...] | None = None
     recorded: Recording | None = None
+    run_time_s: float | None = None
 
     def __post_init__(self) -> None:
         check(1 <= self.flops <= _MOST_FLOPS, "flops", self.flops, f"from 1 to {_MOST_FLOPS:.0e}")
@@ -334,6 +336,8 @@ class Run:
         for index, lead in enumerate(self.leads or ()):
             self._check_index(f"leads[{index}].trial", lead.trial, "trials")
         check_seconds(self, "leads_s")
+        fits = self.run_time_s is None or self.run_time_s > 0.0
+        check(fits, "run_time_s", self.run_time_s, "null, or seconds above 0")
         fits = self.schedules is None or len(self.schedules) == len(self.tasks)
         expected = f"null, or one for each of the run's {len(self.tasks)} tasks"
         check(fits, "schedules", self.schedules, expected)

@@ -87,17 +87,19 @@ class Claim:
 
     def _arrives(self) -> str:
         how, ratio = "", self.search_ratio
-        times = ratio_text(ratio.value if ratio.value >= 1.0 else _inverse(ratio.value))
-        if abs(ratio.value - 1.0) < _MARGIN and ratio.bound == "value":
+        if ratio.bound == "value" and abs(ratio.value - 1.0) < _MARGIN:
             how = "as soon"
         elif ratio.value < 1.0 and ratio.bound != "at-least":
-            how = f"{'at least ' if ratio.bound == 'at-most' else ''}{times} times sooner"
-        elif ratio.value >= 1.0 and math.isfinite(ratio.value):
+            least = "at least " if ratio.bound == "at-most" else ""
+            times = 1.0 / ratio.value if ratio.value else math.inf
+            how = f"{least}{ratio_text(times)} times sooner"
+        elif 1.0 <= ratio.value < math.inf:
             sign = {"value": "", "at-least": "at least ", "at-most": "at most "}[ratio.bound]
-            how = f"in {sign}{times} times the time"
+            how = f"in {sign}{ratio_text(ratio.value)} times the time"
         stretch = ""
         if not self.goal.single:
-            stretch = f" over the last {percent_text(1.0 - self.goal.low)} of its gain"
+            last = percent_text(1.0 - self.goal.low)
+            stretch = f" over the last {last} of {self.reference}'s gain"
         return (
             f"{self.challenger} reaches {self._target} in {self.arrived} ({self.reference} in "
             f"{self.reference_arrived.reached} of {self.reference_arrived.runs})"
@@ -118,8 +120,8 @@ class Claim:
         if final.bound == "value":
             parts.append(f"ends at {ratio_text(final.value)} of {self.reference}'s throughput")
         counts = (
-            f"{self.arrived.reached} of {counted(self.arrived.runs, 'run')} "
-            f"{'arrives' if self.arrived.reached == 1 else 'arrive'} at {self._target}, "
+            f"{self.arrived} {'arrives' if self.arrived.reached == 1 else 'arrive'} at "
+            f"{self._target}, "
             f"{self.reference_arrived.reached} of {self.reference_arrived.runs} of {self.reference}"
         )
         if not parts:
@@ -133,7 +135,3 @@ class Claim:
         if self.goal.high < 1.0:
             return f"{percent_text(self.goal.high, 12)} of {self.reference}'s gain"
         return f"{self.reference}'s throughput"
-
-
-def _inverse(ratio: float) -> float:
-    return 1.0 / ratio if ratio else math.inf

@@ -155,7 +155,10 @@ def _failures(runs: Sequence[Run], arm: ArmSummary) -> str:
 
 def _troubles(run: Run) -> Iterator[str]:
     if run.stopped:
-        yield f"stopped after {len(run.trials)} of {run.budget_trials} trials: {run.stopped}"
+        spent = f"{len(run.trials)} of {run.budget_trials} trials"
+        if run.run_time_s is not None:
+            spent = f"{run.search_s:.3g} of {run.run_time_s:g} s"
+        yield f"stopped after {spent}: {run.stopped}"
     if run.final is not None and run.final.status != "ok":
         why = f"{run.final.status} {run.final.error}".rstrip()
         yield f"winner not measured again: {why}"

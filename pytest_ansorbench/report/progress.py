@@ -76,9 +76,10 @@ class RepeatLog:
 class LiveTable:
     """Draws the arms of the repeat under way by rich, an extra, a few times a second at most.
 
-    A bar for the trials of each arm, its best so far; above them the case, the repeat, how many
-    gates are settled and the time that is left. When a case is over all of it is wiped. `write`
-    puts text on the terminal at once, unchanged; on colours, `NO_COLOR` has the last word.
+    A bar for what each arm has spent of its budget, its best so far; above them the case, the
+    repeat, how many gates are settled and the time that is left. When a case is over all of it is
+    wiped. `write` puts text on the terminal at once, unchanged; on colours, `NO_COLOR` has the last
+    word.
     """
 
     def __init__(self, write: Callable[[str], None], *, coloured: bool) -> None:
@@ -143,8 +144,8 @@ class LiveTable:
         for name, run in self._runs.items():
             arms.add_row(
                 Text(f"  {name}"),
-                ProgressBar(run.budget_trials, run.trials, width=_BAR_WIDTH),
-                Text(f"trial {run.trials}/{run.budget_trials}"),
+                ProgressBar(1.0, run.spent, width=_BAR_WIDTH),
+                Text(f"trial {run.trials}, {run.spent:.0%}"),
                 Text(f"best {best_so_far(run)}"),
                 Text(f"task {run.task}" if run.task else "", overflow="ellipsis"),
             )
@@ -173,13 +174,13 @@ def repeat_line(update: ProgressUpdate) -> str:
     return (
         f"{update.case}  repeat {update.repeat}/{update.repeats}  "
         + (f"{settled}/{gates} gates settled before  " if gates else "")
-        + f"trial {update.trials_done}/{update.trials_total}  "
+        + f"run {update.runs_done:.1f}/{update.runs_total:.4g}  "
         f"{time_left(update)}"
     )
 
 
 def line(update: ProgressUpdate) -> str:
-    """How far things are, in one line: case, strategy, trials, best so far, time left."""
+    """How far things are, in one line: case, strategy, budget, best so far, time left."""
     run = update.run
     settled, gates = update.settled
     repeat = f"repeat {update.repeat}/{update.repeats}"
@@ -188,7 +189,7 @@ def line(update: ProgressUpdate) -> str:
     task = f"  task {run.task}" if run.task else ""
     return (
         f"{update.case}  {run.strategy}  {repeat}  "
-        f"trial {run.trials}/{run.budget_trials}{task}  "
+        f"trial {run.trials}, {run.spent:.0%}{task}  "
         f"best {best_so_far(run)}  {_duration(update.remaining_s)} left"
     )
 

@@ -18,6 +18,7 @@ from pytest_ansorbench.report.cells import (
     Seconds,
     Text,
     mark,
+    percentage,
     throughput,
 )
 from pytest_ansorbench.report.sections import Column, Group, Lines, Report, Section, Table
@@ -29,6 +30,7 @@ _COLUMNS: Final = (
     Column("gates", "gates settled", spare=1),
     Column("verdict", "verdict", kind="words"),
     Column("strategy", "strategy", kind="words"),
+    Column("spent", "budget spent", "%"),
     Column("trials", "trials"),
     Column("best", "GFLOP/s", "GFLOP/s"),
     Column("search_time", "search time", "s", spare=2),
@@ -104,13 +106,14 @@ def _rows(case: WatchedCase) -> Iterator[tuple[Cell, ...]]:
     for run in case.runs:
         yield (*about, *_run(run), left)
     if not case.runs:
-        yield (*about, *[Gap.UNKNOWN] * 4, left)
+        yield (*about, *[Gap.UNKNOWN] * 5, left)
 
 
 def _run(run: RunProgress) -> tuple[Cell, ...]:
     return (
         Text(run.strategy),
-        Part(run.trials, run.budget_trials),
+        percentage(run.spent),
+        Count(run.trials),
         throughput(run.best_gflops),
         Seconds(run.search_s),
     )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pytest_ansorbench.budget import planned_trials, spent_share
 from pytest_ansorbench.measure.outcomes import Built, Measured
 from pytest_ansorbench.measure.policy import ComparingMeasurement
 from pytest_ansorbench.measure.program import Program
@@ -48,6 +50,7 @@ class Search:
         seed: int,
         budget_trials: int,
         round_trials: int,
+        run_time_s: float | None = None,
         scheduler: TaskScheduler = GradientScheduler(),  # noqa: B008 - frozen
         on_trial: Callable[[Search], None] = lambda search: None,
         resumed: Sequence[RoundEntry] = (),
@@ -62,6 +65,7 @@ class Search:
 
         self.strategy = strategy
         self.budget_trials = budget_trials
+        self.run_time_s = run_time_s
         self.current: TaskSearch | None = None
         self._flops = case.flops
         self._engine = engine
@@ -77,8 +81,9 @@ class Search:
                 database=MemoryDatabase(),
                 cost_model=start_cost_model(strategy),
                 seed=seed,
-                budget_trials=budget_trials,
+                budget_trials=planned_trials(budget_trials, run_time_s),
                 round_trials=round_trials,
+                run_time_s=run_time_s,
                 tasks=len(tasks),
             )
             searches = [
@@ -103,7 +108,12 @@ class Search:
 
     @property
     def finished(self) -> bool:
-        return len(self.trials) >= self.budget_trials or all(task.stopped for task in self.tasks)
+        return self.spent >= 1.0 or all(task.stopped for task in self.tasks)
+
+    @property
+    def spent(self) -> float:
+        """Share of the budget, of trials or seconds."""
+        return spent_share(len(self.trials), self.search_s, self.budget_trials, self.run_time_s)
 
     @property
     def rounds(self) -> Sequence[Round]:
@@ -140,7 +150,7 @@ class Search:
         state, restarts_before = self._state, self._engine.restarts
         index = self._scheduler.next_task(self._task_states(), self._draw)
         task = self.current = self.tasks[index]
-        wanted = min(self._round_trials, self.budget_trials - len(state.trials))
+        wanted = self._wanted()
         with state.random_state.installed(), state.clock.phase("propose"):
             state.candidates = task.propose(wanted)
         measured = self._measure(task, self._incumbents[index], state.candidates)
@@ -204,6 +214,14 @@ class Search:
             )
             for index, task in enumerate(self.tasks)
         ]
+
+    def _wanted(self) -> int:
+        """Trials of the next round; of the last one those for which something is left."""
+        wanted = min(self._round_trials, self.budget_trials - len(self.trials))
+        if self.run_time_s is None or not self.trials:
+            return wanted
+        left = (self.run_time_s - self.search_s) * len(self.trials) / self.search_s
+        return max(1, min(wanted, math.ceil(left)))
 
     def _draw(self, choices: int) -> int:
         """A number that a resumed run would draw as well."""

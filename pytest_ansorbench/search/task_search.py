@@ -56,6 +56,7 @@ class Shared:
     seed: int
     budget_trials: int
     round_trials: int
+    run_time_s: float | None
     tasks: int
     # What the proposers of the tasks keep for each other.
     notes: MutableMapping[str, Any] = field(default_factory=dict)
@@ -106,6 +107,7 @@ class TaskSearch:
                 cost_model=shared.cost_model,
                 budget_trials=shared.budget_trials,
                 round_trials=shared.round_trials,
+                run_time_s=shared.run_time_s,
                 rng=self._rng,
                 tasks=shared.tasks,
                 shared=shared.notes,

@@ -23,6 +23,7 @@ SHOWN: Final = ("search_ratio", "throughput_ratio", "throughput", "search_time")
 # Fields that runs must have in common to be compared, and their names in sentences
 _SAME: Final = (
     ("flops", "FLOP"),
+    ("run_time_s", "seconds of run time"),
     ("budget_trials", "trials a run"),
     ("round_trials", "trials a round"),
 )
@@ -100,7 +101,7 @@ def incomparable(before: CaseResult, after: CaseResult) -> str:
         return "one of the results has no run of it"
     for name, words in _SAME:
         then, now = (
-            sorted({getattr(run, name) for run in result.runs}) for result in (before, after)
+            sorted({getattr(run, name) or 0 for run in result.runs}) for result in (before, after)
         )
         if then != now:
             shown = [" and ".join(map(str, values)) for values in (then, now)]

@@ -38,7 +38,7 @@ from pytest_ansorbench.stats.power import MOST_REPEATS, POWER, detectable_effect
 from pytest_ansorbench.stats.spending import level_at
 
 # Standard errors by which an undecided figure is nearer to its limit than it looks. By simulation
-# (`benchmarks/verdicts.py`, advice) 70% of gates are then settled when they are said to be
+# (`benchmarks/advice.py`) 70% of gates are then settled when they are said to be
 _LUCK: Final = 0.5
 HOPELESS: Final = (
     0.05  # chance to settle a gate within the most repeats, below which it is given up

@@ -25,7 +25,7 @@ from pytest_ansorbench.stats.inversion import BEYOND, STRIDE, outermost
 from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.power import FEWEST_REPEATS, ONE_ERROR
 from pytest_ansorbench.stats.relabellings import permutation_chance, share, some_relabellings
-from pytest_ansorbench.stats.trajectory import Floats, Spending
+from pytest_ansorbench.stats.trajectory import Floats
 
 _TIE: Final = 1e-9
 _WHOLE: Final = Goal(EARLY.low, 1.0)  # what can be told of a way: first kernels are luck
@@ -33,14 +33,13 @@ _STRIDES: Final = 8  # beyond a rejected ratio
 _OUTER: Final = 0.9  # confidence of the outer interval that a spread is taken from
 
 
-def ladder_ratio(paired: PairedRuns, spending: Spending, goal: Goal, confidence: float) -> Estimate:
+def ladder_ratio(climb: Climb, confidence: float) -> Estimate:
     """The factor at which votes balance, with the interval of the exact test.
 
     Where more than half of the votes are of runs of the challenger that missed, no factor balances
     them: the ratio is at least what `Climb.log_bound` says; at most, where they are of runs of the
     reference. Undefined if no run reached any rung.
     """
-    climb = Climb.of(paired, spending, goal)
     log_ratio = climb.log_ratio
     if math.isnan(log_ratio):
         return UNDEFINED
@@ -55,33 +54,29 @@ def ladder_ratio(paired: PairedRuns, spending: Spending, goal: Goal, confidence:
     return Estimate(value, min(low, value), max(high, value))
 
 
-def ladder_ratios(paired: PairedRuns, drawn: Draws, spending: Spending, goal: Goal) -> Floats:
+def ladder_ratios(climb: Climb, drawn: Draws) -> Floats:
     """The factor at which votes balance in each draw of the seeds, shape (draws,).
 
     Infinity and 0 where no factor balances them, NaN where no run reached any rung.
     """
-    ratios: Floats = np.exp(Climb.of(paired, spending, goal).log_ratios(drawn))
+    ratios: Floats = np.exp(climb.log_ratios(drawn))
     return ratios
 
 
-def ladder_lateness(paired: PairedRuns, drawn: Draws, spending: Spending, goal: Goal) -> Floats:
+def ladder_lateness(climb: Climb, drawn: Draws) -> Floats:
     """How late the challenger is in each draw of the seeds, at the ratio of all seeds.
 
     Votes a pair and rung, from -1 to 1, shape (draws,). As a statistic of relabellings it is finer
     than the ratio itself, which as a median is the same for many of them.
     """
-    climb = Climb.of(paired, spending, goal)
     log_ratio = climb.log_ratio
     if not math.isfinite(log_ratio):
         log_ratio = climb.log_bound
     return climb.mean_votes(drawn, log_ratio)
 
 
-def ladder_chance(
-    paired: PairedRuns, spending: Spending, goal: Goal, limit: float, level: float
-) -> float:
+def ladder_chance(climb: Climb, limit: float, level: float) -> float:
     """Chance to be at least as late as seen, if the true ratio were the limit."""
-    climb = Climb.of(paired, spending, goal)
     n, scores = climb.repeats, climb.scores(math.log(limit))
     return permutation_chance(
         lambda labels: climb.lateness(scores, labels, climb.ladders(labels[:, :n])), n, n, level
@@ -101,17 +96,17 @@ def ahead_to(paired: PairedRuns) -> float | None:
     return float(shares[behind[0] - 1]) if behind[0] else None
 
 
-def ladder_spread(paired: PairedRuns, spending: Spending, goal: Goal) -> float | None:
+def ladder_spread(climb: Climb) -> float | None:
     """Spread of the log ratio per pair of runs; None below three pairs, or without an interval.
 
     From exact intervals, by the standard errors that a normal distribution's reach to. A jackknife
     would not do: as a median S does not change at all when some pairs are left out. Of an inner and
     an outer interval the wider one counts, as searches scatter with heavy tails.
     """
-    n = len(paired.reference)
+    n = climb.repeats
     widths = []
     for confidence in (ONE_ERROR, _OUTER):
-        estimate = ladder_ratio(paired, spending, goal, confidence)
+        estimate = ladder_ratio(climb, confidence)
         if estimate.bound == "value" and estimate.low > 0.0 and not math.isinf(estimate.high):
             errors = NormalDist().inv_cdf(0.5 + confidence / 2.0)
             widths.append(math.log(estimate.high / estimate.low) / 2.0 / errors)

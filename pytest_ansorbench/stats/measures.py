@@ -11,6 +11,7 @@ import numpy as np
 
 from pytest_ansorbench.records import Estimate
 from pytest_ansorbench.stats.bootstrap import Draws
+from pytest_ansorbench.stats.climb import Climb
 from pytest_ansorbench.stats.estimates import widened
 from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.ladder import (
@@ -88,32 +89,31 @@ class SearchRatio(LimitedMeasure):
     goal: Goal | None = None  # that of the comparison if None
 
     def values(self, paired: PairedRuns, drawn: Draws) -> Floats:
-        return ladder_ratios(paired, drawn, self.spending, self.goal or paired.goal)
+        return ladder_ratios(self._climb(paired), drawn)
 
     def improved(self, run: Trajectory, factor: float) -> Trajectory:
         return run.with_less(self.spending, factor)
 
     def delay(self, paired: PairedRuns, before: Draws, after: Draws) -> Floats:
-        earlier, later = (
-            ladder_lateness(paired, drawn, self.spending, self.goal or paired.goal)
-            for drawn in (before, after)
-        )
-        return later - earlier
+        climb = self._climb(paired)
+        return ladder_lateness(climb, after) - ladder_lateness(climb, before)
 
     def strata(self, paired: PairedRuns) -> tuple[Stratum, ...]:
-        found = search_stratum(paired, self.spending, self.goal or paired.goal)
+        found = search_stratum(self._climb(paired))
         return () if found is None else (found,)
 
     def estimate(self, paired: PairedRuns, confidence: float) -> Estimate:
-        found = ladder_ratio(paired, self.spending, self.goal or paired.goal, confidence)
-        return widened(found, self._error(paired))
+        return widened(ladder_ratio(self._climb(paired), confidence), self._error(paired))
 
     def chance(self, paired: PairedRuns, limit: float, level: float) -> float:
         at = limit * math.exp(self._error(paired))
-        return ladder_chance(paired, self.spending, self.goal or paired.goal, at, level)
+        return ladder_chance(self._climb(paired), at, level)
 
     def spread(self, paired: PairedRuns) -> float | None:
-        return ladder_spread(paired, self.spending, self.goal or paired.goal)
+        return ladder_spread(self._climb(paired))
+
+    def _climb(self, paired: PairedRuns) -> Climb:
+        return Climb.of(paired, self.spending, self.goal or paired.goal)
 
     def _error(self, paired: PairedRuns) -> float:
         """What runs of another day add to the error of a ratio; trials are the same any day."""

@@ -10,11 +10,9 @@ from typing import Final
 import numpy as np
 
 from pytest_ansorbench.stats.climb import Climb
-from pytest_ansorbench.stats.goal import Goal
-from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.ranks import signed_ranks
 from pytest_ansorbench.stats.relabellings import Relabellings, exchanges, some_relabellings
-from pytest_ansorbench.stats.trajectory import Floats, Spending
+from pytest_ansorbench.stats.trajectory import Floats
 
 # What a stratum's own relabellings can tell, and their number: combinations are made of them
 _OWN: Final = (0.025, 1_000)
@@ -40,9 +38,8 @@ def labels_of(first: int, second: int) -> tuple[Relabellings, bool]:
     return np.concatenate([as_they_are, relabellings]), complete
 
 
-def search_stratum(paired: PairedRuns, spending: Spending, goal: Goal) -> Stratum | None:
+def search_stratum(climb: Climb) -> Stratum | None:
     """Votes a rung that the challenger is later, see `climb`; None if no run reached any rung."""
-    climb = Climb.of(paired, spending, goal)
     if math.isnan(climb.log_ratio):
         return None
     labels, complete = labels_of(climb.repeats, climb.repeats)

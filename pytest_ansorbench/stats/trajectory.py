@@ -91,11 +91,6 @@ class Trajectory:
         """Latency of the best trial; infinity if none is valid."""
         return float(self.latency_s[-1]) if len(self.latency_s) else math.inf
 
-    @property
-    def last_improvement(self) -> float:
-        """Share of its trials after which it found nothing better; 0 without a valid trial."""
-        return float(self.trials[-2] / self.trials[-1]) if len(self.latency_s) else 0.0
-
     def hit(self, target_s: float) -> Hit:
         """When it first got at least as fast as a target, or what it spent in all."""
         at = int(self._first_at_most(np.array([target_s]))[0])

@@ -23,7 +23,7 @@ from pytest_ansorbench.records import (
 )
 from pytest_ansorbench.records.checks import check_seconds
 
-JOURNAL_VERSION: Final = 8
+JOURNAL_VERSION: Final = 9
 
 
 @dataclass(frozen=True, slots=True)

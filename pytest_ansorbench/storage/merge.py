@@ -98,13 +98,13 @@ def _joined(one: CaseResult, other: CaseResult, one_name: str, other_name: str) 
                 other_name,
                 f"both have the run of {run.strategy} on {one.case} with seed {run.seed}",
             )
-    budgets = {(run.budget_trials, run.round_trials, run.flops) for run in (*one.runs, *other.runs)}
+    runs = sorted((*one.runs, *other.runs), key=lambda run: run.seed)
+    budgets = {(run.budget_trials, run.round_trials, run.run_time_s, run.flops) for run in runs}
     if len(budgets) > 1:
         _clash(one_name, other_name, f"{one.case} has runs of different budgets")
     # Verdicts over some of the runs are verdicts no more; the limits in them are still good.
     measured = {found.machine for found in one.yardsticks}
     further = (found for found in other.yardsticks if found.machine not in measured)
-    runs = sorted((*one.runs, *other.runs), key=lambda run: run.seed)
     return replace(one, runs=tuple(runs), yardsticks=(*one.yardsticks, *further))
 
 

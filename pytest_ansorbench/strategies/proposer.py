@@ -30,7 +30,8 @@ class Setup:
         sketches: The design space, one schedule per sketch, with decisions drawn at random.
         database: Empty at the start; the search commits every trial to it.
         cost_model: Untrained at the start, trained by the search; None if the strategy has none.
-        budget_trials: Trials the run may measure, all tasks together.
+        budget_trials: Trials the run may measure, all tasks together; with a run time those to
+            plan for, where more may follow.
         round_trials: Trials per round.
         rng: Seeded source of randomness. Draw everything random from it, so that equal seeds
             give equal proposals; its state is kept in the journal.
@@ -38,6 +39,7 @@ class Setup:
         shared: What the proposers of a run's tasks keep for each other, each kind under a name of
             its own; empty at the start. Write to it in `learn`: a resumed run goes through the
             rounds of all tasks in their order, and so finds what was there.
+        run_time_s: Seconds of search after which the run ends; None if its trials alone end it.
     """
 
     context: TuneContext
@@ -49,6 +51,7 @@ class Setup:
     rng: np.random.Generator
     tasks: int = 1
     shared: MutableMapping[str, Any] = field(default_factory=dict)
+    run_time_s: float | None = None
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from pytest_ansorbench.budget import UNLIMITED_TRIALS
 from pytest_ansorbench.strategies.candidate import Candidate
 from pytest_ansorbench.strategies.cost_model import required_model
 from pytest_ansorbench.strategies.proposer import Observation, Proposer, Setup
@@ -140,7 +141,7 @@ def _partial_to(candidates: Sequence[Candidate], model: Any) -> Any:
 
 def _pre_tune(engine: SearchStrategy, setup: Setup) -> None:
     engine.pre_tuning(
-        setup.budget_trials,
+        setup.budget_trials if setup.run_time_s is None else UNLIMITED_TRIALS,
         setup.round_trials,
         list(setup.sketches),
         setup.database,

@@ -65,7 +65,7 @@ class Scripted:
         self._left[block.seed] = list(self._lines[block.seed][done:])
         self.most = max(self.most, len(self._left))
         watcher.note("it begins")
-        watcher.advanced(block.seed, RunProgress("one", 1, 4, 0.0, 0.0))
+        watcher.advanced(block.seed, RunProgress("one", 1, 0.25, 0.0, 0.0))
 
     def receive(self):
         seed = sorted(self._left)[self._choices() % len(self._left)]

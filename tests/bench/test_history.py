@@ -24,6 +24,7 @@ from tests.bench.conftest import FINE, ONE, RUNS, TWO
 from tests.fast_engine import FastEngine
 from tests.proposers import scripted
 
+BUDGET = {"trials": 4, "round_trials": 2}
 SESSION = SessionEntry(3, "2024-01-02T03:04:05+00:00", {}, {}, {})
 
 
@@ -129,7 +130,7 @@ def test_only_a_repeat_that_is_under_way_can_be_given_up(lines, tmp_path):
 def test_a_repeat_without_its_end_is_not_complete(lines, tmp_path):
     [history] = case_histories(past_of(tmp_path, lines[:-1])).values()
     assert not history.complete(3)
-    assert history.repeats[3].trials == 8
+    assert [history.spent(rounds) for rounds in history.begun] == [1.0, 1.0]
 
 
 @pytest.mark.parametrize(
@@ -164,6 +165,9 @@ def changed(line, **changes):
         (lambda lines: [*lines, lines[2]], "the repeat with seed 3 is over already"),
         (lambda lines: [*lines[:2], lines[4], *lines[5:]], "expected round 1, got 2"),
         (changed(0, conditions={"trials": 4}), "the case's budget is missing"),
+        (changed(0, conditions={"trials": 4, "round_trials": 0}), "the case's budget is missing"),
+        (changed(0, conditions={**BUDGET, "run_time_s": "60s"}), "seconds of run time, got '60s'"),
+        (changed(0, conditions={**BUDGET, "run_time_s": -1.0}), "seconds of run time, got -1.0"),
         (changed(2, strategy="three"), "the case has no strategy 'three'"),
         (changed(-1 % 7, finals=()), "expected 2 winners, got 0"),
     ],

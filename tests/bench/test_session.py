@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import pytest
 
-from pytest_ansorbench.bench import FixedRepeats, UnsupportedCaseError
-from pytest_ansorbench.budget import Budget, Trials
+from pytest_ansorbench.bench import FixedRepeats, UnsupportedCaseError, Watch
+from pytest_ansorbench.budget import UNLIMITED_TRIALS, Budget, Trials
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.side_by_side import SideBySide
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.storage import fingerprint, read_journal
 from pytest_ansorbench.storage.entries import CaseEntry, FinalEntry, RoundEntry
 from pytest_ansorbench.strategies import Registry
-from pytest_ansorbench.workloads import Mlp
+from pytest_ansorbench.workloads import BatchMatmul, Mlp
 from tests.bench.conftest import FINE, ONE, PLAN, RUNS, TWO, Another
 from tests.fast_engine import FastEngine
 from tests.faults import Doubling
+from tests.paced import PacedEngine
 from tests.proposers import scripted
 
 CASE = Doubling()
+MATMUL = BatchMatmul(batch=1, m=16, n=16, k=16)
+RANDOM = Registry().get("random")
+ARMS = [dataclasses.replace(RANDOM, name=name) for name in ("one", "two")]
+TIMED = Budget(Trials(4), 2, run_time_s=60.0)
 
 
 def repeats(number, first=0):
@@ -88,6 +94,45 @@ def test_the_journal_has_every_step(make_session):
     assert past.finished
 
 
+def timed(make_session, monkeypatch, target, **options):
+    """A session whose runs end by their clock, and its plan: 6 trials of half a second."""
+    engine = PacedEngine(target, 0.5, monkeypatch)
+    runs = dataclasses.replace(RUNS, budget=Budget(Trials(UNLIMITED_TRIALS), 4, run_time_s=3.0))
+    plan = dataclasses.replace(PLAN, runs=runs, repeats=FixedRepeats(range(2)))
+    return make_session(engine, **options), plan
+
+
+def test_runs_that_end_by_their_clock_are_counted_in_seconds(make_session, monkeypatch, target):
+    session, plan = timed(make_session, monkeypatch, target)
+    progress = Recording()
+    result = session.run(MATMUL, ARMS, plan, progress)
+    assert [(len(run.trials), run.search_s) for run in result.runs] == [(6, 3.0)] * 4
+    assert {(run.run_time_s, run.stopped) for run in result.runs} == {(3.0, "")}
+    last = progress.standings[-1]
+    assert (last.runs_done, last.runs_total, last.remaining_s) == (4.0, 4, 0.0)
+    assert [one.run.spent for one in progress.standings[:4]] == [1 / 6, 2 / 6, 3 / 6, 4 / 6]
+    [case] = Watch(session.journal).look().cases
+    assert [(run.spent, run.trials) for run in case.runs] == [(1.0, 6)] * 2
+
+
+@pytest.mark.parametrize("trial", [2, 5, 11, 14, 23])
+def test_interrupted_anywhere_its_clock_goes_on(make_session, monkeypatch, target, trial):
+    first, plan = timed(make_session, monkeypatch, target)
+    with pytest.raises(KeyboardInterrupt):
+        first.run(MATMUL, ARMS, plan, Interrupted(trial))
+    first.close()
+    past = read_journal(first.journal)
+    [watched] = Watch(first.journal).look().cases
+    done_s = sum(entry.round.search_s for entry in past.entries if isinstance(entry, RoundEntry))
+    assert watched.left_s == pytest.approx(12.0 - done_s if done_s else math.inf)
+    session, plan = timed(make_session, monkeypatch, target, past=past)
+    progress = Recording()
+    result = session.run(MATMUL, ARMS, plan, progress)
+    assert [(len(run.trials), run.search_s) for run in result.runs] == [(6, 3.0)] * 4
+    last = progress.standings[-1]
+    assert last.runs_done == pytest.approx(last.runs_total)
+
+
 def test_two_tests_of_one_case_are_two_cases(make_session):
     session = make_session()
     for _ in range(2):
@@ -99,8 +144,8 @@ def test_two_tests_of_one_case_are_two_cases(make_session):
 def test_progress_counts_all_arms_and_repeats(make_session):
     progress = Recording()
     make_session().run(CASE, [ONE, TWO], PLAN, progress)
-    assert [standing.trials_done for standing in progress.standings] == list(range(1, 17))
-    assert {standing.trials_total for standing in progress.standings} == {16}
+    assert [4 * standing.runs_done for standing in progress.standings] == list(range(1, 17))
+    assert {standing.runs_total for standing in progress.standings} == {4}
     assert [standing.repeat for standing in progress.standings] == [1] * 8 + [2] * 8
     assert progress.notes == ["doubling  measuring what was found, in turn"] * 2
     assert progress.cleared >= 1
@@ -115,7 +160,7 @@ class Interrupted(Recording):
 
     def update(self, standing):
         super().update(standing)
-        if standing.trials_done == self.at:
+        if len(self.standings) == self.at:
             raise KeyboardInterrupt
 
 
@@ -209,6 +254,7 @@ def test_repeats_are_added_to_a_finished_case(make_session):
         ({"strategies": [ONE]}, "strategies"),
         ({"plan": dataclasses.replace(RUNS, final=SideBySide.of_samples(9))}, "final_precision"),
         ({"plan": dataclasses.replace(RUNS, budget=Budget(Trials(6), 2))}, "trials"),
+        ({"plan": dataclasses.replace(RUNS, budget=TIMED)}, "run_time_s None so far.*has 60.0"),
         ({"conditions": {"check": "all"}}, "check"),
     ],
 )

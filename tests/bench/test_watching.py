@@ -33,7 +33,7 @@ def test_what_is_over_what_runs_and_what_waits(session):
     [case] = overview.cases
     assert (case.done, case.repeats, case.is_over, case.left_s) == (2, 2, True, 0.0)
     assert [run.strategy for run in case.runs] == ["one", "two"]
-    assert [(run.trials, run.budget_trials) for run in case.runs] == [(4, 4), (4, 4)]
+    assert [(run.trials, run.spent) for run in case.runs] == [(4, 1.0), (4, 1.0)]
     assert all(run.best_gflops > 0.0 for run in case.runs)
     assert [gate.metric for gate in case.gates] == ["search_ratio"]
 

@@ -97,7 +97,7 @@ def test_show_and_compare_judge_by_another_goal(tmp_path, capsys):
     assert main(["compare", path, path, "--goal", "0.4"]) == 0
     assert "0.33" in capsys.readouterr().out
     assert main(["show", path, "--goal", "best"]) == 2
-    assert "bad --goal 'best': expected way, way from" in capsys.readouterr().err
+    assert "bad --goal 'best': expected way, or way:80%" in capsys.readouterr().err
 
 
 def test_show_warns_of_a_machine_that_was_busy(tmp_path, capsys):

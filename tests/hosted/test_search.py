@@ -8,6 +8,7 @@ import json
 import psutil
 import pytest
 
+from pytest_ansorbench.budget import UNLIMITED_TRIALS
 from pytest_ansorbench.codec import to_json
 from pytest_ansorbench.hosted import (
     HostedSearch,
@@ -166,6 +167,26 @@ def test_what_a_last_check_crowned_is_the_best_again(finished):
     assert task.best.index == task.leads[-1].index == ranked[-1].index
     again = begun(checked, resumed=entries, ranking=search.ranking)
     assert again.tasks[0].best.index == ranked[-1].index and not again.last_check_due
+
+
+def test_its_clock_ends_it_and_goes_on(arm):
+    timed = {"budget_trials": UNLIMITED_TRIALS, "run_time_s": 0.2}
+    search, entries = begun(arm, **timed), []
+    while not search.finished:
+        search.step()
+        entries.append(search.last_round("label"))
+    search.close()
+    before_s = sum(entry.round.search_s for entry in entries[:-1])
+    assert before_s < 0.2 <= search.search_s and search.spent == 1.0
+    again = begun(arm, resumed=entries, **timed)
+    again.step()  # does nothing
+    assert again.finished and len(again.trials) == len(search.trials)
+    again.close()
+    longer = begun(arm, resumed=entries, **{**timed, "run_time_s": search.search_s + 0.01})
+    assert not longer.finished
+    longer.step()
+    assert len(longer.rounds) == len(entries) + 1
+    longer.close()
 
 
 def test_rounds_of_another_design_space_are_refused(arm, finished):

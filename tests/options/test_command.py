@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 
+from pytest_ansorbench.budget import Trials
 from pytest_ansorbench.options.settings import Settings, command_line
 
 
@@ -35,3 +36,10 @@ def test_keys_of_other_versions_are_left_out() -> None:
     assert (
         command_line({"trials": 64, "telepathy": True}) == "pytest --ansor-bench --ansor-trials 64"
     )
+
+
+def test_a_run_time_is_written_with_the_trials_that_it_goes_with() -> None:
+    assert words(budget__run_time_s=60.0) == ["--ansor-run-time", "60.0"]
+    assert words(budget__run_time_s=60.0, budget__trials=Trials(128)) == [
+        *("--ansor-trials", "128", "--ansor-run-time", "60.0"),
+    ]

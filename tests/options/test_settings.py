@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ansorbench.budget import Budget, Trials
+from pytest_ansorbench.budget import UNLIMITED_TRIALS, Budget, Trials
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.measure.toolchain import Toolchain
@@ -23,6 +23,7 @@ RECORDED = {
     "shard": None,
     "shard_by": None,
     "trials": 128,
+    "run_time_s": None,
     "round_trials": None,
     "scheduler": "gradient",
     "repeats": 5,
@@ -99,6 +100,14 @@ def test_a_round_is_64_or_an_eighth_of_a_smaller_budget(trials, per_round):
     assert settings.budget.a_round(1) == per_round
     settings = Settings.of({"budget.trials": Trials(trials), "budget.round_trials": 5})
     assert settings.budget.a_round(1) == 5
+
+
+@pytest.mark.parametrize(
+    ("given", "trials"), [({}, UNLIMITED_TRIALS), ({"budget.trials": Trials(128)}, 128)]
+)
+def test_trials_end_a_run_with_a_run_time_only_if_they_are_given(given, trials):
+    budget = Settings.of({"budget.run_time_s": 60.0, **given}).budget
+    assert budget == Budget(Trials(trials), run_time_s=60.0)
 
 
 def test_without_values_all_records_have_their_own_defaults():

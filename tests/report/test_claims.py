@@ -104,9 +104,9 @@ HALF = Estimate(0.5, 0.4, 0.6)
 @pytest.mark.parametrize(
     ("ratio", "words"),
     [
-        (HALF, ", 2.00 times sooner over the last 40% of its gain"),
-        (Estimate(2.0, 1.5, 3.0), ", in 2.00 times the time over the last 40% of its gain"),
-        (Estimate(1.001, 0.9, 1.1), ", as soon over the last 40% of its gain"),
+        (HALF, ", 2.00 times sooner over the last 40% of slow's gain"),
+        (Estimate(2.0, 1.5, 3.0), ", in 2.00 times the time over the last 40% of slow's gain"),
+        (Estimate(1.001, 0.9, 1.1), ", as soon over the last 40% of slow's gain"),
         (Estimate(0.25, 0.0, 0.5, "at-most"), ", at least 4.00 times sooner over the last 40%"),
         (Estimate(1.8, 1.2, math.inf, "at-least"), ", in at least 1.80 times the time over"),
         (Estimate(1.25, 0.0, 2.0, "at-most"), ", in at most 1.25 times the time over"),

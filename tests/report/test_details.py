@@ -58,6 +58,12 @@ def test_phases_failures_and_gates_of_every_arm() -> None:
     )
 
 
+def test_a_run_that_stopped_before_its_time_tells_seconds() -> None:
+    run = dataclasses.replace(make_run(stopped="interrupted"), run_time_s=60.0)
+    lines = described(CaseResult("conv2d", ("default",), (run,), ()))
+    assert lines[-1] == "    seed 0, stopped after 4 of 60 s: interrupted"
+
+
 def test_a_winner_that_failed_is_told() -> None:
     run = dataclasses.replace(make_run(), final=Remeasurement(3, "run-timeout", (), "too slow"))
     lines = described(CaseResult("conv2d", ("default",), (run,), ()))

@@ -18,7 +18,7 @@ def with_run(**fields):
 
 
 def test_a_line_names_case_strategy_trials_best_and_time_left():
-    assert line(UPDATE) == ("doubling  etc  repeat 2/3  trial 7/16  best 12.3 GFLOP/s  2:30 left")
+    assert line(UPDATE) == ("doubling  etc  repeat 2/3  trial 7, 44%  best 12.3 GFLOP/s  2:30 left")
 
 
 def test_gates_that_repeats_are_still_run_for_are_counted():
@@ -35,7 +35,7 @@ def test_time_left_in_minutes_and_hours(elapsed_s, left):
 
 
 def test_unknowns_are_named():
-    text = line(dataclasses.replace(with_run(best_gflops=0.0), trials_done=0))
+    text = line(dataclasses.replace(with_run(best_gflops=0.0), runs_done=0))
     assert "best no valid trial" in text
     assert text.endswith("? left")
 
@@ -81,12 +81,12 @@ def test_a_log_has_a_line_for_each_repeat_that_is_over():
     log = RepeatLog(written.append)
     log.note("compiling")
     for repeat, done in ((2, 5), (2, 16), (3, 17), (3, 30)):
-        log.update(dataclasses.replace(UPDATE, repeat=repeat, trials_done=done, elapsed_s=done))
+        log.update(dataclasses.replace(UPDATE, repeat=repeat, runs_done=done, elapsed_s=done))
     [line] = written
-    total = UPDATE.trials_total
-    assert line.startswith(f"doubling  repeat 2/3  trial 16/{total}  0:16 so far, ")
+    total = UPDATE.runs_total
+    assert line.startswith(f"doubling  repeat 2/3  run 16.0/{total}  0:16 so far, ")
     log.clear()
-    assert written[1].startswith(f"doubling  repeat 3/3  trial 30/{total}  0:30 so far, ")
+    assert written[1].startswith(f"doubling  repeat 3/3  run 30.0/{total}  0:30 so far, ")
     log.clear()
     assert len(written) == 2
 
@@ -101,7 +101,9 @@ def test_a_log_counts_gates_and_sets_cases_apart():
 
 
 DEFAULT = dataclasses.replace(UPDATE.run, strategy="default")
-ETC = dataclasses.replace(UPDATE, run=dataclasses.replace(UPDATE.run, trials=5, best_gflops=0.0))
+ETC = dataclasses.replace(
+    UPDATE, run=dataclasses.replace(UPDATE.run, trials=5, spent=5 / 16, best_gflops=0.0)
+)
 
 
 @pytest.fixture
@@ -127,8 +129,8 @@ def test_each_arm_of_the_repeat_has_its_trials_and_its_best(written: list[str]) 
     table.update(dataclasses.replace(UPDATE, run=DEFAULT, settled=(1, 3)))
     heading, etc, default = plain(written)[-3:]
     assert heading == "doubling  repeat 2/3  1/3 gates settled  0:50 so far, 2:30 left"
-    assert re.fullmatch(r" +etc +\S+ +trial 5/16 +best no valid trial", etc)
-    assert re.fullmatch(r" +default +\S+ +trial 7/16 +best 12.3 GFLOP/s", default)
+    assert re.fullmatch(r" +etc +\S+ +trial 5, 31% +best no valid trial", etc)
+    assert re.fullmatch(r" +default +\S+ +trial 7, 44% +best 12.3 GFLOP/s", default)
     table.clear()
 
 

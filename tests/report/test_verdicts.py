@@ -65,8 +65,8 @@ def told(*cases: CaseResult, suites: tuple[SuiteVerdict, ...] = ()) -> list[str]
 def test_a_case_says_who_is_sooner_and_how_its_gates_stand() -> None:
     assert told(judged(gates=(gate(),))) == [
         "conv2d: fast reaches default's throughput in 4 of 4 runs (default in 4 of 4), 2.00 times "
-        "sooner over the last 40% of its gain (S 0.50 [0.40, 0.60], throughput ratio 1.02 [0.99, "
-        "1.05]): holds (search ratio S against 0.90)"
+        "sooner over the last 40% of default's gain (S 0.50 [0.40, 0.60], throughput ratio 1.02 "
+        "[0.99, 1.05]): holds (search ratio S against 0.90)"
     ]
 
 
@@ -81,7 +81,7 @@ def test_all_cases_come_first_then_the_worst() -> None:
     assert [line.split(" ")[0] for line in lines] == ["2", "c:", "b:", "d:", "a:"]
     assert lines[0] == (
         "2 cases: fast reaches default's throughput in 8 of 8 runs (default in 8 of 8), 1.92 times "
-        "sooner over the last 40% of its gain (S 0.52 [0.41, 0.66], of cases 0.50 to 0.50, "
+        "sooner over the last 40% of default's gain (S 0.52 [0.41, 0.66], of cases 0.50 to 0.50, "
         "throughput ratio 1.01 [0.99, 1.03]): holds (search ratio S against 0.90)"
     )
     assert lines[1].endswith(": broken (throughput ratio against 0.90)")

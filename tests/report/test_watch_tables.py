@@ -8,7 +8,7 @@ from pytest_ansorbench.bench.progress import RunProgress
 from pytest_ansorbench.bench.watching import WatchedCase, WatchedSession
 from pytest_ansorbench.report import Terminal, overview_report
 
-RUN = RunProgress("default", 64, 128, 12.5, 33.0)
+RUN = RunProgress("default", 64, 0.5, 12.5, 33.0)
 OVER = WatchedCase("matmul", 5, 5, (), (RUN,), is_over=True, left_s=0.0)
 UNDER_WAY = WatchedCase("conv2d", 0, 5, (), (RUN,), is_over=False, left_s=250.0)
 MACHINES = {"abc": {"cpu": "made up"}}
@@ -34,7 +34,7 @@ def test_the_first_line_sums_up() -> None:
 def test_each_arm_has_a_row() -> None:
     lines = text(overview(OVER, UNDER_WAY)).splitlines()
     [row] = [line.split() for line in lines if line.startswith("conv2d")]
-    assert row == ["conv2d", "0/5", "-", "-", "default", "64/128", "12.5", "33.0", "250.0"]
+    assert row == ["conv2d", "0/5", "-", "-", "default", "50%", "64", "12.5", "33.0", "250.0"]
 
 
 def test_what_is_not_known_is_not_made_up() -> None:

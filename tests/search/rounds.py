@@ -43,7 +43,11 @@ def run_of(case: Case, search: Search, entries: Sequence[RoundEntry]) -> Run:
         flops=case.flops,
         tasks=tuple(TaskRecord(t.task.name, t.task.weight, t.task.flops, ()) for t in search.tasks),
         programs=(),
-        conditions={"trials": search.budget_trials, "round_trials": len(entries[0].trials)},
+        conditions={
+            "trials": search.budget_trials,
+            "round_trials": len(entries[0].trials),
+            "run_time_s": search.run_time_s,
+        },
     )
     seed = entries[0].seed
     repeat = RepeatHistory(

@@ -110,11 +110,21 @@ def test_what_cannot_be_compared_is_no_regression(spoil: dict[str, Any], reason:
     assert (found.changes, found.incomparable) == ((), reason)
 
 
-def test_another_budget_is_another_experiment() -> None:
+@pytest.mark.parametrize(
+    ("budget", "reason"),
+    [
+        ({"budget_trials": 8}, "it had 4 trials a run and now has 8"),
+        (
+            {"run_time_s": 60.0, "budget_trials": 1_000_000},
+            "it had 0 seconds of run time and now has 60.0",
+        ),
+    ],
+)
+def test_another_budget_is_another_experiment(budget: dict[str, Any], reason: str) -> None:
     after = case()
-    runs = tuple(dataclasses.replace(run, budget_trials=8) for run in after.runs)
+    runs = tuple(dataclasses.replace(run, **budget) for run in after.runs)
     found = changes(case(), dataclasses.replace(after, runs=runs))
-    assert found.incomparable == "it had 4 trials a run and now has 8"
+    assert found.incomparable == reason
 
 
 def test_a_version_that_was_not_recorded_is_given_the_benefit_of_the_doubt() -> None:

@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 
+from pytest_ansorbench.stats.climb import Climb
 from pytest_ansorbench.stats.figures import FIGURES
 from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.ladder import ladder_chance, ladder_ratio
@@ -50,7 +51,7 @@ def test_where_strata_balance_lies_between_them() -> None:
 
 def test_more_cases_have_a_narrower_interval() -> None:
     [paired] = pairings(5, 2.0)
-    stratum = search_stratum(paired, "search_s", Goal())
+    stratum = search_stratum(Climb.of(paired, "search_s", Goal()))
     assert stratum is not None
     widths = []
     for cases in (1, 4):
@@ -63,15 +64,15 @@ def test_more_cases_have_a_narrower_interval() -> None:
 @pytest.mark.parametrize("repeats", [4, 5, 6])  # with more, each draws relabellings of its own
 def test_a_suite_of_one_case_is_that_case(repeats: int) -> None:
     [paired] = pairings(repeats, 2.0)
-    stratum = search_stratum(paired, "search_s", Goal())
+    stratum = search_stratum(Climb.of(paired, "search_s", Goal()))
     assert stratum is not None
-    strata, alone = Strata((stratum,)), ladder_ratio(paired, "search_s", Goal(), 0.95)
+    strata, alone = Strata((stratum,)), ladder_ratio(Climb.of(paired, "search_s", Goal()), 0.95)
     at = strata.log_ratio()
     assert math.exp(at) == pytest.approx(alone.value, rel=2e-3)
     low, high = np.exp(strata.interval(at, 0.025))
     assert (low, high) == pytest.approx((alone.low, alone.high), rel=2e-3)
     assert strata.chance(math.log(1.2), 0.01) == pytest.approx(
-        ladder_chance(paired, "search_s", Goal(), 1.2, 0.01)
+        ladder_chance(Climb.of(paired, "search_s", Goal()), 1.2, 0.01)
     )
 
 
@@ -92,7 +93,7 @@ def test_kernels_of_one_case_have_the_interval_of_that_case() -> None:
 
 def test_too_few_relabellings_have_no_ends() -> None:
     [paired] = pairings(2, 2.0)
-    stratum = search_stratum(paired, "search_s", Goal())
+    stratum = search_stratum(Climb.of(paired, "search_s", Goal()))
     assert stratum is not None
     strata = Strata((stratum,))
     assert strata.interval(strata.log_ratio(), 0.025) == (-math.inf, math.inf)

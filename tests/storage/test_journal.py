@@ -123,9 +123,9 @@ def test_going_on_writes_over_the_line_that_was_cut_short(written):
         (
             1,
             lambda text: text.replace(
-                f'"journal_version":{JOURNAL_VERSION}', '"journal_version":9'
+                f'"journal_version":{JOURNAL_VERSION}', '"journal_version":99'
             ),
-            "version 9",
+            "version 99",
         ),
         (2, lambda text: text[: len(text) // 2], "expected JSON"),
         (2, lambda text: "", "expected JSON"),

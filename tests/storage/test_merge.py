@@ -79,10 +79,13 @@ def with_case(**changes: Any) -> Callable[[Result], Result]:
     return change
 
 
-def with_budget(result: Result) -> Result:
-    [case] = result.cases
-    runs = tuple(dataclasses.replace(run, budget_trials=9) for run in case.runs)
-    return with_case(runs=runs)(result)
+def with_runs(**changes: Any) -> Callable[[Result], Result]:
+    def change(result: Result) -> Result:
+        [case] = result.cases
+        runs = tuple(dataclasses.replace(run, **changes) for run in case.runs)
+        return with_case(runs=runs)(result)
+
+    return change
 
 
 @pytest.mark.parametrize(
@@ -91,7 +94,8 @@ def with_budget(result: Result) -> Result:
         (lambda result: shard(seeds=range(2, 5)), "both have the run of default .* with seed 2"),
         (with_case(version="2"), "version of conv2d is '1' in one and '2' in the other"),
         (with_case(control="fast"), "control of conv2d is None in one and 'fast' in the other"),
-        (with_budget, "conv2d has runs of different budgets"),
+        (with_runs(budget_trials=9), "conv2d has runs of different budgets"),
+        (with_runs(run_time_s=60.0), "conv2d has runs of different budgets"),
         (
             lambda result: dataclasses.replace(result, commit={"id": "other"}),
             "commit is 'unversioned' in one and 'other' in the other",
