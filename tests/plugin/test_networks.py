@@ -125,6 +125,7 @@ def test_what_cannot_be_tuned_fails_its_test_in_a_sentence(project, cases, messa
     assert "Traceback" not in outcome.text
 
 
+@pytest.mark.slow
 def test_tasks_are_measured_as_the_network_runs_them(network):
     outcome = network.bench(
         *QUICK, "--ansor-trials=1/task", "--ansor-round=1", "--ansor-json=result.json",

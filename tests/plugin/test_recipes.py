@@ -92,6 +92,7 @@ def lines(job: str) -> list[str]:
     return GITLAB[job]["script"]
 
 
+@pytest.mark.slow
 def test_the_steps_of_github_tune_report_compare_and_comment(tuned):
     folder = tuned.root
     for shard in GITHUB["jobs"]["tune"]["strategy"]["matrix"]["shard"]:

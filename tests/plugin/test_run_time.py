@@ -142,6 +142,7 @@ def test_marker_ini_file_and_command_line_say_how_long(project):
 
 
 @pytest.mark.usefixtures("fast_engine")
+@pytest.mark.slow
 def test_shards_and_repeats_that_stop_by_themselves_have_run_times_too(project):
     project.replace("test_cases.py", "repeats=1,", "")
     parts = ["1.json", "2.json"]
