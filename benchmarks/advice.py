@@ -15,17 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from drawn_runs import CRITERIA, Pool, drawn, pool_of
+from drawn_runs import Pool, drawn, gate_of, pool_of
 
-from pytest_ansorbench.records import Gate
-from pytest_ansorbench.stats.evidence import limit_evidence
-from pytest_ansorbench.stats.figures import FIGURES
-from pytest_ansorbench.stats.gate import Judge
-from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.power import MOST_REPEATS
 
 REPEATS = 5
-JUDGE = Judge(CRITERIA, family=1)
 TRUTHS: Sequence[tuple[str, float, Mapping[str, float]]] = (
     ("throughput_ratio", 0.98, {"loss": 0.1}),
     ("throughput_ratio", 0.98, {"loss": 0.2}),
@@ -68,18 +62,11 @@ def followed(
     rng, found = np.random.default_rng(0), []
     for _ in range(sessions):
         paired = drawn(pool, MOST_REPEATS, rng, **plant)
-        advice = _gate(key, limit, paired.first(REPEATS)).advice
+        advice = gate_of(key, limit, paired.first(REPEATS)).advice
         if advice is not None and advice.prospect == "settles" and advice.repeats_needed:
-            later = _gate(key, limit, paired.first(advice.repeats_needed))
+            later = gate_of(key, limit, paired.first(advice.repeats_needed))
             found.append(Followed(advice.repeats_needed, later.outcome != "undecided"))
     return found
-
-
-def _gate(key: str, limit: float, paired: PairedRuns) -> Gate:
-    figure = FIGURES[key]
-    estimate = figure.limited().estimate(paired, CRITERIA.confidence)
-    evidence = limit_evidence(figure, paired, estimate, CRITERIA.confidence)
-    return JUDGE.gate(figure, evidence, limit)
 
 
 def _told(found: Sequence[Followed], sessions: int) -> str:

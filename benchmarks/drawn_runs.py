@@ -16,14 +16,18 @@ from pathlib import Path
 
 import numpy as np
 
-from pytest_ansorbench.records import Remeasurement, Run
+from pytest_ansorbench.records import Gate, Remeasurement, Run
 from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.evidence import limit_evidence
+from pytest_ansorbench.stats.figures import FIGURES
+from pytest_ansorbench.stats.gate import Judge
 from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.trajectory import Trajectory
 from pytest_ansorbench.storage import read_result
 
 CRITERIA = Criteria()
+_JUDGE = Judge(CRITERIA, family=1)
 _UNTIED = 0.01
 """By this share clocks and kernels of drawn runs differ at random."""
 
@@ -80,7 +84,7 @@ def stalled(run: Trajectory, share: float) -> Trajectory:
     """A run that stops at a share of its own gain, its kernel as much slower."""
     if share == 1.0 or not len(run.latency_s):
         return run
-    cap_s = 1.0 / (1.0 / run.first_s + share * (1.0 / run.best_s - 1.0 / run.first_s))
+    cap_s = _at_share(run, share)
     kept = int(np.sum(run.latency_s > cap_s)) + 1
     latency_s = np.maximum(run.latency_s[:kept], cap_s)
     return replace(
@@ -96,9 +100,22 @@ def hurrying(run: Trajectory, share: float) -> Trajectory:
     """A run that is ten times as fast up to a share of its own gain, and on time from there."""
     if not share or not len(run.latency_s):
         return run
-    cap_s = 1.0 / (1.0 / run.first_s + share * (1.0 / run.best_s - 1.0 / run.first_s))
-    early = int(np.sum(run.latency_s > cap_s))
+    early = int(np.sum(run.latency_s > _at_share(run, share)))
     return replace(run, search_s=np.append(run.search_s[:early] / 10.0, run.search_s[early:]))
+
+
+def _at_share(run: Trajectory, share: float) -> float:
+    """The latency at a share of a run's own gain."""
+    first, best = 1.0 / run.first_s, 1.0 / run.best_s
+    return 1.0 / (first + share * (best - first))
+
+
+def gate_of(key: str, limit: float, paired: PairedRuns) -> Gate:
+    """What a session of a single gate says of one case."""
+    figure = FIGURES[key]
+    estimate = figure.limited().estimate(paired, CRITERIA.confidence)
+    evidence = limit_evidence(figure, paired, estimate, CRITERIA.confidence)
+    return _JUDGE.gate(figure, evidence, limit)
 
 
 def noise_of(run: Run, rng: np.random.Generator) -> float:

@@ -21,14 +21,11 @@ from pathlib import Path
 
 import auto_verdicts
 import numpy as np
-from drawn_runs import drawn, noise_of, pair_runs, pool_of, remeasured
+from drawn_runs import drawn, gate_of, noise_of, pair_runs, pool_of, remeasured
 from suite_verdicts import SUITE_PARTS
 
 from pytest_ansorbench.records import Estimate
 from pytest_ansorbench.stats.criteria import Criteria
-from pytest_ansorbench.stats.evidence import limit_evidence
-from pytest_ansorbench.stats.figures import FIGURES
-from pytest_ansorbench.stats.gate import Judge
 from pytest_ansorbench.stats.goal import EARLY, Goal
 from pytest_ansorbench.stats.measures import SearchRatio
 from pytest_ansorbench.stats.paired_runs import PairedRuns
@@ -38,7 +35,6 @@ from pytest_ansorbench.stats.trajectory import Trajectory
 from pytest_ansorbench.storage import result_name
 
 CRITERIA = Criteria()
-JUDGE = Judge(CRITERIA, family=1)
 REPEATS = (3, 4, 5, 7, 10, 15, 20)
 TRUE_S = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 POWER_LIMIT = 0.9
@@ -294,15 +290,7 @@ def _name(goal: Goal) -> str:
 
 def outcome_at(key: str, limit: float) -> Callable[[PairedRuns], str]:
     """What a gate on a figure says of a paired."""
-    figure = FIGURES[key]
-
-    def outcome(paired: PairedRuns) -> str:
-        estimate = figure.limited().estimate(paired, CRITERIA.confidence)
-        return JUDGE.gate(
-            figure, limit_evidence(figure, paired, estimate, CRITERIA.confidence), limit
-        ).outcome
-
-    return outcome
+    return lambda paired: gate_of(key, limit, paired).outcome
 
 
 def _share(outcomes, wanted: str = "broken") -> float:  # type: ignore[no-untyped-def]

@@ -23,14 +23,14 @@ Bound = Literal["value", "at-least", "at-most", "undefined"]
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A ratio with its interval, or a bound where censoring leaves no number.
+    """A ratio with its interval, or a bound where misses leave no number.
 
     Attributes:
         value: The point estimate, or the bound.
         low: Lower end of the interval.
         high: Upper end of the interval; infinity if the data leaves it unbounded.
-        bound: `value` for an estimate; `at-least` / `at-most` if one side never reached the
-            target, so `value` is only a bound; `undefined` if there was nothing to compare.
+        bound: `value` for an estimate; `at-least` / `at-most` if so many runs of one side missed
+            that `value` is only a bound; `undefined` if there was nothing to compare.
     """
 
     value: float

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_ansorbench.bench import repeat
 from pytest_ansorbench.options.settings import command_line
-from tests.plugin.conftest import measuring_fast, with_a_case
+from tests.plugin.conftest import searched_fast, with_a_case
 
 CASES = """
 import pytest
@@ -47,10 +47,7 @@ def with_cases(root):
 def timed(tmp_path_factory):
     """A project whose cases were searched for a fifth of a second, and what that printed."""
     made = with_cases(tmp_path_factory.mktemp("timed"))
-    with measuring_fast():
-        outcome = made.bench(TIMED, "--ansor-json=saved.json", "-v")
-    assert outcome.code == 0, outcome.text
-    return made, outcome
+    return made, searched_fast(made, TIMED, "-v")
 
 
 @pytest.fixture
