@@ -2,7 +2,7 @@
 
     python benchmarks/draft.py [--case ID,ID] [--arms NAME,NAME] [--repeats N] [--trials N]
                                [--round N] [--caches warm|network] [--into FOLDER]
-                               [--reference FOLDER]
+                               [--reference FOLDER] [--tests PATH]
 
 One bench for each repeat of each case, with a journal and a result of its own in
 docs/results/draft/, so that the experiment can be run in pieces: a result that is there is not run
@@ -75,6 +75,7 @@ def main() -> None:
     parser.add_argument(
         "--reference", type=Path, help="folder of results whose runs of the reference are used"
     )
+    parser.add_argument("--tests", default="bench_cases", help="where cases are collected")
     parser.add_argument("--only", choices=("report",), help="report on what there is")
     given = parser.parse_args()
     given.into.mkdir(parents=True, exist_ok=True)
@@ -94,13 +95,13 @@ def run(case: str, seed: int, given: argparse.Namespace) -> None:
     storage = ROOT / ".ansor_bench" / given.into.name / f"{case}-{seed}"
     resume = ["--ansor-resume", "0001"] if any(storage.glob("journals/0001*")) else []
     command = [
-        *(sys.executable, "-m", "pytest", "--ansor-bench", "bench_cases"),
+        *(sys.executable, "-m", "pytest", "--ansor-bench", given.tests),
         *("-p", "draft_ablations", "-p", "no:cacheprovider", "-q"),
         *("--ansor-case", case, "--ansor-strategy", given.arms),
         *("--ansor-trials", given.trials, "--ansor-round", str(given.round)),
         *("--ansor-caches", given.caches),
         *("--ansor-repeats", "1", "--ansor-seed", str(seed)),
-        *("--ansor-max-search-ratio", "none", "--ansor-min-throughput-ratio", "0.97"),
+        *("--ansor-max-early-search-ratio", "none", "--ansor-min-throughput-ratio", "0.97"),
         *("--ansor-storage", _named(storage), "--ansor-json", _named(output), *resume),
     ]
     if given.reference is not None and (given.reference / output.name).exists():
