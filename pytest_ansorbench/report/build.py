@@ -15,6 +15,7 @@ from pytest_ansorbench.report.conditions import (
 )
 from pytest_ansorbench.report.controls import control_lines
 from pytest_ansorbench.report.curves import curves
+from pytest_ansorbench.report.decisions import stage_lines
 from pytest_ansorbench.report.details import case_details, schedules
 from pytest_ansorbench.report.gates import repeats_lines, suite_lines
 from pytest_ansorbench.report.legend import legend, legend_in_brief
@@ -177,8 +178,9 @@ def _conditions(
     of_noise: Lines,
     noise: Sequence[MachineNoise],
 ) -> tuple[Lines, ...]:
-    """How caches were found, what the controls came to, and what the machines did."""
+    """What budgets left out, how caches were found, what the controls and the machines did."""
     return (
+        stage_lines(cases),
         caches_lines(cases),
         control_lines(cases, criteria),
         peak_lines(cases),

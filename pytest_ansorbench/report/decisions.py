@@ -5,6 +5,7 @@ Decisions come from policies of anybody, so a value may be anything.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Context
@@ -14,8 +15,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from pytest_ansorbench.records import Run
-from pytest_ansorbench.report.wording import decisions_text
+from pytest_ansorbench.records import CaseResult, Run
+from pytest_ansorbench.report.sections import Lines
+from pytest_ansorbench.report.wording import counted, decisions_text
 from pytest_ansorbench.stats.ranks import rank_correlation
 
 _THREE_DIGITS: Final = Context(prec=3)
@@ -39,6 +41,34 @@ def decision_sentences(run: Run) -> Iterator[str]:
                 yield f"{name}{_numbered(rounds)}: {decisions_text(values[0])}"
 
 
+def stage_lines(cases: Sequence[CaseResult]) -> Lines:
+    """How much of a budget came after a strategy's preparations: what a short one leaves out."""
+    by_strategy: dict[str, list[Run]] = {}
+    for run in (run for case in cases for run in case.runs):
+        by_strategy.setdefault(run.strategy, []).append(run)
+    return Lines(
+        tuple(f"stages: {told}" for runs in by_strategy.values() for told in _stages(runs))
+    )
+
+
+def _stages(runs: Sequence[Run]) -> Iterator[str]:
+    """After it committed to a sketch, if it means to; before its cost model began, if that long."""
+    stages: Counter[str] = Counter()
+    for run in runs:
+        trials = Counter(trial.round for trial in run.trials)
+        for one in run.rounds:
+            number, decided = trials[one.index], one.decisions
+            stages["trials"] += number
+            stages["choosing"] += number * ("committed_sketch" in decided)
+            stages["committed"] += number * (decided.get("committed_sketch") is not None)
+            stages["untrained"] += number * (decided.get("cost_model") == "untrained")
+    name, every = runs[0].strategy, counted(stages["trials"], "trial")
+    if stages["choosing"]:
+        yield f"{name} had committed to a sketch in {stages['committed']} of {every}"
+    if 2 * stages["untrained"] > stages["trials"]:
+        yield f"the cost model of {name} was untrained in {stages['untrained']} of {every}"
+
+
 def _numbered(rounds: Sequence[int]) -> str:
     """`round 4`, `rounds 1 to 3`, or `rounds 1, 7, 9`: a task of several has turns."""
     if len(rounds) == 1:
@@ -52,7 +82,7 @@ def _told(decisions: Mapping[str, Any]) -> dict[str, Any]:
     return {
         key: _rounded(value)
         for key, value in decisions.items()
-        if not key.endswith("_rules") and key != "drafts"
+        if not key.endswith("_rules") and key not in ("drafts", "cost_model")
     }
 
 

@@ -15,6 +15,7 @@ from pytest_ansorbench.records import Trial
 from pytest_ansorbench.search.sketches import SketchIndex
 from pytest_ansorbench.strategies.candidate import Candidate
 from pytest_ansorbench.strategies.checked import CheckedProposer, train_cost_model
+from pytest_ansorbench.strategies.cost_model import is_blind
 from pytest_ansorbench.strategies.proposer import NothingMore, Observation, Setup
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ class TaskSearch:
         self.trials_done = 0
         self._shared = shared
         self._empty_rounds = 0
+        self._blind = False  # whether the cost model answered at random when last it was asked
         self._context = TuneContext(
             task.mod,
             target=target,
@@ -126,6 +128,7 @@ class TaskSearch:
 
     def propose(self, wanted: int) -> list[Candidate]:
         """Candidates for the next round; none if there is nothing, or nothing more, to try."""
+        self._blind = is_blind(self._shared.cost_model)
         candidates = self._proposer.propose(wanted)
         if isinstance(candidates, NothingMore):
             self.stopped = candidates.reason
@@ -194,7 +197,8 @@ class TaskSearch:
         self._empty_rounds += not trials
         if self._empty_rounds >= MAX_EMPTY_ROUNDS:
             self.stopped = f"{MAX_EMPTY_ROUNDS} rounds without a new candidate"
-        return self._proposer.decisions()
+        decided = self._proposer.decisions()
+        return {"cost_model": "untrained", **decided} if self._blind else decided
 
     def _rank(self, valid: Best) -> None:
         """Put a valid trial among the fastest, unless it is too slow or a slower twin."""

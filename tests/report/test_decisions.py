@@ -15,8 +15,9 @@ from pytest_ansorbench.report.decisions import (
     draft_sentences,
     mutation_sentences,
     rule_totals,
+    stage_lines,
 )
-from tests.synthetic import make_run
+from tests.synthetic import make_case_result, make_run
 
 
 def told(run: Run) -> list[str]:
@@ -41,6 +42,26 @@ def test_rounds_of_equal_decisions_are_told_together() -> None:
         "rounds 1 to 3: phase=warm-up",
         'round 4: phase=commit, sketch=1, means={"a":0.123,"b":[2.0]}, etc=null',
     ]
+
+
+def test_it_is_told_how_much_of_a_budget_came_after_a_strategy_was_ready() -> None:
+    blind = {"phase": "warm-up", "committed_sketch": None, "cost_model": "untrained"}
+    ready = {"phase": "exploit", "committed_sketch": 1}
+    untrained = {**ready, "cost_model": "untrained"}
+    case = make_case_result()
+
+    def stages(*decisions: dict[str, object]) -> list[str]:
+        runs = (deciding(*decisions),)
+        return [*map(str, stage_lines([dataclasses.replace(case, runs=runs)]).sentences)]
+
+    assert stages(blind, ready, ready, ready) == [
+        "stages: default had committed to a sketch in 6 of 8 trials"
+    ]
+    assert stages(blind, blind, untrained, ready) == [
+        "stages: default had committed to a sketch in 4 of 8 trials",
+        "stages: the cost model of default was untrained in 6 of 8 trials",
+    ]
+    assert stages({"generations": 4}, {}) == []
 
 
 def test_decisions_of_a_network_are_told_task_by_task() -> None:

@@ -210,7 +210,7 @@ def test_without_blind_generations_nothing_is_searched_for_before_the_model_is_t
     unbuilding_engine,
 ):
     run = finished(search(unbuilding_engine, Evolution(**{**SMALL, "blind_generations": 0})))
-    assert run.rounds[0].decisions == {"generations": 0}
+    assert run.rounds[0].decisions == {"cost_model": "untrained", "generations": 0}
     assert run.rounds[1].decisions["generations"] == 2
     assert [trial.round for trial in run.trials] == [1] * 6 + [2] * 6
 
