@@ -68,7 +68,7 @@ def tune(case: str, trials: str, output: Path) -> None:
         *(sys.executable, "-m", "pytest", "--ansor-bench", str(HERE.parent / "bench_cases"), "-q"),
         *("-p", "no:cacheprovider", "--ansor-case", case, "--ansor-strategy", "draft"),
         *("--ansor-trials", trials, "--ansor-round", "8", "--ansor-repeats", "1"),
-        *("--ansor-max-search-ratio", "none", "--ansor-min-throughput-ratio", "none"),
+        *("--ansor-max-early-search-ratio", "none", "--ansor-min-throughput-ratio", "none"),
         *("--ansor-json", str(output)),
     ]
     subprocess.run(command, check=True, stdout=sys.stderr)

@@ -64,7 +64,7 @@ def tune(output: Path, trials: int) -> None:
         *(sys.executable, "-m", "pytest", "--ansor-bench", str(HERE.parent / "bench_cases"), "-q"),
         *("-p", "no:cacheprovider", "--ansor-case", ",".join(OF_EACH_FAMILY.values())),
         *("--ansor-strategy", "draft", "--ansor-trials", str(trials), "--ansor-round", "16"),
-        *("--ansor-repeats", "1", "--ansor-max-search-ratio", "none"),
+        *("--ansor-repeats", "1", "--ansor-max-early-search-ratio", "none"),
         *("--ansor-min-throughput-ratio", "none", "--ansor-json", str(output)),
     ]
     subprocess.run(command, check=True)

@@ -70,7 +70,7 @@ def run(part: str, *, resume: bool) -> None:
         *("-p", "planted_strategies", "-p", "no:cacheprovider", "-q"),
         *("--ansor-case", CASE, "--ansor-strategy", strategies),
         *("--ansor-trials", "48", "--ansor-round", "12", "--ansor-repeats", "auto:8"),
-        *("--ansor-max-search-ratio", "1.0", "--ansor-max-early-search-ratio", "1.0"),
+        *("--ansor-max-early-search-ratio", "1.0"),
         *("--ansor-min-throughput-ratio", "0.95"),
         *("--ansor-storage", str(storage)),
         *("--ansor-json", str(RESULTS / f"planted-{part}.json.gz")),

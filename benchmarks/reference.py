@@ -28,7 +28,7 @@ from pytest_ansorbench.storage import read_result, result_name
 
 HERE: Final = Path(__file__).parent
 RESULTS: Final = HERE.parent / "docs" / "results" / "reference"
-LIMITS: Final = ("--ansor-max-search-ratio", "0.9", "--ansor-min-throughput-ratio", "0.8")
+LIMITS: Final = ("--ansor-max-early-search-ratio", "0.9", "--ansor-min-throughput-ratio", "0.8")
 
 
 def main() -> None:

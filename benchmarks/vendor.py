@@ -63,7 +63,7 @@ def tune(case_id: str, path: Path, given: argparse.Namespace) -> None:
         *(sys.executable, "-m", "pytest", "--ansor-bench", str(HERE.parent / "bench_cases")),
         *("-q", "-p", "no:cacheprovider", "--ansor-case", case_id),
         *("--ansor-strategy", given.strategy, "--ansor-trials", str(given.trials)),
-        *("--ansor-repeats", "1", "--ansor-max-search-ratio", "none"),
+        *("--ansor-repeats", "1", "--ansor-max-early-search-ratio", "none"),
         *("--ansor-min-throughput-ratio", "none", "--ansor-json", str(path)),
         *("--ansor-roofline", "--ansor-reference-kernels", "torch,untuned"),
     ]

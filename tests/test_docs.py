@@ -62,7 +62,7 @@ def expanded(text):
 
 
 def test_the_readme_is_read_in_a_minute():
-    assert len(page("README.md").splitlines()) <= 150
+    assert len(page("README.md").splitlines()) <= 120
 
 
 def test_all_pages_are_read_in_an_afternoon():

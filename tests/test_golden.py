@@ -43,7 +43,7 @@ OUTPUTS = {
     "-v.txt": ("show", "{result}", "-v"),
 }
 COMPARED = {
-    "-compared.txt": ("compare", "{result}", "{result}", "--fail", "search_ratio:5%"),
+    "-compared.txt": ("compare", "{result}", "{result}", "--fail", "search_ratio_early:5%"),
     "-compared.md": ("compare", "{result}", "{result}", "--format", "markdown"),
 }
 #: Ending of the expected report of one result, and the format that it is in.

@@ -36,7 +36,7 @@ class Experiment:
 
     def __post_init__(self) -> None:
         history = self.journal.history
-        runs = self.plan.repeats.most * len(self.block.strategies) - len(self.stand_ins)
+        runs = self.plan.repeats.expected * len(self.block.strategies) - len(self.stand_ins)
         self._to_do = runs - sum(map(history.spent, history.begun))
         self._spent_of: dict[tuple[int, str], float] = {}
         self._behind: dict[tuple[int, str], float] = {}
@@ -171,15 +171,17 @@ class Experiment:
     def advanced(self, seed: int, run: RunProgress) -> None:
         key = seed, run.strategy
         self._spent_of[key] = run.spent - self._behind.get(key, 0)
+        repeat = len(self.seeds) + 1 + sorted(self._begun_s).index(seed)
+        done = sum(self._spent_of.values())
         self.progress.update(
             ProgressUpdate(
                 case=self.block.case.id,
                 run=run,
-                repeat=len(self.seeds) + 1 + sorted(self._begun_s).index(seed),
-                repeats=self.plan.repeats.most,
+                repeat=repeat,
+                repeats=max(repeat, self.plan.repeats.expected),
                 settled=self._settled,
-                runs_done=sum(self._spent_of.values()),
-                runs_total=self._to_do,
+                runs_done=done,
+                runs_total=max(done, self._to_do),
                 elapsed_s=time.monotonic() - self._started_s,
             )
         )

@@ -23,8 +23,8 @@ class RepeatPolicy(Protocol):
     """Decides by what is recorded, and by nothing else, so that a resumed session agrees."""
 
     @property
-    def most(self) -> int:
-        """How many repeats there will be at most, at least 1."""
+    def expected(self) -> int:
+        """How many repeats to expect, at least 1: all that there may be, or that are usual."""
         ...
 
     def next_seed(
@@ -67,7 +67,7 @@ class FixedRepeats:
     planned: Sequence[int]  # seeds of the repeats, in order, at least one
 
     @property
-    def most(self) -> int:
+    def expected(self) -> int:
         return len(self.planned)
 
     def next_seed(
@@ -93,8 +93,8 @@ class RepeatsUntilSettled:
     further_gates: Callable[[CaseResult], Sequence[Gate]] = lambda result: ()
 
     @property
-    def most(self) -> int:
-        return self.looks.most
+    def expected(self) -> int:
+        return self.looks.least if self.looks.if_suspect else self.looks.most
 
     def next_seed(
         self, history: CaseHistory, judge: Judging, under_way: Collection[int] = ()
@@ -125,5 +125,5 @@ class RepeatsUntilSettled:
     def _open(self, result: CaseResult, done: int) -> bool:
         gates = (*result.gates, *self.further_gates(result))
         if not gates:
-            return not self.of_suite and done < _UNGATED
+            return not (self.of_suite or self.looks.if_suspect) and done < _UNGATED
         return any(gate.open for gate in gates)

@@ -128,7 +128,7 @@ class Session:
             tasks=tuple(TaskRecord(task.name, task.weight, task.flops, ()) for task in tasks),
             programs=tuple(pack_program(task.mod) for task in tasks),
             conditions={**plan.runs.conditions(len(tasks)), **self.conditions},
-            repeats=plan.repeats.most,
+            repeats=plan.repeats.expected,
             limits=dict(plan.limits),
         )
         journal = CaseJournal(

@@ -96,8 +96,8 @@ def _case(session: SessionEntry, history: CaseHistory) -> WatchedCase:
     gates = _gates(session.settings, history, complete)
     under_way = len(complete) < len(history.repeats)
     stops_early = isinstance(session.settings.get("repeats"), str) and bool(gates)
-    settled = stops_early and not under_way and not any(gate.open for gate in gates)
-    is_over = settled or len(complete) >= entry.repeats
+    settled = not under_way and not any(gate.open for gate in gates)
+    is_over = settled if stops_early else len(complete) >= entry.repeats
     done_s = sum(map(_seconds, history.begun))
     return WatchedCase(
         label=entry.label,

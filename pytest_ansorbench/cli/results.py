@@ -66,8 +66,9 @@ def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
         action="append",
         default=[],
         metavar="METRIC:LIMIT",
-        help="by how much a figure may get worse, e.g. search_ratio:5%%, or suite_search_ratio:5%% "
-        "for all cases together; may be given several times; an unknown metric makes it list all",
+        help="by how much a figure may get worse, e.g. throughput_ratio:3%%, or "
+        "suite_search_ratio:5%% for all cases together; may be given several times; an unknown "
+        "metric makes it list all",
     )
     _add_goal(compare)
     compare.add_argument(

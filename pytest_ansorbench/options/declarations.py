@@ -93,7 +93,7 @@ def limit_options(figures: Iterable[Figure]) -> tuple[Option, ...]:
             record_as=figure.limit_word.replace("-", "_"),
         )
         for figure in figures
-        if figure.limit_word
+        if figure.limit_word and figure.per_case
     )
 
 
@@ -181,11 +181,12 @@ OPTIONS: Final = (
     ),
     Option(
         "experiment.repeats",
-        "repeats N|LEAST:MOST",
-        "runs of each strategy, one seed each; auto, auto:12 or 3:12 repeats until gates are "
-        "settled, at least and at most so often",
+        "repeats N|N+MORE|LEAST:MOST",
+        "runs of each strategy, one seed each; 5+10 repeats 5 times, and up to 10 times more "
+        "while a gate may yet be broken; auto, auto:12 or 3:12 until gates are settled, at least "
+        "and at most so often",
         values.repeats,
-        default="5",
+        default="5+10",
         per_test=True,
     ),
     Option(
@@ -515,7 +516,7 @@ OPTIONS: Final = (
         "baseline.compare_fail",
         "compare-fail METRIC:LIMIT",
         "fail a test whose figure got worse since --ansor-compare by more than this, e.g. "
-        "search_ratio:5%, or suite_search_ratio:5% for all cases together; may be given "
+        "throughput_ratio:3%, or suite_search_ratio:5% for all cases together; may be given "
         "several times",
         values.allowances,
         per_test=True,

@@ -18,7 +18,7 @@ from pytest_ansorbench.measure.toolchain import Toolchain
 from pytest_ansorbench.options.declarations import OPTIONS, Option
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.limits import Allowance, Limits
-from pytest_ansorbench.stats.looks import Looks
+from pytest_ansorbench.stats.looks import USUAL, Looks
 
 if TYPE_CHECKING:
     from pytest_ansorbench.records import Implementation, Shard
@@ -33,7 +33,7 @@ class ExperimentSettings:
     """How often, in which order and with which seeds strategies are run."""
 
     scheduler: Scheduler = "gradient"
-    repeats: int | Looks = 5
+    repeats: int | Looks = USUAL
     time_limit_s: float | None = None
     seed: int = 0  # of the first repeat; the others count up from it
     order: Order = "interleaved"
@@ -134,7 +134,7 @@ class Settings:
     engine: EngineSettings = field(default_factory=EngineSettings)
     remote: RemoteSettings = field(default_factory=RemoteSettings)
     cluster: ClusterSettings = field(default_factory=ClusterSettings)
-    criteria: Criteria = field(default_factory=Criteria)
+    criteria: Criteria = field(default_factory=lambda: Criteria(looks=USUAL))
     limits: Limits = field(default_factory=Limits)
     suite_limits: Limits = field(default_factory=Limits)
     control: bool = False

@@ -98,6 +98,8 @@ class Collected:
             repeats=(
                 FixedRepeats(self.seeds or range(first, first + repeats))
                 if isinstance(repeats, int)
+                else FixedRepeats(self.seeds)
+                if self.seeds is not None
                 else RepeatsUntilSettled(first, repeats, settings.has_suite_gates, gates_on_changes)
             ),
             criteria=settings.criteria,

@@ -129,7 +129,7 @@ class Searches:
         first, repeats = test.settings.experiment.seed, test.settings.experiment.repeats
         if isinstance(repeats, int):
             return range(first, first + repeats), True
-        return range(first, first + repeats.least), False
+        return range(first, first + repeats.least), repeats.if_suspect
 
     def pytest_collection_modifyitems(self) -> None:
         """Gather strategies, once collection has loaded every conftest."""

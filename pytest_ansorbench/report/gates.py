@@ -44,7 +44,8 @@ def change_sentence(change: Change, any_machine: str, subject: str = "") -> Sent
         return ""
     if gate.reason != "other-machine":
         return _sentence(gate, f"{subject}{metric} now over before")
-    ratios = " or ".join(key for key, figure in FIGURES.items() if figure.limit_word)
+    gated = (key for key, one in FIGURES.items() if one.limit_word and one.per_case)
+    ratios = " or ".join(gated)
     return GateSentence(
         f"{subject}{metric}: nothing could be compared, for the earlier result is from another "
         f"machine ({change.other_machine}); gate a ratio such as {ratios}, or give {any_machine}: ",
@@ -53,8 +54,8 @@ def change_sentence(change: Change, any_machine: str, subject: str = "") -> Sent
 
 
 def repeats_lines(cases: Sequence[CaseResult], suites: Sequence[SuiteVerdict]) -> Lines:
-    """How many repeats there were, and how gates stand; nothing if their number was fixed."""
-    looked = [case for case in cases if case.looks and case.runs]
+    """How many repeats there were, and how gates stand; nothing if there were those planned."""
+    looked = [case for case in cases if case.looks and case.runs and _went_on(case)]
     if not looked:
         return Lines(())
     seeds = [case.repeats for case in looked]
@@ -68,6 +69,11 @@ def repeats_lines(cases: Sequence[CaseResult], suites: Sequence[SuiteVerdict]) -
             f"{sum(seeds)} in all; {_gate_summary(gates)}",
         )
     )
+
+
+def _went_on(case: CaseResult) -> bool:
+    looks = Looks.parse(case.looks)
+    return case.repeats > looks.least or not looks.if_suspect
 
 
 def _gate_summary(gates: Sequence[Gate]) -> str:

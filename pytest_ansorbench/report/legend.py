@@ -131,7 +131,7 @@ def _target(criteria: Criteria, repeats: int) -> str:
 def _looks(criteria: Criteria) -> str:
     """That it was looked more than once."""
     looks = criteria.looks
-    if looks is None:
+    if looks is None or looks.if_suspect:
         return ""
     return f", at each of the looks after {looks.least} to {looks.most} repeats"
 

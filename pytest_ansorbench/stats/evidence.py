@@ -44,6 +44,8 @@ class Evidence:
     # Standard deviation of the log figure of a single pair of runs; None if too little is known
     spread: Callable[[], float | None]
     endless_by_chance: bool = False  # whether chance alone can make the figure 0 or infinite
+    # Whether each pair of runs is beyond a limit, so that no exchange within pairs looks worse
+    one_sided: Callable[[float], bool] = lambda limit: False
     fewest_repeats: int = FEWEST_REPEATS  # seeds below which there is no interval to speak of
     cases: int = 1  # how many cases it stands on
 
@@ -56,7 +58,8 @@ class Evidence:
         excess = figure.sign * above
         spread = self.spread()
         error = None if spread is None else spread / math.sqrt(self.repeats)
-        return sharpened(counted, self.smallest, self.repeats, level, excess, error)
+        smallest = max(self.smallest, counted) if self.one_sided(limit) else self.smallest
+        return sharpened(counted, smallest, self.repeats, level, excess, error)
 
 
 def limit_evidence(
@@ -69,6 +72,7 @@ def limit_evidence(
         counted=lambda limit, level: measure.chance(paired, limit, level),
         smallest=measure.tests * smallest_chance(repeats, repeats),
         spread=cache(lambda: measure.spread(paired)),
+        one_sided=lambda limit: measure.one_sided(paired, limit),
         fewest_repeats=_fewest(estimate, confidence),
     )
 

@@ -32,6 +32,8 @@ class Figure:
     # only its change can be gated
     limit_word: str = ""
     over_cases: bool = False  # whether the cases of a suite can be added up by it
+    # Whether a single case decides by it often enough to be gated (docs/research/verdicts.md)
+    per_case: bool = True
     in_seconds: bool = False  # whether it is a ratio of seconds, which runs of another day blur
 
     def limited(self) -> LimitedMeasure:
@@ -100,6 +102,7 @@ FIGURES: Final[Mapping[str, Figure]] = MappingProxyType(
                 measure=_measure("SearchRatio", "search_s"),
                 limit_word="max-search-ratio",
                 over_cases=True,
+                per_case=False,
                 in_seconds=True,
             ),
             Figure(
@@ -119,6 +122,7 @@ FIGURES: Final[Mapping[str, Figure]] = MappingProxyType(
                 subject="challenger",
                 measure=_measure("SearchRatio", "trials"),
                 over_cases=True,
+                per_case=False,
             ),
             Figure(
                 key="throughput_ratio",

@@ -75,12 +75,12 @@ class Judge:
         looks = self.criteria.looks
         if looks is None:
             return self
-        tail = level_at(looks, repeats, (1.0 - self.criteria.confidence) / 2.0, cases)
         # Where counting ends Student's t goes on, so that every look has a level.
         level = level_at(looks, repeats, self.level, 0)
-        criteria = replace(
-            self.criteria, confidence=1.0 - 2.0 * tail, false_alarms=level * max(1, self.family)
-        )
+        criteria = replace(self.criteria, false_alarms=level * max(1, self.family))
+        if not looks.if_suspect:  # else there is one look at which a gate can well hold
+            tail = level_at(looks, repeats, (1.0 - self.criteria.confidence) / 2.0, cases)
+            criteria = replace(criteria, confidence=1.0 - 2.0 * tail)
         return replace(self, criteria=criteria)
 
     def gate(self, figure: Figure, evidence: Evidence, limit: float) -> Gate:
@@ -184,7 +184,8 @@ def settled_gate(
     """Judge one figure at the first look that settles it, else at the last.
 
     A look settles a gate if it holds or is broken, or if the repeats that are left will hardly
-    change that it is undecided. Without looks it is judged once.
+    change that it is undecided; if only suspects are looked at again, if they will hardly break it.
+    Without looks it is judged once.
     """
     looks = judge.criteria.looks
     if looks is None:
@@ -196,7 +197,11 @@ def settled_gate(
         if gate.outcome != "undecided" or look >= looks.most:
             return gate
         last = judge.at(looks.most, cases)
-        if chance_to_settle(figure, evidence, limit, last, looks.most) < HOPELESS:
+        holds, broken = later_chances(figure, evidence, limit, last, looks.most)
+        if looks.if_suspect:
+            if gate.reason != "chance" and broken < HOPELESS and look >= looks.least:
+                return gate
+        elif holds + broken < HOPELESS:
             return gate
     return replace(gate, open=True)
 
@@ -204,20 +209,26 @@ def settled_gate(
 def chance_to_settle(
     figure: Figure, evidence: Evidence, limit: float, last: Judge, most: int
 ) -> float:
-    """Chance that a gate holds or is broken after so many repeats, by what is seen so far.
+    """Chance that a gate holds or is broken after so many repeats, by what is seen so far."""
+    return sum(later_chances(figure, evidence, limit, last, most))
+
+
+def later_chances(
+    figure: Figure, evidence: Evidence, limit: float, last: Judge, most: int
+) -> tuple[float, float]:
+    """Chances that a gate holds and that it is broken after so many repeats.
 
     The predictive power of a normal theory: if the log figure of n repeats is x with a spread s of
     a single pair, that of m repeats is like x + s sqrt(1/n - 1/m) t, t of Student's distribution.
     Spiegelhalter, Freedman and Blackburn 1986, https://doi.org/10.1016/0197-2456(86)90003-6
-    1 where too
-    little is known.
+    1 and 0 where too little is known.
     """
     n = evidence.repeats
     value, spread = evidence.estimate.value, evidence.spread()
     if n < 2 or n >= most or spread is None or not spread > 0.0:
-        return 1.0
+        return 1.0, 0.0
     if evidence.estimate.bound != "value" or not 0.0 < value < math.inf:
-        return 1.0
+        return 1.0, 0.0
     loss = figure.sign * math.log(value / limit)
     noise = figure.sign * math.log1p(figure.sign * last.criteria.noise)
     scale = spread * math.sqrt(1.0 / n - 1.0 / most)
@@ -226,4 +237,4 @@ def chance_to_settle(
     to_hold = t_quantile(last.criteria.confidence, later) * error
     to_break = noise + t_quantile(1.0 - 2.0 * last.level, later) * error
     holds, broken = stdtr(degrees, -np.array([loss + to_hold, to_break - loss]) / scale)
-    return float(holds + broken)
+    return float(holds), float(broken)

@@ -30,6 +30,7 @@ from pytest_ansorbench.stats.stratum import (
     search_stratum,
 )
 from pytest_ansorbench.stats.throughput_ratio import (
+    all_below,
     log_latencies,
     throughput_chance,
     throughput_ratio,
@@ -79,6 +80,10 @@ class LimitedMeasure(Measure):
     @abstractmethod
     def spread(self, paired: PairedRuns) -> float | None:
         """Standard deviation of the log figure of a single pair of runs; None if unknown."""
+
+    def one_sided(self, paired: PairedRuns, limit: float) -> bool:
+        """Whether the figure of each pair of runs by itself is beyond a limit."""
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +146,9 @@ class ThroughputRatio(LimitedMeasure):
 
     def spread(self, paired: PairedRuns) -> float | None:
         return throughput_spread(paired)
+
+    def one_sided(self, paired: PairedRuns, limit: float) -> bool:
+        return all_below(paired, limit)
 
 
 @dataclass(frozen=True, slots=True)

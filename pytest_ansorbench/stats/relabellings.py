@@ -12,8 +12,8 @@ smallest probability. What the arms of a seed have in common makes them more ali
 ones, so that the test then alarms less often than stated, never more.
 
 Five seeds an arm have 252 relabellings, so no figure can look less likely than 0.4%, which would
-never do in a session of many gates. Where counting ends, with the worst relabelling of all,
-`sharpened` goes on with Student's t.
+never do in a session of many gates. Where counting ends, with the worst relabelling of all or the
+worst exchange within pairs, `sharpened` goes on with Student's t.
 """
 
 from __future__ import annotations

@@ -89,6 +89,11 @@ def throughput_spread(paired: PairedRuns) -> float | None:
     return float(np.log(ratios).std(ddof=1))
 
 
+def all_below(paired: PairedRuns, limit: float) -> bool:
+    """Whether the challenger's kernel is slower than a limit allows with each seed."""
+    return bool((_seed_ratios(paired) < limit).all())
+
+
 def log_latencies(paired: PairedRuns) -> Floats | None:
     """Logarithms of the final kernels' latencies, the reference's first, shape (2 * seeds,).
 

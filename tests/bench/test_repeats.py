@@ -83,6 +83,14 @@ def test_without_gates_there_are_five_or_what_the_suite_needs():
     assert of_suite.next_seed(history(complete=[7, 8, 9]), judged) is None
 
 
+def test_repeats_for_suspects_end_with_those_planned_unless_a_gate_is_open():
+    suspects = RepeatsUntilSettled(7, Looks(2, 4, if_suspect=True))
+    assert suspects.expected == 2
+    assert suspects.next_seed(history(complete=[7, 8]), judged) is None
+    assert suspects.next_seed(history(complete=[7, 8]), lambda: judged(False)) is None
+    assert suspects.next_seed(history(complete=[7, 8]), lambda: judged(True)) == 9
+
+
 def test_repeats_after_a_gap_do_not_count():
     assert list(UNTIL.seeds(history(complete=[7, 8, 10], begun=[9]))) == [7, 8]
     assert list(UNTIL.seeds(history(complete=range(7, 20)))) == list(range(7, 13))

@@ -25,7 +25,7 @@ def test_values_are_written_as_they_are_given() -> None:
 
 
 def test_limits_and_goals_are_options_too() -> None:
-    assert words(limits__search_ratio=0.75) == ["--ansor-max-search-ratio", "0.75"]
+    assert words(limits__search_ratio_early=0.75) == ["--ansor-max-early-search-ratio", "0.75"]
 
 
 def test_where_results_went_is_nobodys_business() -> None:

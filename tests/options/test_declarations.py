@@ -23,6 +23,8 @@ from pytest_ansorbench.stats.limits import Limits
 WHOLE = {
     "budget.trials",
     "criteria.goal",
+    "criteria.looks",
+    "experiment.repeats",
     "experiment.final_turns",
     "experiment.final_sets",
     "kernels.sets",
@@ -34,7 +36,9 @@ def fields(record: object, prefix: str = "") -> Iterator[str]:
     for field in dataclasses.fields(record):  # type: ignore[arg-type]
         value, path = getattr(record, field.name), f"{prefix}{field.name}"
         if isinstance(value, Limits):
-            yield from (f"{path}.{key}" for key, figure in FIGURES.items() if figure.limit_word)
+            limited = {key: one for key, one in FIGURES.items() if one.limit_word}
+            suite = path == "suite_limits"
+            yield from (f"{path}.{key}" for key, one in limited.items() if suite or one.per_case)
         elif dataclasses.is_dataclass(value) and path not in WHOLE:
             yield from fields(value, f"{path}.")
         else:
@@ -70,15 +74,15 @@ def test_no_default_is_typed_into_a_help_text(option):
 
 def test_flags_are_found_by_field():
     assert flag_of("engine.build_timeout_s") == "--ansor-build-timeout"
-    assert flag_of("limits.search_ratio") == "--ansor-max-search-ratio"
+    assert flag_of("limits.search_ratio_early") == "--ansor-max-early-search-ratio"
 
 
 def test_a_figure_with_a_limit_has_its_option():
     assert [option.field for option in LIMIT_OPTIONS] == [
-        f"limits.{key}" for key, figure in FIGURES.items() if figure.limit_word
+        f"limits.{key}" for key, one in FIGURES.items() if one.limit_word and one.per_case
     ]
     figure = dataclasses.replace(
-        FIGURES["search_ratio_trials"], limit_word="max-search-ratio-trials"
+        FIGURES["search_ratio_trials"], limit_word="max-search-ratio-trials", per_case=True
     )
     [option] = limit_options([figure])
     assert option.flag == "--ansor-max-search-ratio-trials"

@@ -15,6 +15,7 @@ from pytest_ansorbench.options.settings import Settings, value_at
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.limits import Allowance, Limits
+from pytest_ansorbench.stats.looks import USUAL
 
 #: As result files record them, in this order; readers of older results rely on the names.
 RECORDED = {
@@ -26,7 +27,7 @@ RECORDED = {
     "run_time_s": None,
     "round_trials": None,
     "scheduler": "gradient",
-    "repeats": 5,
+    "repeats": "5+10",
     "time_limit_s": None,
     "seed": 0,
     "order": "interleaved",
@@ -58,7 +59,6 @@ RECORDED = {
     "confidence": 0.95,
     "noise": 0.01,
     "false_alarms": 0.01,
-    "max_search_ratio": None,
     "max_early_search_ratio": None,
     "min_throughput_ratio": None,
     "max_suite_search_ratio": None,
@@ -115,7 +115,7 @@ def test_without_values_all_records_have_their_own_defaults():
     assert settings == Settings()
     assert settings.budget == Budget()
     assert settings.engine == EngineSettings()
-    assert settings.criteria == Criteria()
+    assert settings.criteria == Criteria(looks=USUAL)
     assert settings.limits == Limits()
 
 
@@ -127,16 +127,16 @@ def test_values_reach_the_records_that_have_them():
             "criteria.noise": 0.02,
             "criteria.goal": Goal(0.5, 0.5),
             "limits.throughput_ratio": 0.98,
-            "limits.search_ratio": 0.75,
+            "limits.search_ratio_early": 0.75,
         }
     )
     assert settings.strategies == ("a", "b")
     assert settings.engine == EngineSettings(build_timeout_s=5.0)
-    assert settings.criteria == Criteria(goal=Goal(0.5, 0.5), noise=0.02)
-    assert settings.limits == {"search_ratio": 0.75, "throughput_ratio": 0.98}
+    assert settings.criteria == Criteria(goal=Goal(0.5, 0.5), noise=0.02, looks=USUAL)
+    assert settings.limits == {"search_ratio_early": 0.75, "throughput_ratio": 0.98}
     assert value_at(settings, "engine.build_timeout_s") == 5.0
-    assert value_at(settings, "limits.search_ratio") == 0.75
-    assert value_at(Settings(), "limits.search_ratio") is None
+    assert value_at(settings, "limits.search_ratio_early") == 0.75
+    assert value_at(Settings(), "limits.search_ratio_early") is None
 
 
 @pytest.mark.parametrize(
@@ -163,8 +163,8 @@ def test_recorded_values_are_as_users_type_them():
         {
             "budget.trials": Trials(16, per_task=True),
             "criteria.goal": Goal(0.9, 0.9),
-            "limits.search_ratio": 0.75,
-            "baseline.compare_fail": (Allowance("search_ratio", 0.05),),
+            "limits.search_ratio_early": 0.75,
+            "baseline.compare_fail": (Allowance("search_ratio_early", 0.05),),
             "engine.cores": (0, 1),
             "experiment.final_turns": Span(2, 4),
             "replay": (Path("a/b.json"),),
@@ -174,8 +174,8 @@ def test_recorded_values_are_as_users_type_them():
     ).to_json()
     assert recorded["trials"] == "16/task"
     assert recorded["goal"] == "90%"
-    assert recorded["max_search_ratio"] == 0.75
-    assert recorded["compare_fail"] == ["search_ratio:5%"]
+    assert recorded["max_early_search_ratio"] == 0.75
+    assert recorded["compare_fail"] == ["search_ratio_early:5%"]
     assert recorded["cores"] == [0, 1]
     assert recorded["final_turns"] == "2:4"
     assert recorded["replay"] == ["a/b.json"]
@@ -183,6 +183,6 @@ def test_recorded_values_are_as_users_type_them():
 
 
 def test_of_two_allowances_of_a_figure_the_last_counts():
-    words = ("search_ratio:5%", "throughput:3%", "search_ratio:9%")
+    words = ("search_time:5%", "throughput:3%", "search_time:9%")
     settings = Settings.of({"baseline.compare_fail": tuple(map(Allowance.parse, words))})
-    assert sorted(map(str, settings.baseline.allowances)) == ["search_ratio:9%", "throughput:3%"]
+    assert sorted(map(str, settings.baseline.allowances)) == ["search_time:9%", "throughput:3%"]

@@ -63,7 +63,7 @@ def seeds(result, strategy="one"):
 def test_a_planted_loss_is_broken_as_soon_as_it_can_be_and_a_replay_agrees(sleepy):
     # The engine compiles equal programs once: the first arm of a cold one would pay for both.
     sleepy.bench("--ansor-strategy=one", "--ansor-repeats=1")
-    gate = "--ansor-max-search-ratio=1.0"
+    gate = "--ansor-max-early-search-ratio=1.0"
     outcome = sleepy.bench(
         "--ansor-strategy=one,sleeping", "--ansor-repeats=auto:9", gate, "--ansor-json=out.json"
     )
@@ -80,7 +80,7 @@ def test_a_planted_loss_is_broken_as_soon_as_it_can_be_and_a_replay_agrees(sleep
 
 def test_a_twin_is_not_broken_and_given_up_or_run_to_the_end(sleepy):
     outcome = sleepy.bench(
-        "--ansor-strategy=one,twin", "--ansor-repeats=3:6", "--ansor-max-search-ratio=1.0"
+        "--ansor-strategy=one,twin", "--ansor-repeats=3:6", "--ansor-max-early-search-ratio=1.0"
     )
     assert outcome.code == 0, outcome.text
     assert "1.00: broken" not in outcome.out
@@ -102,7 +102,7 @@ def test_the_suite_asks_for_more_repeats_itself(sleepy):
 
 
 def test_an_interrupted_session_comes_to_the_same_number(sleepy):
-    arguments = ("--ansor-strategy=one,sleeping", "--ansor-max-search-ratio=1.0")
+    arguments = ("--ansor-strategy=one,sleeping", "--ansor-max-early-search-ratio=1.0")
     first = sleepy.bench(*arguments, "--ansor-repeats=3")
     assert first.code == 0, first.text
     resumed = sleepy.bench(*arguments, "--ansor-repeats=auto:9", "--ansor-resume=1")
@@ -115,7 +115,7 @@ def test_a_time_limit_lets_each_case_have_a_repeat_and_says_what_is_open(sleepy)
         "--ansor-strategy=one,sleeping",
         "--ansor-repeats=auto:9",
         "--ansor-time-limit=0.3s",
-        "--ansor-max-search-ratio=1.0",
+        "--ansor-max-early-search-ratio=1.0",
     )
     assert outcome.code == 0, outcome.text
     assert "repeats: 1 of at most 9 in 1 case, 1 in all; gates: 1 open, for want of time" in (

@@ -36,7 +36,7 @@ def refusal(outcome) -> str:
         ("--ansor-order=random", "'random': expected one of interleaved, sequential"),
         ("--ansor-confidence=95", "bad --ansor-confidence '95': expected a level between 0 and 1"),
         ("--ansor-tolerance=nan", "bad --ansor-tolerance 'nan': expected a share"),
-        ("--ansor-max-search-ratio=0", "'0': expected a ratio from 1e-6 to 1e6"),
+        ("--ansor-max-early-search-ratio=0", "'0': expected a ratio from 1e-6 to 1e6"),
         ("--ansor-run-timeout=-3", "'-3': expected a number above 0, e.g. 30"),
         ("--ansor-target=cuda-foo", "bad --ansor-target 'cuda-foo': expected an LLVM target"),
         ("--ansor-target=cuda", "only CPUs can be measured so far"),

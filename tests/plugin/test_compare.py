@@ -66,7 +66,7 @@ def test_a_figure_that_got_worse_fails_its_own_test(stored):
         REPLAY,
         "--ansor-compare=main",
         "--ansor-compare-fail=throughput_ratio:3%",
-        "--ansor-compare-fail=search_ratio:5%",
+        "--ansor-compare-fail=search_ratio_early:5%",
         "--junitxml=junit.xml",
     )
     assert outcome.code == 1, outcome.text
@@ -122,7 +122,7 @@ def test_what_may_jitter_does_not_make_another_machine(stored):
 
 def test_a_changed_case_is_incomparable_and_no_regression(stored):
     alter(stored, lambda data: data["cases"][0].update(version="0123456789ab"))
-    arguments = (REPLAY, "--ansor-compare=main", "--ansor-compare-fail=search_ratio:5%")
+    arguments = (REPLAY, "--ansor-compare=main", "--ansor-compare-fail=search_ratio_early:5%")
     outcome = stored.bench(*arguments)
     assert outcome.code == 0, outcome.text
     assert "a: not compared: its program changed, version 0123456789ab is now 1" in outcome.out
@@ -150,11 +150,11 @@ def test_autosave_names_a_result_after_commit_and_time(saved):
         (["--ansor-compare"], "bad result 'newest': expected a name, a number or a file, "),
         (["--ansor-compare=other"], "bad --ansor-compare: bad result 'other'"),
         (
-            ["--ansor-compare-fail=search_ratio:5%"],
-            "bad --ansor-compare-fail 'search_ratio:5%': expected --ansor-compare with it",
+            ["--ansor-compare-fail=search_ratio_early:5%"],
+            "bad --ansor-compare-fail 'search_ratio_early:5%': expected --ansor-compare with it",
         ),
         (["--ansor-compare=test_cases.py"], "bad result file 'test_cases.py': expected JSON"),
-        (["--ansor-compare-fail=speed"], "e.g. search_ratio:5%"),
+        (["--ansor-compare-fail=speed"], "e.g. throughput_ratio:3%"),
     ],
 )
 def test_what_cannot_be_compared_is_told_before_anything_runs(saved, arguments, what):

@@ -11,8 +11,8 @@ from tests.plugin.project import SAVED_CASES
 # Five saved runs of a challenger that takes half the time, with kernels as fast.
 REPLAY = "--ansor-replay=saved.json"
 BROKEN = "--ansor-min-throughput-ratio=2"
-HOLDS = "--ansor-max-search-ratio=0.9"
-UNDECIDED = "--ansor-max-search-ratio=0.497"  # missed by less than the noise threshold
+HOLDS = "--ansor-max-early-search-ratio=0.9"
+UNDECIDED = "--ansor-max-early-search-ratio=0.497"  # missed by less than the noise threshold
 
 
 @pytest.mark.usefixtures("fast_engine")
@@ -51,7 +51,8 @@ def test_a_gate_that_holds_passes(saved):
 def test_an_undecided_gate_passes_with_a_warning_and_fails_when_strict(saved):
     lenient = saved.bench(REPLAY, UNDECIDED)
     assert lenient.code == 0, lenient.text
-    assert "UndecidedWarning: a, fast against default: search ratio S = 0.50" in lenient.out
+    told = "UndecidedWarning: a, fast against default: early search ratio S_early = 0.50"
+    assert told in lenient.out
     strict = saved.bench(REPLAY, UNDECIDED, "--ansor-strict")
     assert strict.code == 1, strict.text
     assert "exceeds the limit 0.497 by less than 1%: undecided" in strict.out
@@ -61,7 +62,7 @@ def test_a_gate_can_be_taken_away(saved):
     outcome = saved.bench(REPLAY, "--ansor-min-throughput-ratio=none", HOLDS, "--ansor-json=o.json")
     assert outcome.code == 0, outcome.text
     [gate] = saved.json("o.json")["cases"][0]["verdicts"][0]["gates"]
-    assert gate["metric"] == "search_ratio"
+    assert gate["metric"] == "search_ratio_early"
 
 
 def test_the_noise_threshold_is_a_setting(saved):
@@ -74,7 +75,7 @@ def test_a_gate_with_nothing_to_compare_fails(saved):
     outcome = saved.bench(REPLAY, HOLDS, "--ansor-strategy=default")
     assert outcome.code == 1
     assert "nothing to compare: default names no challenger, but a gate is set" in outcome.out
-    assert "take the gates away: --ansor-max-search-ratio none" in outcome.out
+    assert "take the gates away: --ansor-max-early-search-ratio none" in outcome.out
 
 
 def test_a_gate_with_nothing_to_compare_fails_before_anything_is_run(project):
@@ -125,7 +126,7 @@ import dataclasses
 from pytest_ansorbench.stats import figures
 
 trials = figures.FIGURES["search_ratio_trials"]
-entry = dataclasses.replace(trials, limit_word="max-search-ratio-trials")
+entry = dataclasses.replace(trials, limit_word="max-search-ratio-trials", per_case=True)
 figures.FIGURES = {**figures.FIGURES, entry.key: entry}
 """
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-REPLAY = ("--ansor-replay=saved.json", "--ansor-max-search-ratio=0.9")
+REPLAY = ("--ansor-replay=saved.json", "--ansor-max-early-search-ratio=0.9")
 
 
 def test_each_case_and_strategy_is_a_benchmark_with_search_seconds(everything):

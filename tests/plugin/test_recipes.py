@@ -30,7 +30,7 @@ CASE = """
 import pytest
 from tests.saved_cases import SAVED
 
-@pytest.mark.ansor_bench(max_search_ratio=0.9)
+@pytest.mark.ansor_bench(max_early_search_ratio=0.9)
 def test_case(ansor_bench):
     ansor_bench(SAVED[{index}])
 """

@@ -38,13 +38,13 @@ def test_a_replay_gives_the_table_of_the_session_that_was_saved(project):
 
 def test_it_needs_no_tvm(everything):
     everything.write("conftest.py", NO_TVM)
-    good = everything.bench_apart("--ansor-replay=saved.json", "--ansor-max-search-ratio=0.9")
+    good = everything.bench_apart("--ansor-replay=saved.json", "--ansor-max-early-search-ratio=0.9")
     assert good.code == 0, good.text
     assert "3 passed" in good.out
 
 
 def test_it_judges_by_todays_limits(everything):
-    bad = everything.bench("--ansor-replay=saved.json", "--ansor-max-search-ratio=0.1", "-x")
+    bad = everything.bench("--ansor-replay=saved.json", "--ansor-max-early-search-ratio=0.1", "-x")
     assert bad.code == 1
     assert "exceeds the limit 0.10: broken" in bad.out
 
@@ -57,7 +57,7 @@ def test_compressed_results_are_read_and_written(everything):
     write_result(saved, everything.root / ".ansor_bench" / "0001_main.json.gz")
     outcome = everything.bench(
         "--ansor-replay=.ansor_bench/0001_main.json.gz",
-        "--ansor-max-search-ratio=0.9",
+        "--ansor-max-early-search-ratio=0.9",
         "--ansor-compare=main",
         "--ansor-json=out.json.gz",
     )

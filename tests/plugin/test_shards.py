@@ -13,7 +13,7 @@ GATED = """
 import pytest
 from tests.saved_cases import SAVED
 
-@pytest.mark.ansor_bench(max_search_ratio={limit})
+@pytest.mark.ansor_bench(max_early_search_ratio={limit})
 @pytest.mark.parametrize("case", SAVED, ids=str)
 def test_case(ansor_bench, case):
     ansor_bench(case)

@@ -74,14 +74,14 @@ def test_without_cases_there_is_nothing_to_judge_it_by(everything):
 
 
 def test_it_is_not_asked_after_a_failure_that_ends_the_session(everything):
-    outcome = everything.bench(REPLAY, HOLDS, "--ansor-max-search-ratio=0.1", "-x")
+    outcome = everything.bench(REPLAY, HOLDS, "--ansor-max-early-search-ratio=0.1", "-x")
     assert outcome.code == 1, outcome.text
     assert "1 failed" in outcome.out
     assert "passed" not in outcome.out
 
 
 def test_false_alarms_are_shared_out_between_cases_and_suite(everything):
-    both = ("--ansor-max-search-ratio=0.9", HOLDS, "--ansor-json=out.json")
+    both = ("--ansor-max-early-search-ratio=0.9", HOLDS, "--ansor-json=out.json")
     assert everything.bench(REPLAY, *both).code == 0
     result = everything.json("out.json")
     of_cases = {g["family"] for c in result["cases"] for v in c["verdicts"] for g in v["gates"]}

@@ -55,7 +55,7 @@ def test_twice_verbose_is_the_full_report(saved):
 def test_the_verdicts_of_the_first_run_fit_a_screen(saved):
     """80 columns and 24 lines, from the verdicts to the end."""
     outcome = saved.on_a_terminal(
-        "--ansor-replay=saved.json", "--ansor-max-search-ratio=0.9", columns=80
+        "--ansor-replay=saved.json", "--ansor-max-early-search-ratio=0.9", columns=80
     )
     assert outcome.code == 0, outcome.text
     report = outcome.out.split(" ansor bench ")[1].splitlines()

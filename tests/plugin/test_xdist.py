@@ -14,7 +14,7 @@ def test_cases_suite_and_comparison_are_told_and_judged_as_without(everything, p
     write_result(result_of(SAVED, seconds_per_trial=0.25), everything.root / "before.json")
     outcome = everything.bench(
         "--ansor-replay=saved.json",
-        "--ansor-max-search-ratio=0.9",
+        "--ansor-max-early-search-ratio=0.9",
         "--ansor-max-suite-search-ratio=0.2",
         "--ansor-min-suite-throughput-ratio=0.9",
         "--ansor-compare=before.json",

@@ -56,12 +56,12 @@ def test_the_same_result_twice_has_changed_in_nothing() -> None:
 
 
 def test_a_slower_search_breaks_what_was_allowed_and_a_little_slower_one_does_not() -> None:
-    assert (
-        outcome(changes(case(), case(seconds=0.7), "search_ratio:5%"), "search_ratio") == "broken"
-    )
-    assert outcome(changes(case(), case(seconds=0.5), "search_ratio:5%"), "search_ratio") == "holds"
-    found = changes(case(), case(seconds=0.7), "search_ratio:50%")
-    assert outcome(found, "search_ratio") == "holds"
+    slower = changes(case(), case(seconds=0.7), "search_ratio_early:5%")
+    assert outcome(slower, "search_ratio_early") == "broken"
+    same = changes(case(), case(seconds=0.5), "search_ratio_early:5%")
+    assert outcome(same, "search_ratio_early") == "holds"
+    found = changes(case(), case(seconds=0.7), "search_ratio_early:50%")
+    assert outcome(found, "search_ratio_early") == "holds"
 
 
 def test_slower_kernels_break_both_forms_of_throughput() -> None:
@@ -74,8 +74,8 @@ def test_slower_kernels_break_both_forms_of_throughput() -> None:
 
 
 def test_ratios_between_arms_do_not_see_another_machines_speed() -> None:
-    found = changes(case(), case(speed=3.0), "search_ratio:5%", "throughput_ratio:3%")
-    assert outcome(found, "search_ratio") == outcome(found, "throughput_ratio") == "holds"
+    found = changes(case(), case(speed=3.0), "search_ratio_early:5%", "throughput_ratio:3%")
+    assert outcome(found, "search_ratio_early") == outcome(found, "throughput_ratio") == "holds"
     [absolute] = [c for c in found.changes if (c.metric, c.strategy) == ("throughput", "fast")]
     assert absolute.ratio.value == pytest.approx(3.0)
 
@@ -106,7 +106,7 @@ def test_a_gate_on_seconds_has_nothing_to_compare_on_another_machine() -> None:
     ],
 )
 def test_what_cannot_be_compared_is_no_regression(spoil: dict[str, Any], reason: str) -> None:
-    found = changes(case(), dataclasses.replace(case(), **spoil), "search_ratio:5%")
+    found = changes(case(), dataclasses.replace(case(), **spoil), "search_ratio_early:5%")
     assert (found.changes, found.incomparable) == ((), reason)
 
 
@@ -158,18 +158,18 @@ def test_the_control_is_left_out() -> None:
 
 
 def test_gates_are_counted_before_anything_runs() -> None:
-    found = changes(case(), case(), "search_ratio:5%", "throughput:3%")
-    assert len(found.gates) == gates_per_case(["search_ratio", "throughput"], 2)
+    found = changes(case(), case(), "search_ratio_early:5%", "throughput:3%")
+    assert len(found.gates) == gates_per_case(["search_ratio_early", "throughput"], 2)
 
 
 def test_few_repeats_can_still_say_that_something_is_far_off() -> None:
     slow = case(seconds=5.0)
     found = case_changes(
-        case(), slow, [Allowance.parse("search_ratio:5%")], criteria=CRITERIA, family=100
+        case(), slow, [Allowance.parse("search_ratio_early:5%")], criteria=CRITERIA, family=100
     )
-    assert outcome(found, "search_ratio") == "broken"
+    assert outcome(found, "search_ratio_early") == "broken"
     assert all(gate.family == 100 for gate in found.gates)
-    [change] = [c for c in found.changes if c.metric == "search_ratio"]
+    [change] = [c for c in found.changes if c.metric == "search_ratio_early"]
     assert change.ratio.value == pytest.approx(10.0, rel=0.1)
     assert change.after is not None
     assert not math.isinf(change.after)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
@@ -10,12 +11,16 @@ import pytest
 from pytest_ansorbench.options.settings import Settings
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.goal import Goal
+from pytest_ansorbench.stats.looks import USUAL
 
 
 def test_recorded_settings_give_the_criteria_back() -> None:
     criteria = Criteria(Goal(0.9, 0.9), 0.02, 0.9, 0.03, 0.05)
-    assert Criteria.from_settings(Settings(criteria=criteria).to_json()) == criteria
-    assert Criteria.from_settings(Settings().to_json()) == Criteria()
+    recorded = Settings.of({"experiment.repeats": 5}).to_json()
+    assert Criteria.from_settings(recorded) == Criteria()
+    recorded = Settings(criteria=criteria).to_json()
+    assert Criteria.from_settings(recorded) == dataclasses.replace(criteria, looks=USUAL)
+    assert Criteria.from_settings(Settings().to_json()) == Settings().criteria
 
 
 def test_what_an_older_result_did_not_record_is_todays_default() -> None:

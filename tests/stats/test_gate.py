@@ -225,3 +225,29 @@ def test_a_look_of_many_asks_for_more_than_one() -> None:
     gains = [0.55 + seed / 100 for seed in range(6)]
     once, looked = gate_of(gains, criteria=Criteria()), gate_of(gains, limit=0.2)
     assert looked.estimate.high - looked.estimate.low >= once.estimate.high - once.estimate.low
+
+
+SUSPECTS = Criteria(looks=Looks(5, 10, if_suspect=True))
+
+
+def test_a_gate_is_looked_at_again_only_while_it_is_suspect() -> None:
+    worse = [1.02 + seed / 50 for seed in range(10)]
+    first = gate_of(worse[:5], criteria=SUSPECTS)
+    assert (first.outcome, first.open) == ("undecided", True)
+    later = gate_of(worse, criteria=SUSPECTS)
+    assert (later.outcome, later.open) == ("broken", False)
+    assert 5 < later.repeats <= 10
+    equal = [0.9 + seed % 2 / 10 for seed in range(10)]
+    assert gate_of(equal, criteria=SUSPECTS) == gate_of(equal[:5], criteria=SUSPECTS)
+    assert not gate_of(equal, criteria=SUSPECTS).open
+
+
+def test_before_the_repeats_that_were_asked_for_a_gate_is_open() -> None:
+    assert gate_of([0.9, 1.0], criteria=SUSPECTS).open
+
+
+def test_looks_for_suspects_leave_the_interval_of_the_first_as_it_is() -> None:
+    gains = [0.55 + seed / 100 for seed in range(5)]
+    once = gate_of(gains, criteria=Criteria())
+    looked = gate_of(gains, criteria=SUSPECTS)
+    assert (looked.outcome, looked.estimate) == (once.outcome, once.estimate)

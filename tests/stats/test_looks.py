@@ -14,6 +14,7 @@ from pytest_ansorbench.stats.looks import Looks
         ("auto:8", Looks(3, 8)),
         ("4:9", Looks(4, 9)),
         (" 2 : 2", Looks(2, 2)),
+        ("5 + 3", Looks(5, 8, if_suspect=True)),
     ],
 )
 def test_what_users_write_is_read_and_written_again(text: str, looks: Looks) -> None:
@@ -21,9 +22,11 @@ def test_what_users_write_is_read_and_written_again(text: str, looks: Looks) -> 
     assert Looks.parse(str(looks)) == looks
 
 
-@pytest.mark.parametrize("text", ["", "5", "auto:", "auto:2", "9:3", "0:3", "3:x", "a:b", "1:2:3"])
+@pytest.mark.parametrize(
+    "text", ["", "5", "auto:", "auto:2", "9:3", "0:3", "3:x", "a:b", "1:2:3", "0+3", "5+", "+5"]
+)
 def test_anything_else_is_refused_with_an_example(text: str) -> None:
-    with pytest.raises(ValueError, match="auto:12 or 3:12"):
+    with pytest.raises(ValueError, match=r"5\+10 .*auto:12 or 3:12"):
         Looks.parse(text)
 
 
