@@ -44,6 +44,9 @@ def search_of(
         "ranking": ranking,
     }
     if isinstance(arm, HostedStrategy):
-        return HostedSearch(prepared.case, prepared.tasks, arm, **terms)
+        network = prepared.network
+        arguments = network.check.inputs if network else ()
+        hosted = {**terms, "scheduler": plan.scheduler, "arguments": arguments}
+        return HostedSearch(prepared.case, prepared.tasks, arm, **hosted)
     scheduler = arm.scheduler or SCHEDULERS[plan.scheduler]
     return Search(prepared.case, prepared.tasks, arm, engine, scheduler=scheduler, **terms)

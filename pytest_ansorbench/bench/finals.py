@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from pytest_ansorbench.bench.prepared import PreparedCase
+from pytest_ansorbench.hosted import HostedSearch
 from pytest_ansorbench.measure.outcomes import MeasuredInTurn
 from pytest_ansorbench.measure.program import Buildable, Program
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
@@ -58,6 +59,8 @@ def winner(prepared: PreparedCase, search: FinishedSearch) -> Buildable | None:
     best = [task.best for task in search.tasks]
     if prepared.network is None:
         return None if best[0] is None else best[0].program()
+    if isinstance(search, HostedSearch):
+        return search.network()
     scheduled = [kernel.mod if isinstance(kernel, Best) else None for kernel in best]
     return Program.network(with_schedules(prepared.network.mod, prepared.tasks, scheduled))
 

@@ -7,7 +7,6 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 from pytest_ansorbench.bench.blocks import Block, Watcher
 from pytest_ansorbench.bench.site import Site
@@ -15,6 +14,7 @@ from pytest_ansorbench.bench.yardsticks import YardstickPlan
 from pytest_ansorbench.cluster.courier import UnfitError
 from pytest_ansorbench.cluster.pool import difference, identify
 from pytest_ansorbench.environment import ToolchainError
+from pytest_ansorbench.hosted.travel import project_file
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.storage import fingerprint
 from pytest_ansorbench.storage.entries import Entry
@@ -102,7 +102,7 @@ def packed(block: Block, root: Path) -> bytes:
     """
     import cloudpickle
 
-    own = _modules_below(root)
+    own = _modules_of(root)
     for module in own:
         cloudpickle.register_pickle_by_value(module)
     try:
@@ -118,14 +118,10 @@ def packed(block: Block, root: Path) -> bytes:
     return data
 
 
-def _modules_below(root: Path) -> list[ModuleType]:
-    """Loaded modules of a project: not installed ones, and not this package."""
-    found = []
-    for name, module in list(sys.modules.items()):
-        file: Any = getattr(module, "__file__", None)
-        if not isinstance(file, str) or name.partition(".")[0] == "pytest_ansorbench":
-            continue
-        path = Path(file)
-        if path.is_relative_to(root) and "site-packages" not in path.parts:
-            found.append(module)
-    return found
+def _modules_of(root: Path) -> list[ModuleType]:
+    """Loaded modules of a project."""
+    return [
+        module
+        for name, module in [*sys.modules.items()]
+        if project_file(name, getattr(module, "__file__", None), root) is not None
+    ]

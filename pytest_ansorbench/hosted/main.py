@@ -10,20 +10,29 @@ import itertools
 import socket
 import sys
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.codec import from_json, to_json
+from pytest_ansorbench.hosted.agreement import digest, shape_of
 from pytest_ansorbench.hosted.process import PROTOCOL
+from pytest_ansorbench.hosted.travel import StayError, arrived
 from pytest_ansorbench.measure.engine import EngineError
-from pytest_ansorbench.measure.local.channel import Channel, ChannelClosed, answer
+from pytest_ansorbench.measure.local.channel import Channel, ChannelClosed, answer, first_line
 from pytest_ansorbench.measure.local.engine import LocalEngine, local_engine
 from pytest_ansorbench.measure.settings import EngineSettings
+from pytest_ansorbench.measure.untuned import task_check
+from pytest_ansorbench.packed import pack_program
 from pytest_ansorbench.records import LastRanking
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.search.loop import Search
 from pytest_ansorbench.storage.entries import RoundEntry
-from pytest_ansorbench.strategies import Registry
-from pytest_ansorbench.workloads import CASES
+from pytest_ansorbench.strategies.scheduling import SCHEDULERS
+from pytest_ansorbench.workloads.case import NetworkCase
+
+if TYPE_CHECKING:
+    from pytest_ansorbench.workloads.case import Case, Task
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -31,7 +40,7 @@ def main(arguments: Sequence[str]) -> None:
     channel = Channel(socket.socket(fileno=int(arguments[0])))
     channel.send({"protocol": PROTOCOL})
     host = _Host(channel)
-    operations = ("open", "begin", "step", "rank", "close")
+    operations = ("open", "case", "begin", "step", "rank", "close")
     try:
         answer(channel, {name: getattr(host, name) for name in operations}, _refused)
     except ChannelClosed:
@@ -44,42 +53,82 @@ def _refused(error: Exception) -> dict[str, Any]:
     """What the host cannot do although it is well; anything else ends it."""
     if not isinstance(error, EngineError | RuntimeError | ValueError):
         raise error
-    return {"error": str(error), "kind": "resume" if isinstance(error, ResumeError) else "engine"}
+    kinds = {"resume": ResumeError, "stay": StayError}
+    kind = next((name for name, one in kinds.items() if isinstance(error, one)), "engine")
+    return {"error": str(error), "kind": kind}
 
 
 class _Host:
-    """The searches under way, and the engine that they share."""
+    """The searches under way, the cases that they are of, and the engine that they share."""
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
         self._engine: LocalEngine | None = None
+        self._root = Path()
+        self._cases: dict[int, tuple[Case, Sequence[Task]]] = {}
         self._searches: dict[int, Search] = {}
         self._numbers = itertools.count(1)
 
-    def open(self, target: str, settings: dict[str, Any]) -> dict[str, Any]:
+    def open(
+        self, target: str, settings: dict[str, Any], root: str, paths: list[str]
+    ) -> dict[str, Any]:
+        """Start an engine; then modules of the project at `root` are found in `paths`."""
         cores = settings["cores"] and tuple(settings["cores"])
         self._engine = local_engine(target, EngineSettings(**{**settings, "cores": cores}))
         self._engine.start()
+        self._root = Path(root)
+        # Last, so that TVM is this interpreter's own whatever the project has.
+        sys.path[:0] = [path for path in paths if path not in sys.path]
         return {}
+
+    def case(self, case: Any, name: str) -> dict[str, Any]:
+        """Make a case, and say what it is."""
+        found: Case = arrived(case, self._root)
+        if found.id != name:
+            raise StayError(f"its id is {found.id!r} there; let the id depend on fields alone")
+        try:
+            tasks = self._checked(found)
+            whole = _whole(found)
+        except Exception as error:  # whatever a user's code raises, or TVM
+            reason = f"{type(error).__name__}: {first_line(error)}"
+            raise StayError(f"its tasks cannot be made there: {reason}") from None
+        number = next(self._numbers)
+        self._cases[number] = found, tasks
+        expected = [None if task.check is None else task.check.expected for task in tasks]
+        return {
+            "case": number,
+            "tasks": [
+                {
+                    "program": pack_program(task.mod),
+                    "shape": shape_of(task),
+                    "expected": None if array is None else str(array.dtype),
+                }
+                for task, array in zip(tasks, expected, strict=True)
+            ],
+            "network": whole,
+            "payload": b"".join(array.tobytes() for array in expected if array is not None),
+        }
 
     def begin(
         self,
-        case: str,
-        strategy: str,
+        case: int,
+        strategy: Any,
+        scheduler: str,
         resumed: list[Any],
         ranking: dict[str, Any] | None,
         **run: Any,
     ) -> dict[str, Any]:
         """Begin a search with the seed and the budget of a run."""
-        assert self._engine is not None
-        found = next(one for one in CASES if one.id == case)
+        found, tasks = self._cases[case]
+        chosen = arrived(strategy, self._root)
         number = next(self._numbers)
         self._searches[number] = Search(
             found,
-            found.tasks(),
-            Registry().get(strategy),
-            self._engine,
-            on_trial=lambda search: self._channel.send({"trial": to_json(search.trials[-1])}),
+            tasks,
+            chosen,
+            self._ready(),
+            scheduler=chosen.scheduler or SCHEDULERS[scheduler],
+            on_trial=self._tell,
             resumed=tuple(from_json(RoundEntry, entry) for entry in resumed),
             ranking=None if ranking is None else from_json(LastRanking, ranking),
             **run,
@@ -101,6 +150,37 @@ class _Host:
     def end(self) -> None:
         if self._engine is not None:
             self._engine.close()
+
+    def _ready(self) -> LocalEngine:
+        assert self._engine is not None
+        return self._engine
+
+    def _tell(self, search: Search) -> None:
+        """Say that a trial is over."""
+        assert search.current is not None
+        task = search.tasks.index(search.current)
+        self._channel.send({"trial": to_json(search.trials[-1]), "task": task})
+
+    def _checked(self, case: Case) -> Sequence[Task]:
+        """The tasks of a case; those of a network get their checks from their untuned programs."""
+        if not isinstance(case, NetworkCase):
+            return case.tasks()
+        return [
+            replace(task, check=task.check or task_check(self._ready(), task))
+            for task in case.tasks()
+        ]
+
+
+def _whole(case: Case) -> dict[str, Any]:
+    """A network in one; nothing for an operator."""
+    if not isinstance(case, NetworkCase):
+        return {}
+    mod = case.program()
+    return {
+        "program": pack_program(mod),
+        "functions": len(mod.get_global_vars()),
+        "arguments": [*map(digest, case.arguments())],
+    }
 
 
 if __name__ == "__main__":

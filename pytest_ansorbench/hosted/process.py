@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, Final
 
+from pytest_ansorbench.hosted.travel import StayError, project_paths
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.local.channel import ChannelClosed
 from pytest_ansorbench.measure.local.interpreter import Interpreter
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.storage.entries import JOURNAL_VERSION
 
-PROTOCOL: Final = f"1.{JOURNAL_VERSION}"
+PROTOCOL: Final = f"2.{JOURNAL_VERSION}"
 """What session and host say to each other, journal entries among it."""
 START_TIMEOUT_S: Final = 180.0
 """Importing TVM takes two seconds; a cold disk takes longer."""
@@ -22,9 +24,20 @@ _MAIN: Final = "pytest_ansorbench.hosted.main"
 class HostProcess:
     """Starts the process when it is first asked something, and again once it was closed."""
 
-    def __init__(self, name: str, python: str, opening: Callable[[], Mapping[str, Any]]) -> None:
-        """`opening` gives a new process's first request, which says what its engine is like."""
+    def __init__(
+        self, name: str, python: str, root: Path, opening: Callable[[], Mapping[str, Any]]
+    ) -> None:
+        """Prepare; nothing is started.
+
+        Args:
+            name: Of the toolchain.
+            python: Path of the interpreter.
+            root: Folder of the project that cases and strategies may be defined in.
+            opening: Gives target and settings of a new process's engine.
+        """
         self.name = name
+        self.root = root
+        self.cases: dict[str, Any] = {}  # that the process knows
         self._python = python
         self._opening = opening
         self._running: Interpreter | None = None
@@ -33,20 +46,24 @@ class HostProcess:
         """Ask for the operation `op`; the first answer, further ones come from `receive`."""
         if self._running is None:
             self._running = self._started()
-            self._send(self._opening())
+            paths = project_paths(self.root)
+            place = {"root": str(self.root), "paths": paths}
+            self._send({"op": "open", **self._opening(), **place})
             self.receive()
         self._send(message)
         return self.receive()
 
     def receive(self) -> dict[str, Any]:
         try:
-            answer, _ = self._process().channel.receive()
+            answer, payload = self._process().channel.receive()
         except ChannelClosed:
             raise self._gone() from None
         if "error" in answer:
+            if answer["kind"] == "stay":
+                raise StayError(answer["error"])
             refused = ResumeError if answer["kind"] == "resume" else EngineError
             raise refused(f"toolchain {self.name}: {answer['error']}")
-        return answer
+        return {**answer, "payload": payload} if payload else answer
 
     @property
     def is_running(self) -> bool:
@@ -55,6 +72,7 @@ class HostProcess:
     def close(self) -> None:
         """End the process and all it has started."""
         running, self._running = self._running, None
+        self.cases.clear()
         if running is not None:
             running.close()
 

@@ -4,44 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.budget import spent_share
 from pytest_ansorbench.codec import from_json, to_json
+from pytest_ansorbench.hosted.agreement import agreed
 from pytest_ansorbench.hosted.process import HostProcess
-from pytest_ansorbench.measure.program import SavedKernel
-from pytest_ansorbench.packed import pack_program
+from pytest_ansorbench.hosted.travel import StayError, packed
+from pytest_ansorbench.measure.program import SavedKernel, SavedNetwork
 from pytest_ansorbench.records import LastRanking, Round, Trial
 from pytest_ansorbench.search import select
 from pytest_ansorbench.storage.entries import LastCheckEntry, RoundEntry
-from pytest_ansorbench.workloads import OPERATORS
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from pytest_ansorbench.strategies.strategy import Strategy
     from pytest_ansorbench.workloads.case import Case, Surroundings, Task
 
 
-class UnhostableCaseError(ValueError):
-    """A case that another interpreter does not have."""
+class UnhostableError(ValueError):
+    """A case or a strategy that another interpreter cannot have, or has another of."""
 
 
 @dataclass(frozen=True)
 class HostedStrategy:
-    """A strategy of the package, run by the host of a toolchain."""
+    """A strategy, run by the host of a toolchain."""
 
     name: str  # of the arm, e.g. `default@old`
     strategy: Strategy  # as this interpreter has it
     host: HostProcess = field(compare=False)
     description: str = ""  # one line for listings
 
-    def check(self, case: Case) -> None:
-        """Check that the host has a case, of which it is told the id: UnhostableCaseError."""
-        shipped: Sequence[Case] = OPERATORS
-        if not any(one.id == case.id and type(one) is type(case) for one in shipped):
-            raise UnhostableCaseError(
-                f"bad strategy {self.name!r} for the case {case.id}: expected an operator that "
-                "ships with the package; the other interpreter knows of no others"
-            )
+    def check(self, case: Case | None = None) -> None:
+        """Check that the strategy, or a case, can be told to the host: UnhostableError."""
+        try:
+            packed(self.strategy if case is None else case, self.host.root)
+        except StayError as error:
+            raise self.refusal(error, case) from None
+
+    def refusal(self, error: StayError, case: Case | None = None) -> UnhostableError:
+        of = "" if case is None else f" for the case {case.id}"
+        return UnhostableError(f"bad strategy {self.name!r}{of}: {error}")
 
 
 @dataclass(frozen=True)
@@ -53,13 +57,13 @@ class SavedBest:
     kernel: SavedKernel
 
     def program(self, surroundings: Surroundings | None = None) -> SavedKernel:
-        """What an engine compiles; a task of its own has no surroundings."""
-        return self.kernel
+        """What an engine compiles."""
+        return replace(self.kernel, surroundings=surroundings)
 
 
 @dataclass
 class HostedTask:
-    """The only task of a hosted search."""
+    """A task of a hosted search."""
 
     task: Task  # as this interpreter has it
     best: SavedBest | None = None
@@ -67,6 +71,14 @@ class HostedTask:
     leads: list[SavedBest] = field(default_factory=list)
     """Every trial that was the best so far, in order."""
     trials_done: int = 0
+    stopped: str = ""
+    """Why it ended; empty if it did not."""
+    fastest_s: float | None = None
+    """Of all valid trials, those of a round under way among them."""
+
+    def hear(self, trial: Trial) -> None:
+        if trial.latency_s is not None:
+            self.fastest_s = min(trial.latency_s, self.fastest_s or trial.latency_s)
 
 
 class HostedSearch:
@@ -82,46 +94,56 @@ class HostedSearch:
         budget_trials: int,
         round_trials: int,
         run_time_s: float | None = None,
+        scheduler: str = "gradient",
+        arguments: Sequence[NDArray[Any]] = (),
         on_trial: Callable[[HostedSearch], None] = lambda search: None,
         resumed: Sequence[RoundEntry] = (),
         ranking: LastRanking | None = None,
     ) -> None:
+        """Begin it at the host; `arguments` are those of a network.
+
+        Raises:
+            UnhostableError: The host cannot have the case or the strategy, or has another.
+        """
         self.strategy = strategy
         self.budget_trials = budget_trials
         self.run_time_s = run_time_s
         self.ranking = ranking
-        [task] = tasks
-        self.tasks = [HostedTask(task)]
+        self.tasks = [HostedTask(task) for task in tasks]
         self.current = self.tasks[0]
         self._case = case
         self._host = strategy.host
-        self._program = pack_program(task.mod)
         self._seed = seed
         self._on_trial = on_trial
         self._entries: list[RoundEntry] = []
         self._trials: list[Trial] = []
+        try:
+            self._there = agreed(self._host, case, tasks, arguments)
+            answer = self._host.request(
+                {
+                    "op": "begin",
+                    "case": self._there.number,
+                    "strategy": packed(strategy.strategy, self._host.root),
+                    "scheduler": scheduler,
+                    "seed": seed,
+                    "budget_trials": budget_trials,
+                    "round_trials": round_trials,
+                    "run_time_s": run_time_s,
+                    "resumed": [to_json(entry) for entry in resumed],
+                    "ranking": None if ranking is None else to_json(ranking),
+                }
+            )
+        except StayError as error:
+            raise strategy.refusal(error, case) from None
+        self._number: int | None = int(answer["search"])
         for entry in resumed:
             self._take(entry)
-        answer = self._host.request(
-            {
-                "op": "begin",
-                "case": case.id,
-                "strategy": strategy.strategy.name,
-                "seed": seed,
-                "budget_trials": budget_trials,
-                "round_trials": round_trials,
-                "run_time_s": run_time_s,
-                "resumed": [to_json(entry) for entry in resumed],
-                "ranking": None if ranking is None else to_json(ranking),
-            }
-        )
-        self._number: int | None = int(answer["search"])
         if ranking is not None:
             self._crown(ranking)
 
     @property
     def finished(self) -> bool:
-        return self.spent >= 1.0 or bool(self._entries and self._entries[-1].stopped)
+        return self.spent >= 1.0 or all(task.stopped for task in self.tasks)
 
     @property
     def spent(self) -> float:
@@ -143,8 +165,13 @@ class HostedSearch:
 
     @property
     def estimated_s(self) -> float | None:
-        valid = [trial.latency_s for trial in self._trials if trial.latency_s is not None]
-        return min(valid, default=None)
+        """Latency of the case by its tasks' fastest; None while one has no valid trial."""
+        total_s = 0.0
+        for one in self.tasks:
+            if one.fastest_s is None:
+                return None
+            total_s += one.task.weight * one.fastest_s
+        return total_s
 
     @property
     def best_gflops(self) -> float:
@@ -158,7 +185,10 @@ class HostedSearch:
         try:
             answer = self._host.request({"op": "step", "search": self._number, "label": ""})
             while "trial" in answer:
-                self._trials.append(from_json(Trial, answer["trial"]))
+                trial = from_json(Trial, answer["trial"])
+                self._trials.append(trial)
+                self.current = self.tasks[answer["task"]]
+                self.current.hear(trial)
                 self._on_trial(self)
                 answer = self._host.receive()
         except KeyboardInterrupt:
@@ -184,6 +214,12 @@ class HostedSearch:
         if number is not None and self._host.is_running:
             self._host.request({"op": "close", "search": number})
 
+    def network(self) -> SavedNetwork:
+        """The network with the best kernel of each task, to be made by the host's toolchain."""
+        kernels = tuple(task.best.kernel for task in self.tasks if task.best is not None)
+        whole = self._there.network
+        return SavedNetwork(whole["program"], kernels, self._host.name, whole["functions"])
+
     def last_round(self, label: str) -> RoundEntry:
         """The round that was stepped through last; the journal calls the case by its label."""
         return replace(self._entries[-1], label=label, strategy=self.strategy.name)
@@ -196,10 +232,12 @@ class HostedSearch:
         """Take note of a round: its trials, and which of them led."""
         self._entries.append(entry)
         self._trials += entry.trials
-        task = self.current
+        task = self.tasks[entry.round.task]
         task.trials_done += len(entry.trials)
+        task.stopped = entry.stopped
         for place, trial in enumerate(entry.trials):
             latency_s = trial.latency_s
+            task.hear(trial)
             if latency_s is None or (task.best and latency_s >= task.best.latency_s):
                 continue
             task.best = SavedBest(trial.index, latency_s, self._kernel(entry, place))
@@ -207,16 +245,15 @@ class HostedSearch:
 
     def _kernel(self, entry: RoundEntry, place: int) -> SavedKernel:
         return SavedKernel(
-            self._program,
+            self._there.programs[entry.round.task],
             select(entry.state.candidates, place),
-            self._case.id,
             toolchain=self._host.name,
         )
 
     def _crown(self, ranking: LastRanking) -> None:
-        """Make what a last check crowned the best, and the last of the leads."""
-        task = self.current
+        """Make what a last check crowned the best of its task, and the last of the leads."""
         for checked in ranking.tasks:
+            task = self.tasks[checked.task]
             for entry in self._entries:
                 for place, trial in enumerate(entry.trials):
                     if trial.index == checked.crowned and trial.latency_s is not None:

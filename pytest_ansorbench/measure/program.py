@@ -1,4 +1,4 @@
-"""What an engine compiles: a kernel, a whole network, or a kernel that was saved as text."""
+"""What an engine compiles: a kernel or a whole network, as TVM has it or saved as text."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ class Program:
     shapes: Shapes  # empty for a network, which is called with the inputs of its check
     functions: int  # to compile, at least 1; time limits are for one of them
     surroundings: Surroundings | None = None  # the network around a kernel, where it is known
+    toolchain: str = ""  # the engine's own
 
     @classmethod
     def kernel(
@@ -78,6 +79,23 @@ class SavedKernel:
         return json.dumps(parts).encode()
 
 
+@dataclass(frozen=True, eq=False)
+class SavedNetwork:
+    """A network whose kernels are saved; their schedules are applied where it is compiled."""
+
+    program: str  # a fused Relax module without schedules, packed
+    kernels: tuple[SavedKernel, ...]  # of its tasks; those without one stay as they are
+    toolchain: str  # name of the one that is to build it
+    functions: int
+    kind: Literal["saved-network"] = "saved-network"
+    shapes: Shapes = ()
+    surroundings: None = None
+
+    def serialized(self) -> bytes:
+        kernels = [(kernel.program, kernel.schedule) for kernel in self.kernels]
+        return json.dumps({"program": self.program, "kernels": kernels}).encode()
+
+
 @dataclass(frozen=True)
 class KernelJob:
     """One kernel for several toolchains to build."""
@@ -86,5 +104,5 @@ class KernelJob:
     check: Check | None
 
 
-Buildable = Program | SavedKernel
+Buildable = Program | SavedKernel | SavedNetwork
 """Anything that a worker process can be given to compile."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -14,7 +15,7 @@ from pytest_ansorbench.measure.toolchain import Toolchain
 from pytest_ansorbench.options.declarations import flag_of
 from pytest_ansorbench.options.settings import Settings
 from pytest_ansorbench.plugin.blame import usage_errors
-from pytest_ansorbench.strategies import BUILTIN, BadAnswer, Registry, Strategy, StrategyError
+from pytest_ansorbench.strategies import BadAnswer, Registry, Strategy, StrategyError
 
 _HOOK: Final = "pytest_ansorbench_strategies"
 
@@ -22,11 +23,13 @@ _HOOK: Final = "pytest_ansorbench_strategies"
 class Arms:
     """What `--ansor-strategy` may name; hosts of other toolchains start when they are needed."""
 
-    def __init__(self, settings: Settings, target: Callable[[], str]) -> None:
-        """Prepare; `target` gives the session's TVM target as JSON, once there is an engine."""
+    def __init__(self, settings: Settings, root: Path, target: Callable[[], str]) -> None:
+        """Prepare; `target` gives the session's TVM target as JSON, once there is an engine.
+
+        `root` is the folder of the project, whose modules other interpreters import as well.
+        """
         self._registry = Registry()
-        self._settings = settings
-        self._target = target
+        self._settings, self._root, self._target = settings, root, target
         self._hosts = {one.name: self._host(one) for one in settings.toolchains}
 
     def gather(self, config: pytest.Config) -> None:
@@ -51,6 +54,7 @@ class Arms:
 
         Raises:
             StrategyError: There is no such strategy, or no such toolchain.
+            UnhostableError: No other interpreter can have the strategy.
         """
         strategy, at, toolchain = name.rpartition("@")
         if not at or any(name == one.name for one in self._registry):
@@ -61,14 +65,10 @@ class Arms:
                 f"{flag_of('toolchains')} {toolchain or 'old'}=PYTHON; there is "
                 f"{', '.join(self._hosts) or 'none'}"
             )
-        if strategy not in [one.name for one in BUILTIN]:
-            raise StrategyError(
-                f"bad strategy {name!r}: expected before the @ one that ships with the package, "
-                "e.g. default; the other interpreter has no others"
-            )
-        host = self._hosts[toolchain]
         about = f"{strategy}, searched by the toolchain {toolchain}"
-        return HostedStrategy(name, self._registry.get(strategy), host, about)
+        hosted = HostedStrategy(name, self._registry.get(strategy), self._hosts[toolchain], about)
+        hosted.check()
+        return hosted
 
     def close(self) -> None:
         """End all hosts."""
@@ -79,10 +79,9 @@ class Arms:
         assert toolchain.python is not None
 
         def opening() -> dict[str, Any]:
-            settings = asdict(self._settings.engine)
-            return {"op": "open", "target": self._target(), "settings": settings}
+            return {"target": self._target(), "settings": asdict(self._settings.engine)}
 
-        return HostProcess(toolchain.name, toolchain.python, opening)
+        return HostProcess(toolchain.name, toolchain.python, self._root, opening)
 
 
 def _asked(config: pytest.Config, doing: str) -> Iterable[tuple[Any, Any]]:

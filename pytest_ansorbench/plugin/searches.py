@@ -24,7 +24,7 @@ from pytest_ansorbench.budget import BudgetError
 from pytest_ansorbench.cluster.connect import cluster_executor
 from pytest_ansorbench.cluster.work import SiteSettings
 from pytest_ansorbench.environment import ToolchainError
-from pytest_ansorbench.hosted import HostedStrategy, UnhostableCaseError
+from pytest_ansorbench.hosted import HostedStrategy, UnhostableError
 from pytest_ansorbench.measure.engine import Engine, EngineError, UntunedError
 from pytest_ansorbench.measure.local.toolchains import joint_engine
 from pytest_ansorbench.measure.remote.engine import remote_engine
@@ -62,7 +62,7 @@ _REFUSALS: Final = (
     ImportFailed,
     ResumeError,
     StorageError,
-    UnhostableCaseError,
+    UnhostableError,
     UnsupportedCaseError,
     UntunedError,
 )
@@ -84,7 +84,7 @@ class Searches:
         """
         self._config, self._settings, self._notes = config, settings, notes
         self._storage = config.rootpath / settings.files.storage
-        self._arms = Arms(settings, lambda: self._session.executor.target)
+        self._arms = Arms(settings, config.rootpath, lambda: self._session.executor.target)
         learn = settings.files.learn
         self._learning = None if learn is None else LearningFolder(config.rootpath / learn)
         self._cases: dict[str, Case] = {}

@@ -4,26 +4,31 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
+import sys
 
 import psutil
 import pytest
 
+from pytest_ansorbench.bench.prepared import prepare
 from pytest_ansorbench.budget import UNLIMITED_TRIALS
 from pytest_ansorbench.codec import to_json
 from pytest_ansorbench.hosted import (
     HostedSearch,
     HostedStrategy,
     HostProcess,
-    UnhostableCaseError,
+    UnhostableError,
 )
 from pytest_ansorbench.measure.engine import EngineError
+from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.settings import EngineSettings
+from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.records import LastRanking, TaskRanking
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.search.loop import Search
 from pytest_ansorbench.storage.entries import LastCheckEntry
-from pytest_ansorbench.strategies import LastCheck, Registry
-from pytest_ansorbench.workloads import MATRIX_NORM, BatchMatmul
+from pytest_ansorbench.strategies import BuildLimit, FixedMeasurement, LastCheck, Registry
+from pytest_ansorbench.workloads import MATRIX_NORM, Mlp, Operator
 from tests import interpreters
 from tests.measure.local.processes import gone
 
@@ -32,19 +37,16 @@ RANDOM = Registry().get("random")
 
 
 def opening(target):
-    return lambda: {
-        "op": "open",
-        "target": str(target),
-        "settings": dataclasses.asdict(EngineSettings()),
-    }
+    return lambda: {"target": str(target), "settings": dataclasses.asdict(EngineSettings())}
 
 
 class Ranking:
     """A host whose last check crowns a certain trial: no strategy of the package has one."""
 
-    name, is_running = "old", True
+    name, is_running, root = "old", True, interpreters.ROOT
 
-    def __init__(self, crowned):
+    def __init__(self, host, crowned):
+        self.cases = host.cases
         self.ranking = LastRanking(0.1, (TaskRanking(0, (), crowned),))
 
     def request(self, message):
@@ -57,7 +59,7 @@ class Ranking:
 def host(target, tmp_path_factory):
     """This interpreter under another path."""
     python = interpreters.as_it_is(tmp_path_factory.mktemp("pythons"))
-    process = HostProcess("old", python, opening(target))
+    process = HostProcess("old", python, interpreters.ROOT, opening(target))
     yield process
     process.close()
 
@@ -152,12 +154,12 @@ def test_it_goes_on_from_its_entries(arm, finished):
     search.close()
 
 
-def test_what_a_last_check_crowned_is_the_best_again(finished):
+def test_what_a_last_check_crowned_is_the_best_again(finished, host):
     _, entries, _ = finished
     valid = [t for entry in entries for t in entry.trials if t.latency_s is not None]
     ranked = sorted(valid, key=lambda trial: trial.latency_s)
     strategy = dataclasses.replace(RANDOM, last_check=LastCheck())
-    checked = HostedStrategy("x@old", strategy, Ranking(ranked[-1].index))
+    checked = HostedStrategy("x@old", strategy, Ranking(host, ranked[-1].index))
     search = begun(checked, resumed=entries)
     assert search.last_check_due
     search.rank()
@@ -211,17 +213,6 @@ def test_a_host_that_is_killed_is_told_of_and_replaced(arm, host):
     again.close()
 
 
-def test_ctrl_c_ends_the_host_in_the_middle_of_a_round(arm, host):
-    def interrupt(search):
-        raise KeyboardInterrupt
-
-    search = begun(arm, on_trial=interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        search.step()
-    assert not host.is_running
-    search.close()
-
-
 @pytest.mark.parametrize(
     ("python", "message"),
     [
@@ -231,18 +222,183 @@ def test_ctrl_c_ends_the_host_in_the_middle_of_a_round(arm, host):
     ],
 )
 def test_an_interpreter_that_will_not_do_is_named_with_the_cure(tmp_path, target, python, message):
-    host = HostProcess("old", python(tmp_path), opening(target))
+    host = HostProcess("old", python(tmp_path), interpreters.ROOT, opening(target))
     with pytest.raises(EngineError, match="toolchain old: ") as caught:
         begun(HostedStrategy("random@old", RANDOM, host))
     assert message in str(caught.value) and not host.is_running
 
 
-def test_only_cases_that_the_host_has_can_be_searched_there(arm):
-    arm.check(CASE)
-    with pytest.raises(UnhostableCaseError, match="expected an operator that ships"):
-        arm.check(BatchMatmul(batch=1, m=3, n=3, k=3))
-
-
 def test_what_is_asked_is_json(finished):
     _, entries, _ = finished
     assert json.dumps([to_json(entry) for entry in entries])
+
+
+@dataclasses.dataclass(frozen=True)
+class Twice(Operator):
+    """A user's case."""
+
+    n: int
+    id = property(lambda self: f"twice-{self.n}")
+    flops = property(lambda self: self.n)
+    reduction_length = 1
+    input_shapes = property(lambda self: ((self.n,),))
+
+    def expression(self, x):
+        from tvm import te
+
+        return te.compute((self.n,), lambda i: x[i] * 2.0)
+
+    def reference(self, x):
+        return x * 2.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Moody(Twice):
+    """A case that is another one in each process."""
+
+    id = property(lambda self: f"moody-{os.getpid()}")
+
+
+@dataclasses.dataclass(frozen=True)
+class Faulty(Twice):
+    """A case whose tasks only this process can make."""
+
+    id = "faulty"
+
+    def expression(self, x):
+        assert sys.modules["__main__"].__spec__.name != "pytest_ansorbench.hosted.main"
+        return super().expression(x)
+
+
+def test_a_case_of_a_user_and_a_strategy_of_a_user_are_searched_there(host):
+    case = Twice(32)
+    mine = dataclasses.replace(RANDOM, name="mine", build_limit=BuildLimit(times=9.0))
+    arm = HostedStrategy("mine@old", mine, host)
+    arm.check()
+    arm.check(case)
+    search = HostedSearch(case, case.tasks(), arm, seed=3, budget_trials=2, round_trials=2)
+    search.step()
+    search.close()
+    assert [trial.status for trial in search.trials] == ["ok", "ok"]
+
+
+def test_what_the_host_cannot_have_is_said_before_anything_is_asked(host):
+    @dataclasses.dataclass(frozen=True)
+    class Local(Twice):
+        pass
+
+    with pytest.raises(UnhostableError, match=r"'x@old' for the case twice-3: .*Local of"):
+        HostedStrategy("x@old", RANDOM, host).check(Local(3))
+    there = dataclasses.replace(RANDOM, measurement=local_measurement())
+    with pytest.raises(UnhostableError, match=r"'x@old': .* is defined inside a"):
+        HostedStrategy("x@old", there, host).check()
+
+
+def local_measurement():
+    @dataclasses.dataclass(frozen=True)
+    class Local(FixedMeasurement):
+        pass
+
+    return Local()
+
+
+@pytest.mark.parametrize(
+    ("case", "message"),
+    [
+        (Moody(3), "its id is 'moody-[0-9]+' there; let the id depend on fields alone"),
+        (Faulty(3), "its tasks cannot be made there: AssertionError"),
+    ],
+)
+def test_a_case_that_is_another_one_there_is_refused(host, case, message):
+    with pytest.raises(UnhostableError, match=f"bad strategy 'random@old' for .*{message}"):
+        HostedSearch(case, case.tasks(), HostedStrategy("random@old", RANDOM, host), **ONE_ROUND)
+
+
+ONE_ROUND = {"seed": 3, "budget_trials": 2, "round_trials": 2}
+
+
+def heavier(task):
+    return dataclasses.replace(task, weight=7)
+
+
+def with_another_output(task):
+    check = dataclasses.replace(task.check, expected=task.check.expected + 1.0)
+    return dataclasses.replace(task, check=check)
+
+
+@pytest.mark.parametrize(
+    ("spoiled", "message"),
+    [
+        (lambda tasks: tasks * 2, "its number of tasks is 1 there and 2 here; leave one of the"),
+        (lambda tasks: [*map(heavier, tasks)], r"is 1 x \(float32\[32\], .* there and 7 x"),
+        (lambda tasks: Twice(16).tasks(), r"x \(float32\[32\], float32\[32\]\) there and 1 x"),
+        (lambda tasks: [*map(with_another_output, tasks)], "computes something else there: 32 of"),
+    ],
+)
+def test_tasks_that_are_others_there_are_refused(host, spoiled, message):
+    case, arm = Twice(32), HostedStrategy("random@old", RANDOM, host)
+    host.cases.clear()
+    with pytest.raises(UnhostableError, match=message):
+        HostedSearch(case, spoiled(case.tasks()), arm, **ONE_ROUND)
+
+
+@pytest.fixture(scope="module")
+def network(engine):
+    case = Mlp(features=8, hidden=(4, 4), classes=2)
+    return prepare(case, case.tasks(), engine, lambda text: None)
+
+
+def test_a_network_is_searched_there_task_by_task_and_made_whole_again(host, arm, network, engine):
+    tasks, check = network.tasks, network.network.check
+    assert len(tasks) > 2
+    search = HostedSearch(
+        network.case,
+        tasks,
+        arm,
+        seed=3,
+        budget_trials=len(tasks),
+        round_trials=1,
+        scheduler="round-robin",
+        arguments=check.inputs,
+    )
+    seen = []
+    search._on_trial = lambda one: seen.append((one.tasks.index(one.current), one.estimated_s))
+    while not search.finished:
+        search.step()
+    search.close()
+    assert [task for task, _ in seen] == [*range(len(tasks))]
+    assert [estimated_s is None for _, estimated_s in seen] == [True] * (len(tasks) - 1) + [False]
+    assert search.estimated_s == sum(
+        task.weight * one.best.latency_s for task, one in zip(tasks, search.tasks, strict=True)
+    )
+    assert [one.trials_done for one in search.tasks] == [1] * len(tasks)
+    around = search.tasks[0].leads[0].program(tasks[0].surroundings)
+    assert around.surroundings == tasks[0].surroundings is not None
+    one, untuned = engine.measure_side_by_side(
+        [search.network(), Program.network(network.network.mod)],
+        check,
+        SideBySide(turns=Span(2, 2), sets=Span(1, 1)),
+    )
+    assert one.status == untuned.status == "ok"
+    whole = json.loads(search.network().serialized())
+    assert len(whole["kernels"]) == len(tasks)
+
+
+def test_a_network_with_other_weights_there_is_refused(host, arm, network):
+    inputs = network.network.check.inputs
+    host.cases.clear()
+    with pytest.raises(UnhostableError, match="its inputs or weights are others there"):
+        HostedSearch(
+            network.case, network.tasks, arm, **ONE_ROUND, arguments=[*inputs[:-1], inputs[-1] * 2]
+        )
+
+
+def test_ctrl_c_ends_the_host_in_the_middle_of_a_round(arm, host):
+    def interrupt(search):
+        raise KeyboardInterrupt
+
+    search = begun(arm, on_trial=interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        search.step()
+    assert not host.is_running
+    search.close()

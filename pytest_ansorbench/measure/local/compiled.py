@@ -25,6 +25,8 @@ from pytest_ansorbench.measure.intrinsics import register_intrinsics
 from pytest_ansorbench.measure.local.caches import Predecessors
 from pytest_ansorbench.packed import PackedError, tensorizes, unpack_program, unpack_schedule
 from pytest_ansorbench.workloads import CASES
+from pytest_ansorbench.workloads.case import Task
+from pytest_ansorbench.workloads.networks.apply import with_schedules
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -143,6 +145,18 @@ class CompiledNetwork(Compiled):
 
     def __init__(self, program: IRModule, target: Target) -> None:
         self._machine = compile_program(program, target)
+
+    @classmethod
+    def of_saved(cls, payload: bytes, target: Target) -> CompiledNetwork:
+        """Apply schedules to the tasks of a network, as `SavedNetwork` writes them, and compile."""
+        saved = json.loads(payload)
+        tasks, scheduled = [], []
+        for program, schedule in saved["kernels"]:
+            if tensorizes(schedule):
+                register_intrinsics(target)
+            tasks.append(Task("", unpack_program(program), 1))
+            scheduled.append(unpack_schedule(schedule, tasks[-1].mod).mod)
+        return cls(with_schedules(unpack_program(saved["program"]), tasks, scheduled), target)
 
     def take(
         self, shapes: Shapes, check: Check | None, surroundings: Surroundings | None = None

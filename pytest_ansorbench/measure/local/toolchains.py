@@ -14,7 +14,7 @@ from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.local.engine import LocalEngine, local_engine
 from pytest_ansorbench.measure.local.side_by_side import TurnTaking
 from pytest_ansorbench.measure.outcomes import Built, MeasuredInTurn, Rebuilt
-from pytest_ansorbench.measure.program import Buildable, KernelJob, SavedKernel
+from pytest_ansorbench.measure.program import Buildable, KernelJob
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.measure.side_by_side import SideBySide
 from pytest_ansorbench.measure.toolchain import Toolchain
@@ -175,7 +175,7 @@ class JointEngine(LocalEngine):
         With programs of other toolchains among them each set has fork servers of its own, as in
         `LocalToolchains.rebuild`: what one server's memory layout favours is no toolchain's merit.
         """
-        named = [one.toolchain if isinstance(one, SavedKernel) else "" for one in programs]
+        named = [one.toolchain for one in programs]
         if not any(named):
             return super().measure_side_by_side(programs, check, effort)
         engines: dict[str, LocalEngine] = {"": self, **self._others}

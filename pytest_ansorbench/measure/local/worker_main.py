@@ -37,6 +37,7 @@ _KINDS: Final[Mapping[str, Callable[[bytes, Target], Compiled]]] = MappingProxyT
         "kernel": lambda payload, target: CompiledKernel(_module(payload), target),
         "network": lambda payload, target: CompiledNetwork(_module(payload), target),
         "saved": CompiledKernel.of_saved,
+        "saved-network": CompiledNetwork.of_saved,
     }
 )
 _OPERATIONS: Final = ("build", "object", "size", "arguments", "call", "time", "check", "output")

@@ -48,22 +48,17 @@ class Imported:
     tasks: tuple[Task, ...]
 
 
+@dataclass(frozen=True, eq=False)
 class ImportedNetwork:
     """A user's model as a `NetworkCase`. It is imported when it is first asked for anything.
 
     Attributes:
         id: How it is called in tables.
+        read: Reads the model as a Relax module with a function `main`.
     """
 
-    def __init__(self, name: str, read: Callable[[], IRModule]) -> None:
-        """Make a case.
-
-        Args:
-            name: Its id.
-            read: Reads the model as a Relax module with a function `main`.
-        """
-        self.id = name
-        self._read = read
+    id: str
+    read: Callable[[], IRModule]
 
     def __str__(self) -> str:
         return self.id
@@ -94,7 +89,7 @@ class ImportedNetwork:
         from pytest_ansorbench.workloads.networks.extract import extract_tasks
         from pytest_ansorbench.workloads.networks.to_relax import fuse
 
-        program, weights = _with_weights_as_arguments(fuse(_for_inference(self._read())))
+        program, weights = _with_weights_as_arguments(fuse(_for_inference(self.read())))
         described = [type_of(parameter) for parameter in program["main"].params]
         inputs = described[: len(described) - len(weights)]
         return Imported(
@@ -120,21 +115,8 @@ def from_onnx(
     Returns:
         The case. The file is read when the case is run.
     """
-    file = Path(path)
-
-    def read() -> IRModule:
-        onnx = _extra("onnx", "onnx")
-        from tvm.relax.frontend.onnx import from_onnx as convert
-
-        _require_existing(file)
-        try:
-            model = onnx.load(str(file))
-        except Exception as error:  # protobuf's own kinds among them
-            raise ImportFailed(f"bad model file {str(file)!r}: no ONNX model: {error}") from None
-        given = {name: list(shape) for name, shape in (shapes or {}).items()}
-        return _converted(file, lambda: convert(model, shape_dict=given))
-
-    return ImportedNetwork(name or file.stem, read)
+    file = _OnnxFile(Path(path), {name: tuple(shape) for name, shape in (shapes or {}).items()})
+    return ImportedNetwork(name or file.path.stem, file)
 
 
 def from_exported_program(path: str | Path, *, name: str | None = None) -> ImportedNetwork:
@@ -148,26 +130,8 @@ def from_exported_program(path: str | Path, *, name: str | None = None) -> Impor
     Returns:
         The case. The file is read when the case is run.
     """
-    file = Path(path)
-
-    def read() -> IRModule:
-        _extra("torch", "torch")
-        from tvm.relax.frontend.torch import from_exported_program as convert
-
-        _require_existing(file)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of PyTorch to itself
-                exported = load_exported_program(file.read_bytes())
-        except UnsafeArchive as error:
-            raise ImportFailed(f"bad model file {str(file)!r}: {error}") from None
-        except Exception as error:  # whatever a file that is none provokes
-            raise ImportFailed(
-                f"bad model file {str(file)!r}: no ExportedProgram: {error}"
-            ) from None
-        return _converted(file, lambda: convert(exported, unwrap_unit_return_tuple=True))
-
-    return ImportedNetwork(name or file.stem, read)
+    file = _ExportedFile(Path(path))
+    return ImportedNetwork(name or file.path.stem, file)
 
 
 def from_relax(name: str, function: Callable[[], IRModule]) -> ImportedNetwork:
@@ -182,6 +146,46 @@ def from_relax(name: str, function: Callable[[], IRModule]) -> ImportedNetwork:
         The case. The function is called when the case is run.
     """
     return ImportedNetwork(name, function)
+
+
+@dataclass(frozen=True)
+class _OnnxFile:
+    path: Path
+    shapes: Mapping[str, Sequence[int]]
+
+    def __call__(self) -> IRModule:
+        onnx = _extra("onnx", "onnx")
+        from tvm.relax.frontend.onnx import from_onnx as convert
+
+        name = str(self.path)
+        _require_existing(self.path)
+        try:
+            model = onnx.load(name)
+        except Exception as error:  # protobuf's own kinds among them
+            raise ImportFailed(f"bad model file {name!r}: no ONNX model: {error}") from None
+        given = {name: list(shape) for name, shape in self.shapes.items()}
+        return _converted(self.path, lambda: convert(model, shape_dict=given))
+
+
+@dataclass(frozen=True)
+class _ExportedFile:
+    path: Path
+
+    def __call__(self) -> IRModule:
+        _extra("torch", "torch")
+        from tvm.relax.frontend.torch import from_exported_program as convert
+
+        name = str(self.path)
+        _require_existing(self.path)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of PyTorch to itself
+                exported = load_exported_program(self.path.read_bytes())
+        except UnsafeArchive as error:
+            raise ImportFailed(f"bad model file {name!r}: {error}") from None
+        except Exception as error:  # whatever a file that is none provokes
+            raise ImportFailed(f"bad model file {name!r}: no ExportedProgram: {error}") from None
+        return _converted(self.path, lambda: convert(exported, unwrap_unit_return_tuple=True))
 
 
 def _require_existing(file: Path) -> None:

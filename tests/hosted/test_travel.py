@@ -1,0 +1,177 @@
+"""What travels to another interpreter arrives as it was, or stays with the reason."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_ansorbench.hosted.travel import (
+    StayError,
+    arrived,
+    packed,
+    project_file,
+    project_paths,
+    unpacked,
+)
+from pytest_ansorbench.strategies import BUILTIN
+from pytest_ansorbench.workloads import CASES, ImportedNetwork, from_onnx, from_relax
+from tests.interpreters import ROOT
+from tests.proposers import scripted
+
+
+@dataclass(frozen=True)
+class Holder:
+    held: Any
+
+
+class Plain:
+    pass
+
+
+def function():
+    return None
+
+
+def sent(value, root=ROOT):
+    """What arrives of a value at the other end of a channel."""
+    return arrived(json.loads(json.dumps(packed(value, root))), root)
+
+
+def name_of(value):
+    return getattr(value, "id", None) or value.name
+
+
+@pytest.mark.parametrize("value", [*BUILTIN, *CASES, scripted(("fine",), None)], ids=name_of)
+def test_every_shipped_case_and_strategy_arrives_as_it_was(value):
+    assert sent(value) == value and type(sent(value)) is type(value)
+
+
+def test_fields_may_be_of_many_kinds(tmp_path):
+    value = Holder((1, -0.5, math.inf, None, True, "x", [Plain, function], {"a": (tmp_path,)}))
+    assert sent(value) == value
+    [_, *rest] = sent((1, 2))
+    assert rest == [2] and type(sent((1, 2))) is tuple and type(sent([1])) is list
+
+
+def test_networks_of_users_arrive_with_what_reads_them():
+    network = sent(from_relax("own", function))
+    assert (network.id, network.read) == ("own", function)
+    model = sent(from_onnx("model.onnx", shapes={"x": [1, 2]}))
+    assert isinstance(model, ImportedNetwork) and model.id == "model"
+    assert model.read.path == Path("model.onnx").absolute()
+    assert model.read.shapes == {"x": (1, 2)}
+
+
+HELD = Holder(1)
+
+
+def local():
+    @dataclass(frozen=True)
+    class Local:
+        pass
+
+    return Local()
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (local(), "local.<locals>.Local of tests.hosted.test_travel is defined inside a function"),
+        (Holder(lambda: None), "or is a lambda; define it at the top of a module"),
+        (Holder((1, {2})), "the field held of Holder is a set, which cannot be made anew"),
+        (Plain(), "it is a Plain, which cannot be made anew elsewhere; make its class a frozen"),
+    ],
+)
+def test_what_has_no_name_or_no_fields_stays(value, message):
+    with pytest.raises(StayError, match=message):
+        packed(value, ROOT)
+
+
+def test_a_class_that_its_module_calls_otherwise_stays(monkeypatch):
+    monkeypatch.setattr(sys.modules[__name__], "Holder", Plain)
+    with pytest.raises(StayError, match="calls something else Holder, or nothing"):
+        packed(HELD, ROOT)
+
+
+@pytest.fixture
+def forget(monkeypatch):
+    """Imports modules of files anew, as another interpreter would."""
+
+    def forgotten(*names):
+        for name in names:
+            monkeypatch.delitem(sys.modules, name, raising=False)
+
+    yield forgotten
+    forgotten("conftest", "mine")
+
+
+def loaded(path, forget):
+    """An object that a file defines, imported as pytest does."""
+    forget(path.stem)
+    reference = {"module": path.stem, "name": "Mine", "file": str(path)}
+    return unpacked({"made": reference, "fields": {"n": 1}})
+
+
+MINE = """
+from dataclasses import dataclass
+
+@dataclass
+class Mine:
+    n: int
+    folder = {folder!r}
+"""
+
+
+def test_modules_of_a_project_are_files_whatever_their_names(tmp_path, forget):
+    made = []
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        path = tmp_path / name / "conftest.py"
+        path.write_text(MINE.format(folder=name))
+        made.append(loaded(path, forget))
+    assert [one.folder for one in made] == ["a", "b"]
+    texts = [packed(one, tmp_path) for one in made]
+    forget("conftest")
+    assert [arrived(one, tmp_path).folder for one in texts] == ["a", "b"]
+    again = unpacked(texts[1])
+    assert type(again) is type(unpacked(texts[1]))  # a module is loaded once
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ("    n: int", "    n: int\n    more: int = 0", "Mine has other fields there than here"),
+        ("    n: int", "    m: int", "Mine cannot be made there: TypeError"),
+        ("class Mine", "class Other", "mine.Mine cannot be imported there: AttributeError"),
+        ("@dataclass", "", "Mine is no dataclass there"),
+        ("from dataclasses", "from nowhere", "ModuleNotFoundError: No module named 'nowhere'"),
+        ("@dataclass", "import pytest; pytest.skip('no')\n@dataclass", "Skipped: no"),
+    ],
+)
+def test_what_arrives_as_something_else_is_refused(tmp_path, forget, before, after, message):
+    path = tmp_path / "mine.py"
+    path.write_text(MINE.format(folder=""))
+    text = packed(loaded(path, forget), tmp_path)
+    assert before in path.read_text()
+    path.write_text(path.read_text().replace(before, after))
+    path.with_name("__pycache__").rename(tmp_path / "old")
+    forget("mine")
+    with pytest.raises(StayError, match=message):
+        arrived(text, tmp_path)
+
+
+def test_installed_modules_and_this_package_are_each_interpreters_own(tmp_path, monkeypatch):
+    assert project_file("mine", str(tmp_path / "mine.py"), tmp_path) == str(tmp_path / "mine.py")
+    installed = tmp_path / ".venv" / "lib" / "site-packages" / "mine.py"
+    assert project_file("mine", str(installed), tmp_path) is None
+    assert project_file("mine", str(ROOT / "mine.py"), tmp_path) is None
+    assert project_file("pytest_ansorbench.x", str(tmp_path / "x.py"), tmp_path) is None
+    assert project_file("builtins", None, tmp_path) is None
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "a"), str(installed.parent), str(ROOT)])
+    assert project_paths(tmp_path) == [str(tmp_path / "a")]
