@@ -28,7 +28,10 @@ class MisfitError(ToolchainError):
     """A setting that does not fit this machine or its toolchain."""
 
     def __init__(
-        self, setting: Literal["target", "cores", "linker"], value: str | None, problem: str
+        self,
+        setting: Literal["target", "cores", "linker", "variant"],
+        value: str | None,
+        problem: str,
     ):
         super().__init__(f"bad {setting} {value!r}: {problem}")
         self.setting = setting

@@ -2,6 +2,7 @@
 
 Exit codes: 0 all gates of a shown result hold (or it has none), 1 one is broken, 2 wrong usage
 or an unreadable file, 3 one is undecided and none broken, or shards are missing from a merge.
+`kernels` has those that `git bisect run` understands, 125 for 3.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def make_parser() -> argparse.ArgumentParser:
         description="Looks at tuning cases, strategies and saved results. "
         "Searches are run with pytest --ansor-bench.",
         epilog="exit codes: 0 gates hold or there are none, 1 a gate is broken, "
-        "2 usage or tool error, 3 a gate is undecided",
+        "2 usage or tool error, 3 a gate is undecided; kernels has its own",
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     results.add_commands(commands)

@@ -12,6 +12,8 @@ HOLDS: Final = 0
 BROKEN: Final = 1
 ERROR: Final = 2
 UNDECIDED: Final = 3
+SKIP: Final = 125
+"""What `git bisect run` takes for a commit that cannot be told good or bad."""
 
 
 class Refusal(Exception):

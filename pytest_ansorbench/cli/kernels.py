@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+import traceback
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ansorbench.cli.exits import ERROR, Refusal, exit_code, parsed
+from pytest_ansorbench.cli.exits import SKIP, UNDECIDED, Refusal, exit_code, parsed, sentence
 from pytest_ansorbench.cli.formats import add_formats, check_formats, put_out
 from pytest_ansorbench.cli.stored import add_storage, narrowed, read_stored
 
@@ -30,8 +31,8 @@ def add_command(commands: argparse._SubParsersAction[Any]) -> None:
         "with today's toolchain and measures it: against another toolchain or other options, slice "
         "by slice in turn, or against the latencies that were recorded, on the same machine only. "
         "With --arms the kernels of several arms are compared with each other.",
-        epilog="exit codes: 0 gates hold or there are none, 1 a gate is broken, 2 usage or tool "
-        "error, 3 a gate is undecided",
+        epilog="exit codes, for git bisect run: 0 gates hold or are not there, 1 one is broken, "
+        "2 wrong usage, 125 one is undecided, or a toolchain does not start or cannot measure",
     )
     kernels.add_argument(
         "results", nargs="+", metavar="RESULT", help="name, number or file of a result"
@@ -88,10 +89,24 @@ def add_command(commands: argparse._SubParsersAction[Any]) -> None:
 
 
 def _kernels(given: argparse.Namespace) -> int:
+    """Judge kernels; what is neither their speed nor wrong usage is a commit to skip."""
+    from pytest_ansorbench.storage import StorageError
+
+    try:
+        code = _judged(given)
+    except (Refusal, StorageError, BrokenPipeError):
+        raise
+    except Exception as error:  # whatever half a toolchain raises
+        print(f"ansor-bench: {sentence(error) or traceback.format_exc()}", file=sys.stderr)
+        return SKIP
+    return SKIP if code == UNDECIDED else code
+
+
+def _judged(given: argparse.Namespace) -> int:
     from pytest_ansorbench.measure.process_sets import ProcessSets
     from pytest_ansorbench.report import kernels_report
     from pytest_ansorbench.stats.criteria import Criteria
-    from pytest_ansorbench.stats.rebuilt_ratios import judge_rebuilt
+    from pytest_ansorbench.stats.rebuilt_ratios import KernelLimits, judge_rebuilt
     from pytest_ansorbench.storage import write_rebuilt
 
     check_formats(given)
@@ -111,7 +126,10 @@ def _kernels(given: argparse.Namespace) -> int:
             f"ansor-bench: interrupted after {len(rebuilt.kernels)} of {len(rows)} kernels",
             file=sys.stderr,
         )
-        return ERROR
+        return UNDECIDED
+    if limits != KernelLimits() and not any(verdict.gates for verdict in verdicts):
+        print("ansor-bench: no kernel of the reference works, to hold others to", file=sys.stderr)
+        return UNDECIDED
     return exit_code(verdict.outcome for verdict in verdicts)
 
 
@@ -200,5 +218,6 @@ def _rebuilt(
             "PYTHON, whose kernels are measured here, or --variant"
         ) from None
     except MisfitError as error:
-        named = "--target" if given.target else "target of the result"
-        raise Refusal(f"bad {named} {error.value!r}: {error.problem}") from None
+        if error.setting == "target" and given.target is None:
+            raise  # a TVM that does not know what another one did
+        raise Refusal(f"bad --{error.setting} {error.value!r}: {error.problem}") from None

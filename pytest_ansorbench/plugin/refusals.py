@@ -19,7 +19,12 @@ from pytest_ansorbench.storage import MissingResultError, UnwritableError
 
 T = TypeVar("T")
 
-_FIELDS: Final = {"target": "target", "cores": "engine.cores", "linker": "remote.linker"}
+_FIELDS: Final = {
+    "target": "target",
+    "cores": "engine.cores",
+    "linker": "remote.linker",
+    "variant": "kernels.variants",
+}
 """Fields of the settings that the environment may have to refuse."""
 
 

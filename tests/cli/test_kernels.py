@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 
+from pytest_ansorbench.cli import kernels as command
 from pytest_ansorbench.cli import main
 from pytest_ansorbench.kernels import rebuilding
 from pytest_ansorbench.measure import process_sets
@@ -18,6 +22,7 @@ from pytest_ansorbench.storage import write_result
 from pytest_ansorbench.storage.files import read_rebuilt
 from tests import interpreters
 from tests.synthetic import make_case_result, make_result
+from tests.synthetic_kernels import failed, kernel, rebuilt
 from tests.winners.conftest import MATMUL, MLP, tuned
 
 __all__ = ["tuned"]
@@ -56,12 +61,12 @@ def test_recorded_latencies_are_compared_with_todays(path, tmp_path, capsys):
     captured = capsys.readouterr()
     assert "set 1: 1 of 1 kernels" in captured.err
     assert "recorded" in captured.out and "today" in captured.out
-    rebuilt = read_rebuilt(tmp_path / "kernels.json")
-    assert len(rebuilt.noise_now) == 2
-    [kernel] = rebuilt.kernels
-    assert [side.toolchain for side in kernel.sides] == ["recorded", "today"]
-    assert kernel.sides[1].measured.status == "ok"
-    assert kernel.sides[1].measured.sets[-1] == 1
+    written = read_rebuilt(tmp_path / "kernels.json")
+    assert len(written.noise_now) == 2
+    [made] = written.kernels
+    assert [side.toolchain for side in made.sides] == ["recorded", "today"]
+    assert made.sides[1].measured.status == "ok"
+    assert made.sides[1].measured.sets[-1] == 1
 
 
 def test_another_interpreter_and_a_variant_stand_beside_todays(path, tmp_path, capsys, monkeypatch):
@@ -69,7 +74,7 @@ def test_another_interpreter_and_a_variant_stand_beside_todays(path, tmp_path, c
     monkeypatch.setattr(rebuilding, "observe_noise", lambda *_: pytest.fail("looked"))
     words = ["--against", interpreters.as_it_is(tmp_path), "--variant", "o1:opt-level=1"]
     gates = ["--min-throughput-ratio", "0.01", "--min-suite-throughput-ratio", "0.01"]
-    assert main(["kernels", path, "--case", MLP.id, "--sets", "2", *words, *gates]) in (0, 3)
+    assert main(["kernels", path, "--case", MLP.id, "--sets", "2", *words, *gates]) in (0, 125)
     out = capsys.readouterr().out
     assert f"{MLP.id}#1" in out and "o1: Python" in out and "opt-level=1" in out
     assert "suite of 4 kernels, today against against" in out
@@ -103,7 +108,6 @@ def test_arms_are_held_against_each_other(path, capsys):
         (["--variant", "x:mcpu=z80"], "no CPU 'z80'"),
         (["--target", "cuda"], "bad --target 'cuda'"),
         (["--min-throughput-ratio", "-1"], "expected one above 0"),
-        (["--against", "/nowhere/python"], "cannot start the interpreter '/nowhere/python'"),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_sentence(path, capsys, words, message):
@@ -140,7 +144,7 @@ def test_ctrl_c_shows_what_has_an_interval(
         renew(self)
 
     monkeypatch.setattr(Supervisor, "renew", interrupted)
-    assert main(["kernels", path, *words, "--sets", "4", "--variant", "o1:opt-level=1"]) == 2
+    assert main(["kernels", path, *words, "--sets", "4", "--variant", "o1:opt-level=1"]) == 125
     captured = capsys.readouterr()
     assert captured.out.count("  o1  ") == shown + bool(shown)
     assert f"interrupted after {shown} of {asked} kernels" in captured.err
@@ -154,3 +158,60 @@ def test_a_file_of_something_else_is_refused(tmp_path):
         StorageError, match=r"x\.json': bad value .*the field 'created', which is missing"
     ):
         read_rebuilt(tmp_path / "x.json")
+
+
+SAME = (1.0, 1.0, 1.0)
+NO_REFERENCE = dataclasses.replace(
+    rebuilt(SAME), kernels=(kernel("lost", (failed("against"), rebuilt(SAME).kernels[0].sides[1])),)
+)
+
+
+@pytest.mark.parametrize(
+    ("kernels", "limit", "code"),
+    [
+        (rebuilt(SAME), "0.9", 0),
+        (rebuilt((1.0, 0.8, 1.0)), "0.9", 1),
+        (rebuilt(SAME, scatter=0.1), "1.0", 125),
+        (NO_REFERENCE, "0.9", 125),
+        (NO_REFERENCE, None, 0),
+    ],
+)
+def test_exit_codes_are_those_of_git_bisect(path, monkeypatch, capsys, kernels, limit, code):
+    monkeypatch.setattr(command, "_rebuilt", lambda *_: (kernels, False))
+    gate = [] if limit is None else ["--min-throughput-ratio", limit]
+    assert main(["kernels", path, *gate]) == code
+    assert ("no kernel of the reference works" in capsys.readouterr().err) == (
+        kernels is NO_REFERENCE and limit is not None
+    )
+
+
+@pytest.mark.parametrize(
+    ("python", "message"),
+    [
+        (lambda folder: "/nowhere/python", "cannot start the interpreter '/nowhere/python'"),
+        (interpreters.without_plugin, "install pytest-ansorbench there"),
+    ],
+)
+def test_a_toolchain_that_does_not_start_is_skipped(path, tmp_path, capsys, python, message):
+    assert main(["kernels", path, "--against", python(tmp_path)]) == 125
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("tvm", "message"),
+    [
+        ("raise OSError('libtvm.so: undefined symbol')", "ansor-bench: cannot import tvm (OSError"),
+        ("", "No module named 'tvm.runtime'"),
+    ],
+)
+def test_a_tvm_that_was_half_built_is_skipped(path, tmp_path, tvm, message):
+    (tmp_path / "tvm").mkdir()
+    (tmp_path / "tvm" / "__init__.py").write_text(tvm)
+    completed = subprocess.run(
+        [sys.executable, "-m", "pytest_ansorbench.cli", "kernels", path],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join((str(tmp_path), str(interpreters.ROOT)))},
+        capture_output=True,
+        text=True,
+    )
+    assert completed.returncode == 125
+    assert message in completed.stderr

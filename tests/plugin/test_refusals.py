@@ -21,6 +21,7 @@ from pytest_ansorbench.storage import MissingResultError, StorageError, Unwritab
         ),
         (MisfitError("target", "cuda", "only CPUs"), "bad --ansor-target 'cuda': only CPUs"),
         (MisfitError("cores", "9", "expected 0"), "bad --ansor-cores '9': expected 0"),
+        (MisfitError("variant", "x:a=1", "no a"), "bad --ansor-variant 'x:a=1': no a"),
         (
             ResumeError("x was measured with trials 8 so far, and now has 16"),
             "bad --ansor-resume: x was measured with trials 8 so far, and now has 16; give the "

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_ansorbench.environment import MisfitError, ToolchainError, laid_over
+from pytest_ansorbench.environment import MisfitError, laid_over
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.local.engine import LocalEngine, local_engine
 from pytest_ansorbench.measure.local.side_by_side import TurnTaking
@@ -221,5 +221,5 @@ def _engine(own: LocalEngine, settings: EngineSettings, toolchain: Toolchain) ->
     try:
         target = laid_over(own.target, toolchain.target)
     except MisfitError as error:
-        raise ToolchainError(f"bad toolchain {str(toolchain)!r}: {error.problem}") from None
+        raise MisfitError("variant", str(toolchain), error.problem) from None
     return LocalEngine(target, settings, toolchain)

@@ -157,7 +157,7 @@ def test_variants_are_compiled_with_their_own_options(engine, warm):
 
 
 def test_an_attribute_that_llvm_does_not_know_is_refused():
-    with pytest.raises(ToolchainError, match=r"bad toolchain 'old:mcpu=.*no CPU 'z80'"):
+    with pytest.raises(ToolchainError, match=r"bad variant 'old:mcpu=.*no CPU 'z80'"):
         local_toolchains(None, SETTINGS, [Toolchain("old", target={"mcpu": "z80"})])
 
 
