@@ -1,8 +1,7 @@
 """Which parts of `draft` does it need? Searches of recorded landscapes, dozens of seeds each.
 
     python benchmarks/draft_surrogate.py [--record JOURNAL ...] [--seeds N] [--trials N]
-                                         [--variants NAME,NAME] [--verified]
-                                         [--landscapes FOLDER]
+                                         [--variants NAME,NAME] [--landscapes FOLDER]
 
 On a machine a search takes a minute, and one seed differs from the next by more than a part of it
 does. So a surrogate plays the machine (Eggensperger et al., "Efficient Benchmarking of
@@ -10,10 +9,9 @@ Hyperparameter Optimizers via Surrogates", AAAI 2015): boosted trees that learnt
 throughput from all programs that searches of an operator have measured, of all arms and seeds. All
 else is real: sketches, drafts, replays. `--record` adds the programs of journals to
 docs/results/draft-landscapes/; without it, every landscape there is searched by `draft` and by the
-variants of `draft_ablations.py`. Without --verified no cost model takes part: it would take most
-of the time. The tables show the best throughput after 8 to 256 trials relative to the
-best of the landscape, as geometric means over the seeds, their standard error (of the logarithm),
-and the 20th percentile of the final throughput (`worst fifth`).
+variants of `draft_ablations.py`. The tables show the best throughput after 8 to 256 trials relative
+to the best of the landscape, as geometric means over the seeds, their standard error (of the
+logarithm), and the 20th percentile of the final throughput (`worst fifth`).
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ import json
 import os
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Final
@@ -42,15 +40,12 @@ from pytest_ansorbench.storage import read_journal
 from pytest_ansorbench.storage.entries import CaseEntry, RoundEntry
 from pytest_ansorbench.strategies import (
     Draft,
-    NoModel,
     Observation,
     ProgramMaker,
     Registry,
     Setup,
     Strategy,
-    XGBoostModel,
 )
-from pytest_ansorbench.strategies.checked import train_cost_model
 from pytest_ansorbench.strategies.draft.encoding import Encoding
 from pytest_ansorbench.strategies.draft.space import DecisionSpace
 from pytest_ansorbench.workloads import OPERATORS
@@ -60,13 +55,11 @@ AFTER: Final = (8, 16, 32, 64, 128, 256)
 SEARCHED: Final = (
     "draft",
     "draft+transfer",
-    "transfer-led",
     "draft-guessed",
     "draft-crowded",
     "draft-tall",
     "draft-equal",
     "draft-whole",
-    "draft-unspread",
     "draft-random-first",
     "draft-greedy",
     "draft-far",
@@ -169,13 +162,11 @@ def search(
     from tvm.s_tir.meta_schedule.database import MemoryDatabase
     from tvm.s_tir.meta_schedule.runner import RunnerResult
 
-    strategy = Strategy("searched", policy, cost_model=XGBoostModel(32))
-    model = NoModel() if policy.verification is None else strategy.cost_model
     setup = Setup(
         context=stage.context,
         sketches=stage.sketches,
         database=MemoryDatabase(),
-        cost_model=model.start(),
+        cost_model=None,
         budget_trials=trials,
         round_trials=32,
         rng=np.random.default_rng(seed),
@@ -191,8 +182,6 @@ def search(
         truth = machine.gflops(notes)
         seen = truth * np.exp(noise.normal(0.0, NOISE, len(truth)))
         results = [RunnerResult([stage.flops / one / 1e9], None) for one in seen.tolist()]
-        if policy.verification is not None:
-            train_cost_model(strategy, setup.cost_model, stage.context, batch, results)
         proposer.learn(
             [
                 Observation(one, result, note[0], gflops)
@@ -230,14 +219,12 @@ def recorded(path: Path) -> Landscape:
     return Landscape(case, {key: str(value) for key, value in target.export().items()}, points)
 
 
-def policies(names: Sequence[str], verified: bool) -> dict[str, Draft]:
-    """Proposers by the names of their strategies, without a cost model unless verified."""
+def policies(names: Sequence[str]) -> dict[str, Draft]:
+    """Proposers by the names of their strategies."""
     shipped = [Registry().get(name) for name in ("draft", "draft+transfer")]
     known = [*shipped, *pytest_ansorbench_strategies(None)]
     found = {one.name: one.proposer for one in known if isinstance(one.proposer, Draft)}
-    return {
-        name: found[name] if verified else replace(found[name], verification=None) for name in names
-    }
+    return {name: found[name] for name in names}
 
 
 def main() -> None:
@@ -248,7 +235,6 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--trials", type=int, default=256)
     parser.add_argument("--variants", default=",".join(SEARCHED))
-    parser.add_argument("--verified", action="store_true", help="with the stock cost model")
     given = parser.parse_args()
     if given.record:
         for path in given.record:
@@ -257,7 +243,7 @@ def main() -> None:
     names = given.variants.split(",")
     after = [trials for trials in AFTER if trials <= given.trials]
     paths = sorted(given.landscapes.glob("*.json.gz"))
-    jobs = [(path, names, given.seeds, given.trials, given.verified) for path in paths]
+    jobs = [(path, names, given.seeds, given.trials) for path in paths]
     of_all: dict[str, list[NDArray[np.float64]]] = {name: [] for name in names}
     # A process a core: threads of several waiting for each other take ten times as long.
     os.environ["OMP_THREAD_LIMIT"] = "1"
@@ -272,9 +258,9 @@ def main() -> None:
     print(f"\nall\n{table(rows, after)}")
 
 
-def searched(job: tuple[Path, Sequence[str], int, int, bool]) -> dict[str, NDArray[np.float64]]:
+def searched(job: tuple[Path, Sequence[str], int, int]) -> dict[str, NDArray[np.float64]]:
     """The runs of each variant on one landscape, each of shape (seeds, trials)."""
-    path, names, seeds, trials, verified = job
+    path, names, seeds, trials = job
     landscape = read(path)
     stage = Stage(landscape.case, resolve_target(None))
     machine = Surrogate(landscape, stage)
@@ -282,7 +268,7 @@ def searched(job: tuple[Path, Sequence[str], int, int, bool]) -> dict[str, NDArr
         name: np.array(
             [search(policy, stage, machine, seed=seed, trials=trials) for seed in range(seeds)]
         )
-        for name, policy in policies(names, verified).items()
+        for name, policy in policies(names).items()
     }
 
 

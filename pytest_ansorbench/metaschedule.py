@@ -14,7 +14,6 @@ from pytest_ansorbench.search.sketches import SketchIndex
 from pytest_ansorbench.search.task_search import MAX_EMPTY_ROUNDS
 from pytest_ansorbench.strategies import (
     Candidate,
-    NothingMore,
     Observation,
     Registry,
     Setup,
@@ -175,7 +174,7 @@ class _Task:
         if wanted <= 0:
             return None
         proposed = self.proposer.propose(wanted)
-        if isinstance(proposed, NothingMore):
+        if proposed is None:
             return None
         self.empty_rounds += not proposed
         if self.empty_rounds >= MAX_EMPTY_ROUNDS:

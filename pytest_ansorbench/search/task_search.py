@@ -16,7 +16,7 @@ from pytest_ansorbench.search.sketches import SketchIndex
 from pytest_ansorbench.strategies.candidate import Candidate
 from pytest_ansorbench.strategies.checked import CheckedProposer, train_cost_model
 from pytest_ansorbench.strategies.cost_model import is_blind
-from pytest_ansorbench.strategies.proposer import NothingMore, Observation, Setup
+from pytest_ansorbench.strategies.proposer import Observation, Setup
 
 if TYPE_CHECKING:
     from tvm import IRModule
@@ -130,8 +130,8 @@ class TaskSearch:
         """Candidates for the next round; none if there is nothing, or nothing more, to try."""
         self._blind = is_blind(self._shared.cost_model)
         candidates = self._proposer.propose(wanted)
-        if isinstance(candidates, NothingMore):
-            self.stopped = candidates.reason
+        if candidates is None:
+            self.stopped = "the strategy proposes nothing more"
             return []
         return list(candidates)[:wanted]
 

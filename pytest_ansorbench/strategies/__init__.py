@@ -74,10 +74,8 @@ from pytest_ansorbench.strategies.cost_model import (
     is_blind,
     required_model,
 )
-from pytest_ansorbench.strategies.draft.advice import Survey, Verification
 from pytest_ansorbench.strategies.draft.compiling import CompileTime
 from pytest_ansorbench.strategies.draft.draft import Draft, SharePolicy
-from pytest_ansorbench.strategies.draft.expectation import Plateau
 from pytest_ansorbench.strategies.draft.experience import Experience
 from pytest_ansorbench.strategies.draft.model import (
     BoostedTrees,
@@ -87,8 +85,9 @@ from pytest_ansorbench.strategies.draft.model import (
 from pytest_ansorbench.strategies.draft.neighbourhood import Neighbourhood
 from pytest_ansorbench.strategies.draft.niches import FitnessSharing
 from pytest_ansorbench.strategies.draft.prior import Prior
-from pytest_ansorbench.strategies.draft.sharing import EqualShares, SharpeningShares
+from pytest_ansorbench.strategies.draft.sharing import SharpeningShares
 from pytest_ansorbench.strategies.draft.siblings import Siblings
+from pytest_ansorbench.strategies.draft.survey import Survey
 from pytest_ansorbench.strategies.draft.vector_units import VectorUnits
 from pytest_ansorbench.strategies.errors import BadAnswer, StrategyError
 from pytest_ansorbench.strategies.evolution import Evolution
@@ -116,7 +115,6 @@ from pytest_ansorbench.strategies.program_model import (
     log2_throughput,
 )
 from pytest_ansorbench.strategies.proposer import (
-    NothingMore,
     Observation,
     Proposer,
     ProposerPolicy,
@@ -166,7 +164,6 @@ __all__ = [
     "DecisionModel",
     "DecisionModelPolicy",
     "Draft",
-    "EqualShares",
     "Evolution",
     "Experience",
     "ExploreThenCommit",
@@ -178,10 +175,8 @@ __all__ = [
     "Measurement",
     "Neighbourhood",
     "NoModel",
-    "NothingMore",
     "Observation",
     "PairedMeasurement",
-    "Plateau",
     "PredictedGain",
     "PredictedRules",
     "PretrainedModel",
@@ -214,7 +209,6 @@ __all__ = [
     "TaskState",
     "UniformSketches",
     "VectorUnits",
-    "Verification",
     "XGBoostModel",
     "control_of",
     "draw_seed",

@@ -23,7 +23,7 @@ from pytest_ansorbench.measure.policy import ComparingMeasurement, Measurement, 
 from pytest_ansorbench.records import RecordError
 from pytest_ansorbench.strategies.candidate import Candidate
 from pytest_ansorbench.strategies.errors import BadAnswer
-from pytest_ansorbench.strategies.proposer import NothingMore, Observation, Setup
+from pytest_ansorbench.strategies.proposer import Observation, Setup
 from pytest_ansorbench.strategies.rule_policy import BY_WEIGHT
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class CheckedProposer:
             live = strategy.proposer.start(setup)
             self.proposer = checked_start(strategy.proposer.start, live, _PROPOSER)
 
-    def propose(self, trials: int) -> Sequence[Candidate] | NothingMore:
+    def propose(self, trials: int) -> Sequence[Candidate] | None:
         with _noting(f"while asking strategy {self._name!r} for candidates"):
             proposed = self.proposer.propose(trials)
             return checked_proposal(self._name, self.proposer.propose, proposed)
@@ -152,19 +152,15 @@ def checked_start(start: _Method, live: _Live, methods: Sequence[str]) -> _Live:
     return live
 
 
-def checked_proposal(
-    strategy: str, propose: _Method, proposed: Any
-) -> list[Candidate] | NothingMore:
+def checked_proposal(strategy: str, propose: _Method, proposed: Any) -> list[Candidate] | None:
     """The candidates that a proposer proposed, each with a copy of its payload."""
     from tvm.s_tir.meta_schedule.search_strategy import MeasureCandidate
 
     if proposed is None:
-        return NothingMore()
-    if isinstance(proposed, NothingMore) and isinstance(proposed.reason, str) and proposed.reason:
-        return proposed
+        return None
     expected = (
-        "expected a list of Candidate, e.g. [Candidate.from_schedule(schedule)], or None or "
-        "NothingMore('nothing more to gain') to end the search"
+        "expected a list of Candidate, e.g. [Candidate.from_schedule(schedule)], or None to end "
+        "the search"
     )
     if not isinstance(proposed, Sequence):
         raise BadAnswer(

@@ -73,17 +73,6 @@ class Observation:
     build_s: float | None = None
 
 
-@dataclass(frozen=True)
-class NothingMore:
-    """What a proposer answers to end the search of its task.
-
-    Attributes:
-        reason: Why, as it stands in the run's record, e.g. `nothing more to gain`.
-    """
-
-    reason: str = "the strategy proposes nothing more"
-
-
 class Proposer(Protocol):
     """Chooses what to measure next; lives for one task of one run.
 
@@ -91,7 +80,7 @@ class Proposer(Protocol):
     count as search time.
     """
 
-    def propose(self, trials: int) -> Sequence[Candidate] | NothingMore | None:
+    def propose(self, trials: int) -> Sequence[Candidate] | None:
         """Candidates for the next round.
 
         Args:
@@ -99,8 +88,7 @@ class Proposer(Protocol):
                 none, are fine, but five empty rounds end the search of the task.
 
         Returns:
-            The candidates; `NothingMore` with a reason, or None without one, to give the rest of
-            the task's trials back.
+            The candidates, or None to give the rest of the task's trials back.
         """
         ...
 

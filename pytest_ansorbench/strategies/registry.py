@@ -85,7 +85,7 @@ BUILTIN: Final = (
     ),
     Strategy(
         "draft+transfer",
-        proposer=Draft(experience=Experience(), random_pool=1),
+        proposer=Draft(experience=Experience()),
         cost_model=PretrainedModel(),
         measurement=PairedMeasurement(),
         build_limit=BuildLimit(),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_ansorbench.strategies import BadAnswer, Candidate, NothingMore
+from pytest_ansorbench.strategies import BadAnswer, Candidate
 from pytest_ansorbench.strategies.checked import checked_proposal
 from tests.faults import module
 
@@ -102,7 +102,5 @@ def test_what_is_no_candidate_is_refused(schedule, kind):
 
 
 def test_none_ends_the_search_and_an_empty_round_does_not():
-    assert checked_proposal("mine", propose, None) == NothingMore()
-    why = NothingMore("nothing more to gain")
-    assert checked_proposal("mine", propose, why) is why
+    assert checked_proposal("mine", propose, None) is None
     assert checked_proposal("mine", propose, []) == []

@@ -1,41 +1,37 @@
-"""Draft, replay, verify, measure: a search in the space of a sketch's decisions."""
+"""Draft, replay, measure: a search in the space of a sketch's decisions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from reprlib import repr as short
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pytest_ansorbench.strategies.candidate import Candidate
-from pytest_ansorbench.strategies.cost_model import is_blind, required_model
-from pytest_ansorbench.strategies.draft.advice import Survey, Verification
+from pytest_ansorbench.strategies.cost_model import is_blind
 from pytest_ansorbench.strategies.draft.compiling import CompileTime, Discount
 from pytest_ansorbench.strategies.draft.encoding import Encoding
 from pytest_ansorbench.strategies.draft.evidence import Evidence
-from pytest_ansorbench.strategies.draft.expectation import Plateau, expected_gain
+from pytest_ansorbench.strategies.draft.expectation import expected_gain
 from pytest_ansorbench.strategies.draft.experience import Experience
 from pytest_ansorbench.strategies.draft.model import (
     BoostedTrees,
     DecisionModel,
     DecisionModelPolicy,
 )
-from pytest_ansorbench.strategies.draft.neighbourhood import (
-    Neighbourhood,
-    Point,
-    farthest_first,
-    scattered,
-)
+from pytest_ansorbench.strategies.draft.neighbourhood import Neighbourhood, Point, scattered
 from pytest_ansorbench.strategies.draft.niches import FitnessSharing
 from pytest_ansorbench.strategies.draft.prior import Prior, Trials
 from pytest_ansorbench.strategies.draft.replays import Drafted, Replays
 from pytest_ansorbench.strategies.draft.sharing import SharpeningShares, shared_out
 from pytest_ansorbench.strategies.draft.siblings import Family, Pooled, Siblings
 from pytest_ansorbench.strategies.draft.space import DecisionSpace, Vector
+from pytest_ansorbench.strategies.draft.survey import Survey
 from pytest_ansorbench.strategies.draft.vector_units import VectorUnits
 from pytest_ansorbench.strategies.errors import (
     StrategyError,
@@ -45,7 +41,10 @@ from pytest_ansorbench.strategies.errors import (
     require_share,
 )
 from pytest_ansorbench.strategies.program_maker import ProgramMaker
-from pytest_ansorbench.strategies.proposer import NothingMore, Observation, Proposer, Setup
+from pytest_ansorbench.strategies.proposer import Observation, Proposer, Setup
+
+# Random points that are drawn for each that is wanted: not all of them become programs.
+_DRAWN: Final = 8
 
 
 class SharePolicy(Protocol):
@@ -63,18 +62,17 @@ class Draft:
     A genetic search makes a thousand programs a round, at milliseconds each, to pick 16 of them.
     Here a model predicts throughput from the decisions themselves: thousands of vectors of
     decisions take as long as ten programs. Only the best drafts are made into programs, and all
-    of these are measured, unless there are more for a cost model to choose from.
+    of these are measured.
 
     The first batch goes by what is known beforehand: others' measurements, or else what lanes and
-    registers have to do with it. If that is nothing, it is spread out: random points, each as far
-    as can be from those before it. Batches are small at first, when each measurement teaches most.
+    registers have to do with it. If that is nothing, it is drawn at random. Batches are small at
+    first, when each measurement teaches most.
 
     Attributes:
         model: Predicts throughput from decisions.
         neighbourhood: Which vectors are scored.
         niches: How a niche that was tried loses promise; None if it does not.
         sharing: How trials are shared out among sketches.
-        verification: How the cost model helps to choose; None if it does not.
         compile_time: What drafts that compile for long have to promise; None if that does not
             matter.
         survey: What is asked of a cost model that is trained beforehand; None for nothing.
@@ -82,40 +80,29 @@ class Draft:
         experience: What was measured of other workloads before; None for nothing.
         vector_units: What is guessed where others have measured nothing; None for nothing.
         prior: How much these three count.
-        stopping: When the rest of the budget is given back; None for never.
         first_trials: Trials of the first batch.
         opening_trials: Trials of the first batch where something is known beforehand; the next
             ones double what there is, up to `first_trials`.
         growth: Largest batch, as share of the trials so far; the round's size stays its limit.
-        spread: Random points that each of a first batch is chosen from that nothing is known for;
-            1 for the first.
-        random_share: Share of later batches that is not the model's choice: random programs, or
-            those of several that the cost model likes best, once it is trained.
-        random_pool: Random programs that each of them is chosen from.
-        full_trials: Trials that a task has to expect for all of this. One of a network expects
-            fewer: it gets its share of the neighbourhood, and no cost model chooses among random
-            programs. Eight programs and their features take as long as half a trial, which so
-            few trials cannot gain by.
+        random_share: Share of later batches that is drawn at random.
+        full_trials: Trials that a task has to expect for all of this neighbourhood. One of a
+            network that expects fewer gets its share of it.
     """
 
     model: DecisionModelPolicy = field(default_factory=BoostedTrees)
     neighbourhood: Neighbourhood = field(default_factory=Neighbourhood)
     niches: FitnessSharing | None = field(default_factory=FitnessSharing)
     sharing: SharePolicy = field(default_factory=SharpeningShares)
-    verification: Verification | None = None
     compile_time: CompileTime | None = field(default_factory=CompileTime)
     survey: Survey | None = field(default_factory=Survey)
     siblings: Siblings | None = field(default_factory=Siblings)
     experience: Experience | None = None
     vector_units: VectorUnits | None = field(default_factory=VectorUnits)
     prior: Prior = field(default_factory=Prior)
-    stopping: Plateau | None = None
     first_trials: int = 8
     opening_trials: int = 2
     growth: float = 0.25
-    spread: int = 8
     random_share: float = 0.1
-    random_pool: int = 8
     full_trials: int = 64
 
     def __post_init__(self) -> None:
@@ -126,20 +113,16 @@ class Draft:
         require_method(self, "prior", "faded", example="Prior()")
         for name, kind in (
             ("niches", FitnessSharing),
-            ("verification", Verification),
             ("compile_time", CompileTime),
             ("survey", Survey),
             ("siblings", Siblings),
             ("experience", Experience),
             ("vector_units", VectorUnits),
-            ("stopping", Plateau),
         ):
             value = getattr(self, name)
             if not isinstance(value, kind | None):
                 raise ValueError(f"bad {name} {value!r}: expected {kind.__name__}() or None")
-        require_at_least(
-            self, 1, "first_trials", "opening_trials", "spread", "random_pool", "full_trials"
-        )
+        require_at_least(self, 1, "first_trials", "opening_trials", "full_trials")
         require_positive(self, "growth")
         require_share(self, "random_share")
 
@@ -153,8 +136,7 @@ class _Draft:
         self._policy = policy
         self._setup = setup
         self._rng = setup.rng
-        needed = policy.verification is not None
-        self._cost_model = required_model(setup, policy) if needed else setup.cost_model
+        self._cost_model = setup.cost_model
         self._known = Evidence()
         if policy.experience is not None:
             policy.experience.known()  # refused here rather than in the middle of a run
@@ -189,11 +171,8 @@ class _Draft:
     def _replays(self) -> Replays:
         return Replays(self._spaces, self._maker)
 
-    def propose(self, trials: int) -> Sequence[Candidate] | NothingMore | None:
+    def propose(self, trials: int) -> Sequence[Candidate] | None:
         policy, done = self._policy, self._known.trials
-        measured = [gflops for _, gflops in self._known.gflops]
-        if policy.stopping is not None and policy.stopping.reached(measured):
-            return NothingMore("nothing more to gain")
         replays = self._replays
         replays.begin_round()
         if self._survey_due:
@@ -204,12 +183,12 @@ class _Draft:
         self._shares_of_round = [round(float(share), 4) for share in shares]
         model = self._model(prior)
         if model is None:
-            picks = replays.programs(self._spread_out(wanted, shares), wanted)
+            picks = self._at_random(wanted, shares)
         else:
             randoms = int(self._rng.binomial(wanted, policy.random_share))
-            discount = self._discount()
-            picks = self._drafts(model, discount, wanted - randoms, shares)
-            picks += self._strangers(discount, wanted - len(picks))
+            picks = self._drafts(model, wanted - randoms, shares)
+            if strangers := wanted - len(picks):
+                picks += self._at_random(strangers)
         if not picks:
             return None
         notes = [{**self._note(one.point), "predicted": one.predicted} for one in picks]
@@ -298,11 +277,10 @@ class _Draft:
 
         A model that other tasks have trained may have scores below zero for the slowest.
         """
-        assert self._policy.survey is not None
-        count = self._policy.survey.programs_for(self._trials_to_expect)
-        equal = np.full(len(self._spaces), 1.0 / len(self._spaces))
-        drafted = self._replays.programs(self._spread_out(count, equal), count)
-        scores = self._scores(drafted)
+        assert self._policy.survey is not None and self._cost_model is not None
+        drafted = self._at_random(self._policy.survey.programs_for(self._trials_to_expect))
+        asked = [one.program.candidate().measure_candidate for one in drafted]
+        scores = np.asarray(self._cost_model.predict(self._setup.context, asked), np.float64)
         top = scores.max(initial=0.0)
         self._known.scores = [
             (one.point, max(0.0, float(score / top)))
@@ -315,11 +293,6 @@ class _Draft:
     def _trials_to_expect(self) -> float:
         """The task's share of the budget, equal for all tasks of a network."""
         return self._setup.budget_trials / self._setup.tasks
-
-    @property
-    def _worth(self) -> float:
-        """Trials to expect over those that the whole effort is for, at most 1."""
-        return min(1.0, self._trials_to_expect / self._policy.full_trials)
 
     def _shares(self) -> NDArray[np.float64]:
         """How trials are shared out, by what is known of each sketch."""
@@ -389,28 +362,25 @@ class _Draft:
         return policy.fit(rows, build_s, max(0.0, left), int(self._rng.integers(2**31)))
 
     def _drafts(
-        self,
-        model: DecisionModel,
-        discount: Discount | None,
-        wanted: int,
-        shares: NDArray[np.float64],
+        self, model: DecisionModel, wanted: int, shares: NDArray[np.float64]
     ) -> list[Drafted]:
-        """The most promising programs, by the model and, once it is trained, the cost model."""
+        """The most promising programs, by the model."""
+        discount = self._discount()
 
         def score(points: Sequence[Point]) -> NDArray[np.float64]:
             rows = self._encoding.rows(points)
             promised = model.predict(rows)
             return promised if discount is None else promised * discount(rows)
 
-        neighbourhood = self._policy.neighbourhood.scaled(self._worth)
-        ranked = neighbourhood.points(
+        share = min(1.0, self._trials_to_expect / self._policy.full_trials)
+        ranked = self._policy.neighbourhood.scaled(share).points(
             self._spaces, self._known.fastest, score, self._replays.taken.__contains__, self._rng
         )
         if self._policy.niches is not None:
             measured = [point for point, _ in self._known.gflops]
             ranked = self._policy.niches.shared(ranked, measured, self._spaces)
         order = shared_out([point for _, point in ranked], shares)
-        picks = self._verified(order, wanted)
+        picks = self._replays.programs(order, wanted)
         if not picks:
             return []
         predicted = model.predict(self._encoding.rows([one.point for one in picks]))
@@ -419,58 +389,18 @@ class _Draft:
             for one, value in zip(picks, predicted.tolist(), strict=True)
         ]
 
-    def _strangers(self, discount: Discount | None, wanted: int) -> list[Drafted]:
-        """Random programs of all sketches alike; the cost model may choose them, once trained.
-
-        The model knows little of what is far from its samples, and goes on with what it knows. The
-        cost model sees programs, which differ less than decisions do.
-        """
-        equal = np.full(len(self._spaces), 1.0 / len(self._spaces))
-        if self._worth < 1.0 or self._cost_model is None or is_blind(self._cost_model):
-            return self._replays.programs(self._spread_out(wanted, equal), wanted)
-        count = wanted * self._policy.random_pool
-        drafted = self._replays.programs(self._spread_out(count, equal), count)
-        if not drafted:
-            return []
-        scores = self._scores(drafted)
-        if discount is not None:
-            scores = scores * discount(self._encoding.rows([one.point for one in drafted]))
-        return self._kept(drafted, np.argsort(-scores, kind="stable")[:wanted].tolist())
-
-    def _verified(self, order: Iterator[Point], wanted: int) -> list[Drafted]:
-        """Programs of the first points, or of twice as many, the better half by the cost model."""
-        verification = self._policy.verification
-        if verification is None or is_blind(self._cost_model):
-            return self._replays.programs(order, wanted)
-        drafted = self._replays.programs(order, wanted * verification.replays)
-        if len(drafted) <= wanted:
-            return drafted
-        return self._kept(drafted, verification.pick(self._scores(drafted), wanted))
-
-    def _kept(self, drafted: Sequence[Drafted], picked: Sequence[int]) -> list[Drafted]:
-        """The picked drafts; the others are released, to be drafted again when more is known."""
-        self._replays.release([one for at, one in enumerate(drafted) if at not in picked])
-        return [drafted[at] for at in picked]
-
-    def _scores(self, drafted: Sequence[Drafted]) -> NDArray[np.float64]:
-        """The cost model's, shape (drafts,)."""
-        assert self._cost_model is not None
-        candidates = [one.program.candidate().measure_candidate for one in drafted]
-        scores = self._cost_model.predict(self._setup.context, candidates)
-        return np.asarray(scores, dtype=np.float64)
-
-    def _spread_out(self, wanted: int, shares: NDArray[np.float64]) -> Iterator[Point]:
-        """Random points of the sketches in turn, each far from those before it."""
-        if not wanted:
-            return
-        queues = []
-        for space, share in zip(self._spaces, shares, strict=True):
-            pool = scattered(space, max(1, round(self._policy.spread * wanted * share)), self._rng)
-            fresh = [pool[at] for at in self._rng.permutation(len(pool)).tolist()]
-            fresh = [point for point in fresh if point not in self._replays.taken][: 50 * wanted]
-            order = farthest_first(self._encoding.rows(fresh))
-            queues.append([fresh[at] for at in order])
-        yield from shared_out([point for queue in queues for point in queue], shares)
+    def _at_random(self, wanted: int, shares: NDArray[np.float64] | None = None) -> list[Drafted]:
+        """Programs of random points, of all sketches alike without shares."""
+        if shares is None:
+            shares = np.full(len(self._spaces), 1.0 / len(self._spaces))
+        points = [
+            point
+            for space, share in zip(self._spaces, shares, strict=True)
+            for point in scattered(space, math.ceil(_DRAWN * wanted * share), self._rng)
+            if point not in self._replays.taken
+        ]
+        shuffled = [points[at] for at in self._rng.permutation(len(points)).tolist()]
+        return self._replays.programs(shared_out(shuffled, shares), wanted)
 
     def _note(self, point: Point) -> dict[str, Any]:
         """A point as JSON values."""

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_ansorbench.strategies.draft.advice import Survey
 from pytest_ansorbench.strategies.draft.neighbourhood import Point
+from pytest_ansorbench.strategies.draft.survey import Survey
 
 
 @dataclass

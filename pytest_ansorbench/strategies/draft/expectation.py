@@ -1,16 +1,13 @@
-"""What more trials of a task may gain, and when that is too little to go on."""
+"""What more trials of a task may gain: what a scheduler is told."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-
-from pytest_ansorbench.strategies.errors import require_at_least
 
 # Before anything was predicted: a second batch is the first that a model has chosen.
 _UNKNOWN: Final = 0.5
@@ -49,25 +46,3 @@ def _normal(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """The normal distribution function."""
     of_each = [math.erf(value / math.sqrt(2.0)) for value in values.ravel().tolist()]
     return 0.5 * (1.0 + np.array(of_each).reshape(values.shape))
-
-
-@dataclass(frozen=True)
-class Plateau:
-    """The search of a task ends when its last trials have gained next to nothing.
-
-    Attributes:
-        trials: How many are looked back on.
-        gain: What they have to have gained, as share of the best before them.
-    """
-
-    trials: int = 96
-    gain: float = 0.01
-
-    def __post_init__(self) -> None:
-        require_at_least(self, 1, "trials")
-        require_at_least(self, 0, "gain")
-
-    def reached(self, gflops: Sequence[float]) -> bool:
-        """Whether to stop; `gflops` are of all trials in order, 0 for a failed one."""
-        before = max(gflops[: -self.trials], default=0.0)
-        return before > 0.0 and max(gflops) <= before * (1.0 + self.gain)

@@ -46,15 +46,6 @@ class SharpeningShares:
         return found
 
 
-@dataclass(frozen=True)
-class EqualShares:
-    """The same share for each sketch: the control."""
-
-    def shares(self, best_gflops: Sequence[float], trials: Sequence[float]) -> NDArray[np.float64]:
-        """One over their number."""
-        return np.full(len(best_gflops), 1.0 / len(best_gflops))
-
-
 def shared_out(points: Sequence[Point], shares: NDArray[np.float64]) -> Iterator[Point]:
     """Merge the sketches' points, best first, so that any prefix of them has the shares."""
     taken = [0] * len(shares)

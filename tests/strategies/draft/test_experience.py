@@ -64,9 +64,7 @@ def test_a_search_begins_with_what_another_shape_has_shown(target, tmp_path):
 
 def test_what_is_not_of_its_kind_tells_a_search_nothing(target, tmp_path):
     save_experience({"other": Trials(np.zeros((9, 3), np.float32), np.ones(9))}, tmp_path / "o.npz")
-    policy = Draft(
-        verification=None, vector_units=None, experience=Experience(path=tmp_path / "o.npz")
-    )
+    policy = Draft(vector_units=None, experience=Experience(path=tmp_path / "o.npz"))
     batch = policy.start(make_setup(target, case=LARGE)).propose(16)
     assert all(one.payload["predicted"] is None for one in batch)
 
@@ -89,7 +87,7 @@ def test_a_file_that_is_none_is_refused_when_a_search_starts(target, tmp_path, c
         path.write_bytes(content)
     elif content is not None:
         np.savez(path, **content)
-    policy = Draft(verification=None, experience=Experience(path=path))
+    policy = Draft(experience=Experience(path=path))
     with pytest.raises(BadModel, match=message):
         policy.start(make_setup(target))
 
