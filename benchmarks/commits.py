@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -36,15 +36,15 @@ def _of_one_commit(found: Mapping[str, Result]) -> Mapping[str, Result]:
     """
     first = next(iter(found.values())).commit
     commits = {str(result.commit.get("id", "")) for result in found.values()}
-    trees = {hashes_at(commit, MEASURED) for commit in commits}
+    trees = {_hashes_at(commit) for commit in commits}
     if len(trees) > 1 or "" in trees:
         return found
     return {name: replace(result, commit=first) for name, result in found.items()}
 
 
-def hashes_at(commit: str, parts: Sequence[str]) -> str:
-    """Git's hashes of parts of the package at a commit; empty if it or one of them is unknown."""
-    named = [f"{commit}:pytest_ansorbench/{part}" for part in parts]
+def _hashes_at(commit: str) -> str:
+    """Git's hashes of `MEASURED` at a commit; empty if it or one of them is unknown."""
+    named = [f"{commit}:pytest_ansorbench/{part}" for part in MEASURED]
     answer = subprocess.run(
         ["git", "rev-parse", "--quiet", *named],
         cwd=Path(__file__).parent,

@@ -17,13 +17,12 @@ report` runs nothing, and reports on the seeds that --seed and --repeats name. N
 from __future__ import annotations
 
 import argparse
-import math
 import os
 import subprocess
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import geometric_mean
 from typing import Final
@@ -126,41 +125,25 @@ def _paths() -> list[str]:
     return [str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])]
 
 
-def suite(folder: Path, seeds: Sequence[int] | None = None) -> Result:
-    """All results of a folder, or those of some seeds, as one, with this experiment's limits."""
+def report(folder: Path, seeds: Sequence[int] | None) -> str:
+    """The results of a folder, or those of some seeds, held to the limits of this experiment."""
     names = ["*.json.gz"] if seeds is None else [f"*-{seed}.json.gz" for seed in seeds]
     found = merged(path for name in names for path in folder.glob(name))
     limits = {"max_suite_search_ratio": 0.2, "min_suite_throughput_ratio": 1.0}
-    return replace(found, settings={**found.settings, **limits})
-
-
-def report(folder: Path, seeds: Sequence[int] | None = None) -> str:
-    """The results of `suite`, held to the limits of this experiment."""
-    found = suite(folder, seeds)
-    judged = judge_result(found)
+    judged = judge_result(replace(found, settings={**found.settings, **limits}))
     shown = result_report(
         judged.cases, judged.criteria, Layout(COLUMNS), suites=judged.suites, explained="fully"
     )
     return f"{Terminal().render(shown)}\n{_way(found)}\n\n{_costs(found)}"
 
 
-@dataclass(frozen=True)
-class Progress:
-    """How far an arm is after some trials: geometric means over the runs with a valid program.
+def _way(result: Result) -> str:
+    """How far searches are after some trials, and how many seconds these took.
 
-    Attributes:
-        share: Throughput of its best program, by leads measured again, over that of the fastest
-            winner of its repeat. Repeats may come from different machines, or from another hour
-            of one.
-        took_s: Search time until then, in seconds.
+    The best program's throughput, by leads measured again, over that of the fastest winner of its
+    repeat: repeats may come from different machines, or from another hour of one. Geometric means
+    over the runs with a valid program.
     """
-
-    share: float
-    took_s: float
-
-
-def progress(result: Result) -> Mapping[str, Mapping[int, Progress]]:
-    """By arm and number of trials, how far searches are."""
     ways: dict[str, dict[int, list[tuple[float, float]]]] = defaultdict(lambda: defaultdict(list))
     for case in result.cases:
         known = [Trajectory.of(run) for run in case.runs]
@@ -170,36 +153,20 @@ def progress(result: Result) -> Mapping[str, Mapping[int, Progress]]:
         }
         for one in known:
             for count in (n for n in AFTER if n <= len(one.run.trials)):
-                best_s = best_after_s(one, count)
-                if best_s < math.inf:
-                    share = fastest_s[one.run.seed] / best_s
+                if improvements := int(np.count_nonzero(one.trials[:-1] <= count)):
+                    share = fastest_s[one.run.seed] / float(one.latency_s[improvements - 1])
                     took_s = one.run.trials[count - 1].search_s
                     ways[one.run.strategy][count].append((share, took_s))
-    return {
-        arm: {
-            count: Progress(*map(geometric_mean, zip(*reached, strict=True)))
-            for count, reached in after.items()
-        }
-        for arm, after in ways.items()
-    }
-
-
-def best_after_s(known: Trajectory, trials: int) -> float:
-    """Latency of the best of a run's first trials; infinity if none is valid."""
-    improvements = int(np.count_nonzero(known.trials[:-1] <= trials))
-    return float(known.latency_s[improvements - 1]) if improvements else math.inf
-
-
-def _way(result: Result) -> str:
-    """How far the searches are after some trials, and how long these took."""
-    found = progress(result)
-    counts = sorted({count for after in found.values() for count in after})
-    rows = [[arm, *(_cell(after.get(count)) for count in counts)] for arm, after in found.items()]
+    counts = sorted({count for after in ways.values() for count in after})
+    rows = [[arm, *(_cell(one.get(count, ())) for count in counts)] for arm, one in ways.items()]
     return tabulate(rows, ["after trials", *map(str, counts)], disable_numparse=True)
 
 
-def _cell(reached: Progress | None) -> str:
-    return "" if reached is None else f"{reached.share:.2f} ({reached.took_s:.3g} s)"
+def _cell(reached: Sequence[tuple[float, float]]) -> str:
+    if not reached:
+        return ""
+    share, took_s = map(geometric_mean, zip(*reached, strict=True))
+    return f"{share:.2f} ({took_s:.3g} s)"
 
 
 def _costs(result: Result) -> str:
