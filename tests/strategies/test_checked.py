@@ -183,13 +183,6 @@ def test_a_build_limit_is_one_or_none(value):
         Strategy("mine", proposer=RandomTraces(), build_limit=value)
 
 
-@pytest.mark.parametrize("bad", [{"top": 1}, {"within": -0.1}, {"share": 1.5}])
-def test_numbers_of_a_last_check_are_in_range(bad):
-    [name] = bad
-    with pytest.raises(ValueError, match=f"bad {name} "):
-        LastCheck(**bad)
-
-
 @dataclasses.dataclass(frozen=True)
 class Giving:
     """A cost-model policy that gives what it is told to."""

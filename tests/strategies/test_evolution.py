@@ -256,24 +256,6 @@ def test_extreme_shares_are_borne_with(unbuilding_engine, share):
 
 
 @pytest.mark.parametrize(
-    ("parameter", "value", "good"),
-    [
-        ("population", 0, 512),
-        ("generations", -1, 4),
-        ("blind_generations", -1, 4),
-        ("min_unmeasured", 0, 50),
-        ("max_tries", -1, 10),
-        ("measured_share", 1.5, 0.2),
-        ("mutation_share", -0.1, 0.85),
-        ("random_share", float("nan"), 0.05),
-    ],
-)
-def test_bad_parameters_are_refused_by_name(parameter, value, good):
-    with pytest.raises(ValueError, match=rf"bad {parameter} {value}: expected .* e\.g\. {good}"):
-        Evolution(**{parameter: value})
-
-
-@pytest.mark.parametrize(
     ("name", "good"), [("sketches", "UniformSketches"), ("rules", "StockRules")]
 )
 @pytest.mark.parametrize("value", [None, UniformSketches])

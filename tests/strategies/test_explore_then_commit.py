@@ -92,12 +92,3 @@ def test_shares_are_always_a_distribution(sketches, rounds, weight, explore):
         assert shares.shape == (sketches,)
         assert (shares >= explore / sketches - 1e-12).all()
         assert shares.sum() == pytest.approx(1.0)
-
-
-@pytest.mark.parametrize(
-    ("parameter", "value"),
-    [("warmup_rounds", -1), ("explore_rounds", -1), ("history_weight", 1.1), ("explore_share", -1)],
-)
-def test_bad_parameters_are_refused_by_name(parameter, value):
-    with pytest.raises(ValueError, match=f"bad {parameter} {value}: expected"):
-        ExploreThenCommit(**{parameter: value})

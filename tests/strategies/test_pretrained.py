@@ -82,16 +82,3 @@ def test_one_run_does_not_leak_into_another(measured):
     before = other.predict(setup.context, candidates)
     one.update(setup.context, candidates, results_of(np.linspace(1e-3, 1e-2, len(candidates))))
     np.testing.assert_array_equal(other.predict(setup.context, candidates), before)
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({"least": 0}, "bad least 0: expected at least 1"),
-        ({"trees": 0}, "bad trees 0: expected at least 1"),
-        ({"columns": 1.5}, r"bad columns 1\.5: expected a share"),
-    ],
-)
-def test_bad_parameters_are_refused(values, message):
-    with pytest.raises(ValueError, match=message):
-        PretrainedModel(**values)

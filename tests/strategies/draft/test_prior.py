@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from pytest_ansorbench.strategies import BoostedTrees, Prior
 
@@ -21,15 +20,6 @@ def test_a_prior_fades_with_the_tasks_own_trials():
     np.testing.assert_allclose(policy.faded(Halving(), 0).predict(rows), [1.0, 0.25])
     np.testing.assert_allclose(policy.faded(Halving(), 16).predict(rows), [1.0, 0.5])
     np.testing.assert_allclose(policy.faded(Halving(), 10**9).predict(rows), [1.0, 1.0], rtol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("bad", "message"),
-    [({"fading_trials": 0}, "bad fading_trials 0"), ({"own_share": 1.5}, "bad own_share 1.5")],
-)
-def test_bad_parameters_are_named(bad, message):
-    with pytest.raises(ValueError, match=message):
-        Prior(**bad)
 
 
 def test_trees_that_begin_with_a_prior_keep_what_it_knows_and_mend_what_it_gets_wrong():

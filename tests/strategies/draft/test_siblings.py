@@ -6,7 +6,6 @@ import math
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -100,12 +99,6 @@ def test_tasks_of_one_run_are_a_family_and_those_of_another_are_not():
     one, other = {}, {}
     assert Family.of_run(one) is Family.of_run(one)
     assert Family.of_run(one) is not Family.of_run(other)
-
-
-@pytest.mark.parametrize("name, value", [("least", 0), ("regrowth", 0.0)])
-def test_a_bad_parameter_is_named(name, value):
-    with pytest.raises(ValueError, match=f"bad {name} {value}"):
-        Siblings(**{name: value})
 
 
 def test_sketches_of_an_operator_are_of_the_same_kinds_in_all_shapes(target):

@@ -111,9 +111,3 @@ def test_a_first_batch_fills_the_lanes(target):
     with_guess, without = widths(VectorUnits()), widths(None)
     assert np.median(with_guess) >= 8
     assert np.median(with_guess) > np.median(without)
-
-
-@pytest.mark.parametrize("name", ["other_cycles", "spill_cycles"])
-def test_bad_parameters_are_named(name):
-    with pytest.raises(ValueError, match=f"bad {name} 0"):
-        VectorUnits(**{name: 0})

@@ -1,0 +1,91 @@
+"""A policy refuses a number out of range by name, with its default as a good one."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from pytest_ansorbench.strategies import (
+    BoostedTrees,
+    BuildLimit,
+    CompileTime,
+    Draft,
+    Evolution,
+    ExploreThenCommit,
+    FitnessSharing,
+    GradientScheduler,
+    LastCheck,
+    Neighbourhood,
+    PredictedGain,
+    PretrainedModel,
+    Prior,
+    SharpeningShares,
+    Siblings,
+    Survey,
+    VectorUnits,
+)
+
+REFUSED = {
+    ("at least 0", -1): {
+        CompileTime: "price",
+        Evolution: "generations blind_generations max_tries",
+        ExploreThenCommit: "warmup_rounds explore_rounds",
+        Neighbourhood: "random parents children climbs climbers offspring",
+        Survey: "per_trial trials confidence",
+    },
+    ("at least 1", 0): {
+        BoostedTrees: "least trees depth",
+        BuildLimit: "after",
+        CompileTime: "least trees depth",
+        Draft: "first_trials opening_trials full_trials",
+        Evolution: "population min_unmeasured",
+        GradientScheduler: "window",
+        Neighbourhood: "most_steps",
+        PretrainedModel: "fading_trials least trees depth",
+        Prior: "fading_trials",
+        SharpeningShares: "sharpen_trials",
+        Siblings: "least",
+        Survey: "programs",
+    },
+    ("at least 2", 1): {LastCheck: "top"},
+    ("a number above 0", 0.0): {
+        BoostedTrees: "slowest",
+        BuildLimit: "times least_s first_s",
+        Draft: "growth",
+        FitnessSharing: "trials",
+        PredictedGain: "optimism",
+        Siblings: "regrowth",
+        VectorUnits: "other_cycles spill_cycles",
+    },
+    ("a share from 0 to 1", -0.1, 1.5, float("nan")): {
+        BoostedTrees: "rate columns floor leaf",
+        Draft: "random_share",
+        Evolution: "measured_share mutation_share rule_share random_share",
+        ExploreThenCommit: "history_weight explore_share",
+        FitnessSharing: "power in_batch",
+        GradientScheduler: "alpha",
+        LastCheck: "within share",
+        Neighbourhood: "near_share",
+        PretrainedModel: "rate columns",
+        Prior: "own_share",
+        SharpeningShares: "least",
+        Survey: "weight",
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("policy", "name", "value", "expected"),
+    [
+        (policy, name, value, expected)
+        for (expected, *values), policies in REFUSED.items()
+        for policy, names in policies.items()
+        for name in names.split()
+        for value in values
+    ],
+)
+def test_a_number_out_of_range_is_refused(policy, name, value, expected):
+    message = f"bad {name} {value}: expected {expected}, e.g. {getattr(policy, name)}"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        policy(**{name: value})
