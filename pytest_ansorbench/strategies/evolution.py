@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import heapq
 import random
-from bisect import bisect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
 from typing import Any, Final
 
 import numpy as np
@@ -122,7 +120,7 @@ class _Evolution:
         self._mutators = list(setup.context.space_generator.mutator_probs)
         self._extractor = extractor_of(self._model)
         rules = stock_weights(setup.context)
-        self._cumulative_weights = list(accumulate(rules.values()))
+        self._draw_rule = weighted_draw(list(rules.values()))
         start_sketches, start_rules = policy.sketches.start, policy.rules.start
         self._sketch_chooser = checked_start(
             start_sketches, start_sketches(len(self._sketches)), SKETCH_CHOOSER
@@ -297,6 +295,3 @@ class _Evolution:
 
     def _goes_by_prediction(self, parent: Individual, source: random.Random) -> bool:
         return parent.next_rule != BY_WEIGHT and source.random() < self._policy.rule_share
-
-    def _draw_rule(self, source: random.Random) -> int:
-        return bisect(self._cumulative_weights, source.random() * self._cumulative_weights[-1])

@@ -9,7 +9,6 @@ from pytest_ansorbench.strategies import (
     Observation,
     ProgramMaker,
     Setup,
-    Strategy,
     XGBoostModel,
 )
 from pytest_ansorbench.strategies.draft.space import DecisionSpace
@@ -54,7 +53,7 @@ def context_of(target, task, seed=0):
     return TuneContext(
         task.mod,
         target=target,
-        space_generator=Strategy("any", proposer=Idle()).space(),
+        space_generator="post-order-apply",
         task_name=task.name,
         rand_state=1 + seed,
     )
@@ -72,13 +71,6 @@ def spaces_of(target, case) -> tuple[list[DecisionSpace], ProgramMaker, Setup]:
         spaces = [DecisionSpace(i, one, maker) for i, one in enumerate(setup.sketches)]
         _KNOWN[key] = spaces, maker, setup
     return _KNOWN[key]
-
-
-class Idle:
-    """A proposer policy that is never started."""
-
-    def start(self, setup):
-        raise AssertionError("not to be started")
 
 
 def observed(candidates, sketches, gflops) -> list[Observation]:

@@ -13,12 +13,9 @@ from pytest_ansorbench.strategies.draft.experience import SHIPPED, is_experience
 from pytest_ansorbench.strategies.draft.prior import Trials
 from pytest_ansorbench.strategies.draft.siblings import Family
 from pytest_ansorbench.workloads import BatchMatmul
-from tests.strategies.draft.test_draft import BRIEF, made_up, told
+from tests.strategies.draft.test_draft import made_up, told
+from tests.strategies.draft.test_siblings import LARGE, POLICY, SMALL
 from tests.strategies.setups import make_setup, spaces_of
-
-SMALL = BatchMatmul(batch=1, m=32, n=64, k=32)
-LARGE = BatchMatmul(batch=1, m=64, n=64, k=64)
-POLICY = replace(BRIEF, vector_units=None, first_trials=16, opening_trials=16, random_share=0.0)
 
 
 def measured(target, case):
