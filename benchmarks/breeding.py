@@ -1,6 +1,6 @@
 """What a genetic search gets out of a trained cost model: how good, how soon, by which rules.
 
-    python benchmarks/breeding.py [--cases ID,ID] [--trials 128] [--seeds 3] [--json FILE]
+    python benchmarks/breeding.py [--cases ID,ID] [--trials 128] [--seeds 3]
 
 Measures `--trials` random programs of a held-out training workload and trains a cost model with
 them, once a seed. Then searches of several sizes, with more or fewer of the mutations by the
@@ -13,10 +13,8 @@ rules. This is what the parameters of `rules` and `optimized` are to be judged b
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,9 +23,7 @@ from tabulate import tabulate
 from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
 from pytest_ansorbench.measure.local.engine import LocalEngine
-from pytest_ansorbench.measure.local.machine import describe_machine
 from pytest_ansorbench.search import Search
-from pytest_ansorbench.storage import describe_commit
 from pytest_ansorbench.strategies import (
     Evolution,
     PredictedRules,
@@ -60,7 +56,6 @@ def main() -> None:
     parser.add_argument("--cases", default=CASES, help="ids of held-out training workloads")
     parser.add_argument("--trials", type=int, default=128)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--json", type=Path, help="write the raw figures here")
     given = parser.parse_args()
     target = resolve_target(None)
     register_intrinsics(target)
@@ -70,9 +65,6 @@ def main() -> None:
             for seed in range(given.seeds):
                 rows += measured(case, seed, given.trials, engine)
     print(table(rows))
-    if given.json:
-        record = {"machine": describe_machine(), "commit": describe_commit(Path.cwd())}
-        given.json.write_text(json.dumps({**record, "rows": rows}, indent=1) + "\n")
 
 
 def measured(case: Any, seed: int, trials: int, engine: LocalEngine) -> list[dict[str, Any]]:
@@ -108,7 +100,6 @@ def measured(case: Any, seed: int, trials: int, engine: LocalEngine) -> list[dic
                     "search": name,
                     "propose_s": seconds,
                     "score": float(np.mean(scores)),
-                    "decisions": dict(proposer.decisions()),
                 }
             )
         print(f"{case.id}, seed {seed}: {name} done", flush=True)

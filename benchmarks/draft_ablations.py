@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,8 @@ from pytest_ansorbench.strategies import (
 class Guesses:
     """No model: every draft is as good as any other."""
 
+    rng: np.random.Generator = field(default_factory=np.random.default_rng)
+
     def fit(
         self,
         rows: NDArray[np.float32],
@@ -34,15 +36,11 @@ class Guesses:
         prior: DecisionModel | None = None,
     ) -> DecisionModel:
         """Learn nothing."""
-        return _Guesses(np.random.default_rng(seed))
-
-
-class _Guesses:
-    def __init__(self, rng: np.random.Generator) -> None:
-        self._rng = rng
+        return Guesses(np.random.default_rng(seed))
 
     def predict(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
-        return self._rng.random(len(rows))
+        """Numbers at random."""
+        return self.rng.random(len(rows))
 
 
 def pytest_ansorbench_strategies(config: object) -> Sequence[Strategy]:

@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 from tabulate import tabulate
 
 from pytest_ansorbench.environment import resolve_target
+from pytest_ansorbench.measure.intrinsics import register_intrinsics
 from pytest_ansorbench.search.candidates import unpack
 from pytest_ansorbench.search.sketches import SketchIndex
 from pytest_ansorbench.storage import read_journal
@@ -44,7 +45,6 @@ from pytest_ansorbench.strategies import (
     ProgramMaker,
     Registry,
     Setup,
-    Strategy,
 )
 from pytest_ansorbench.strategies.draft.encoding import Encoding
 from pytest_ansorbench.strategies.draft.space import DecisionSpace
@@ -109,13 +109,14 @@ class Stage:
     def __init__(self, case: str, target: Any) -> None:
         from tvm.s_tir.meta_schedule import TuneContext
 
+        register_intrinsics(target)
         [task] = next(one for one in OPERATORS if one.id == case).tasks()
         self.flops = task.flops
         self.mod = task.mod
         self.context = TuneContext(
             task.mod,
             target=target,
-            space_generator=Strategy("any", proposer=Draft()).space(),
+            space_generator="post-order-apply",
             task_name=task.name,
             rand_state=1,
         )

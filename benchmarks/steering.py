@@ -1,6 +1,6 @@
 """What it costs to put the genetic search together in Python: the engine's own, and ours.
 
-    python benchmarks/steering.py [--case ID] [--rounds 10] [--json FILE]
+    python benchmarks/steering.py [--case ID] [--rounds 10]
 
 `default` is the engine's search, `etc`, `rules` and `optimized` are put together from TVM's
 schedules, mutators and postprocessors. With uniform sketches and stock rules both propose alike,
@@ -12,9 +12,7 @@ nothing else different. Bar: ratio 0.9 to 1.1.
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
-from pathlib import Path
 
 from pytest_ansorbench import workloads
 from pytest_ansorbench.environment import resolve_target
@@ -36,7 +34,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--case", default="conv2d-n1-h14-w14-ci256-co256-k3-s1-p1")
     parser.add_argument("--rounds", type=int, default=10, help="rounds of each arm (default: 10)")
-    parser.add_argument("--json", type=Path, help="write the raw seconds here")
     given = parser.parse_args()
     case = workloads.get(given.case)
     [task] = case.tasks()
@@ -69,8 +66,6 @@ def main() -> None:
             f"{name:10} stock {medians['stock']:.2f} s, ours {medians['ours']:.2f} s, medians; "
             f"ratio {ratio:.3f} (bar: 0.9 to 1.1)"
         )
-    if given.json:
-        given.json.write_text(json.dumps(seconds, indent=1) + "\n")
 
 
 if __name__ == "__main__":
