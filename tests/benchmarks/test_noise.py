@@ -1,10 +1,8 @@
-"""What `benchmarks/noise.py` keeps, computes and draws."""
+"""What `benchmarks/noise.py` computes and draws of what it has measured."""
 
 from __future__ import annotations
 
-import json
 import math
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,130 +11,87 @@ import pytest
 
 from pytest_ansorbench.measure.arguments import Arguments
 
-
-@pytest.fixture
-def script(import_script: Any) -> Any:
-    """The command; `noise_report` is what it imports its tables from."""
-    return import_script("noise")
+GOOD = {"former": 0.02, "default": 0.005, "equal": 0.004, "cheap": 0.01}
+SECONDS = {"former": 9.0, "default": 3.0, "equal": 12.0, "cheap": 1.8}
 
 
 @pytest.fixture
-def tables(script: Any) -> Any:
+def tables(import_script: Any) -> Any:
     """The tables and figures."""
-    return sys.modules["noise_report"]
+    return import_script("noise_report")
 
 
-def measured(log: float, seconds: float, **key: Any) -> dict[str, Any]:
-    """A piece of one kernel as two arms, in four sets of two turns; the last two sets are off."""
-    logs = [[log, log], [log, log], [9.0, 9.0], [9.0, 9.0]]
-    return {
-        **key,
-        "levels_s": [0.001, 0.001 * math.exp(log)],
-        "log_ratios": [log],
-        "half_widths": [0.01],
-        "logs": [logs],
-        "seconds": seconds,
-    }
+def piece(seconds: float = 1.0, **fields: Any) -> dict[str, Any]:
+    return {**fields, "seconds": seconds, "busy_cores": 0.2}
 
 
-def noise_pieces(tables: Any, scatter: dict[str, float]) -> list[dict[str, Any]]:
-    """Two measurements of each operator by each way, off by so much to either side."""
+def noise_pieces(tables: Any) -> list[dict[str, Any]]:
+    """Two measurements of each operator by each way, off to either side; two sets are far off."""
     return [
-        measured(
-            sign * scatter[way],
-            {"former": 9.0, "cheap": 1.8}.get(way, 12.0),
+        piece(
+            SECONDS[way],
             part="noise",
             operator=operator,
             way=way,
-            number=sign,
+            levels_s=[0.001, 0.001 * math.exp(log)],
+            log_ratios=[log],
+            logs=[[[log, log], [log, log], [9.0, 9.0], [9.0, 9.0]]],
         )
         for operator in tables.OPERATORS
-        for way in ("former", "default", "equal", "cheap")
-        for sign in (-1, 1)
+        for way, scatter in GOOD.items()
+        for log in (-scatter, scatter)
     ]
 
 
-def trace(latencies_s: Any, period_s: float = 0.003) -> dict[str, Any]:
-    return {
-        "part": "memory",
-        "period_s": period_s,
-        "latencies_s": list(latencies_s),
-        "seconds": 20.0,
-    }
+def trace(latencies_s: Any) -> dict[str, Any]:
+    return piece(20.0, part="memory", period_s=0.003, latencies_s=list(latencies_s))
 
 
-GOOD = {"former": 0.02, "default": 0.005, "equal": 0.004, "cheap": 0.01}
-
-
-def test_bars_are_kept_by_small_scatter(tables: Any) -> None:
-    text = tables.noise_text(noise_pieces(tables, GOOD))
-    assert text.count("bar kept") == 3
-    assert "0.20 (depthwise" in text and "1.8 s, 1.00% against 2.00% in 9.0 s (depthwise" in text
-
-
-def test_the_report_ends_with_its_cost_and_the_load_of_the_machine(tables: Any) -> None:
-    text = tables.report(noise_pieces(tables, GOOD), [0.01, 0.2])
-    assert text.endswith(
-        "40 pieces, 5.8 minutes; before and after them at most 0.20 cores of other work"
-    )
-    assert tables.report([], []).startswith("0 pieces")
-
-
-def test_each_bar_is_missed_by_what_it_is_about(tables: Any) -> None:
-    for way, scatter, missed in (("equal", 0.008, 2), ("cheap", 0.03, 1), ("default", 9.0, 0)):
-        text = tables.noise_text(noise_pieces(tables, {**GOOD, way: scatter}))
-        assert text.count("bar MISSED") == missed, way
+def test_each_way_has_its_scatter_and_the_report_ends_with_its_cost(tables: Any) -> None:
+    text = tables.report(noise_pieces(tables))
+    slices = next(line for line in text.splitlines() if "slices, default effort" in line)
+    assert slices.split()[-6:] == ["2", "3.0", "0.50%", "0.71%", "0.50%", "0.25"]
+    assert text.endswith("40 pieces, 4.3 minutes; after them at most 0.20 cores of other work")
+    assert tables.report([]).startswith("0 pieces")
 
 
 def test_a_brief_way_is_the_beginning_of_one_of_equal_seconds(tables: Any) -> None:
-    pieces = noise_pieces(tables, GOOD)
-    brief = tables.Way(pieces, tables.OPERATORS[0], "brief")
+    brief = tables.Way(noise_pieces(tables), tables.OPERATORS[0], "brief")
     assert brief.log_ratios == [-0.004, 0.004]
     assert brief.seconds == tables.BRIEF_S
 
 
 def test_an_operator_without_two_measurements_has_no_row(tables: Any) -> None:
-    pieces = [piece for piece in noise_pieces(tables, GOOD) if piece["operator"][0] != "c"]
-    assert [name.split("-")[0] for name in tables.by_operator(pieces)] == [
-        "depthwise",
-        "matmul",
-        "matmul",
-    ]
+    pieces = [one for one in noise_pieces(tables) if one["operator"][0] != "c"]
+    found = [name.split("-")[0] for name in tables.by_operator(pieces)]
+    assert found == ["depthwise", "matmul", "matmul"]
     assert tables.noise_text(pieces[:1]) == ""
 
 
 def test_truth_is_inside_or_not(tables: Any) -> None:
     logs = [math.log1p(percent / 100) for percent in tables.OTHER_PERCENT]
     pieces = [
-        {
-            "part": "truth",
-            "lineup": "work",
-            "number": number,
-            "log_ratios": [log + shift for log in logs],
-            "half_widths": [0.005] * len(logs),
-            "seconds": 5.0,
-        }
-        for number, shift in enumerate((0.0, 0.002, 0.02))
+        piece(
+            5.0,
+            part="work",
+            lineup="work",
+            log_ratios=[log + shift for log in logs],
+            half_widths=[0.005] * len(logs),
+        )
+        for shift in (0.0, 0.002, 0.02)
     ]
-    text = tables.truth_text(pieces)
+    text = tables.work_text(pieces)
     assert text.count("2 of 3") == 3
     assert "4 arms in 5.0 s" in text
 
 
-def test_a_favour_is_told_from_none(tables: Any) -> None:
-    def piece(lineup: str, number: int, logs: list[float]) -> dict[str, Any]:
-        levels_s = [1.0] * (len(logs) + 1)
-        key = {"part": "truth", "lineup": lineup, "number": number}
-        return {**key, "log_ratios": logs, "levels_s": levels_s, "seconds": 1.0}
-
+def test_a_place_is_no_favour_if_both_orders_say_the_same(tables: Any) -> None:
     pieces = [
-        piece(lineup, number, [log + 0.001 * number])
-        for number in (-1, 0, 1)
-        for lineup, log in (("forward", 0.05), ("backward", -0.05), ("short", 0.1))
+        piece(part="work", lineup=lineup, log_ratios=[log])
+        for lineup, log in (("forward", 0.05), ("backward", -0.04)) * 2
     ]
-    rows = tables.lineups_text(pieces).splitlines()[3:]
-    assert [row.split()[0] for row in rows] == ["place:", "length:"]
-    assert [row.split()[-1] for row in rows] == ["no", "yes"]
+    assert tables.place_text(pieces).endswith("ought to be 0: +0.50% +- 0.00%")
+    assert tables.place_text(pieces[:3]) == ""
 
 
 def test_autocorrelation_forgets(tables: Any) -> None:
@@ -152,82 +107,30 @@ def test_autocorrelation_forgets(tables: Any) -> None:
     assert "autocorrelation" in tables.memory_text([trace(np.exp(np.array(values) / 100))])
 
 
-def test_waiting_compares_slices_with_rest(tables: Any) -> None:
-    block = {
-        "rested": [[[0.0, 0.0], [1.0, 1.0]], [[0.0, 0.01], [1.0, 1.0]]],
-        "slices": [[[0.02, 0.02], [1.0, 1.0]], [[0.02, 0.03], [1.0, 1.0]]],
-    }
-    key = {"part": "waiting", "seconds": 1.0, "number": 0}
+def test_threads_that_sleep_are_compared_with_threads_that_wait(tables: Any) -> None:
     pieces = [
-        {**key, "of": "blocks", **block},
-        {**key, "of": "spinning", "levels_s": [1e-5, 1e-3]},
-        {**key, "of": "sleeping", "levels_s": [2.5e-5, 1e-3]},
+        piece(part="waiting", threads="spinning", levels_s=[1e-5, 1e-3]),
+        piece(part="waiting", threads="sleeping", levels_s=[2.5e-5, 1e-3]),
     ]
-    text = tables.waiting_text(pieces)
-    assert "small +2.00% +- 0.00%" in text and "ratio +2.00%" in text
-    assert "small kernel 2.50 times as slow" in text
+    assert "small kernel 2.50 times as slow (0.0250 and 0.0100 ms)" in tables.waiting_text(pieces)
+    assert tables.waiting_text(pieces[:1]) == ""
 
 
 def test_figures_are_drawn_from_the_pieces(tables: Any, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     latencies_s = np.exp(np.random.default_rng(0).normal(-7, 0.1, 1000))
-    pieces = [*noise_pieces(tables, GOOD), trace(latencies_s)]
-    assert [path.name for path in tables.draw_figures(pieces, tmp_path)] == [
-        "noise-memory.svg",
-        "noise-method.svg",
-    ]
-    assert tables.draw_figures([], tmp_path) == []
+    tables.draw_figures([*noise_pieces(tables), trace(latencies_s)], tmp_path / "all")
+    drawn = sorted(path.name for path in (tmp_path / "all").iterdir())
+    assert drawn == ["noise-memory.svg", "noise-method.svg"]
+    tables.draw_figures([], tmp_path / "none")
+    assert list((tmp_path / "none").iterdir()) == []
 
 
-def test_a_notebook_goes_on_where_it_was(script: Any, tmp_path: Path) -> None:
-    path = tmp_path / "noise.json"
-    notebook = script.Notebook(path)
-    notebook.begin()
-    notebook.note_load(0.5)
-    assert notebook.fill(lambda: {"value": 1}, part="memory")["value"] == 1
-    again = script.Notebook(path)
-    again.begin()
-    assert again.fill(lambda: {"value": 2}, part="memory")["value"] == 1
-    assert again.fill(lambda: {"value": 3}, part="noise", number=0)["value"] == 3
-    record = json.loads(path.read_text(encoding="utf-8"))
-    assert [piece["value"] for piece in record["pieces"]] == [1, 3]
-    assert len(record["sessions"]) == 2
-    assert again.busy_cores == [0.5]
-    assert [one.name for one in tmp_path.iterdir()] == ["noise.json"]
-
-
-@pytest.mark.parametrize("text", ["", "[]", '{"pieces": []}'])
-def test_a_file_of_something_else_is_refused(script: Any, tmp_path: Path, text: str) -> None:
-    path = tmp_path / "noise.json"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(ValueError, match="expected a file that this benchmark wrote"):
-        script.Notebook(path)
-
-
-def test_a_file_of_another_machine_is_not_gone_on_with(script: Any, tmp_path: Path) -> None:
-    path = tmp_path / "noise.json"
-    path.write_text('{"machine": {}, "sessions": [], "pieces": []}', encoding="utf-8")
-    with pytest.raises(SystemExit, match="another machine"):
-        script.Notebook(path).begin()
-
-
-@pytest.mark.parametrize("arguments", [["--part", "none"], ["--measurements", "1"], ["--figures"]])
-def test_bad_options_are_errors_of_usage(
-    script: Any, monkeypatch: pytest.MonkeyPatch, arguments: list[str], tmp_path: Path
-) -> None:
-    where = [str(tmp_path)] if arguments == ["--figures"] else []
-    monkeypatch.setattr(sys, "argv", ["noise.py", *arguments, *where])
-    with pytest.raises(SystemExit) as caught:
-        script.main()
-    assert caught.value.code == 2
-
-
-@pytest.mark.parametrize("parallel", [True, False])
-def test_pieces_are_all_worked_off(script: Any, parallel: bool) -> None:
+def test_pieces_are_all_worked_off(import_script: Any) -> None:
     from pytest_ansorbench.environment import resolve_target
     from pytest_ansorbench.measure.local.compiled import CompiledKernel
 
-    program = script.Piecework(3, parallel).program(2)
+    program = import_script("noise").piecework(3, cores=2)
     kernel = CompiledKernel(program.mod, resolve_target(None))
     kernel.take(program.shapes, None)
     kernel.call()
