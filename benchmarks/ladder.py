@@ -14,7 +14,7 @@ import math
 from pathlib import Path
 
 import numpy as np
-from curves import figure
+from figures import figure
 
 from pytest_ansorbench.stats.climb import Climb
 from pytest_ansorbench.stats.criteria import Criteria
