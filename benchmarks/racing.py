@@ -10,44 +10,40 @@ from several sets of processes: that is taken for the truth. A policy's *regret*
 the schedule it crowned truly is than the best of them. How far its latency of the winner is off the
 winner's true latency, over that of the first candidate, is its *exaggeration*.
 
-With --json, everything measured is written after each case, and cases that the file has are not
-measured again.
+With --json, cases that the file has are not measured again.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import statistics
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from notebook import Notebook
+from searched import searched
 from tabulate import tabulate
 
 from pytest_ansorbench import workloads
-from pytest_ansorbench.environment import resolve_target
-from pytest_ansorbench.measure.intrinsics import register_intrinsics
-from pytest_ansorbench.measure.local.engine import LocalEngine
-from pytest_ansorbench.measure.local.machine import describe_machine
+from pytest_ansorbench.measure.local.engine import LocalEngine, local_engine
 from pytest_ansorbench.measure.outcomes import Built
 from pytest_ansorbench.measure.policy import (
-    ComparingMeasurement,
     FixedMeasurement,
     Measurement,
     PairedMeasurement,
     RacingMeasurement,
 )
 from pytest_ansorbench.measure.program import Program
+from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.records import Remeasurement
-from pytest_ansorbench.search import Search
 from pytest_ansorbench.search.last_check import crowned
 from pytest_ansorbench.stats.paired_ratio import NeighbourRatios
-from pytest_ansorbench.storage import describe_commit
 from pytest_ansorbench.strategies import LastCheck, StockEvolution, Strategy
 
 CASES = (
@@ -67,34 +63,22 @@ FASTEST = 10
 
 @dataclass
 class Listening:
-    """The stock proposer, and a list of all that it proposed."""
+    """The stock proposer, and the kernels of all that it proposed."""
 
-    heard: list[Any] = field(default_factory=list)
+    heard: list[Program] = field(default_factory=list)
 
     def start(self, setup: Any) -> Any:
         """As stock, overheard."""
-        return _Listening(StockEvolution().start(setup), self.heard)
+        proposer: Any = StockEvolution().start(setup)
+        propose = proposer.propose
 
+        def overheard(trials: int) -> Any:
+            candidates = propose(trials)
+            self.heard += [Program.kernel(one.mod, one.args_info) for one in candidates or ()]
+            return candidates
 
-@dataclass
-class _Listening:
-    inner: Any
-    heard: list[Any]
-
-    def propose(self, trials: int) -> Sequence[Any] | None:
-        candidates: Sequence[Any] | None = self.inner.propose(trials)
-        self.heard += candidates or []
-        return candidates
-
-    def learn(self, batch: Sequence[Any]) -> None:
-        self.inner.learn(batch)
-
-    def recall(self, candidates: Sequence[Any]) -> None:
-        self.inner.recall(candidates)
-
-    def decisions(self) -> Mapping[str, Any]:
-        decided: Mapping[str, Any] = self.inner.decisions()
-        return decided
+        proposer.propose = overheard
+        return proposer
 
 
 def main() -> None:
@@ -103,47 +87,41 @@ def main() -> None:
     parser.add_argument("--case", default=CASES, help="ids, separated by commas")
     parser.add_argument("--trials", type=int, default=64, help="candidates (default: 64)")
     parser.add_argument("--passes", type=int, default=3, help="passes a policy (default: 3)")
-    parser.add_argument("--json", type=Path, help="write everything measured here")
+    parser.add_argument("--json", type=Path, help="keep what is measured here, and go on there")
     given = parser.parse_args()
-    commit = describe_commit(Path(__file__).parent)  # before anyone edits it
-    record: dict[str, Any] = {"machine": describe_machine(), "commit": commit, "cases": {}}
-    if given.json and given.json.exists():
-        record = json.loads(given.json.read_text())
-    wanted = [case for case in given.case.split(",") if case not in record["cases"]]
-    target = resolve_target(None)
-    register_intrinsics(target)
-    for case in wanted:
-        with LocalEngine(target) as engine:
-            record["cases"][case] = measure_case(engine, case, given.trials, given.passes)
-        if given.json:
-            given.json.write_text(json.dumps(record) + "\n")
-    print(report(record["cases"]))
+    notebook = Notebook(given.json)
+    for case in given.case.split(","):
+        measure = partial(measure_case, case, given.trials, given.passes)
+        notebook.fill(measure, case=case)
+    print(report(notebook.pieces))
 
 
-def measure_case(engine: LocalEngine, case: str, trials: int, passes: int) -> dict[str, Any]:
+def measure_case(case_id: str, trials: int, passes: int) -> dict[str, Any]:
     """All passes over one case's candidates, and the truth about the best of them.
 
     Returns:
         JSON values: passes by policy, and slices of the finalists by index of the candidate.
     """
-    task, candidates = propose(engine, case, trials)
-    measured: dict[str, list[dict[str, Any]]] = {name: [] for name in POLICIES}
-    for turn in range(passes):
-        for name in list(POLICIES)[:: 1 if turn % 2 else -1]:
-            one = measure_all(engine, task, candidates, POLICIES[name])
-            measured[name].append({**one, **check(engine, task, candidates, one)})
-    typical = [
-        statistics.median(one["latencies_s"][i] for one in measured["fixed"])
-        for i in range(len(candidates))
-    ]
-    fastest = sorted(range(len(candidates)), key=lambda i: typical[i])[:FASTEST]
-    every_pass = [one for of_policy in measured.values() for one in of_policy]
-    crowned_once = {one[key] for one in every_pass for key in ("winner", "checked_winner")}
-    first = {one["first"] for one in every_pass}
-    finalists = sorted({*fastest, *crowned_once, *first} - {-1})
-    finals = engine.measure_side_by_side(
-        [kernel(candidates[i]) for i in finalists], task.check, TRUTH
-    )
+    case, listening = workloads.get(case_id), Listening()
+    [task] = case.tasks()
+    stock = Strategy("listening", proposer=listening, measurement=RacingMeasurement())
+    with local_engine(None, EngineSettings()) as engine:
+        searched(case, [task], stock, engine, trials, min(trials, ROUND_TRIALS))
+        kernels = listening.heard[:trials]
+        measured: dict[str, list[dict[str, Any]]] = {name: [] for name in POLICIES}
+        for turn in range(passes):
+            for name in list(POLICIES)[:: 1 if turn % 2 else -1]:
+                one = measure_all(engine, task, kernels, POLICIES[name])
+                measured[name].append({**one, **check(engine, task, kernels, one)})
+        every_pass = [one for of_policy in measured.values() for one in of_policy]
+        finalists = sorted(
+            {
+                *fastest([one["latencies_s"] for one in measured["fixed"]]),
+                *(one[key] for one in every_pass for key in ("winner", "checked_winner", "first")),
+            }
+            - {-1}
+        )
+        finals = engine.measure_side_by_side([kernels[i] for i in finalists], task.check, TRUTH)
     truth = {
         str(i): {"latencies_s": final.latencies_s, "sets": final.sets}
         for i, final in zip(finalists, finals, strict=True)
@@ -152,46 +130,26 @@ def measure_case(engine: LocalEngine, case: str, trials: int, passes: int) -> di
     return {"passes": measured, "truth": truth}
 
 
-def propose(engine: LocalEngine, case: str, trials: int) -> tuple[Any, list[Any]]:
-    """The task of a case, and the candidates of a stock search of it."""
-    found = workloads.get(case)
-    [task] = found.tasks()
-    listening = Listening()
-    search = Search(
-        found,
-        [task],
-        Strategy("listening", proposer=listening, measurement=RacingMeasurement()),
-        engine,
-        seed=0,
-        budget_trials=trials,
-        round_trials=min(trials, ROUND_TRIALS),
-    )
-    while not search.finished:
-        search.step()
-    return task, listening.heard[:trials]
+def fastest(passes: Sequence[Sequence[float]]) -> list[int]:
+    """Places of the ten least latencies, by their medians over the passes."""
+    typical = [statistics.median(latencies_s) for latencies_s in zip(*passes, strict=True)]
+    return sorted(range(len(typical)), key=typical.__getitem__)[:FASTEST]
 
 
 def measure_all(
-    engine: LocalEngine, task: Any, candidates: Sequence[Any], policy: Measurement
+    engine: LocalEngine, task: Any, kernels: Sequence[Program], policy: Measurement
 ) -> dict[str, Any]:
-    """One pass: every candidate once, in order, and which would have won.
-
-    `incumbent_s` are the seconds of those runs that were held against an incumbent, to show what
-    a process that waits does to the others; `first` is the first valid candidate.
-    """
+    """One pass: every candidate once, in order, and which would have won; `first` is valid."""
     latencies_s: list[float] = []
-    run_s, compared_s = 0.0, []
+    run_s = 0.0
     best_s: float | None = None
     incumbent: Built | None = None
     winner = first = -1
-    for start in range(0, len(candidates), ROUND_TRIALS):
-        batch = candidates[start : start + ROUND_TRIALS]
-        built = engine.build([kernel(candidate) for candidate in batch], task.check)
+    for start in range(0, len(kernels), ROUND_TRIALS):
+        built = engine.build(kernels[start : start + ROUND_TRIALS], task.check)
         for offset, program in enumerate(built):
             outcome = engine.run(program, policy, best_s=best_s, incumbent=incumbent)
             run_s += outcome.run_s
-            if incumbent is not None and not outcome.lost_incumbent:
-                compared_s.append(outcome.run_s)
             latency_s = statistics.median(outcome.latencies_s) if outcome.latencies_s else 1e10
             latencies_s.append(latency_s)
             if outcome.status == "ok" and (best_s is None or latency_s < best_s):
@@ -202,66 +160,41 @@ def measure_all(
                 incumbent = outcome.kept
     if incumbent is not None:
         engine.discard(incumbent)
-    return {
-        "latencies_s": latencies_s,
-        "run_s": run_s,
-        "incumbent_s": compared_s,
-        "compares": isinstance(policy, ComparingMeasurement),
-        "winner": winner,
-        "first": first,
-    }
+    return {"latencies_s": latencies_s, "run_s": run_s, "winner": winner, "first": first}
 
 
 def check(
-    engine: LocalEngine, task: Any, candidates: Sequence[Any], one: Mapping[str, Any]
+    engine: LocalEngine, task: Any, kernels: Sequence[Program], one: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The last check of a pass: who wins then, and the seconds it took, builds included."""
     latencies_s = one["latencies_s"]
-    ranked = sorted(range(len(candidates)), key=lambda i: latencies_s[i])
+    ranked = sorted(range(len(kernels)), key=latencies_s.__getitem__)
     limit_s = (1.0 + CHECK.within) * latencies_s[ranked[0]]
     rivals = [i for i in ranked[: CHECK.top] if latencies_s[i] <= limit_s]
     if len(rivals) < 2:
-        return {"checked_winner": one["winner"], "check_s": 0.0, "rivals": len(rivals)}
+        return {"checked_winner": one["winner"], "check_s": 0.0}
     started_s = time.perf_counter()
-    outcomes = engine.measure_side_by_side(
-        [kernel(candidates[i]) for i in rivals], task.check, CHECK.effort
-    )
+    outcomes = engine.measure_side_by_side([kernels[i] for i in rivals], task.check, CHECK.effort)
     winner = crowned([one.remeasured(i) for i, one in zip(rivals, outcomes, strict=True)])
-    check_s = time.perf_counter() - started_s
-    return {"checked_winner": winner, "check_s": check_s, "rivals": len(rivals)}
+    return {"checked_winner": winner, "check_s": time.perf_counter() - started_s}
 
 
-def kernel(candidate: Any) -> Program:
-    """A candidate as an engine takes it."""
-    return Program.kernel(candidate.mod, candidate.args_info)
-
-
-def report(cases: Mapping[str, Any]) -> str:
+def report(pieces: Sequence[Mapping[str, Any]]) -> str:
     """A row per case, policy, and with or without a last check."""
     rows = []
-    for case, result in cases.items():
+    for piece in pieces:
         truth = {
             int(i): Remeasurement(int(i), "ok", tuple(one["latencies_s"]), sets=tuple(one["sets"]))
-            for i, one in result["truth"].items()
+            for i, one in piece["truth"].items()
         }
-        for name, passes in result["passes"].items():
+        for name, passes in piece["passes"].items():
             for key, extra in (("winner", ""), ("checked_winner", " + last check")):
                 valid = [one for one in passes if one[key] in truth]
                 if valid:
-                    rows.append([case, name + extra, *_row(valid, key, truth)])
-    table: str = tabulate(
-        rows,
-        [
-            "case",
-            "policy",
-            "run (s/trial)",
-            "different winners",
-            "mean regret",
-            "worst regret",
-            "exaggeration",
-        ],
-        disable_numparse=True,
-    )
+                    rows.append([piece["case"], name + extra, *_row(valid, key, truth)])
+    headings = ("case", "policy", "run (s/trial)", "different winners", "mean regret")
+    headings += ("worst regret", "exaggeration")
+    table: str = tabulate(rows, headings, disable_numparse=True)
     return table
 
 

@@ -1,7 +1,6 @@
 """What a trial costs: stock `ms.tune_tir` against this project's engine, in one run.
 
-    python benchmarks/trial_rate.py [--case ID,ID] [--plan 32x64,64x128] [--seeds 3]
-                                    [--journal FILE] [--json FILE]
+    python benchmarks/trial_rate.py [--case ID,ID] [--plan 32x64,64x128] [--seeds 3] [--json FILE]
 
 Three arms search the same case with the same strategy, MetaSchedule's evolutionary search with
 its stock parameters and cost model, and the same trials: `stock` is one call of `ms.tune_tir`
@@ -14,8 +13,7 @@ SendToRunner with JoinRunnerFutures; ours are the round loop's clock. Bars, on b
 trial over stock: 0.40 with 32 trials a round and 0.55 with 64 for `fixed`, 0.30 and 0.40 for
 `racing`; best latency equal within noise.
 
-A journal keeps each finished block (case, plan, seed), so that the benchmark can be interrupted
-and goes on where it was.
+With --json, blocks (case, plan, seed) that the file has are not measured again.
 """
 
 from __future__ import annotations
@@ -26,117 +24,76 @@ import math
 import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
+from statistics import fmean, geometric_mean
 from typing import Any
 
+from notebook import Notebook
+from searched import bests, searched
 from tabulate import tabulate
 
 from pytest_ansorbench import workloads
-from pytest_ansorbench.environment import resolve_target
-from pytest_ansorbench.measure.intrinsics import register_intrinsics
-from pytest_ansorbench.measure.local.engine import LocalEngine
-from pytest_ansorbench.measure.local.machine import describe_machine, observe_machine
+from pytest_ansorbench.measure.local.engine import LocalEngine, local_engine
 from pytest_ansorbench.measure.program import Program
+from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.measure.side_by_side import SideBySide
-from pytest_ansorbench.search import Search
-from pytest_ansorbench.storage import describe_commit
-from pytest_ansorbench.strategies import Registry
 
 CASES = "conv2d-n1-h14-w14-ci256-co256-k3-s1-p1,matmul-b1-m512-n512-k512"
-ARMS = {"stock": None, "fixed": "default", "racing": "racing"}
+ARMS = ("stock", "fixed", "racing")
 BARS = {("fixed", 32): 0.40, ("fixed", 64): 0.55, ("racing", 32): 0.30, ("racing", 64): 0.40}
 PHASES = ("propose", "build", "run", "learn")
 FINAL = SideBySide.of_samples(10)
 
 
 def main() -> None:
-    """Measure what the journal lacks, then print."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    """Measure what is missing, then print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--case", default=CASES, help="ids, separated by commas")
     parser.add_argument("--plan", default="32x64,64x128", help="ROUNDxTRIALS, separated by commas")
     parser.add_argument("--seeds", type=int, default=3, help="seeds (default: 3)")
-    parser.add_argument("--journal", type=Path, help="file to keep finished blocks in")
-    parser.add_argument("--json", type=Path, help="write everything measured here")
+    parser.add_argument("--json", type=Path, help="keep what is measured here, and go on there")
     given = parser.parse_args()
-    commit = describe_commit(Path(__file__).parent)  # before anyone edits it
-    blocks = read_journal(given.journal)
-    target = resolve_target(None)
-    register_intrinsics(target)
+    notebook = Notebook(given.json)
     plans = [tuple(map(int, plan.split("x"))) for plan in given.plan.split(",")]
-    with LocalEngine(target) as engine:
+    with local_engine(None, EngineSettings()) as engine:
         for seed in range(given.seeds):
             for case in given.case.split(","):
                 for round_trials, trials in plans:
                     key = {"case": case, "round": round_trials, "trials": trials, "seed": seed}
-                    if any(key.items() <= block.items() for block in blocks):
-                        continue
-                    block = {**key, **measure_block(engine, target, **key)}
-                    blocks.append(block)
-                    if given.journal:
-                        with given.journal.open("a") as journal:
-                            journal.write(json.dumps(block) + "\n")
-                    print(f"done: {key}", flush=True)
-    print(report(blocks))
-    if given.json:
-        record = {
-            "machine": describe_machine(),
-            "commit": commit,
-            "blocks": blocks,
-        }
-        given.json.write_text(json.dumps(record) + "\n")
-
-
-def read_journal(path: Path | None) -> list[dict[str, Any]]:
-    """The blocks that are finished; a last line cut short by an interrupt is measured again."""
-    if path is None or not path.exists():
-        return []
-    text = path.read_text()
-    whole = text[: text.rfind("\n") + 1]
-    if whole != text:
-        path.write_text(whole)
-    return [json.loads(line) for line in whole.splitlines()]
+                    notebook.fill(partial(measure_block, engine, **key), **key)
+    print(report(notebook.pieces))
 
 
 def measure_block(
-    engine: LocalEngine, target: Any, case: str, round: int, trials: int, seed: int
+    engine: LocalEngine, case: str, round: int, trials: int, seed: int
 ) -> dict[str, Any]:
     """One seed of all arms on one case, and their winners measured again."""
-    task = workloads.get(case).tasks()[0]
-    names = list(ARMS)
-    order = names[seed % len(names) :] + names[: seed % len(names)]
-    before = observe_machine()
+    start = seed % len(ARMS)
     arms: dict[str, dict[str, Any]] = {}
-    winners: dict[str, Any] = {}
-    for name in order:
-        if name == "stock":
-            arms[name], winners[name] = run_stock(case, target, round, trials, seed)
-        else:
-            arms[name], winners[name] = run_ours(
-                task, engine, ARMS[name], case, round, trials, seed
-            )
-    kernels = [Program.kernel(*winners[name]) for name in names]
-    finals = engine.measure_side_by_side(kernels, task.check, FINAL)
-    for name, final in zip(names, finals, strict=True):
+    winners: dict[str, Program] = {}
+    for name in ARMS[start:] + ARMS[:start]:
+        arm = run_stock if name == "stock" else partial(run_ours, name)
+        arms[name], winners[name] = arm(engine, case, round, trials, seed)
+    [task] = workloads.get(case).tasks()
+    finals = engine.measure_side_by_side([winners[name] for name in ARMS], task.check, FINAL)
+    for name, final in zip(ARMS, finals, strict=True):
         arms[name]["final_s"] = final.latencies_s
-    return {
-        "arms": arms,
-        "busy_cores": [before.busy_cores, observe_machine().busy_cores],
-    }
+    return {"arms": arms}
 
 
 def run_stock(
-    case: str, target: Any, round_trials: int, trials: int, seed: int
-) -> tuple[dict[str, Any], Any]:
+    engine: LocalEngine, case: str, round_trials: int, trials: int, seed: int
+) -> tuple[dict[str, Any], Program]:
     """`ms.tune_tir` as anyone calls it, in a process that nothing of ours is imported into."""
     from tvm.ir import load_json, save_json
     from tvm.s_tir.meta_schedule.arg_info import ArgInfo
 
-    task = workloads.get(case).tasks()[0]
+    [task] = workloads.get(case).tasks()
     request = {
         "mod": save_json(task.mod),
-        "target": str(target),
+        "target": str(engine.target),
         "round": round_trials,
         "trials": trials,
         "seed": seed,
@@ -150,18 +107,15 @@ def run_stock(
         check=True,
     )
     reply = json.loads(completed.stdout.splitlines()[-1])
-    seconds = reply.pop("profile")
+    seconds = reply["profile"]
     measured = {
         "build_s": seconds["SendToBuilder"],
         "run_s": seconds["SendToRunner"] + seconds.get("JoinRunnerFutures", 0.0),
         "learn_s": seconds["MeasureCallback/UpdateCostModel"],
     }
-    winner = load_json(reply.pop("winner"))
     propose_s = reply["wall_s"] - sum(measured.values())
-    return (
-        {**reply, "propose_s": propose_s, **measured, "profile": seconds},
-        (winner, ArgInfo.from_prim_func(task.mod["main"])),
-    )
+    winner = Program.kernel(load_json(reply["winner"]), ArgInfo.from_prim_func(task.mod["main"]))
+    return {"trials": reply["trials"], "propose_s": propose_s, **measured}, winner
 
 
 STOCK = """
@@ -186,13 +140,9 @@ with tempfile.TemporaryDirectory() as folder, Profiler() as profiler:
     schedule = Schedule(mod)
     best = records[mean_s.index(min(mean_s))]
     best.trace.apply_to_schedule(schedule, remove_postproc=False)
-valid_s = [seconds for seconds in mean_s if seconds < 1e9]
 print(json.dumps({
     "trials": len(records),
-    "valid": len(valid_s),
     "wall_s": wall_s,
-    "best_s": min(valid_s),
-    "latencies_s": valid_s,
     "profile": {str(name): float(value) for name, value in profiler.get().items()},
     "winner": save_json(schedule.mod),
 }))
@@ -200,49 +150,17 @@ print(json.dumps({
 
 
 def run_ours(
-    task: Any,
-    engine: LocalEngine,
-    strategy: str | None,
-    case: str,
-    round_trials: int,
-    trials: int,
-    seed: int,
-) -> tuple[dict[str, Any], Any]:
+    name: str, engine: LocalEngine, case_id: str, round_trials: int, trials: int, seed: int
+) -> tuple[dict[str, Any], Program]:
     """The same search in our round loop, on our engine."""
-    assert strategy is not None
-    search = Search(
-        workloads.get(case),
-        [task],
-        Registry().get(strategy),
-        engine,
-        seed=seed,
-        budget_trials=trials,
-        round_trials=round_trials,
-    )
-    started = time.perf_counter()
-    while not search.finished:
-        search.step()
-    wall_s = time.perf_counter() - started
-    best = search.tasks[0].best
-    assert best is not None
-    return (
-        {
-            "trials": len(search.trials),
-            "valid": sum(trial.status == "ok" for trial in search.trials),
-            "wall_s": wall_s,
-            **{
-                f"{phase}_s": sum(getattr(r, f"{phase}_s") for r in search.rounds)
-                for phase in PHASES
-            },
-            "trial_build_s": [trial.build_s for trial in search.trials],
-            "trial_run_s": [trial.run_s for trial in search.trials],
-            "latencies_s": [trial.latency_s for trial in search.trials],
-            "restarts": sum(r.restarts for r in search.rounds),
-            "peak_memory_mb": max(trial.peak_memory_mb or 0.0 for trial in search.trials),
-            "best_s": best.latency_s,
-        },
-        (best.mod, best.args_info),
-    )
+    case = workloads.get(case_id)
+    strategy = "default" if name == "fixed" else name
+    search = searched(case, case.tasks(), strategy, engine, trials, round_trials, seed)
+    [best] = bests(search)
+    seconds = {
+        f"{phase}_s": sum(getattr(r, f"{phase}_s") for r in search.rounds) for phase in PHASES
+    }
+    return {"trials": len(search.trials), **seconds}, best.program()
 
 
 def report(blocks: Sequence[dict[str, Any]]) -> str:
@@ -255,49 +173,36 @@ def report(blocks: Sequence[dict[str, Any]]) -> str:
             for b in blocks
             if (b["case"], b["round"], b["trials"]) == (case, round_trials, trials)
         ]
-        for name in ARMS:
-            phases = [
-                statistics.fmean(arms[name][f"{phase}_s"] / arms[name]["trials"] for arms in chosen)
-                for phase in PHASES
-            ]
-            ratios = [per_trial(arms[name]) / per_trial(arms["stock"]) for arms in chosen]
-            finals = [final(arms[name]) / final(arms["stock"]) for arms in chosen]
+        stock, *ours = ([arms[name] for arms in chosen] for name in ARMS)
+        title = [case, f"{round_trials} x {trials // round_trials}"]
+        rows.append([*title, "stock", *phases(stock), "", "", "", latency_ms(stock), ""])
+        for name, arms in zip(ARMS[1:], ours, strict=True):
+            ratios = [per_trial(arm) / per_trial(of) for arm, of in zip(arms, stock, strict=True)]
+            finals = [final(arm) / final(of) for arm, of in zip(arms, stock, strict=True)]
             bar = BARS.get((name, round_trials))
             rows.append(
                 [
-                    case if name == "stock" else "",
-                    f"{round_trials} x {trials // round_trials}" if name == "stock" else "",
-                    name,
-                    *(f"{seconds:.3f}" for seconds in phases),
-                    "" if name == "stock" else f"{geometric_mean(ratios):.2f}",
-                    "" if name == "stock" else f"{min(ratios):.2f} to {max(ratios):.2f}",
+                    *("", "", name, *phases(arms)),
+                    f"{geometric_mean(ratios):.2f}",
+                    f"{min(ratios):.2f} to {max(ratios):.2f}",
                     "" if bar is None else f"{bar:.2f}",
-                    f"{1e3 * geometric_mean([final(a[name]) for a in chosen]):.3f}",
-                    ""
-                    if name == "stock"
-                    else f"{geometric_mean(finals):.2f} ({', '.join(f'{r:.2f}' for r in finals)})",
+                    latency_ms(arms),
+                    f"{geometric_mean(finals):.2f} ({', '.join(f'{r:.2f}' for r in finals)})",
                 ]
             )
-    busy = max(max(b["busy_cores"]) for b in blocks)
+    headings = ["case", "round x rounds", "arm", *(f"{phase} (s/trial)" for phase in PHASES)]
+    headings += ["build+run / stock", "range", "bar", "best, measured again (ms)"]
+    table = tabulate(rows, [*headings, "best / stock (by seed)"], disable_numparse=True)
+    busy = max(b["busy_cores"] for b in blocks)
     return (
-        tabulate(
-            rows,
-            headers=[
-                "case",
-                "round x rounds",
-                "arm",
-                *(f"{phase} (s/trial)" for phase in PHASES),
-                "build+run / stock",
-                "range",
-                "bar",
-                "best, measured again (ms)",
-                "best / stock (by seed)",
-            ],
-            disable_numparse=True,
-        )
-        + f"\n\n{len(blocks)} blocks; means over the seeds, ratios geometric; "
+        f"{table}\n\n{len(blocks)} blocks; means over the seeds, ratios geometric; "
         f"at most {busy:.2f} cores of other work"
     )
+
+
+def phases(arms: Sequence[dict[str, Any]]) -> list[str]:
+    """Mean seconds per trial of each phase."""
+    return [f"{fmean(arm[f'{phase}_s'] / arm['trials'] for arm in arms):.3f}" for phase in PHASES]
 
 
 def per_trial(arm: dict[str, Any]) -> float:
@@ -305,14 +210,14 @@ def per_trial(arm: dict[str, Any]) -> float:
     return float((arm["build_s"] + arm["run_s"]) / arm["trials"])
 
 
+def latency_ms(arms: Sequence[dict[str, Any]]) -> str:
+    """Geometric mean of the winners' latencies."""
+    return f"{1e3 * geometric_mean(map(final, arms)):.3f}"
+
+
 def final(arm: dict[str, Any]) -> float:
     """Latency of the winner, measured again; NaN if that failed."""
     return statistics.median(arm["final_s"]) if arm["final_s"] else math.nan
-
-
-def geometric_mean(values: Sequence[float]) -> float:
-    """Geometric mean."""
-    return math.exp(statistics.fmean(map(math.log, values)))
 
 
 if __name__ == "__main__":
