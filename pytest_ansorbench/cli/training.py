@@ -100,14 +100,8 @@ def _say(line: str) -> None:
 
 
 def _train_rules(given: argparse.Namespace) -> int:
-    from pytest_ansorbench.environment import MisfitError, ToolchainError
-    from pytest_ansorbench.training import (
-        BadSamples,
-        Effort,
-        MixedSamples,
-        collect,
-        train_rules,
-    )
+    from pytest_ansorbench.environment import MisfitError
+    from pytest_ansorbench.training import Effort, MixedSamples, collect, train_rules
 
     command = _start(given.output)
     training, held_out = _workloads(given.workloads)
@@ -133,7 +127,7 @@ def _train_rules(given: argparse.Namespace) -> int:
         raise Refusal(f"bad --target {error.value!r}: {error.problem}") from None
     except MixedSamples as error:
         raise Refusal(f"{error}; choose another folder with --samples") from None
-    except (BadSamples, ToolchainError, ValueError, OSError) as error:
+    except (ValueError, OSError) as error:
         raise Refusal(str(error)) from None
     except KeyboardInterrupt:
         raise Refusal(
@@ -165,14 +159,8 @@ def _workloads(wanted: str | None) -> tuple[Sequence[Operator], Sequence[Operato
 
 
 def _train_draft(given: argparse.Namespace) -> int:
-    from pytest_ansorbench.environment import MisfitError, ToolchainError
-    from pytest_ansorbench.storage import StorageError
-    from pytest_ansorbench.strategies import BadModel
-    from pytest_ansorbench.training import (
-        BadSamples,
-        ProgramFitSettings,
-        train_draft,
-    )
+    from pytest_ansorbench.environment import MisfitError
+    from pytest_ansorbench.training import ProgramFitSettings, train_draft
 
     command = _start(given.output)
     try:
@@ -187,7 +175,7 @@ def _train_draft(given: argparse.Namespace) -> int:
         )
     except MisfitError as error:
         raise Refusal(f"a journal's target {error.value!r} does not fit: {error.problem}") from None
-    except (BadSamples, BadModel, StorageError, ToolchainError, ValueError, OSError) as error:
+    except (ValueError, OSError) as error:
         raise Refusal(str(error)) from None
     except KeyboardInterrupt:
         raise Refusal("interrupted; nothing was written") from None
