@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pytest_ansorbench.measure.engine import Engine
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.records import NoiseTrace
+
+if TYPE_CHECKING:
+    from tvm import IRModule
 
 SLICE_MS: Final = 3.0
 """Short beside the memory that noise has, long beside the message that asks for a slice."""
@@ -19,7 +22,7 @@ _LANES: Final = 16
 
 def observe_noise(engine: Engine, duration_s: float) -> NoiseTrace | None:
     """Time a fixed kernel beside itself; None if the engine's limits do not let it be measured."""
-    program = steady_kernel()
+    program = Program.operator(steady_kernel())
     most = max(1, math.ceil(duration_s / (2 * SLICE_MS / 1e3)))
     effort = SideBySide(
         slice_ms=SLICE_MS,
@@ -46,7 +49,7 @@ def observe_noise(engine: Engine, duration_s: float) -> NoiseTrace | None:
     )
 
 
-def steady_kernel() -> Program:
+def steady_kernel() -> IRModule:
     """A product of two small matrices on all cores, scheduled by hand: always the same kernel."""
     from tvm import te
     from tvm.s_tir import Schedule
@@ -65,4 +68,4 @@ def steady_kernel() -> Program:
     schedule.parallel(rows)
     schedule.vectorize(lanes)
     schedule.decompose_reduction(block, length)
-    return Program.operator(schedule.mod)
+    return schedule.mod

@@ -31,9 +31,7 @@ def test_any_engine_will_do(target):
 def test_the_kernel_is_the_same_every_time():
     from tvm_ffi import structural_equal
 
-    one, other = steady_kernel(), steady_kernel()
-    assert structural_equal(one.mod, other.mod)
-    assert len(one.shapes) == 3
+    assert structural_equal(steady_kernel(), steady_kernel())
 
 
 class Hasty(FastEngine):

@@ -36,6 +36,7 @@ from pytest_ansorbench.measure.local.fork_server import PROTOCOL
 from pytest_ansorbench.measure.local.interpreter import anonymous_file, last_words
 from pytest_ansorbench.measure.local.machine import describe_machine
 from pytest_ansorbench.measure.local.worker_main import WorkerMain
+from pytest_ansorbench.measure.noise_probe import steady_kernel
 from pytest_ansorbench.measure.remote.relay_main import RelayMain
 from pytest_ansorbench.workloads.case import Check
 
@@ -80,22 +81,8 @@ def warm_up() -> None:
     import numpy as np
     import tvm
     from tvm import te
-    from tvm.s_tir import Schedule
 
-    a, b = (te.placeholder((64, 64), "float32", name=name) for name in "ab")
-    k = te.reduce_axis((0, 64), name="k")
-    product = te.compute((64, 64), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="product")
-    schedule = Schedule(te.create_prim_func([a, b, product]))
-    block = schedule.get_sblock("product")
-    i, j, k = schedule.get_loops(block)
-    outer, inner = schedule.split(j, [None, 16])
-    schedule.reorder(i, outer, k, inner)
-    schedule.parallel(schedule.fuse(i, outer))
-    schedule.vectorize(inner)
-    schedule.unroll(schedule.split(k, [None, 8])[1])
-    schedule.decompose_reduction(block, schedule.get_loops(block)[1])
-    compile_module(schedule.mod, tvm.target.Target("llvm"))
-
+    compile_module(steady_kernel(), tvm.target.Target("llvm"))
     x = te.placeholder((1,), "float32", name="x")
     increment = te.create_prim_func([x, te.compute((1,), lambda i: x[i] + 1.0, name="y")])
     module = tvm.IRModule({"main": increment.with_attr("global_symbol", "main")})

@@ -12,9 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
-from pytest_ansorbench.measure.arguments import Shapes, mismatch
+from pytest_ansorbench.measure.arguments import Arguments, Shapes, mismatch
 from pytest_ansorbench.measure.local.channel import Channel, answer
 from pytest_ansorbench.measure.local.compiled import KERNEL_ENTRY, evaluate, first_run
 
@@ -93,14 +91,8 @@ class RelayMain:
         from tvm.runtime import tensor
 
         loaded, device = self._programs[program], self._remote.cpu()
-        *inputs, (dtype, shape) = loaded.shapes
-        if self._check is None:
-            rng = np.random.default_rng(0)
-            given = [rng.uniform(-1, 1, extent).astype(kind) for kind, extent in inputs]
-        else:
-            given = list(self._check.inputs)
-        empty = np.full(shape, np.nan if np.dtype(dtype).kind == "f" else 0, dtype)
-        loaded.tensors = [tensor(array, device=device) for array in (*given, empty)]
+        arrays = Arguments(loaded.shapes, self._check).arrays
+        loaded.tensors = [tensor(array, device=device) for array in arrays]
         return {}
 
     def call(self, program: int) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_ansorbench.measure.noise_probe import steady_kernel
+from pytest_ansorbench.measure.program import Program
 
 pytestmark = pytest.mark.skipif(
     not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < 2,
@@ -23,7 +24,7 @@ def affinities(pid):
 
 @pytest.mark.parametrize("first", ["call", "time"])
 def test_the_calling_thread_keeps_off_the_cores_of_the_pool(engine, first):
-    [built] = engine.build([steady_kernel()], None)
+    [built] = engine.build([Program.operator(steady_kernel())], None)
     worker = built.handle
     worker.allow(30.0)
     worker.make_arguments()
