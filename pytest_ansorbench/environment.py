@@ -101,9 +101,8 @@ def laid_over(target: Target, attributes: Mapping[str, object]) -> Target:
     if not attributes:
         return target
     exported = {**dict(target.export()), **attributes}
-    exported.pop("tag", None)
-    exported.pop("keys", None)
-    return resolve_target(json.dumps({key: _plain(value) for key, value in exported.items()}))
+    plain = {key: _plain(value) for key, value in exported.items() if key not in ("tag", "keys")}
+    return resolve_target(json.dumps(plain))
 
 
 def check_cores(cores: Sequence[int] | None, threads: int) -> None:
@@ -115,29 +114,27 @@ def check_cores(cores: Sequence[int] | None, threads: int) -> None:
     """
     if cores is None:
         return
-    text = ",".join(map(str, cores))
+    problem = _core_problem(cores, threads)
+    if problem:
+        raise MisfitError("cores", ",".join(map(str, cores)), problem)
+
+
+def _core_problem(cores: Sequence[int], threads: int) -> str:
     if not hasattr(os, "sched_setaffinity"):
-        raise MisfitError(
-            "cores",
-            text,
-            "this operating system does not let a process choose its cores; leave the setting out",
+        return (
+            "this operating system does not let a process choose its cores; leave the setting out"
         )
     usable = sorted(os.sched_getaffinity(0))
     good = ",".join(map(str, usable[:threads]))
     if not set(cores) <= set(usable):
-        raise MisfitError(
-            "cores",
-            text,
-            "expected some of the cores this process may use, "
-            f"{', '.join(map(str, usable))}, e.g. {good}",
-        )
+        there = ", ".join(map(str, usable))
+        return f"expected some of the cores this process may use, {there}, e.g. {good}"
     if len(cores) < threads:
-        raise MisfitError(
-            "cores",
-            text,
+        return (
             f"a kernel runs on {threads} threads, the TVM target's num-cores, expected at least as "
-            f"many cores, e.g. {good}",
+            f"many cores, e.g. {good}"
         )
+    return ""
 
 
 def _check_module(name: str, cure: str) -> None:

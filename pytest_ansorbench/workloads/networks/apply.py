@@ -20,12 +20,13 @@ def with_schedules(
     a strategy may propose programs that have no trace.
     """
     from tvm import IRModule
+    from tvm.tirx import PrimFunc
     from tvm_ffi import get_global_func, structural_equal
 
     normalize = get_global_func("tvm.s_tir.meta_schedule.normalize_mod")
     functions = dict(program.functions_items())
     for variable, function in functions.items():
-        if variable.name_hint == "main" or not _is_kernel(function):
+        if variable.name_hint == "main" or not isinstance(function, PrimFunc):
             continue
         mod = normalize(function)
         for task, best in zip(tasks, scheduled, strict=True):
@@ -37,9 +38,3 @@ def with_schedules(
                 )
                 break
     return IRModule(functions, attrs=program.attrs)
-
-
-def _is_kernel(function: object) -> bool:
-    from tvm.tirx import PrimFunc
-
-    return isinstance(function, PrimFunc)

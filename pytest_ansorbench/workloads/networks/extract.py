@@ -51,7 +51,7 @@ class _Call:
 def _calls(program: IRModule) -> Iterator[_Call]:
     """The calls of TensorIR functions in `main`, in order."""
     from tvm.ir import Op
-    from tvm.relax import Call
+    from tvm.relax import Call, Var
 
     call_tir = Op.get("relax.call_tir")
     params = list(program["main"].params)
@@ -63,7 +63,7 @@ def _calls(program: IRModule) -> Iterator[_Call]:
                 given = frozenset(
                     index
                     for index, argument in enumerate(arguments)
-                    if _is_constant(argument) or any(argument.same_as(param) for param in params)
+                    if not isinstance(argument, Var) or any(map(argument.same_as, params))
                 )
                 activations = [a for i, a in enumerate(arguments) if i not in given]
                 yield _Call(
@@ -71,12 +71,6 @@ def _calls(program: IRModule) -> Iterator[_Call]:
                     given,
                     sum(_bytes(type_of(value)) for value in (*activations, binding.var)),
                 )
-
-
-def _is_constant(argument: Any) -> bool:
-    from tvm.relax import Var
-
-    return not isinstance(argument, Var)
 
 
 def _surroundings(program: IRModule, calls: list[_Call]) -> Mapping[str, Surroundings]:
