@@ -1,16 +1,14 @@
-"""Tables and figures like the paper's, from the result files of `paper.py`."""
+"""Tables and the figure like the paper's, from the result files of `paper.py`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-import numpy as np
-from figures import figure
-
-from pytest_ansorbench.records import CaseResult, Estimate
+from pytest_ansorbench.cli import main as ansor_bench
+from pytest_ansorbench.records import CaseResult
 from pytest_ansorbench.report import Layout, Report, Section, Terminal, parse_columns
 from pytest_ansorbench.report.cells import Cell, Count, Number, Text
 from pytest_ansorbench.report.controls import control_lines
@@ -21,9 +19,6 @@ from pytest_ansorbench.report.table import case_table
 from pytest_ansorbench.stats.distribution import case_ways
 from pytest_ansorbench.stats.judging import judge_result
 from pytest_ansorbench.storage import read_result
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 #: Section 5.4, figures 10, 17 and 18: operators, rules alone, sketches alone (on three networks).
 PAPER: Final = {"optimized": 0.75, "rules": 0.89, "etc": 0.82}
@@ -54,9 +49,8 @@ def write_report(main: Path, controls: Path, stem: Path) -> None:
     sections += [case_details(case, case_ways(case, judged.criteria)) for case in cases]
     text = Terminal().render(Report.of(*sections))
     stem.with_name(f"{stem.name}.txt").write_text(text + "\n", encoding="utf-8")
-    with figure(stem.with_name(f"{stem.name}-fig10.svg"), 1, 1, figsize=(6, 4)) as (fig, axes):
-        draw_ratios(axes, search_ratios(cases))
-        fig.legend(loc="outside lower center", ncols=3)
+    figure = stem.with_name(f"{stem.name}-fig10.svg")
+    ansor_bench(["plot", "fig10", str(main), "-o", str(figure)])
 
 
 def told(text: str) -> Section:
@@ -97,49 +91,3 @@ def rule_cells(totals: RuleTotals) -> tuple[Cell, ...]:
         Number.of(totals.expected, ".3f"),
         Number.of(totals.realised, ".3f"),
     )
-
-
-def search_ratios(cases: Sequence[CaseResult]) -> dict[str, Estimate]:
-    """S of both ideas, by case."""
-    return {
-        case.case: verdict.comparison.search_ratio
-        for case in cases
-        for verdict in case.verdicts
-        if verdict.comparison.challenger.strategy == "optimized"
-    }
-
-
-def draw_ratios(axes: Axes, ratios: Mapping[str, Estimate]) -> None:
-    """Draw S of both ideas by case, with intervals, beside the default and the paper's mean."""
-    values, low, high = (
-        np.array([getattr(one, field) for one in ratios.values()])
-        for field in ("value", "low", "high")
-    )
-    at = np.arange(len(ratios))
-    finite = np.where(np.isfinite(values), values, 0.0)
-    top = np.where(np.isfinite(high), high, finite)
-    axes.bar(at, np.ones(len(ratios)), 0.4, label="default", color="#8da0cb")
-    axes.bar(at + 0.4, finite, 0.4, label="both", color="#fc8d62")
-    axes.errorbar(
-        at + 0.4,
-        finite,
-        [np.maximum(finite - low, 0.0), np.maximum(top - finite, 0.0)],
-        fmt="none",
-        ecolor="black",
-        capsize=4,
-    )
-    for x, estimate, end in zip(at + 0.4, ratios.values(), np.maximum(top, finite), strict=True):
-        text = bar_text(estimate)
-        axes.annotate(text, (x, end), (0, 3), textcoords="offset points", ha="center")
-    axes.axhline(PAPER["optimized"], color="gray", linestyle="--", label="paper's mean")
-    axes.set_xticks(at + 0.2, [case.split("-")[0] for case in ratios])
-    axes.set_ylabel("ratio to default, 95% interval")
-    axes.set_title("Figure 10: S, both ideas")
-    axes.margins(y=0.15)
-
-
-def bar_text(estimate: Estimate) -> str:
-    """The figure on top of a bar."""
-    sign = {"at-least": ">= ", "at-most": "<= "}.get(estimate.bound, "")
-    open_above = "" if np.isfinite(estimate.high) else "\n(open above)"
-    return f"{sign}{estimate.value:.2f}{open_above}"

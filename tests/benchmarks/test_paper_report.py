@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_ansorbench.records import Estimate, Result
+from pytest_ansorbench.records import Result
 from pytest_ansorbench.storage import write_result
 from tests.report.rendered import rendered, simple_cells
 from tests.synthetic import make_case_result, make_result, make_run
@@ -20,21 +19,8 @@ def paper(import_script: Any) -> Any:
     return import_script("paper_report")
 
 
-class Axes:
-    """Takes note of what is drawn."""
-
-    def __init__(self) -> None:
-        self.calls: list[tuple[str, tuple[Any, ...]]] = []
-
-    def __getattr__(self, name: str) -> Any:
-        return lambda *arguments, **options: self.calls.append((name, arguments))
-
-    def of(self, name: str) -> list[tuple[Any, ...]]:
-        return [arguments for called, arguments in self.calls if called == name]
-
-
 def paper_result() -> Result:
-    """Two cases of the strategies that the paper is about; in the second S is a bound."""
+    """Two cases of the strategies that the paper is about; one program in the second is invalid."""
 
     def runs(case: str, strategy: str, seconds: float, last: float | None = 1.0) -> list[Any]:
         return [
@@ -50,34 +36,6 @@ def paper_result() -> Result:
         arms["optimized"] = [drawn, *runs(case, "optimized", 0.5, last)[1:]]
         cases.append(make_case_result(case, runs(case, "default", 1.0), arms))
     return make_result(*cases)
-
-
-def test_bars_are_the_ratios_with_their_intervals(paper: Any) -> None:
-    ratios = paper.search_ratios(paper_result().cases)
-    assert list(ratios) == ["matmul-m8", "conv2d-h8"]
-    assert ratios["conv2d-h8"].bound == "at-least"
-    axes = Axes()
-    paper.draw_ratios(axes, ratios)
-    reference, challenger = axes.of("bar")
-    assert list(reference[1]) == [1.0, 1.0]
-    assert list(challenger[1]) == [estimate.value for estimate in ratios.values()]
-    assert axes.of("annotate")[1][0].startswith(">= ")
-    assert axes.of("axhline") == [(0.75,)]
-    assert axes.of("set_xticks")[0][1] == ["matmul", "conv2d"]
-
-
-@pytest.mark.parametrize(
-    ("estimate", "text"),
-    [
-        (Estimate(0.384, 0.2, 0.6), "0.38"),
-        (Estimate(0.384, 0.2, math.inf), "0.38\n(open above)"),
-        (Estimate(1.8, 1.2, math.inf, "at-least"), ">= 1.80\n(open above)"),
-    ],
-)
-def test_a_bar_says_its_figure_and_whether_it_is_open(
-    paper: Any, estimate: Estimate, text: str
-) -> None:
-    assert paper.bar_text(estimate) == text
 
 
 def test_rules_are_a_row_each(paper: Any) -> None:
