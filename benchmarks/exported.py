@@ -21,6 +21,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
+from sessions import RESULTS, bench
 from tabulate import tabulate
 
 from pytest_ansorbench import workloads
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 
     from pytest_ansorbench.workloads.case import NetworkCase
 
-HERE: Final = Path(__file__).parent
 TURNS: Final = 30
 INFERENCES_A_TURN: Final = 10
 SLOW_S: Final = 0.5
@@ -53,25 +53,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--case", default="resnet18-n1-s224")
     parser.add_argument("--trials", default="8/task")
-    parser.add_argument("--into", type=Path, default=HERE.parent / "docs" / "results" / "exported")
+    parser.add_argument("--into", type=Path, default=RESULTS / "exported")
     given = parser.parse_args()
     given.into.mkdir(parents=True, exist_ok=True)
     result = given.into / f"{given.case}.json.gz"
     if not result.exists():
-        tune(given.case, given.trials, result)
+        bench(
+            result,
+            case=given.case,
+            strategy="draft",
+            trials=given.trials,
+            round=8,
+            repeats=1,
+            max_search_ratio="none",
+            min_throughput_ratio="none",
+        )
     print(compared(given.case, result))
-
-
-def tune(case: str, trials: str, output: Path) -> None:
-    """One run of `draft`, its winner measured at the end."""
-    command = [
-        *(sys.executable, "-m", "pytest", "--ansor-bench", str(HERE.parent / "bench_cases"), "-q"),
-        *("-p", "no:cacheprovider", "--ansor-case", case, "--ansor-strategy", "draft"),
-        *("--ansor-trials", trials, "--ansor-round", "8", "--ansor-repeats", "1"),
-        *("--ansor-max-early-search-ratio", "none", "--ansor-min-throughput-ratio", "none"),
-        *("--ansor-json", str(output)),
-    ]
-    subprocess.run(command, check=True, stdout=sys.stderr)
 
 
 def compared(name: str, path: Path) -> str:

@@ -15,16 +15,14 @@ Method Based on TVM, Computer Science 52(3):268-276, 2025; figures are numbered 
 from __future__ import annotations
 
 import argparse
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from paper_report import write_report
+from sessions import RESULTS, bench
 
 from pytest_ansorbench.workloads import BATCH_MATMUL, CONV1D, CONV2D
 
-RESULTS = Path(__file__).parent.parent / "docs" / "results"
 MATMUL = "matmul-b1-m512-n512-k512"
 
 
@@ -98,18 +96,14 @@ def run(storage: Path, output: Path, what: list[str], size: Size, repeats: int) 
     """One session, or the rest of one. Gates may break: the report says so."""
     journals = storage / "journals"
     resume = ["--ansor-resume", "0001"] if any(journals.glob("0001*")) else []
-    command = [
-        *(sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-v", "--ansor-bench"),
-        str(Path(__file__).parent.parent / "bench_cases"),
-        *what,
-        *("--ansor-trials", str(size.trials), "--ansor-round", str(size.round_trials)),
-        *("--ansor-repeats", str(repeats), "--ansor-storage", str(storage)),
-        *("--ansor-json", str(output), *resume),
-    ]
-    print("$", *command, flush=True)
-    exit_code = subprocess.run(command, check=False).returncode
-    if exit_code not in (0, 1):  # 1: a gate is broken
-        raise SystemExit(exit_code)
+    bench(
+        output,
+        *(*what, *resume),
+        trials=size.trials,
+        round=size.round_trials,
+        repeats=repeats,
+        storage=storage,
+    )
 
 
 if __name__ == "__main__":

@@ -11,24 +11,18 @@ kept in docs/results/reference/; what is there is not run again.
 from __future__ import annotations
 
 import argparse
-import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
 
+from sessions import RESULTS, bench
 from tabulate import tabulate
 
 from pytest_ansorbench.records import Estimate, Gate, Result
 from pytest_ansorbench.stats.judging import judge_result
 from pytest_ansorbench.stats.recorded import Pace
 from pytest_ansorbench.storage import read_result, result_name
-
-HERE: Final = Path(__file__).parent
-RESULTS: Final = HERE.parent / "docs" / "results" / "reference"
-LIMITS: Final = ("--ansor-max-early-search-ratio", "0.9", "--ansor-min-throughput-ratio", "0.8")
 
 
 def main() -> None:
@@ -38,7 +32,7 @@ def main() -> None:
     parser.add_argument("--arms", default="default,draft")
     parser.add_argument("--trials", type=int, default=128)
     parser.add_argument("--repeats", type=int, default=4)
-    parser.add_argument("--into", type=Path, default=RESULTS)
+    parser.add_argument("--into", type=Path, default=RESULTS / "reference")
     parser.add_argument("--only", choices=("report",))
     given = parser.parse_args()
     given.into.mkdir(parents=True, exist_ok=True)
@@ -53,16 +47,18 @@ def run(given: argparse.Namespace, output: Path, words: Sequence[str]) -> None:
     """One session; a broken gate is an outcome."""
     if output.exists():
         return
-    command = [
-        *(sys.executable, "-m", "pytest", "--ansor-bench", str(HERE.parent / "bench_cases"), "-q"),
-        *("-p", "no:cacheprovider", "--ansor-case", given.case, "--ansor-strategy", given.arms),
-        *("--ansor-trials", str(given.trials), "--ansor-round", "16"),
-        *("--ansor-repeats", str(given.repeats), *LIMITS, "--ansor-json", str(output), *words),
-    ]
     started_s = time.monotonic()
-    code = subprocess.run(command, check=False, stdout=sys.stderr).returncode
-    if code not in (0, 1):
-        raise SystemExit(code)
+    bench(
+        output,
+        *words,
+        case=given.case,
+        strategy=given.arms,
+        trials=given.trials,
+        round=16,
+        repeats=given.repeats,
+        max_search_ratio=0.9,
+        min_throughput_ratio=0.8,
+    )
     output.with_name(f"{result_name(output)}.seconds").write_text(
         f"{time.monotonic() - started_s:.0f}\n"
     )

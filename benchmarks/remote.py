@@ -22,6 +22,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Final
 
+from sessions import RESULTS, bench
 from tabulate import tabulate
 
 from pytest_ansorbench.measure.remote.settings import DeviceAddress
@@ -29,8 +30,6 @@ from pytest_ansorbench.measure.remote.tracker import TrackerConnection, TrackerE
 from pytest_ansorbench.records import Run
 from pytest_ansorbench.storage import read_result
 
-HERE: Final = Path(__file__).parent
-RESULTS: Final = HERE.parent / "docs" / "results" / "remote"
 CASES: Final = "conv2d-n1-h14-w14-ci256-co256-k3-s1-p1,matmul-b1-m512-n512-k512"
 PHASES: Final = ("propose_s", "build_s", "run_s", "learn_s")
 ADDRESS: Final = DeviceAddress("127.0.0.1", 9190, "loopback")
@@ -43,7 +42,7 @@ def main() -> None:
     parser.add_argument("--arms", default="racing,draft", help="strategies")
     parser.add_argument("--trials", type=int, default=64)
     parser.add_argument("--seeds", type=int, default=2)
-    parser.add_argument("--into", type=Path, default=Path(os.path.relpath(RESULTS)))
+    parser.add_argument("--into", type=Path, default=Path(os.path.relpath(RESULTS / "remote")))
     given = parser.parse_args()
     given.into.mkdir(parents=True, exist_ok=True)
     with loopback():
@@ -96,14 +95,17 @@ def run(given: argparse.Namespace, case: str, seed: int, way: str) -> None:
     output = given.into / f"{case}-{way}-{seed}.json.gz"
     if output.exists():
         return
-    command = [
-        *(sys.executable, "-m", "pytest", "--ansor-bench", str(HERE.parent / "bench_cases")),
-        *("-p", "no:cacheprovider", "-q", "--ansor-case", case, "--ansor-strategy", given.arms),
-        *("--ansor-trials", str(given.trials), "--ansor-round", "32", "--ansor-repeats", "1"),
-        *("--ansor-seed", str(seed), "--ansor-noise-check", "0", "--ansor-json", str(output)),
+    bench(
+        output,
         *([f"--ansor-rpc={ADDRESS}"] if way == "remote" else []),
-    ]
-    subprocess.run(command, check=True)
+        case=case,
+        strategy=given.arms,
+        trials=given.trials,
+        round=32,
+        repeats=1,
+        seed=seed,
+        noise_check=0,
+    )
 
 
 def report(folder: Path) -> str:

@@ -11,17 +11,15 @@ them. Two to five minutes a case.
 from __future__ import annotations
 
 import argparse
-import subprocess
-import sys
 from pathlib import Path
 from typing import Final
 
 from commits import merged
+from sessions import RESULTS, bench
 
 from pytest_ansorbench.report import Layout, Terminal, result_report
 from pytest_ansorbench.stats.judging import judge_result
 
-HERE: Final = Path(__file__).parent
 CASES: Final = (
     "matmul-b1-m512-n512-k512",
     "matmul-b1-m128-n3072-k768",
@@ -47,27 +45,23 @@ def main() -> None:
     parser.add_argument("--case", default=",".join(CASES))
     parser.add_argument("--trials", type=int, default=1000)
     parser.add_argument("--strategy", default="draft")
-    parser.add_argument("--into", type=Path, default=HERE.parent / "docs" / "results" / "vendor")
+    parser.add_argument("--into", type=Path, default=RESULTS / "vendor")
     given = parser.parse_args()
     given.into.mkdir(parents=True, exist_ok=True)
     for case_id in given.case.split(","):
         path = given.into / f"{case_id}.json.gz"
         if not path.exists():
-            tune(case_id, path, given)
+            bench(
+                path,
+                *("--ansor-roofline", "--ansor-reference-kernels", "torch,untuned"),
+                case=case_id,
+                strategy=given.strategy,
+                trials=given.trials,
+                repeats=1,
+                max_search_ratio="none",
+                min_throughput_ratio="none",
+            )
     print(table(given.into))
-
-
-def tune(case_id: str, path: Path, given: argparse.Namespace) -> None:
-    """One run of one strategy."""
-    command = [
-        *(sys.executable, "-m", "pytest", "--ansor-bench", str(HERE.parent / "bench_cases")),
-        *("-q", "-p", "no:cacheprovider", "--ansor-case", case_id),
-        *("--ansor-strategy", given.strategy, "--ansor-trials", str(given.trials)),
-        *("--ansor-repeats", "1", "--ansor-max-early-search-ratio", "none"),
-        *("--ansor-min-throughput-ratio", "none", "--ansor-json", str(path)),
-        *("--ansor-roofline", "--ansor-reference-kernels", "torch,untuned"),
-    ]
-    subprocess.run(command, check=True)
 
 
 def table(folder: Path) -> str:
