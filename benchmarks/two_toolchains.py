@@ -99,7 +99,7 @@ def bench(python: Path, folder: Path, repeats: str, trials: str) -> None:
         *("-p", "no:cacheprovider", "--ansor-case", CASE),
         *("--ansor-strategy", "default,default@planted", f"--ansor-toolchain=planted={python}"),
         *("--ansor-trials", trials, "--ansor-round", "12", "--ansor-repeats", repeats),
-        *("--ansor-max-search-ratio", "1.0", "--ansor-max-early-search-ratio", "1.0"),
+        *("--ansor-max-early-search-ratio", "1.0"),
         *("--ansor-min-throughput-ratio", "0.95"),
         *("--ansor-storage", str(folder / "results"), "--ansor-json", str(folder / "result.json")),
     ]

@@ -7,7 +7,7 @@ import shlex
 
 import pytest
 
-from pytest_ansorbench.cli import main, make_parser
+from pytest_ansorbench.cli import main
 from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.storage import read_result
 from pytest_ansorbench.strategies import BUILTIN
@@ -95,15 +95,6 @@ def test_there_are_as_many_cases_as_are_told():
     assert told is not None
     assert int(told[1]) == len({type(case) for case in OPERATORS})
     assert int(told[2]) == len(NETWORKS)
-
-
-def test_every_command_is_named(capsys):
-    with pytest.raises(SystemExit):
-        make_parser().parse_args(["--help"])
-    there = re.findall(r"^    ([a-z-]+)(?:  |$)", capsys.readouterr().out, re.M)
-    [line] = re.findall(r"\*\*Commands\*\*: (.*?)\n- |\*\*Commands\*\*: (.*?)\n\n", README, re.S)
-    named = re.findall(r"`([a-z-]+)`", "".join(line))
-    assert sorted(named) == sorted(["ansor-bench", *there])
 
 
 def test_two_commands_set_everything_up_each_on_a_line():

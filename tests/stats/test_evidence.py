@@ -98,3 +98,21 @@ def test_a_change_stands_on_the_repeats_of_the_smaller_result() -> None:
     assert found.estimate.value == pytest.approx(0.5, rel=0.3)
     assert (found.repeats, found.smallest) == (3, smallest_chance(3, 5))
     assert change_evidence(S, paired(repeats=2), paired(), 0.95).spread() is None
+
+
+def kernels(slower_by: Sequence[float]) -> Evidence:
+    """Kernels of seeds that differ much from each other, and the challenger's slowdown of each."""
+    far_apart = [2.0**seed for seed in range(len(slower_by))]
+    finals = [at * by for at, by in zip(far_apart, slower_by, strict=True)]
+    pairs = PairedRuns(
+        arm("default", 1.0, 1.0, far_apart), arm("fast", 1.0, 1.0, finals), Goal(), 0.01
+    )
+    return limit_evidence(THROUGHPUT, pairs, THROUGHPUT.limited().estimate(pairs, 0.95), 0.95)
+
+
+def test_kernels_slower_with_each_seed_are_judged_by_the_size_of_the_differences() -> None:
+    always = kernels([1.2, 1.21, 1.19, 1.2, 1.22, 1.18, 1.2])
+    assert always.chance(THROUGHPUT, 0.98, level=1e-4) < 1e-4
+    assert always.chance(THROUGHPUT, 1 / 1.2, level=1e-4) > 0.1
+    but_once = kernels([1.2, 1.21, 1.19, 1.2, 1.22, 0.98, 1.2])
+    assert but_once.chance(THROUGHPUT, 0.98, level=1e-4) > 0.01

@@ -1,0 +1,95 @@
+"""What the README's first command says when it is run again and again.
+
+    python benchmarks/first_command.py [--runs 10] [--only report]
+
+Runs what `tox -e bench` runs, in this environment, so many times, into docs/results/first-command.
+A run that is there is not run again. Six minutes a run on 2 cores, which have to be idle.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+import subprocess
+import sys
+import time
+from configparser import ConfigParser
+from pathlib import Path
+from typing import Final
+
+from sessions import RESULTS, ROOT
+from tabulate import tabulate
+
+from pytest_ansorbench.records import SuiteVerdict
+from pytest_ansorbench.report import Terminal, result_report
+from pytest_ansorbench.stats.judging import judge_result
+from pytest_ansorbench.storage import read_result
+
+INTO: Final = RESULTS / "first-command"
+HEADS: Final = ("run", "minutes", "strategy", "arrive", "S", "throughput ratio", "verdict")
+
+
+def main() -> None:
+    """Run what is missing, then print what all of it comes to."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--runs", type=int, default=10, help="how many there are to be")
+    parser.add_argument("--only", choices=("report",), help="report on what there is")
+    given = parser.parse_args()
+    INTO.mkdir(exist_ok=True)
+    for number in range(1, given.runs + 1):
+        output = INTO / f"{number:02}.json.gz"
+        if not given.only and not output.exists():
+            run(output)
+    print(report())
+
+
+def run(output: Path) -> None:
+    """One session, and beside its result the minutes that it took and its exit code."""
+    tox = ConfigParser(interpolation=None)
+    tox.read(ROOT / "tox.ini")
+    line = tox["testenv:bench"]["commands"].replace("\\\n", " ").replace("{posargs}", "")
+    words = shlex.split(line)[1:]
+    storage = ROOT / ".ansor_bench" / "first-command"
+    command = [sys.executable, "-m", "pytest", *words, "-p", "no:cacheprovider"]
+    started_s = time.monotonic()
+    code = subprocess.run(
+        [*command, "--ansor-storage", str(storage), "--ansor-json", str(output)],
+        cwd=ROOT,
+        check=False,
+    ).returncode
+    minutes = (time.monotonic() - started_s) / 60.0
+    with (INTO / "minutes.txt").open("a", encoding="utf-8") as notes:
+        notes.write(f"{output.name} {minutes:.1f} minutes, exit code {code}\n")
+
+
+def report() -> str:
+    """A row for each challenger of each run, and the sentence on it."""
+    notes = dict(re.findall(r"^(\S+) (.*)$", (INTO / "minutes.txt").read_text(), re.M))
+    rows, sentences = [], []
+    for path in sorted(INTO.glob("*.json.gz")):
+        judged = judge_result(read_result(path))
+        for suite in (suite for suite in judged.suites if not suite.group):
+            arms = [
+                verdict.comparison.challenger
+                for case in judged.cases
+                for verdict in case.verdicts
+                if verdict.comparison.challenger.strategy == suite.challenger
+            ]
+            arrived = f"{sum(arm.reached for arm in arms)} of {sum(arm.runs for arm in arms)}"
+            minutes = notes[path.name].split()[0]
+            rows.append([path.name[:2], minutes, suite.challenger, arrived, *_told(suite)])
+        text = Terminal().render(
+            result_report(judged.cases, judged.criteria, suites=judged.suites)
+        )
+        sentences += [f"{path.name[:2]}: {line}" for line in text.split("\n\n")[0].split("\n")[:2]]
+    return "\n".join([tabulate(rows, HEADS, disable_numparse=True), "", *sentences])
+
+
+def _told(suite: SuiteVerdict) -> list[str]:
+    found = [suite.figure(key).estimate for key in ("search_ratio", "throughput_ratio")]
+    return [*(f"{one.value:.2g} [{one.low:.2g}, {one.high:.2g}]" for one in found), suite.outcome]
+
+
+if __name__ == "__main__":
+    main()
