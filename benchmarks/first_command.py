@@ -79,9 +79,7 @@ def report() -> str:
             arrived = f"{sum(arm.reached for arm in arms)} of {sum(arm.runs for arm in arms)}"
             minutes = notes[path.name].split()[0]
             rows.append([path.name[:2], minutes, suite.challenger, arrived, *_told(suite)])
-        text = Terminal().render(
-            result_report(judged.cases, judged.criteria, suites=judged.suites)
-        )
+        text = Terminal().render(result_report(judged.cases, judged.criteria, suites=judged.suites))
         sentences += [f"{path.name[:2]}: {line}" for line in text.split("\n\n")[0].split("\n")[:2]]
     return "\n".join([tabulate(rows, HEADS, disable_numparse=True), "", *sentences])
 

@@ -45,9 +45,9 @@ PLANTS: Final = {
     "slow-kernels": Plant(
         "s_tir/meta_schedule/space_generator/post_order_apply.py",
         '        """Constructor"""\n',
-        "        from .. import schedule_rule; kind = schedule_rule.ParallelizeVectorizeUnroll; sch_rules"
-        " = [kind(-1, 1) if type(one) is kind else one for one in"
-        " schedule_rule.ScheduleRule.create('llvm')]\n",
+        "        from .. import schedule_rule; kind = schedule_rule.ParallelizeVectorizeUnroll; "
+        "sch_rules = [kind(-1, 1) if type(one) is kind else one for one in "
+        "schedule_rule.ScheduleRule.create('llvm')]\n",
         "the gate on the throughput ratio",
     ),
 }
