@@ -5,8 +5,8 @@
 Each plant is one line in MetaSchedule's Python, in a copy of the installed TVM with an environment
 of its own: `slow-search` sleeps when the cost model learns, `slow-kernels` has a schedule rule
 that neither parallelizes nor vectorizes, `none` is the copy as it is. `default@planted`, searched
-by the copy, is held against `default`, with the limits of `planted.py`. Some 5 minutes a plant on 2
-cores.
+by the copy, is held against `default`, with the limits of `planted.py`. Up to a quarter of an
+hour a plant on 2 cores.
 """
 
 from __future__ import annotations
