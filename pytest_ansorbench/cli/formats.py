@@ -48,6 +48,8 @@ def put_one(report: Report, output: Output) -> None:
             print(terminal().render(report))
         else:
             write_report(report, [output], print)
+    except BrokenPipeError:
+        raise  # `main` tells what that is
     except OSError as error:
         raise Refusal(f"bad --format {str(output)!r}: {error}") from None
     if output.path is not None:

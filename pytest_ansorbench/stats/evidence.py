@@ -114,7 +114,7 @@ def change_evidence(
         counted=lambda limit, level: _change_chance(figure, before, after, limit, level),
         smallest=smallest_chance(first, second),
         spread=lambda: _spread(ratios, repeats),
-        # Never to have reached a target can well be an accident.
+        # That no run of a side reached a target can well be an accident.
         endless_by_chance=True,
     )
 

@@ -70,15 +70,8 @@ def gates_per_case(keys: Iterable[str], strategies: int) -> int:
     )
 
 
-def _early() -> Measure:
-    from pytest_ansorbench.stats.goal import EARLY
-    from pytest_ansorbench.stats.measures import SearchRatio
-
-    return SearchRatio("search_s", EARLY)
-
-
 def _measure(name: str, *arguments: str) -> Callable[[], Measure]:
-    """A class of `measures`, which is imported when the figure is computed."""
+    """What `measures` makes by a name; it is imported when the figure is computed."""
 
     def made() -> Measure:
         from pytest_ansorbench.stats import measures
@@ -110,7 +103,7 @@ FIGURES: Final[Mapping[str, Figure]] = MappingProxyType(
                 name="early search ratio S_early",
                 sense="smaller",
                 subject="challenger",
-                measure=_early,
+                measure=_measure("early_search_ratio"),
                 limit_word="max-early-search-ratio",
                 over_cases=True,
                 in_seconds=True,
