@@ -12,6 +12,7 @@ from pytest_ansorbench.strategies import (
     BoostedTrees,
     DecisionModel,
     Draft,
+    Evolution,
     FixedMeasurement,
     Neighbourhood,
     RacingMeasurement,
@@ -66,6 +67,8 @@ def pytest_ansorbench_strategies(config: object) -> Sequence[Strategy]:
             for name, proposer in variants.items()
         ),
         replace(draft, name="draft-fixed", measurement=FixedMeasurement(), description=""),
+        # A control: `default` without a genetic search before its cost model is trained.
+        Strategy("default-seeing", proposer=Evolution(blind_generations=0)),
         *(
             replace(
                 Registry().get(name),

@@ -1,6 +1,6 @@
 """What does `draft` gain in TVM's own `tune_tir`, with TVM's builder and with one that lasts?
 
-    python benchmarks/stock_tuning.py [--case ID] [--trials N] [--seeds N]
+    python benchmarks/stock_tuning.py [--case ID,ID] [--trials N] [--seeds N]
 
 Each line is a call of `ms.tune_tir` in a process of its own, started in turn: seconds of the call,
 of its builder, and the GFLOP/s of the best record, as the stock runner measured it. Calls differ in
@@ -41,20 +41,22 @@ def main() -> None:
     if given.arm:
         print(json.dumps(call(given.case, *given.arm, given.trials, given.seed)))
         return
-    rows = []
-    for seed in range(given.seeds):
-        for strategy, builder in ARMS:
-            options = ["--case", given.case, "--trials", str(given.trials), "--seed", str(seed)]
-            command = [sys.executable, __file__, "--arm", strategy, builder, *options]
-            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-            rows.append([strategy, builder, seed, *json.loads(done.stdout.splitlines()[-1])])
-            print(rows[-1], file=sys.stderr, flush=True)
-    print(f"{given.case}, {given.trials} trials")
-    print(tabulate(rows, COLUMNS, floatfmt=".4g"))
+    for case in given.case.split(","):
+        rows = []
+        for seed in range(given.seeds):
+            for strategy, builder in ARMS:
+                options = ["--case", case, "--trials", str(given.trials), "--seed", str(seed)]
+                command = [sys.executable, __file__, "--arm", strategy, builder, *options]
+                done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+                rows.append([strategy, builder, seed, *json.loads(done.stdout.splitlines()[-1])])
+                print(rows[-1], file=sys.stderr, flush=True)
+        print(f"{case}, {given.trials} trials")
+        print(tabulate(rows, COLUMNS, floatfmt=".4g"))
 
 
 def call(case: str, strategy: str, builder: str, trials: int, seed: int) -> list[float]:
     """One call: its seconds, those of the builder, its batches, and GFLOP/s of the best record."""
+    from skeptic_cases import SHAPES
     from tvm.ir.utils import derived_object
     from tvm.s_tir import meta_schedule as ms
 
@@ -63,7 +65,7 @@ def call(case: str, strategy: str, builder: str, trials: int, seed: int) -> list
     from pytest_ansorbench.metaschedule import tune_parts
     from pytest_ansorbench.workloads import OPERATORS
 
-    [task] = next(one for one in OPERATORS if one.id == case).tasks()
+    [task] = next(one for one in (*OPERATORS, *SHAPES) if one.id == case).tasks()
     target = resolve_target(None)
     built_s: list[float] = []
     inner = lasting_builder() if builder == "lasting" else ms.builder.LocalBuilder()
