@@ -21,13 +21,17 @@ from typing import Final
 from sessions import RESULTS, ROOT
 from tabulate import tabulate
 
-from pytest_ansorbench.records import SuiteVerdict
+from pytest_ansorbench.records import Verdict
 from pytest_ansorbench.report import Terminal, result_report
+from pytest_ansorbench.report.wording import estimate_text
 from pytest_ansorbench.stats.judging import judge_result
 from pytest_ansorbench.storage import read_result
 
 INTO: Final = RESULTS / "first-command"
-HEADS: Final = ("run", "minutes", "strategy", "arrive", "S", "throughput ratio", "verdict")
+HEADS: Final = (
+    *("run", "minutes", "strategy", "arrive"),
+    *("S", "S_early", "throughput ratio", "verdict"),
+)
 
 
 def main() -> None:
@@ -69,24 +73,21 @@ def report() -> str:
     rows, sentences = [], []
     for path in sorted(INTO.glob("*.json.gz")):
         judged = judge_result(read_result(path))
-        for suite in (suite for suite in judged.suites if not suite.group):
-            arms = [
-                verdict.comparison.challenger
-                for case in judged.cases
-                for verdict in case.verdicts
-                if verdict.comparison.challenger.strategy == suite.challenger
-            ]
-            arrived = f"{sum(arm.reached for arm in arms)} of {sum(arm.runs for arm in arms)}"
+        [case] = judged.cases
+        for verdict in case.verdicts:
+            arm = verdict.comparison.challenger
             minutes = notes[path.name].split()[0]
-            rows.append([path.name[:2], minutes, suite.challenger, arrived, *_told(suite)])
-        text = Terminal().render(result_report(judged.cases, judged.criteria, suites=judged.suites))
-        sentences += [f"{path.name[:2]}: {line}" for line in text.split("\n\n")[0].split("\n")[:2]]
+            arrived = f"{arm.reached} of {arm.runs}"
+            rows.append([path.name[:2], minutes, arm.strategy, arrived, *_told(verdict)])
+        text = Terminal().render(result_report(judged.cases, judged.criteria))
+        sentences += [f"{path.name[:2]}: {line}" for line in text.split("\n\n")[0].split("\n")]
     return "\n".join([tabulate(rows, HEADS, disable_numparse=True), "", *sentences])
 
 
-def _told(suite: SuiteVerdict) -> list[str]:
-    found = [suite.figure(key).estimate for key in ("search_ratio", "throughput_ratio")]
-    return [*(f"{one.value:.2g} [{one.low:.2g}, {one.high:.2g}]" for one in found), suite.outcome]
+def _told(verdict: Verdict) -> list[str]:
+    found = verdict.comparison
+    ratios = (found.search_ratio, found.search_ratio_early, found.throughput_ratio)
+    return [*map(estimate_text, ratios), verdict.outcome or "-"]
 
 
 if __name__ == "__main__":
