@@ -38,7 +38,7 @@ class There:
 def agreed(
     host: HostProcess, case: Case, tasks: Sequence[Task], arguments: Sequence[NDArray[Any]]
 ) -> There:
-    """Have the host make a case, once.
+    """Have the host make a case, once while no other one is asked for.
 
     `arguments` are those of a network, none for an operator.
 
@@ -48,6 +48,7 @@ def agreed(
     sent = packed(case, host.root)
     key = json.dumps(sent)
     if key not in host.cases:
+        host.cases.clear()  # so does the host: a network's weights are large
         answer = host.request({"op": "case", "case": sent, "name": case.id})
         if difference := _difference(answer, tasks, arguments):
             raise StayError(f"{difference}; leave one of the two out")

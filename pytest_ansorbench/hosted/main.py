@@ -59,7 +59,7 @@ def _refused(error: Exception) -> dict[str, Any]:
 
 
 class _Host:
-    """The searches under way, the cases that they are of, and the engine that they share."""
+    """The searches under way, the case that was asked for last, and the engine that all share."""
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
@@ -93,7 +93,7 @@ class _Host:
             reason = f"{type(error).__name__}: {first_line(error)}"
             raise StayError(f"its tasks cannot be made there: {reason}") from None
         number = next(self._numbers)
-        self._cases[number] = found, tasks
+        self._cases = {number: (found, tasks)}
         expected = [None if task.check is None else task.check.expected for task in tasks]
         return {
             "case": number,

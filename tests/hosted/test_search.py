@@ -19,6 +19,7 @@ from pytest_ansorbench.hosted import (
     HostProcess,
     UnhostableError,
 )
+from pytest_ansorbench.hosted.agreement import agreed
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.settings import EngineSettings
@@ -46,7 +47,8 @@ class Ranking:
     name, is_running, root = "old", True, interpreters.ROOT
 
     def __init__(self, host, crowned):
-        self.cases = host.cases
+        agreed(host, CASE, CASE.tasks(), ())
+        self.cases = dict(host.cases)
         self.ranking = LastRanking(0.1, (TaskRanking(0, (), crowned),))
 
     def request(self, message):
@@ -391,6 +393,17 @@ def test_a_network_with_other_weights_there_is_refused(host, arm, network):
         HostedSearch(
             network.case, network.tasks, arm, **ONE_ROUND, arguments=[*inputs[:-1], inputs[-1] * 2]
         )
+
+
+def test_the_host_has_one_case_at_a_time_and_makes_the_others_anew(host):
+    arm = HostedStrategy("random@old", RANDOM, host)
+    for case in (Twice(32), Faulty(3), Twice(32)):
+        if isinstance(case, Faulty):
+            with pytest.raises(UnhostableError):
+                HostedSearch(case, case.tasks(), arm, **ONE_ROUND)
+            continue
+        HostedSearch(case, case.tasks(), arm, **ONE_ROUND).close()
+        assert len(host.cases) == 1
 
 
 def test_ctrl_c_ends_the_host_in_the_middle_of_a_round(arm, host):
