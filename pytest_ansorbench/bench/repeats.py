@@ -101,11 +101,11 @@ class RepeatsUntilSettled:
     ) -> int | None:
         """The first that is neither complete nor under way, while a gate is open.
 
-        Where several are run at a time, no more are under way than it takes to double those that
-        are complete, or to come to the first look: at most half of them are run for nothing.
+        Where several are run at a time, those up to the first look are, and from there on no more
+        than it takes to double those that are complete: at most half of them are run for nothing.
         """
         done = len(self.seeds(history))
-        at_once = max(self.looks.least, 2 * done, 1)
+        at_once = 2 * done if done >= self.looks.least else self.looks.least
         seeds = range(self.first_seed, self.first_seed + min(at_once, self.looks.most))
         if not under_way:
             seeds = range(self.first_seed, self.first_seed + min(done + 1, self.looks.most))

@@ -107,6 +107,7 @@ def test_before_the_first_look_all_of_its_repeats_are_run_at_once():
     assert UNTIL.next_seed(history(), unasked, [7]) == 8
     assert UNTIL.next_seed(history(complete=[7]), unasked, [8]) == 9
     assert UNTIL.next_seed(history(), unasked, [7, 8, 9]) is None
+    assert UNTIL.next_seed(history(complete=[7, 8]), unasked, [9]) is None
 
 
 def test_no_more_are_under_way_than_are_complete():
