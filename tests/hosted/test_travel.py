@@ -100,15 +100,14 @@ def test_a_class_that_its_module_calls_otherwise_stays(monkeypatch):
 
 
 @pytest.fixture
-def forget(monkeypatch):
+def forget():
     """Imports modules of files anew, as another interpreter would."""
-
-    def forgotten(*names):
-        for name in names:
-            monkeypatch.delitem(sys.modules, name, raising=False)
-
-    yield forgotten
-    forgotten("conftest", "mine")
+    names = ("conftest", "mine")
+    before = {name: sys.modules[name] for name in names if name in sys.modules}
+    yield lambda name: sys.modules.pop(name, None)
+    for name in names:
+        sys.modules.pop(name, None)
+    sys.modules.update(before)
 
 
 def loaded(path, forget):
