@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from drawn_runs import CRITERIA, Pool, drawn
+from drawn_runs import CRITERIA, Pool, drawn, gate_of
 
 from pytest_ansorbench.records import Gate
-from pytest_ansorbench.stats.evidence import Evidence, limit_evidence, suite_evidence
+from pytest_ansorbench.stats.evidence import Evidence, suite_evidence
 from pytest_ansorbench.stats.figures import FIGURES
 from pytest_ansorbench.stats.gate import Judge, settled_gate
 from pytest_ansorbench.stats.looks import Looks
@@ -33,7 +33,7 @@ def sessions(pools: Sequence[Pool], count: int, rng: np.random.Generator) -> dic
 
     def run(true_s: float) -> Callable[[float], Gate]:
         pairings = (drawn(pool, LOOKS.most, rng, true_s=true_s) for pool in _turns(pools, count))
-        return lambda limit: case_gate(next(pairings), limit)
+        return lambda limit: gate_of("search_ratio", limit, next(pairings), JUDGE)
 
     return _told("one case", count, run)
 
@@ -49,18 +49,6 @@ def suites(pools: Sequence[Pool], count: int, rng: np.random.Generator) -> dict[
         return judged
 
     return _told("six cases", max(1, count // 2), run)
-
-
-def case_gate(paired: PairedRuns, limit: float) -> Gate:
-    """The gate on S of a case, after as many repeats as it needs."""
-    figure = FIGURES["search_ratio"]
-
-    def evidence_at(look: int, confidence: float) -> Evidence:
-        seen = paired.first(look)
-        estimate = figure.limited().estimate(seen, confidence)
-        return limit_evidence(figure, seen, estimate, confidence)
-
-    return settled_gate(figure, limit, JUDGE, evidence_at, repeats=LOOKS.most)
 
 
 def suite_gate(pairings: Sequence[PairedRuns], limit: float) -> Gate:

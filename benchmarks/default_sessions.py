@@ -17,19 +17,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from drawn_runs import CRITERIA, Pool, drawn, pool_of, remeasured
+from drawn_runs import CRITERIA, Pool, drawn, gate_of, pool_of, remeasured
 from tabulate import tabulate
 
-from pytest_ansorbench.records import Gate
-from pytest_ansorbench.stats.evidence import Evidence, limit_evidence
-from pytest_ansorbench.stats.figures import FIGURES
-from pytest_ansorbench.stats.gate import Judge, settled_gate
-from pytest_ansorbench.stats.looks import Looks
+from pytest_ansorbench.stats.gate import Judge
+from pytest_ansorbench.stats.looks import USUAL, Looks
 from pytest_ansorbench.stats.paired_runs import PairedRuns
 
 LIMITS: Mapping[str, float] = {"search_ratio_early": 1.0, "throughput_ratio": 0.98}
-MOST = 15
-POLICIES: Mapping[str, Looks] = {"5": Looks(5, 5), "5+10": Looks(5, MOST, if_suspect=True)}
+MOST = USUAL.most
+POLICIES: Mapping[str, Looks] = {"5": Looks(5, 5), str(USUAL): USUAL}
 SHAPES: Mapping[str, int] = {
     "one challenger, one case": 1,
     "two challengers, one of them a twin": 2,
@@ -93,22 +90,11 @@ def simulated(results: Sequence[Path], plant: str, sessions: int) -> list[str]:
 def _session(arms: Sequence[PairedRuns], looks: Looks) -> tuple[bool, float]:
     """Whether it fails, and how many repeats a pair of arms took."""
     judge = Judge(replace(CRITERIA, looks=looks), family=len(LIMITS) * len(arms))
-    gates = [[gate_of(key, paired, judge) for key in LIMITS] for paired in arms]
+    gates = [
+        [gate_of(key, limit, paired, judge) for key, limit in LIMITS.items()] for paired in arms
+    ]
     failed = any(gate.outcome == "broken" for of_pair in gates for gate in of_pair)
     return failed, statistics.fmean(max(gate.repeats for gate in of_pair) for of_pair in gates)
-
-
-def gate_of(key: str, paired: PairedRuns, judge: Judge) -> Gate:
-    """A gate, after as many repeats as its looks ask for."""
-    figure, looks = FIGURES[key], judge.criteria.looks
-    assert looks is not None
-
-    def evidence_at(look: int, confidence: float) -> Evidence:
-        seen = paired.first(look)
-        estimate = figure.limited().estimate(seen, confidence)
-        return limit_evidence(figure, seen, estimate, confidence)
-
-    return settled_gate(figure, LIMITS[key], judge, evidence_at, repeats=looks.most)
 
 
 if __name__ == "__main__":

@@ -18,9 +18,9 @@ import numpy as np
 
 from pytest_ansorbench.records import Gate, Remeasurement, Run
 from pytest_ansorbench.stats.criteria import Criteria
-from pytest_ansorbench.stats.evidence import limit_evidence
+from pytest_ansorbench.stats.evidence import Evidence, limit_evidence
 from pytest_ansorbench.stats.figures import FIGURES
-from pytest_ansorbench.stats.gate import Judge
+from pytest_ansorbench.stats.gate import Judge, settled_gate
 from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.trajectory import Trajectory
@@ -110,12 +110,16 @@ def _at_share(run: Trajectory, share: float) -> float:
     return 1.0 / (first + share * (best - first))
 
 
-def gate_of(key: str, limit: float, paired: PairedRuns) -> Gate:
-    """What a session of a single gate says of one case."""
+def gate_of(key: str, limit: float, paired: PairedRuns, judge: Judge = _JUDGE) -> Gate:
+    """What a session says of one case, after as many repeats as its looks ask for."""
     figure = FIGURES[key]
-    estimate = figure.limited().estimate(paired, CRITERIA.confidence)
-    evidence = limit_evidence(figure, paired, estimate, CRITERIA.confidence)
-    return _JUDGE.gate(figure, evidence, limit)
+
+    def evidence_at(look: int, confidence: float) -> Evidence:
+        seen = paired.first(look)
+        estimate = figure.limited().estimate(seen, confidence)
+        return limit_evidence(figure, seen, estimate, confidence)
+
+    return settled_gate(figure, limit, judge, evidence_at, repeats=len(paired.reference))
 
 
 def noise_of(run: Run, rng: np.random.Generator) -> float:

@@ -2,8 +2,9 @@
 
     python benchmarks/first_command.py [--runs 10] [--only report]
 
-Runs what `tox -e bench` runs, in this environment, so many times, into docs/results/first-command.
-A run that is there is not run again. Six minutes a run on 2 cores, which have to be idle.
+Runs the command of `tox -e bench` N times in this environment and keeps each result in
+docs/results/first-command; a result that is there is not made again. Eight minutes a run on 2
+cores, which have to be idle.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ Two benches of a small convolution, 48 trials a run, as many repeats as their ga
 most 8; a quarter of an hour on 2 cores. The first holds three challengers against `default`: one
 that sleeps 5 s before each round, one whose design space has no parallel loops, and `default`
 itself under another name. The second holds `optimized` with the same sleep against `optimized`.
-Limits: S and S_early 1.0, throughput ratio 0.95.
+Limits: S_early 1.0, throughput ratio 0.95.
 
 Raw results go to docs/results/planted-{default,optimized}.json.gz, what was printed to
 docs/results/planted.txt.

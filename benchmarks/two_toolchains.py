@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import shutil
-import subprocess
 import sys
 import sysconfig
 import venv
@@ -21,7 +20,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, NamedTuple
 
-ROOT: Final = Path(__file__).resolve().parents[1]
+from sessions import ROOT, bench
+
 CASE: Final = "conv1d-n1-l128-ci128-co256-k1-s2-p0"
 
 
@@ -63,7 +63,19 @@ def main() -> None:
     for name in [given.only] if given.only else PLANTS:
         folder = ROOT / ".ansor_bench" / f"two-toolchains-{name}"
         print(f"{name}: to be broken: {PLANTS[name].broken}", flush=True)
-        bench(planted(PLANTS[name], folder), folder, given.repeats, given.trials)
+        python = planted(PLANTS[name], folder)
+        bench(
+            folder / "result.json",
+            case=CASE,
+            strategy="default,default@planted",
+            toolchain=f"planted={python}",
+            trials=given.trials,
+            round=12,
+            repeats=given.repeats,
+            max_early_search_ratio=1.0,
+            min_throughput_ratio=0.95,
+            storage=folder / "results",
+        )
 
 
 def planted(plant: Plant, folder: Path) -> Path:
@@ -90,21 +102,6 @@ def copied(source: str, target: str) -> None:
         Path(target).symlink_to(source)
     else:
         shutil.copyfile(source, target)
-
-
-def bench(python: Path, folder: Path, repeats: str, trials: str) -> None:
-    """Hold the arm of another interpreter against the same arm here."""
-    command = [
-        *(sys.executable, "-m", "pytest", "--ansor-bench", "bench_cases", "-q"),
-        *("-p", "no:cacheprovider", "--ansor-case", CASE),
-        *("--ansor-strategy", "default,default@planted", f"--ansor-toolchain=planted={python}"),
-        *("--ansor-trials", trials, "--ansor-round", "12", "--ansor-repeats", repeats),
-        *("--ansor-max-early-search-ratio", "1.0"),
-        *("--ansor-min-throughput-ratio", "0.95"),
-        *("--ansor-storage", str(folder / "results"), "--ansor-json", str(folder / "result.json")),
-    ]
-    # A broken gate fails its test, and that is what is wanted here.
-    subprocess.run(command, cwd=ROOT, check=False)
 
 
 if __name__ == "__main__":
