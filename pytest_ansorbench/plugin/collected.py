@@ -86,7 +86,6 @@ class Collected:
             gates_on_changes: The gates on changes of a result since an earlier one.
         """
         settings = self.settings
-        first, repeats = settings.experiment.seed, settings.experiment.repeats
         return Plan(
             runs=RunPlan(
                 budget=settings.budget,
@@ -95,15 +94,19 @@ class Collected:
                 final=settings.experiment.final,
                 progress=settings.criteria.progress,
             ),
-            repeats=(
-                FixedRepeats(self.seeds or range(first, first + repeats))
-                if isinstance(repeats, int)
-                else FixedRepeats(self.seeds)
-                if self.seeds is not None
-                else RepeatsUntilSettled(first, repeats, settings.has_suite_gates, gates_on_changes)
-            ),
+            repeats=self._repeats(gates_on_changes),
             criteria=settings.criteria,
             limits=settings.limits,
             family=family,
             deadline_s=deadline_s,
         )
+
+    def _repeats(
+        self, gates_on_changes: Callable[[CaseResult], Sequence[Gate]]
+    ) -> FixedRepeats | RepeatsUntilSettled:
+        first, repeats = self.settings.experiment.seed, self.settings.experiment.repeats
+        if self.seeds is not None:
+            return FixedRepeats(self.seeds)
+        if isinstance(repeats, int):
+            return FixedRepeats(range(first, first + repeats))
+        return RepeatsUntilSettled(first, repeats, self.settings.has_suite_gates, gates_on_changes)

@@ -158,7 +158,7 @@ class Judge:
         likely = replace(evidence.estimate, value=value * math.exp(-figure.sign * luck))
         sober = replace(evidence, estimate=likely)
         for needed in range(repeats + 1, MOST_REPEATS + 1):
-            if chance_to_settle(figure, sober, limit, self, needed) >= POWER:
+            if sum(later_chances(figure, sober, limit, self, needed)) >= POWER:
                 return Advice("settles", detectable, needed)
         return Advice("too-many", detectable)
 
@@ -204,13 +204,6 @@ def settled_gate(
         elif holds + broken < HOPELESS:
             return gate
     return replace(gate, open=True)
-
-
-def chance_to_settle(
-    figure: Figure, evidence: Evidence, limit: float, last: Judge, most: int
-) -> float:
-    """Chance that a gate holds or is broken after so many repeats, by what is seen so far."""
-    return sum(later_chances(figure, evidence, limit, last, most))
 
 
 def later_chances(
