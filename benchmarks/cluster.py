@@ -5,10 +5,9 @@
 A real Dask scheduler and real workers, on loopback, each a process. A block hands out the entries
 of docs/results/cluster/block.jsonl.gz, a repeat of two arms and 64 trials, with pauses instead of
 searches; TVM is not imported. A share of the blocks kills its worker half-way, once. The session
-that asks writes its journal as ever. Then the same session takes in ten repeats of two runs of
-20,000 trials over 25 tasks, without a cluster. Each line is a session in a process of its own.
-Blocks are short, so that it is over in a quarter of an hour: real ones take minutes to hours, and
-what a block costs stays the same.
+that asks writes its journal as ever. Each line is a session in a process of its own. Blocks are
+short, so that it is over in a quarter of an hour: real ones take minutes to hours, and what a block
+costs stays the same.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -33,9 +32,9 @@ import psutil
 from tabulate import tabulate
 
 from pytest_ansorbench.bench import FixedRepeats, Plan, RunPlan, Silent
-from pytest_ansorbench.bench.blocks import Block, Ended, Wrote
+from pytest_ansorbench.bench.blocks import Block
 from pytest_ansorbench.bench.experiment import Experiment
-from pytest_ansorbench.bench.history import CaseHistory, CaseJournal, NoiseHistory
+from pytest_ansorbench.bench.history import CaseJournal, NoiseHistory
 from pytest_ansorbench.budget import Budget, Trials
 from pytest_ansorbench.cluster.executor import ClusterExecutor
 from pytest_ansorbench.cluster.pool import Pool
@@ -48,36 +47,29 @@ from pytest_ansorbench.storage.entries import (
     JOURNAL_VERSION,
     AbandonedEntry,
     CaseEntry,
-    FinalEntry,
-    LastCheckEntry,
-    RepeatEntry,
-    RoundEntry,
     SessionEntry,
 )
 
 HERE: Final = Path(__file__).parent
 RECORDED: Final = HERE.parent / "docs" / "results" / "cluster" / "block.jsonl.gz"
 ARMS: Final = ("racing", "draft")
-LONG: Final = {"repeats": 10, "trials": 20_000, "tasks": 25}
+TRIALS: Final = 64
 
 
 def main() -> None:
-    """Measure each line in a process of its own, and print the tables."""
+    """Measure each line in a process of its own, and print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--blocks", type=int, default=1000)
     parser.add_argument("--workers", default="1,4,16,64")
     parser.add_argument("--failing", type=float, default=0.05)
     parser.add_argument("--one", help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.one == "long":
-        print(json.dumps(long_session()))
-    elif given.one:
+    if given.one:
         print(json.dumps(scaled(int(given.one), given.blocks, given.failing)))
-    else:
-        words = ["--blocks", str(given.blocks), "--failing", str(given.failing)]
-        rows = [asked(workers, *words) for workers in given.workers.split(",")]
-        print(tabulate(rows, headers="keys", floatfmt=".3g"), end="\n\n")
-        print(tabulate([asked("long")], headers="keys", floatfmt=".3g"))
+        return
+    words = ["--blocks", str(given.blocks), "--failing", str(given.failing)]
+    rows = [asked(workers, *words) for workers in given.workers.split(",")]
+    print(tabulate(rows, headers="keys", floatfmt=".3g"))
 
 
 def asked(one: str, *words: str) -> dict[str, float]:
@@ -144,9 +136,9 @@ def scaled(workers: int, blocks: int, failing: float) -> dict[str, float]:
         while len(executor.pool.fit) < workers:
             executor.pool.refresh()
             time.sleep(0.1)
-        journal = new_journal(folder, 64, 1, blocks)
+        journal = new_journal(folder, blocks)
         used_s, scheduler_s, begun_s = time.process_time(), cpu_s(scheduler), time.monotonic()
-        Experiment(block_of(1), plan_of(64, blocks), executor, journal, Silent()).run()
+        Experiment(recorded_block(), plan_of(blocks), executor, journal, Silent()).run()
         elapsed_s = time.monotonic() - begun_s
         used_s, scheduler_s = time.process_time() - used_s, cpu_s(scheduler) - scheduler_s
         executor.close()
@@ -218,22 +210,22 @@ def peak_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def block_of(tasks: int) -> Block:
+def recorded_block() -> Block:
     """What all blocks of the experiment have in common."""
     arms: Any = tuple(SimpleNamespace(name=name) for name in ARMS)
     case: Any = SimpleNamespace(id="recorded")
-    of_case: Any = (None,) * tasks
     label = from_line(recorded_lines(0)[0]).label
-    return Block(label, case, of_case, "", arms, plan_of(64, 1).runs, seed=0)
+    tasks: Any = (None,)
+    return Block(label, case, tasks, "", arms, plan_of(1).runs, seed=0)
 
 
-def plan_of(trials: int, repeats: int) -> Plan:
+def plan_of(repeats: int) -> Plan:
     """The plan of the experiment."""
-    runs = RunPlan(Budget(Trials(trials), 32), "interleaved", "gradient", SideBySide())
+    runs = RunPlan(Budget(Trials(TRIALS), 32), "interleaved", "gradient", SideBySide())
     return Plan(runs, FixedRepeats(range(repeats)), Criteria(), Limits())
 
 
-def new_journal(folder: Path, trials: int, tasks: int, repeats: int) -> CaseJournal:
+def new_journal(folder: Path, repeats: int) -> CaseJournal:
     """A journal on disk, in which the case has begun."""
     begun = from_line(recorded_lines(0)[0])
     session = SessionEntry(JOURNAL_VERSION, "2026-01-01T00:00:00+00:00", begun.machine, {}, {})
@@ -244,88 +236,12 @@ def new_journal(folder: Path, trials: int, tasks: int, repeats: int) -> CaseJour
         strategies=ARMS,
         control=None,
         flops=1,
-        tasks=tuple(TaskRecord(f"task {at}", 1, 1, ()) for at in range(tasks)),
+        tasks=(TaskRecord("task", 1, 1, ()),),
         programs=(),
-        conditions={"trials": trials, "round_trials": 32},
+        conditions={"trials": TRIALS, "round_trials": 32},
         repeats=repeats,
     )
     return CaseJournal(Journal.create(folder / "storage", session), None, entry, NoiseHistory())
-
-
-class Handing:
-    """Hands out long runs made of recorded rounds, one entry after the other; an `Executor`."""
-
-    slots = 1
-
-    def __init__(self, tasks: int, trials: int) -> None:
-        self._tasks, self._trials = tasks, trials
-        self._entries: Iterator[Any] = iter(())
-        self._seed = 0
-
-    def submit(self, block: Block, watcher: object) -> None:
-        """Begin a repeat."""
-        self._seed, self._entries = block.seed, self._repeat(block.seed)
-
-    def receive(self) -> Wrote | Ended:
-        """The next entry, as text made it: so it comes from a worker."""
-        for entry in self._entries:
-            return Wrote(self._seed, from_line(to_line(entry)))
-        return Ended(self._seed)
-
-    def cancel(self) -> None:
-        """Nothing is under way."""
-
-    def _repeat(self, seed: int) -> Iterator[Any]:
-        recorded = [from_line(line) for line in recorded_lines(seed)]
-        yield from (one for one in recorded if isinstance(one, RepeatEntry))
-        rounds = [one for one in recorded if isinstance(one, RoundEntry) and len(one.trials) == 32]
-        for number in range(self._trials // 32):
-            for arm in ARMS:
-                yield renumbered(rounds[number % len(rounds)], arm, number, self._tasks)
-        for one in recorded:
-            if isinstance(one, LastCheckEntry):
-                [crowned] = one.ranking.tasks
-                first = replace(crowned, crowned=1)
-                yield replace(one, ranking=replace(one.ranking, tasks=(first,)))
-            if isinstance(one, FinalEntry):
-                yield one
-
-
-def renumbered(entry: RoundEntry, arm: str, number: int, tasks: int) -> RoundEntry:
-    """A recorded round as another one of a long run."""
-    first = 32 * number
-    index, task = number + 1, number % tasks
-    trials = tuple(
-        replace(trial, index=first + at, round=index) for at, trial in enumerate(entry.trials)
-    )
-    of_run = replace(entry.round, index=index, task=task)
-    return replace(entry, strategy=arm, round=of_run, trials=trials)
-
-
-def long_session() -> dict[str, float]:
-    """A session of long runs, from their first entry to their runs as a result has them."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        journal = new_journal(folder, LONG["trials"], LONG["tasks"], LONG["repeats"])
-        executor: Any = Handing(LONG["tasks"], LONG["trials"])
-        plan = plan_of(LONG["trials"], LONG["repeats"])
-        begun_s = time.monotonic()
-        Experiment(block_of(LONG["tasks"]), plan, executor, journal, Silent()).run()
-        runs = assembled(journal.history)
-        path = next(folder.glob("storage/journals/*"))
-        return {
-            **LONG,
-            "arms": len(ARMS),
-            "trials in all": sum(len(run.trials) for run in runs),
-            "journal (MB)": path.stat().st_size / 1e6,
-            "session (MB)": peak_mb(),
-            "session (s)": time.monotonic() - begun_s,
-        }
-
-
-def assembled(history: CaseHistory) -> Sequence[Any]:
-    """The runs of all repeats."""
-    return [run for seed in history.repeats for run in history.runs(seed)]
 
 
 if __name__ == "__main__":
