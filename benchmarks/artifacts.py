@@ -1,6 +1,6 @@
 """Four ways from a scheduled module to a latency: what each costs, and whether they agree.
 
-    python benchmarks/artifacts.py [--case ID] [--candidates 24] [--json FILE]
+    python benchmarks/artifacts.py [--case ID] [--candidates 24]
 
 - archive: TVM's own way. Export an archive of object code; load it, which links it.
 - library: export a shared library, linked by the system's compiler; load it.
@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import math
 import os
 import statistics
@@ -31,9 +30,7 @@ from soak import random_schedules
 from tabulate import tabulate
 
 from pytest_ansorbench import workloads
-from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.measure.arguments import Arguments
-from pytest_ansorbench.measure.intrinsics import register_intrinsics
 from pytest_ansorbench.measure.local.compiled import (
     KERNEL_ENTRY,
     compile_module,
@@ -41,12 +38,10 @@ from pytest_ansorbench.measure.local.compiled import (
     first_run,
     tensors_on,
 )
-from pytest_ansorbench.measure.local.engine import LocalEngine
-from pytest_ansorbench.measure.local.machine import describe_machine
+from pytest_ansorbench.measure.local.engine import LocalEngine, local_engine
 from pytest_ansorbench.measure.policy import FixedMeasurement
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.settings import EngineSettings
-from pytest_ansorbench.storage import describe_commit
 
 #: TVM's threads wait busily for 0.15 s after a kernel; another process's kernel has to wait.
 SETTLE_S = 0.3
@@ -74,20 +69,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--case", default="conv2d-n1-h14-w14-ci256-co256-k3-s1-p1")
     parser.add_argument("--candidates", type=int, default=24, help="candidates (default: 24)")
-    parser.add_argument("--json", type=Path, help="write everything measured here")
     given = parser.parse_args()
-    commit = describe_commit(Path(__file__).parent)  # before anyone edits it
     [task] = workloads.get(given.case).tasks()
-    target = resolve_target(None)
-    # As the engine tells its processes; TVM's own default is half of the cores.
-    os.environ["TVM_NUM_THREADS"] = str(target.attrs["num-cores"])
-    register_intrinsics(target)
-    candidates = list(itertools.islice(random_schedules(task, target), given.candidates))
     measured: dict[str, list[tuple[float, float, float]]] = {}
     with (
         tempfile.TemporaryDirectory() as folder,
-        LocalEngine(target, EngineSettings(build_workers=1)) as engine,
+        local_engine(None, EngineSettings(build_workers=1)) as engine,
     ):
+        target = engine.target
+        # As the engine tells its processes; TVM's own default is half of the cores.
+        os.environ["TVM_NUM_THREADS"] = str(target.attrs["num-cores"])
+        candidates = list(itertools.islice(random_schedules(task, target), given.candidates))
         # A name that was loaded before would be answered from the loader's memory.
         names = (Path(folder) / f"kernel-{n}" for n in itertools.count())
         ways: dict[str, Callable[[Any, Any], tuple[float, float, float]]] = {
@@ -118,14 +110,6 @@ def main() -> None:
             disable_numparse=True,
         )
     )
-    if given.json:
-        record = {
-            "machine": describe_machine(),
-            "commit": commit,
-            "case": given.case,
-            "build_run_latency_s": measured,
-        }
-        given.json.write_text(json.dumps(record) + "\n")
 
 
 def by_file(mod: Any, target: Any, task: Any, path: str) -> tuple[float, float, float]:

@@ -18,12 +18,11 @@ import time
 from typing import Any
 
 import numpy as np
+from searched import searched
 from tabulate import tabulate
 
-from pytest_ansorbench.environment import resolve_target
-from pytest_ansorbench.measure.intrinsics import register_intrinsics
-from pytest_ansorbench.measure.local.engine import LocalEngine
-from pytest_ansorbench.search import Search
+from pytest_ansorbench.measure.local.engine import LocalEngine, local_engine
+from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.strategies import (
     Evolution,
     PredictedRules,
@@ -57,10 +56,8 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=128)
     parser.add_argument("--seeds", type=int, default=3)
     given = parser.parse_args()
-    target = resolve_target(None)
-    register_intrinsics(target)
     rows = []
-    with LocalEngine(target) as engine:
+    with local_engine(None, EngineSettings()) as engine:
         for case in [case for case in HELD_OUT if case.id in given.cases.split(",")]:
             for seed in range(given.seeds):
                 rows += measured(case, seed, given.trials, engine)
@@ -70,18 +67,9 @@ def main() -> None:
 def measured(case: Any, seed: int, trials: int, engine: LocalEngine) -> list[dict[str, Any]]:
     """One trained model, and what each search makes of it."""
     witness = Witness(Evolution(blind_generations=0))
-    search = Search(
-        case,
-        case.tasks(),
-        # Trained by all trials, asked in none of the rounds that measure.
-        Strategy("random", proposer=witness, cost_model=XGBoostModel(trials)),
-        engine,
-        seed=seed,
-        budget_trials=trials,
-        round_trials=ROUND_TRIALS,
-    )
-    while not search.finished:
-        search.step()
+    # Trained by all trials, asked in none of the rounds that measure.
+    random = Strategy("random", proposer=witness, cost_model=XGBoostModel(trials))
+    searched(case, case.tasks(), random, engine, trials, ROUND_TRIALS, seed)
     setup, rows = witness.setup, []
     for name, policy in SEARCHES.items():
         for turn in range(ROUNDS):

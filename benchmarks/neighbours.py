@@ -1,6 +1,6 @@
 """Does a kernel take longer the more others it is measured beside?
 
-    python benchmarks/neighbours.py [--case ID,ID] [--programs N,N] [--rounds N] [--json FILE]
+    python benchmarks/neighbours.py [--case ID,ID] [--programs N,N] [--rounds N]
 
 Finds a good kernel of each case in a short search, then measures copies of it side by side, as many
 as given, with the effort of leads: as the engine does, where a program is suspended while it is not
@@ -11,27 +11,19 @@ scatters, and the ratio of the two. Two minutes.
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import statistics
-from contextlib import closing
-from pathlib import Path
 from typing import Any
 
+from searched import bests, searched
 from tabulate import tabulate
 
 from pytest_ansorbench import workloads
 from pytest_ansorbench.bench.finals import EFFORT
 from pytest_ansorbench.bench.prepared import prepare
-from pytest_ansorbench.environment import resolve_target
-from pytest_ansorbench.measure.intrinsics import register_intrinsics
-from pytest_ansorbench.measure.local.engine import LocalEngine
+from pytest_ansorbench.measure.local.engine import LocalEngine, local_engine
 from pytest_ansorbench.measure.local.fork_server import Child
-from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.settings import EngineSettings
-from pytest_ansorbench.search import Search
-from pytest_ansorbench.storage import describe_commit
-from pytest_ansorbench.strategies import Registry
 
 CASES = "conv1d-n1-l256-ci64-co128-k3-s2-p1,matmul-b1-m512-n512-k512"
 SUSPEND = Child.suspend
@@ -44,21 +36,13 @@ def main() -> None:
     parser.add_argument("--case", default=CASES)
     parser.add_argument("--programs", default="1,2,8,16")
     parser.add_argument("--rounds", type=int, default=6)
-    parser.add_argument("--json", type=Path, help="write the figures here")
     given = parser.parse_args()
     counts = [int(count) for count in given.programs.split(",")]
-    commit = describe_commit(Path(__file__).parent)
-    target = resolve_target(None)
-    register_intrinsics(target)
     rows = []
-    with LocalEngine(target, EngineSettings()) as engine:
-        engine.start()
+    with local_engine(None, EngineSettings()) as engine:
         for case in given.case.split(","):
             rows += measured(case, counts, given.rounds, engine)
     print(report(rows))
-    if given.json:
-        record = {"commit": commit, "rows": rows}
-        given.json.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
 def measured(
@@ -67,21 +51,8 @@ def measured(
     """A row for each number of copies, with the latency of a copy by round, either way in turn."""
     case = workloads.get(case_id)
     prepared = prepare(case, case.tasks(), engine, lambda text: None)
-    search = Search(
-        case,
-        prepared.tasks,
-        Registry().get("draft"),
-        engine,
-        seed=0,
-        budget_trials=32,
-        round_trials=32,
-    )
-    with closing(search):
-        while not search.finished:
-            search.step()
-        best = search.tasks[0].best
-    assert best is not None
-    program = Program.kernel(best.mod, best.args_info)
+    [best] = bests(searched(case, prepared.tasks, "draft", engine, 32, 32))
+    program = best.program()
     rows = [{"case": case_id, "programs": n, **{kind: [] for kind in KINDS}} for n in counts]
     for _ in range(rounds):
         for row in rows:

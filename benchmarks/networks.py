@@ -1,6 +1,6 @@
 """What it takes to get a network ready: seconds and memory of its program, tasks and compilation.
 
-    python benchmarks/networks.py [--case ID,ID] [--json FILE]
+    python benchmarks/networks.py [--case ID,ID]
 
 Each network has a process of its own, so that its peak memory is its own. Compilation is that of
 the untuned network to machine code, which is the same work as that of a tuned one but for the
@@ -18,27 +18,22 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Final
 
 from tabulate import tabulate
 
 from pytest_ansorbench import workloads
-from pytest_ansorbench.measure.local.machine import describe_machine
-from pytest_ansorbench.storage import describe_commit
 
 
 def main() -> None:
     """Measure all networks, one after the other."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--case", default=",".join(case.id for case in workloads.NETWORKS))
-    parser.add_argument("--json", type=Path, help="file for the figures")
     parser.add_argument("--part", choices=PARTS, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.part:
         print(json.dumps(PARTS[given.part](given.case)))
         return
-    record = {"machine": describe_machine(), "commit": describe_commit(Path.cwd())}
     rows = []
     for case in given.case.split(","):
         row = {"case": workloads.get(case).id}
@@ -48,8 +43,6 @@ def main() -> None:
             row |= json.loads(completed.stdout.splitlines()[-1])
         rows.append(row)
         print(f"{case}: {row['compile_s']:.1f} s to compile", file=sys.stderr)
-    if given.json:
-        given.json.write_text(json.dumps({**record, "rows": rows}, indent=1) + "\n")
     print(report(rows))
 
 

@@ -1,6 +1,6 @@
 """What confirming changes: progress as searches saw it, and as it was measured again.
 
-    python benchmarks/progress.py docs/results/control-*.json.gz [--deals 2000] [--json FILE]
+    python benchmarks/progress.py docs/results/control-*.json.gz [--deals 2000]
 
 Each file holds a search against itself, so every run is one of the same arm and the truth is
 S = 1. Printed are the scatter between seeds of what the runs came to, as the searches saw it and
@@ -12,7 +12,6 @@ anew to two arms. No TVM, a minute.
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import statistics
 from collections.abc import Sequence
@@ -40,14 +39,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("results", type=Path, nargs="+", help="results with leads, of controls")
     parser.add_argument("--deals", type=int, default=2000, help="deals a figure (default: 2000)")
-    parser.add_argument("--json", type=Path, help="write the figures here")
     given = parser.parse_args()
     found = [
         figures(case, given.deals) for path in given.results for case in read_result(path).cases
     ]
     print(report(found))
-    if given.json:
-        given.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
 def figures(case: CaseResult, deals: int) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Thousands of trials on one engine: what grows, what is left behind.
 
-    python benchmarks/soak.py [--trials 2000] [--case ID] [--json FILE]
+    python benchmarks/soak.py [--trials 2000] [--case ID]
 
 Builds and runs random candidates in rounds of 64, as a search does, with faulty ones among them:
 one in fifty crashes when it is run. Every 100 trials it notes the memory of the fork server and of
@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import itertools
-import json
 import os
 import shutil
 import tempfile
@@ -28,13 +27,10 @@ import psutil
 from tabulate import tabulate
 
 from pytest_ansorbench import workloads
-from pytest_ansorbench.environment import resolve_target
-from pytest_ansorbench.measure.intrinsics import register_intrinsics
-from pytest_ansorbench.measure.local.engine import LocalEngine
-from pytest_ansorbench.measure.local.machine import describe_machine
+from pytest_ansorbench.measure.local.engine import local_engine
 from pytest_ansorbench.measure.policy import FixedMeasurement
 from pytest_ansorbench.measure.program import Program
-from pytest_ansorbench.storage import describe_commit
+from pytest_ansorbench.measure.settings import EngineSettings
 
 ROUND_TRIALS = 64
 SETTLED_TRIAL = 500
@@ -47,21 +43,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--trials", type=int, default=2000, help="trials (default: 2000)")
     parser.add_argument("--case", default="matmul-b12-m128-n64-k128")
-    parser.add_argument("--json", type=Path, help="write what was seen here")
     given = parser.parse_args()
-    commit = describe_commit(Path(__file__).parent)  # before anyone edits it
     [task] = workloads.get(given.case).tasks()
-    target = resolve_target(None)
-    register_intrinsics(target)
     folder = Path(tempfile.mkdtemp())
     os.environ["TMPDIR"] = tempfile.tempdir = str(folder)  # for this process and its children
     statuses: Counter[str] = Counter()
     looks: list[dict[str, Any]] = []
     peak_mb = 0.0
     started = time.perf_counter()
-    with LocalEngine(target) as engine:
+    with local_engine(None, EngineSettings()) as engine:
         server = psutil.Process(engine.server_pid)
-        candidates = random_schedules(task, target)
+        candidates = random_schedules(task, engine.target)
         done = 0
         while done < given.trials:
             batch = [next(candidates) for _ in range(min(ROUND_TRIALS, given.trials - done))]
@@ -100,19 +92,6 @@ def main() -> None:
         f"candidates {growth['candidate_peak_mb']:.3f} (bar: 1.1)\n"
         f"orphans: {orphans or 'none'}; files left in the temporary folder: {leaked or 'none'}"
     )
-    if given.json:
-        record = {
-            "machine": describe_machine(),
-            "commit": commit,
-            "case": given.case,
-            "statuses": statuses,
-            "seconds": seconds,
-            "restarts": restarts,
-            "orphans": orphans,
-            "leaked_files": leaked,
-            "looks": looks,
-        }
-        given.json.write_text(json.dumps(record) + "\n")
 
 
 def random_schedules(task: Any, target: Any) -> Iterator[tuple[Any, Any]]:

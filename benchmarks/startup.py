@@ -1,6 +1,6 @@
 """What the installed plugin adds to the start of a pytest session that does not use it.
 
-    python benchmarks/startup.py [--runs 20] [--json FILE]
+    python benchmarks/startup.py [--runs 20]
 
 Runs `pytest --version` with the plugin and with `-p no:ansorbench` in turn, the lead
 alternating, and prints both medians, their ratio and their difference; then the same with
@@ -11,13 +11,11 @@ before they load any plugin. Bar: 50 ms for each.
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from pathlib import Path
 
 BAR_MS = 50.0
 ARMS = {"with": [], "without": ["-p", "no:ansorbench"]}
@@ -28,12 +26,8 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--runs", type=int, default=20, help="runs of each arm (default: 20)")
-    parser.add_argument("--json", type=Path, help="write the raw seconds here")
     given = parser.parse_args()
-    seconds = {command: compare(command, given.runs) for command in COMMANDS}
-    added_ms = [report(command, seconds[command]) for command in COMMANDS]
-    if given.json:
-        given.json.write_text(json.dumps(seconds, indent=1) + "\n")
+    added_ms = [report(command, compare(command, given.runs)) for command in COMMANDS]
     sys.exit(max(added_ms) >= BAR_MS)
 
 

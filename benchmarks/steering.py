@@ -15,9 +15,8 @@ import argparse
 import statistics
 
 from pytest_ansorbench import workloads
-from pytest_ansorbench.environment import resolve_target
-from pytest_ansorbench.measure.intrinsics import register_intrinsics
-from pytest_ansorbench.measure.local.engine import LocalEngine
+from pytest_ansorbench.measure.local.engine import local_engine
+from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.search import Search
 from pytest_ansorbench.strategies import Evolution, StockEvolution, Strategy, XGBoostModel
 
@@ -37,9 +36,7 @@ def main() -> None:
     given = parser.parse_args()
     case = workloads.get(given.case)
     [task] = case.tasks()
-    target = resolve_target(None)
-    register_intrinsics(target)
-    with LocalEngine(target) as engine:
+    with local_engine(None, EngineSettings()) as engine:
         searches = [
             Search(
                 case,
