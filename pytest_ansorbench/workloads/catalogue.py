@@ -6,13 +6,13 @@ import difflib
 from typing import Final
 
 from pytest_ansorbench.workloads.case import Case
-from pytest_ansorbench.workloads.networks.bert import BERT_LAYER
-from pytest_ansorbench.workloads.networks.inception import INCEPTION_V3
-from pytest_ansorbench.workloads.networks.mobilenet import MOBILENET_V1, MOBILENET_V2
+from pytest_ansorbench.workloads.networks.bert import BertLayer
+from pytest_ansorbench.workloads.networks.inception import InceptionV3
+from pytest_ansorbench.workloads.networks.mobilenet import MobileNetV1, MobileNetV2
 from pytest_ansorbench.workloads.networks.network import Network
-from pytest_ansorbench.workloads.networks.resnet import RESNET3D18, RESNET18, RESNET50
-from pytest_ansorbench.workloads.networks.sequential import MLP, VGG16
-from pytest_ansorbench.workloads.networks.squeezenet import SQUEEZENET11
+from pytest_ansorbench.workloads.networks.resnet import ResNet, ResNet3d18
+from pytest_ansorbench.workloads.networks.sequential import Mlp, Vgg16
+from pytest_ansorbench.workloads.networks.squeezenet import SqueezeNet11
 from pytest_ansorbench.workloads.operator import Operator
 from pytest_ansorbench.workloads.operators.batch_matmul import BATCH_MATMUL
 from pytest_ansorbench.workloads.operators.capsule_conv2d import CAPSULE_CONV2D
@@ -46,17 +46,17 @@ OPERATORS: Final[tuple[Operator, ...]] = (
 
 NETWORKS: Final[tuple[Network, ...]] = (
     # The paper's three,
-    RESNET50,
-    RESNET18,
-    MOBILENET_V2,
+    ResNet(depth=50),
+    ResNet(depth=18),
+    MobileNetV2(),
     # and those of TVM's tutorials and of Ansor's evaluation (https://arxiv.org/abs/2006.06762).
-    MOBILENET_V1,
-    SQUEEZENET11,
-    INCEPTION_V3,
-    VGG16,
-    MLP,
-    BERT_LAYER,
-    RESNET3D18,
+    MobileNetV1(),
+    SqueezeNet11(),
+    InceptionV3(),
+    Vgg16(),
+    Mlp(),
+    BertLayer(),
+    ResNet3d18(),
 )
 
 CASES: Final[tuple[Case, ...]] = (*OPERATORS, *NETWORKS)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Final
 
 from pytest_ansorbench.workloads.networks.graph import Graph, Value
 from pytest_ansorbench.workloads.networks.layers import (
@@ -19,11 +18,11 @@ from pytest_ansorbench.workloads.networks.layers import (
     Transpose,
 )
 from pytest_ansorbench.workloads.networks.network import Network
-from pytest_ansorbench.workloads.operators.shape import require_divisor, require_positive
+from pytest_ansorbench.workloads.operators.shape import Shaped, require_divisor
 
 
 @dataclass(frozen=True, kw_only=True)
-class BertLayer(Network):
+class BertLayer(Shaped, Network):
     """One encoder layer of BERT-base: Devlin et al. 2018, https://arxiv.org/abs/1810.04805.
 
     Attention over all positions, then a dense layer four times as wide; layer norm after
@@ -42,7 +41,7 @@ class BertLayer(Network):
     heads: int = 12
 
     def __post_init__(self) -> None:
-        require_positive(batch=self.batch, length=self.length, hidden=self.hidden, heads=self.heads)
+        super().__post_init__()
         require_divisor("heads", self.heads, hidden=self.hidden)
 
     @property
@@ -69,6 +68,3 @@ class BertLayer(Network):
         shares = graph(Softmax(), graph(Scale(1.0 / math.sqrt(size)), scores))
         mixed = graph(heads_first, graph(MatMul(), shares, graph(heads_first, values)))
         return graph(Reshape((self.batch, self.length, self.hidden)), mixed)
-
-
-BERT_LAYER: Final = BertLayer()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from pytest_ansorbench.workloads.networks.graph import Graph, Value
 from pytest_ansorbench.workloads.networks.layers import (
@@ -123,6 +123,3 @@ def _module_8(graph: Graph, value: Value) -> Value:
         _chain(graph, deep, _down(384, 3)),
         _pooled(graph, value, 192),
     )
-
-
-INCEPTION_V3: Final = InceptionV3()

@@ -65,7 +65,3 @@ def _inverted_residual(
     hidden = graph(Conv(channels, 1), hidden)
     same: Shape = (*value.shape[:-1], channels)
     return graph(Add(), hidden, value) if stride == 1 and same == value.shape else hidden
-
-
-MOBILENET_V1: Final = MobileNetV1()
-MOBILENET_V2: Final = MobileNetV2()

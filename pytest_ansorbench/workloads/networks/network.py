@@ -12,7 +12,7 @@ import numpy as np
 from pytest_ansorbench.workloads.case import Task
 from pytest_ansorbench.workloads.networks.graph import Graph, Value, draw_weights
 from pytest_ansorbench.workloads.networks.layers import Dense, GlobalAvgPool, Shape, Softmax
-from pytest_ansorbench.workloads.operators.shape import require_positive
+from pytest_ansorbench.workloads.operators.shape import Shaped
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -87,7 +87,7 @@ class Network(abc.ABC):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ImageNetwork(Network):
+class ImageNetwork(Shaped, Network):
     """A network that classifies square images of three channels.
 
     Attributes:
@@ -102,9 +102,6 @@ class ImageNetwork(Network):
 
     family: ClassVar[str]
     """What the id begins with."""
-
-    def __post_init__(self) -> None:
-        require_positive(batch=self.batch, size=self.size, classes=self.classes)
 
     @property
     def id(self) -> str:

@@ -8,7 +8,7 @@ from typing import Final
 from pytest_ansorbench.workloads.networks.graph import Graph, Value
 from pytest_ansorbench.workloads.networks.layers import Add, Conv, MaxPool, Relu, Shape
 from pytest_ansorbench.workloads.networks.network import ImageNetwork, Network, classifier
-from pytest_ansorbench.workloads.operators.shape import BadShape, require_positive
+from pytest_ansorbench.workloads.operators.shape import BadShape, Shaped
 
 _WIDTHS: Final = (64, 128, 256, 512)
 _BLOCKS: Final = {18: (2, 2, 2, 2), 50: (3, 4, 6, 3)}
@@ -48,7 +48,7 @@ class ResNet(ImageNetwork):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ResNet3d18(Network):
+class ResNet3d18(Shaped, Network):
     """3D-ResNet-18 for clips: Hara et al. 2017, https://arxiv.org/abs/1708.07632, table 1.
 
     Shortcuts that change shape are 1x1x1 convolutions (type B).
@@ -64,9 +64,6 @@ class ResNet3d18(Network):
     frames: int = 16
     size: int = 112
     classes: int = 400
-
-    def __post_init__(self) -> None:
-        require_positive(batch=self.batch, frames=self.frames, size=self.size, classes=self.classes)
 
     @property
     def id(self) -> str:
@@ -106,8 +103,3 @@ def _shortcut(graph: Graph, value: Value, width: int, stride: int) -> Value:
     if stride == 1 and value.shape[-1] == width:
         return value
     return graph(Conv(width, 1, stride), value)
-
-
-RESNET18: Final = ResNet(depth=18)
-RESNET50: Final = ResNet(depth=50)
-RESNET3D18: Final = ResNet3d18()

@@ -15,14 +15,14 @@ from pytest_ansorbench.workloads.networks.layers import (
     Softmax,
 )
 from pytest_ansorbench.workloads.networks.network import ImageNetwork, Network
-from pytest_ansorbench.workloads.operators.shape import require_positive
+from pytest_ansorbench.workloads.operators.shape import Shaped
 
 # Channels and convolutions of each stage of VGG.
 _STAGES: Final = ((64, 2), (128, 2), (256, 3), (512, 3), (512, 3))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mlp(Network):
+class Mlp(Shaped, Network):
     """Two hidden layers and a softmax, as in TVM's tutorials.
 
     Attributes:
@@ -36,12 +36,6 @@ class Mlp(Network):
     features: int = 784
     hidden: tuple[int, int] = (128, 64)
     classes: int = 10
-
-    def __post_init__(self) -> None:
-        first, second = self.hidden
-        require_positive(batch=self.batch, features=self.features, classes=self.classes)
-        require_positive(hidden=first)
-        require_positive(hidden=second)
 
     @property
     def id(self) -> str:
@@ -74,7 +68,3 @@ class Vgg16(ImageNetwork):
         for _ in range(2):
             value = graph(Dense(4096, activation="relu"), value)
         return graph(Softmax(), graph(Dense(self.classes), value))
-
-
-MLP: Final = Mlp()
-VGG16: Final = Vgg16()

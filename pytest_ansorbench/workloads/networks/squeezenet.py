@@ -50,6 +50,3 @@ def _fire(graph: Graph, value: Value, squeezed: int, expanded: int) -> Value:
         graph(Conv(expanded, 1, activation="relu"), value),
         graph(Conv(expanded, 3, padding=1, activation="relu"), value),
     )
-
-
-SQUEEZENET11: Final = SqueezeNet11()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from pytest_ansorbench.workloads.operator import Operator
-from pytest_ansorbench.workloads.operators.shape import require_positive
+from pytest_ansorbench.workloads.operators.shape import Shaped
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BatchMatmul(Operator):
+class BatchMatmul(Shaped, Operator):
     """`batch` independent products of an m by k and a k by n matrix.
 
     FLOP: `2 * batch * m * n * k`.
@@ -32,9 +32,6 @@ class BatchMatmul(Operator):
     m: int
     n: int
     k: int
-
-    def __post_init__(self) -> None:
-        require_positive(batch=self.batch, m=self.m, n=self.n, k=self.k)
 
     @property
     def id(self) -> str:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from pytest_ansorbench.workloads.operators.convolution import Planar
-from pytest_ansorbench.workloads.operators.shape import require_positive
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,12 +29,6 @@ class CapsuleConv2d(Planar):
     in_channels: int
     out_channels: int
     capsule: int = 4
-
-    def __post_init__(self) -> None:
-        require_positive(
-            in_channels=self.in_channels, out_channels=self.out_channels, capsule=self.capsule
-        )
-        super().__post_init__()
 
     @property
     def id(self) -> str:

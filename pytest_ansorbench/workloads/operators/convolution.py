@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from pytest_ansorbench.workloads.operator import Operator
-from pytest_ansorbench.workloads.operators.shape import require_positive
+from pytest_ansorbench.workloads.operators.shape import Shaped
 from pytest_ansorbench.workloads.operators.window import Window
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Windowed(Operator):
+class Windowed(Shaped, Operator):
     """An operator whose kernel slides over the spatial axes of its input.
 
     FLOP: two for every product, one for each term and output element; taps that fall on padding
@@ -38,7 +38,7 @@ class Windowed(Operator):
     padding: int = 0
 
     def __post_init__(self) -> None:
-        require_positive(batch=self.batch)
+        super().__post_init__()
         self.window.require_fit(self.extents)
 
     @property
@@ -113,10 +113,6 @@ class Convolution(Windowed):
 
     # What the id begins with.
     family: ClassVar[str]
-
-    def __post_init__(self) -> None:
-        require_positive(in_channels=self.in_channels, out_channels=self.out_channels)
-        super().__post_init__()
 
     @property
     def group_count(self) -> int:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from pytest_ansorbench.workloads.operators.convolution import Planar
-from pytest_ansorbench.workloads.operators.shape import require_positive
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,10 +23,6 @@ class DepthwiseConv2d(Planar):
     """
 
     channels: int
-
-    def __post_init__(self) -> None:
-        require_positive(channels=self.channels)
-        super().__post_init__()
 
     @property
     def id(self) -> str:

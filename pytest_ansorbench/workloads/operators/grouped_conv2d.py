@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from pytest_ansorbench.workloads.operators.conv2d import Conv2d
-from pytest_ansorbench.workloads.operators.shape import require_divisor, require_positive
+from pytest_ansorbench.workloads.operators.shape import require_divisor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +23,6 @@ class GroupedConv2d(Conv2d):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_positive(groups=self.groups)
         require_divisor(
             "groups",
             self.groups,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from pytest_ansorbench.workloads.operator import Operator
-from pytest_ansorbench.workloads.operators.shape import require_positive
+from pytest_ansorbench.workloads.operators.shape import Shaped
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MatrixNorm(Operator):
+class MatrixNorm(Shaped, Operator):
     """The Frobenius norm of each matrix of a batch: input (batch, m, n), output (batch,).
 
     FLOP: a square and an addition for every element, and a root for every matrix.
@@ -30,9 +30,6 @@ class MatrixNorm(Operator):
     batch: int
     m: int
     n: int
-
-    def __post_init__(self) -> None:
-        require_positive(batch=self.batch, m=self.m, n=self.n)
 
     @property
     def id(self) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+from typing import Any, ClassVar
+
 
 class BadShape(ValueError):
     """An operator cannot have this shape.
@@ -15,6 +18,19 @@ class BadShape(ValueError):
         super().__init__(f"bad {field} {value!r}: expected {expected}, e.g. {example}")
         self.field = field
         self.value = value
+
+
+class Shaped:
+    """A dataclass of whole numbers, which are all at least 1; `padding` may be 0."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            require = require_not_negative if field.name == "padding" else require_positive
+            for number in value if isinstance(value, tuple) else (value,):
+                require(**{field.name: number})
 
 
 def require_positive(**fields: int) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from pytest_ansorbench.workloads.operator import Operator
-from pytest_ansorbench.workloads.operators.shape import require_positive
+from pytest_ansorbench.workloads.operators.shape import Shaped
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Softmax(Operator):
+class Softmax(Shaped, Operator):
     """Softmax over the rows of an m by n matrix.
 
     FLOP: five for every element (maximum, subtraction, exponential, sum, division), each
@@ -29,9 +29,6 @@ class Softmax(Operator):
 
     m: int
     n: int
-
-    def __post_init__(self) -> None:
-        require_positive(m=self.m, n=self.n)
 
     @property
     def id(self) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from pytest_ansorbench.workloads.operator import Operator
-from pytest_ansorbench.workloads.operators.shape import require_positive
+from pytest_ansorbench.workloads.operators.shape import Shaped
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TransposeBatchMatmul(Operator):
+class TransposeBatchMatmul(Shaped, Operator):
     """Attention scores: queries times keys, head by head, from the layout of the projections.
 
     Inputs are the queries and the keys, both (batch, length, heads, size), the output is
@@ -34,9 +34,6 @@ class TransposeBatchMatmul(Operator):
     length: int
     heads: int
     size: int
-
-    def __post_init__(self) -> None:
-        require_positive(batch=self.batch, length=self.length, heads=self.heads, size=self.size)
 
     @property
     def id(self) -> str:

@@ -9,11 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from pytest_ansorbench.workloads.operator import Operator
-from pytest_ansorbench.workloads.operators.shape import (
-    BadShape,
-    require_not_negative,
-    require_positive,
-)
+from pytest_ansorbench.workloads.operators.shape import BadShape, Shaped
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TransposedConv2d(Operator):
+class TransposedConv2d(Shaped, Operator):
     """Every input element adds a scaled kernel to the output: NHWC, HWIO, NHWC.
 
     FLOP: two for every input element, tap and output channel. Contributions that `padding`
@@ -49,16 +45,7 @@ class TransposedConv2d(Operator):
     padding: int = 0
 
     def __post_init__(self) -> None:
-        require_positive(
-            batch=self.batch,
-            height=self.height,
-            width=self.width,
-            in_channels=self.in_channels,
-            out_channels=self.out_channels,
-            kernel=self.kernel,
-            stride=self.stride,
-        )
-        require_not_negative(padding=self.padding)
+        super().__post_init__()
         if self.padding >= self.kernel:
             raise BadShape("padding", self.padding, f"less than kernel {self.kernel}", 0)
         if min(self.output_shape) < 1:

@@ -9,11 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pytest_ansorbench.workloads.operators.shape import (
-    BadShape,
-    require_not_negative,
-    require_positive,
-)
+from pytest_ansorbench.workloads.operators.shape import BadShape, Shaped, require_positive
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Window:
+class Window(Shaped):
     """How a kernel slides, the same along every spatial axis.
 
     Attributes:
@@ -35,10 +31,6 @@ class Window:
     stride: int = 1
     padding: int = 0
     dilation: int = 1
-
-    def __post_init__(self) -> None:
-        require_positive(kernel=self.kernel, stride=self.stride, dilation=self.dilation)
-        require_not_negative(padding=self.padding)
 
     def output_extent(self, extent: int) -> int:
         """Windows that fit in a padded axis of `extent` elements; below 1 if none does."""
