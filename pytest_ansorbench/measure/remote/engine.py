@@ -90,14 +90,10 @@ class RemoteEngine(ForkingEngine):
         except (ProgramError, WorkerDied, WorkerTimeout, ServerDied) as error:
             raise EngineError(f"the device does not describe itself: {error}") from None
         return {
-            "system": None,
-            "release": None,
-            "machine": None,
+            **dict.fromkeys(here),
             "cpu": device["cpu"],
             "logical_cores": device["threads"],
-            "physical_cores": None,
             "caches_bytes": {},
-            "memory_bytes": None,
             "python": here["python"],
             "packages": here["packages"],
             "triple": device["triple"],
