@@ -52,11 +52,9 @@ class Watcher(Protocol):
 
     def advanced(self, seed: int, run: RunProgress) -> None:
         """A run of a block has come further."""
-        ...
 
     def note(self, what: str) -> None:
         """Work that is no trial begins."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,29 +108,23 @@ class Executor(Protocol):
     @property
     def target(self) -> str:
         """TVM target that programs are compiled for, as JSON."""
-        ...
 
     @property
     def machine(self) -> Mapping[str, Any]:
         """A machine that blocks are carried out on, see `Engine.machine`; known at any time."""
-        ...
 
     @property
     def slots(self) -> int:
         """How many blocks can be carried out at a time now, at least 1."""
-        ...
 
     def session_misfit(self, machine: Mapping[str, Any]) -> str:
         """Why a session that began on a machine cannot go on; empty if it can."""
-        ...
 
     def block_misfit(self, machine: Mapping[str, Any]) -> str:
         """Why a block that was begun on a machine cannot go on; empty if it can."""
-        ...
 
     def submit(self, block: Block, watcher: Watcher) -> None:
         """Have a block carried out as soon as there is a place for it."""
-        ...
 
     def receive(self) -> BlockEvent:
         """Wait until something happens in one of the submitted blocks, or carry on with it.
@@ -142,16 +134,12 @@ class Executor(Protocol):
             ResumeError: A block's past is not of this case.
             EngineError: No block can be carried out any more.
         """
-        ...
 
     def cancel(self) -> None:
         """Give up all blocks that are not over."""
-        ...
 
     def finish(self) -> NoiseEntry | None:
         """Look at the machine a last time, if there is one machine and it has been busy."""
-        ...
 
     def close(self) -> None:
         """End all processes. Does nothing if that is done."""
-        ...

@@ -69,15 +69,12 @@ class Progress(Protocol):
 
     def note(self, what: str) -> None:
         """Work that is no trial begins, e.g. `checking 3/19 fused_conv2d`."""
-        ...
 
     def update(self, update: ProgressUpdate) -> None:
         """A trial is over."""
-        ...
 
     def clear(self) -> None:
         """The case is over; leave nothing on the screen."""
-        ...
 
 
 class Silent:

@@ -25,7 +25,6 @@ class RepeatPolicy(Protocol):
     @property
     def expected(self) -> int:
         """How many repeats to expect, at least 1: all that there may be, or that are usual."""
-        ...
 
     def next_seed(
         self, history: CaseHistory, judge: Judging, under_way: Collection[int] = ()
@@ -40,11 +39,9 @@ class RepeatPolicy(Protocol):
         Returns:
             Its seed; None if there are enough, with those that are under way.
         """
-        ...
 
     def seeds(self, history: CaseHistory) -> Sequence[int]:
         """Seeds of the complete repeats that are judged, in order."""
-        ...
 
 
 @dataclass(frozen=True)

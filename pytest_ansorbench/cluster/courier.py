@@ -51,7 +51,6 @@ class Work(Protocol):
 
     def entries(self, watcher: Watcher) -> Generator[Entry, None, None]:
         """Carry it out. Its errors are those that `Outcome` names."""
-        ...
 
 
 @dataclass(frozen=True)

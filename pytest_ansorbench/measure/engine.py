@@ -44,7 +44,6 @@ class Engine(AbstractContextManager["Engine", None], Protocol):
     @property
     def target(self) -> Target:
         """TVM target that programs are compiled for, with its `num-cores`."""
-        ...
 
     @property
     def machine(self) -> Mapping[str, Any]:
@@ -53,17 +52,14 @@ class Engine(AbstractContextManager["Engine", None], Protocol):
         It is the same at any time, known before `start`, and recorded with every repeat. Its keys
         are those of `measure.local.machine.describe_machine`.
         """
-        ...
 
     @property
     def capacity(self) -> int:
         """Programs to build before they are run or discarded, at most; at least 1."""
-        ...
 
     @property
     def restarts(self) -> int:
         """How often what had been started was found dead and replaced; never falls."""
-        ...
 
     def start(self) -> None:
         """Get ready to build, which takes seconds. Does nothing if it is ready.
@@ -73,15 +69,12 @@ class Engine(AbstractContextManager["Engine", None], Protocol):
         Raises:
             EngineError: It cannot be started.
         """
-        ...
 
     def close(self) -> None:
         """End all processes and let go of all programs. Does nothing if that is done."""
-        ...
 
     def observe(self) -> MachineState:
         """What else the machine is doing, while the engine is at rest. Takes part of a second."""
-        ...
 
     def build(
         self, programs: Sequence[Program], check: Check | None, limit_s: float | None = None
@@ -101,7 +94,6 @@ class Engine(AbstractContextManager["Engine", None], Protocol):
         Raises:
             EngineError: The engine cannot go on.
         """
-        ...
 
     def run(
         self,
@@ -133,11 +125,9 @@ class Engine(AbstractContextManager["Engine", None], Protocol):
         Raises:
             EngineError: The engine cannot go on.
         """
-        ...
 
     def discard(self, built: Built) -> None:
         """Let go of a program that was kept, or will not be run. Does nothing if that is done."""
-        ...
 
     def measure_side_by_side(
         self, programs: Sequence[Buildable], check: Check | None, effort: SideBySide
@@ -161,7 +151,6 @@ class Engine(AbstractContextManager["Engine", None], Protocol):
         Raises:
             EngineError: The engine cannot go on.
         """
-        ...
 
     def output(self, program: Program, check: Check) -> NDArray[Any]:
         """Compile a program, call it once on a check's inputs, and return its output.
@@ -170,4 +159,3 @@ class Engine(AbstractContextManager["Engine", None], Protocol):
             UntunedError: It cannot be compiled or run.
             EngineError: The engine cannot go on.
         """
-        ...

@@ -29,7 +29,6 @@ class Stopwatch(Protocol):
         Returns:
             Seconds, with cold caches and threads yet to start.
         """
-        ...
 
     def time(self, calls: int, samples: int = 1) -> tuple[float, ...]:
         """Call the kernel once uncounted, then time `samples` times `calls` calls.
@@ -37,7 +36,6 @@ class Stopwatch(Protocol):
         Returns:
             Mean seconds per call, one entry per sample.
         """
-        ...
 
 
 class Measurement(Protocol):
@@ -54,7 +52,6 @@ class Measurement(Protocol):
             Seconds per call, above 0, one entry per sample, at least one; the trial's latency is
             their median.
         """
-        ...
 
 
 @runtime_checkable
@@ -79,7 +76,6 @@ class ComparingMeasurement(Measurement, Protocol):
             trial's latency is their median. The candidate takes the lead if that is below
             `best_s`.
         """
-        ...
 
 
 @dataclass(frozen=True)

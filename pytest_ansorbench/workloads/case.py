@@ -76,16 +76,13 @@ class Case(Protocol):
     @property
     def id(self) -> str:
         """Stable identifier, e.g. `matmul-b1-m512-n512-k512`; equal ids, equal programs."""
-        ...
 
     @property
     def flops(self) -> int:
         """Floating-point operations of one execution."""
-        ...
 
     def tasks(self) -> tuple[Task, ...]:
         """The tensor programs to tune. Imports TVM."""
-        ...
 
 
 @runtime_checkable
@@ -99,11 +96,9 @@ class NetworkCase(Case, Protocol):
             A Relax module with a function `main`, whose operators are legalized and fused into
             TensorIR functions; each of `tasks()` is one of these.
         """
-        ...
 
     def arguments(self) -> tuple[NDArray[Any], ...]:
         """Arguments of `main`: its inputs, then its weights."""
-        ...
 
 
 def case_version(case: Case, tasks: Sequence[Task]) -> str:

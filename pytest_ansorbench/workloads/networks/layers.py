@@ -32,15 +32,12 @@ class Layer(Protocol):
 
     def output_shape(self, *inputs: Shape) -> Shape:
         """The shape that comes out."""
-        ...
 
     def weights(self, *inputs: Shape) -> tuple[Weight, ...]:
         """Its weights, in the order in which they are applied."""
-        ...
 
     def multiply_adds(self, *inputs: Shape) -> int:
         """Multiply-adds of its products; all else is not counted, as in the literature."""
-        ...
 
 
 class _Plain:
