@@ -23,6 +23,7 @@ from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.storage import Journal, Past, describe_commit
 from pytest_ansorbench.storage.entries import JOURNAL_VERSION, CaseEntry, EndEntry, SessionEntry
 from pytest_ansorbench.workloads.case import NetworkCase, case_version
+from pytest_ansorbench.workloads.signature import check_program
 
 if TYPE_CHECKING:
     from pytest_ansorbench.bench.progress import Progress
@@ -250,4 +251,7 @@ def _check_supported(
             f"bad case {case.id!r}: it has {len(tasks)} tasks, but no program() and arguments() "
             "to be judged by; expected an operator with one task, or a network"
         )
+    for task in tasks:
+        of_several = f"the task {task.name!r} of {case.id!r}"
+        check_program(task.mod, repr(case.id) if len(tasks) == 1 else of_several)
     plan.runs.budget.check(len(tasks))

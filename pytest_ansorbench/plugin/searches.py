@@ -53,10 +53,11 @@ from pytest_ansorbench.storage import (
 )
 from pytest_ansorbench.strategies import BadModel, control_of
 from pytest_ansorbench.training import BadSamples, LearningFolder
-from pytest_ansorbench.workloads import Case, ImportFailed
+from pytest_ansorbench.workloads import BadProgram, Case, ImportFailed
 
 _REFUSALS: Final = (
     BadModel,
+    BadProgram,
     BudgetError,
     EngineError,
     ImportFailed,

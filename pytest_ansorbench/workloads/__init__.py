@@ -43,6 +43,7 @@ from pytest_ansorbench.workloads.operators.transposed_conv2d import (
     TRANSPOSED_CONV2D,
     TransposedConv2d,
 )
+from pytest_ansorbench.workloads.signature import BadProgram, check_program, outputs_of
 
 __all__ = [
     "BATCH_MATMUL",
@@ -61,6 +62,7 @@ __all__ = [
     "SOFTMAX",
     "TRANSPOSED_CONV2D",
     "TRANSPOSE_BATCH_MATMUL",
+    "BadProgram",
     "BadShape",
     "BatchMatmul",
     "BertLayer",
@@ -93,8 +95,10 @@ __all__ = [
     "TransposedConv2d",
     "UnknownCase",
     "Vgg16",
+    "check_program",
     "from_exported_program",
     "from_onnx",
     "from_relax",
     "get",
+    "outputs_of",
 ]

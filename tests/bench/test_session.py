@@ -15,12 +15,13 @@ from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.storage import fingerprint, read_journal
 from pytest_ansorbench.storage.entries import CaseEntry, FinalEntry, RoundEntry
 from pytest_ansorbench.strategies import Registry
-from pytest_ansorbench.workloads import BatchMatmul, Mlp
+from pytest_ansorbench.workloads import BadProgram, BatchMatmul, Mlp, Task
 from tests.bench.conftest import FINE, ONE, PLAN, RUNS, TWO, Another
 from tests.fast_engine import FastEngine
 from tests.faults import Doubling
 from tests.paced import PacedEngine
 from tests.proposers import scripted
+from tests.workloads.odd_programs import scalar_argument
 
 CASE = Doubling()
 MATMUL = BatchMatmul(batch=1, m=16, n=16, k=16)
@@ -310,6 +311,25 @@ def test_several_tasks_without_a_program_are_refused_before_anything_starts(make
     engine = FastEngine(target)
     with pytest.raises(UnsupportedCaseError, match=r"it has 2 tasks, but no program\(\)"):
         make_session(engine).run(Pair(), [ONE], PLAN)
+    assert not engine.started
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Scalar(Doubling):
+    """Doubles by a number that it is given."""
+
+    id = "scalar"
+
+    def tasks(self):
+        from tvm import IRModule
+
+        return (Task(name=self.id, mod=IRModule({"main": scalar_argument()}), flops=8),)
+
+
+def test_a_program_that_cannot_be_tuned_is_refused_before_anything_starts(make_session, target):
+    engine = FastEngine(target)
+    with pytest.raises(BadProgram, match="argument 1 of 'scalar', 'a', is a scalar"):
+        make_session(engine).run(Scalar(), [ONE], PLAN)
     assert not engine.started
 
 
