@@ -43,6 +43,7 @@ from pytest_ansorbench.workloads.operators.transposed_conv2d import (
     TRANSPOSED_CONV2D,
     TransposedConv2d,
 )
+from pytest_ansorbench.workloads.own import OwnOperator, from_te, from_tir
 from pytest_ansorbench.workloads.signature import BadProgram, check_program, outputs_of
 
 __all__ = [
@@ -86,6 +87,7 @@ __all__ = [
     "Network",
     "NetworkCase",
     "Operator",
+    "OwnOperator",
     "ResNet",
     "ResNet3d18",
     "Softmax",
@@ -99,6 +101,8 @@ __all__ = [
     "from_exported_program",
     "from_onnx",
     "from_relax",
+    "from_te",
+    "from_tir",
     "get",
     "outputs_of",
 ]

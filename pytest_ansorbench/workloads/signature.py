@@ -30,6 +30,14 @@ def outputs_of(mod: IRModule) -> int:
     return _outputs(_main(mod, "the program"), "the program")
 
 
+def arguments_of(mod: IRModule) -> list[tuple[str, tuple[int, ...]]]:
+    """Data type and shape of each argument of a program that `check_program` accepts."""
+    return [
+        (str(buffer.dtype), tuple(int(extent) for extent in buffer.shape))
+        for _, buffer in _arguments(mod["main"])
+    ]
+
+
 def check_program(mod: IRModule, name: str) -> None:
     """Check that a program is one of tensors in and tensors out that can be tuned.
 
@@ -78,10 +86,9 @@ class _Event(NamedTuple):
 
 def _main(mod: IRModule, name: str) -> PrimFunc:
     names = [variable.name_hint for variable in mod.get_global_vars()]
-    if "main" not in names:
-        raise BadProgram(
-            f"{name} has no function main, but {', '.join(names) or 'none at all'}; name it main"
-        )
+    if names != ["main"]:
+        known = ", ".join(sorted(names)) or "none"
+        raise BadProgram(f"bad functions of {name}: {known}; expected one, main")
     return mod["main"]
 
 

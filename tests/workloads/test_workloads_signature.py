@@ -120,9 +120,11 @@ def test_an_argument_without_elements_is_refused():
         check_program(expressions(x, topi.nn.relu(x)), "'x'")
 
 
-def test_the_function_is_called_main():
+@pytest.mark.parametrize("names", [["add"], ["add", "main"]], ids=str)
+def test_there_is_one_function_and_it_is_called_main(names):
     from tvm import IRModule
 
-    mod = IRModule({"add": odd_programs.two_outputs()})
-    with pytest.raises(BadProgram, match="'x' has no function main, but add; name it main"):
+    mod = IRModule(dict.fromkeys(names, odd_programs.two_outputs()))
+    message = f"bad functions of 'x': {', '.join(names)}; expected one, main"
+    with pytest.raises(BadProgram, match=message):
         check_program(mod, "'x'")
