@@ -198,6 +198,12 @@ def _layout(given: argparse.Namespace) -> Layout:
 
 
 def _exit_code(judged: JudgedResult) -> int:
+    """The worst of all gates; an arm that cannot be judged is as bad as a broken one."""
+    from pytest_ansorbench.stats.failures import arm_failures
+
+    failed = (one for case in judged.cases for one in arm_failures(case) if one.is_complete)
+    if any(failed):
+        return BROKEN
     of_cases = (verdict.outcome for case in judged.cases for verdict in case.verdicts)
     return exit_code([*of_cases, *(suite.outcome for suite in judged.suites)])
 

@@ -122,7 +122,10 @@ class Bench:
             item.user_properties += judging.case_properties(verdict)
         if self._settings.shard is None:  # else there are not all runs that gates are about
             judging.settle(
-                judging.of_case(result, changes, test.settings.baseline.allowances),
+                (
+                    *judging.of_failures(result, self._source.ran_under),
+                    *judging.of_case(result, changes, test.settings.baseline.allowances),
+                ),
                 strict=test.settings.strict,
                 tables=lambda: Terminal().render(failure_report(result, changes)),
             )

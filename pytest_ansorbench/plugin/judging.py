@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +11,18 @@ import pytest
 
 from pytest_ansorbench.plugin.baseline import ANY_MACHINE
 from pytest_ansorbench.plugin.fixture import UndecidedWarning
-from pytest_ansorbench.plugin.refusals import failure
+from pytest_ansorbench.plugin.refusals import cure, failure
 from pytest_ansorbench.plugin.selection import is_case
 from pytest_ansorbench.records import CaseResult, Estimate, SuiteVerdict, Verdict
-from pytest_ansorbench.report import Terminal, change_sentence, gate_sentence, suite_sentence
+from pytest_ansorbench.report import (
+    Terminal,
+    change_sentence,
+    failures_sentence,
+    gate_sentence,
+    suite_sentence,
+)
 from pytest_ansorbench.stats.changes import CaseChanges
+from pytest_ansorbench.stats.failures import arm_failures
 from pytest_ansorbench.stats.limits import Allowance
 from pytest_ansorbench.workloads import Case, UnknownCase, get
 
@@ -98,6 +105,15 @@ def settle(
     for sentence in found.get("undecided", ()):
         # The line that called the fixture, three frames up.
         warnings.warn(UndecidedWarning(sentence), stacklevel=4)
+
+
+def of_failures(result: CaseResult, settings: Mapping[str, Any]) -> Iterator[Judgement]:
+    """On the arms of a case that cannot be judged, gates or not; settings are as recorded."""
+    for failures in arm_failures(result):
+        if failures.is_complete:
+            causes = (cure(cause, settings) for cause in failures.causes)
+            words = [f"{result.case}: {failures_sentence(failures)}", *filter(None, causes)]
+            yield "broken", "; ".join(words)
 
 
 def of_case(

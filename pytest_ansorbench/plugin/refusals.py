@@ -5,16 +5,17 @@ Those layers know no options: they raise the facts, and the plugin names the cur
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
 import pytest
 
 from pytest_ansorbench.budget import BudgetError
 from pytest_ansorbench.environment import MisfitError
-from pytest_ansorbench.options.declarations import flag_of
+from pytest_ansorbench.options.declarations import flag_of, option_of
 from pytest_ansorbench.options.resolve import budget_refusal
 from pytest_ansorbench.search import ResumeError
+from pytest_ansorbench.stats.failures import Cause
 from pytest_ansorbench.storage import MissingResultError, UnwritableError
 
 T = TypeVar("T")
@@ -26,6 +27,16 @@ _FIELDS: Final = {
     "variant": "kernels.variants",
 }
 """Fields of the settings that the environment may have to refuse."""
+
+_LIMITS: Final[Mapping[str, str]] = {
+    "build-timeout": "engine.build_timeout_s",
+    "run-timeout": "engine.run_timeout_s",
+}
+_SHORT_OF_MEMORY: Final = (
+    *("llocation failed", "bad_alloc", "MemoryError"),
+    *("Cannot allocate memory", "Resource temporarily unavailable"),
+)
+"""What LLVM, C++, Python and the operating system call it."""
 
 
 def usage(call: Callable[..., T], *args: Any) -> T:
@@ -57,3 +68,20 @@ def in_options(error: Exception) -> str:
     if isinstance(error, UnwritableError):
         return f"{error}; see {flag_of('files.storage')}"
     return str(error)
+
+
+def cure(cause: Cause, settings: Mapping[str, Any]) -> str:
+    """The option, with its recorded value, that failures of all kernels speak of; or nothing."""
+    if "SIGILL" in cause.error:
+        flag, value = flag_of("target"), settings.get("target")
+        return f"the CPU lacks instructions of {flag} {value!r}" if value else ""
+    short_of_memory = any(word in cause.error for word in _SHORT_OF_MEMORY)
+    field = "engine.memory_limit_mb" if short_of_memory else _LIMITS.get(cause.status)
+    if field is None:
+        return ""
+    option = option_of(field)
+    value = settings.get(option.recorded)
+    if value is None:
+        return ""
+    more = max(float(option.default), 2.0 * value)
+    return f"{option.flag} is {value:g}: give more, e.g. {option.flag} {more:g}"

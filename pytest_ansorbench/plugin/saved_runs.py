@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from pytest_ansorbench.bench import Plan, Progress
 from pytest_ansorbench.options.declarations import flag_of
@@ -43,6 +44,11 @@ class SavedRuns:
     def looks(self) -> Looks | None:
         """As the saved session looked, whatever this one's settings are; None for once."""
         return Criteria.from_settings(self._saved.settings).looks
+
+    @property
+    def ran_under(self) -> Mapping[str, Any]:
+        """The settings of the saved session, as recorded."""
+        return self._saved.settings
 
     def arms(self, settings: Settings, case: str | None, is_chosen: bool) -> tuple[str, ...]:
         """The strategies of a test, the reference first, the control left out."""

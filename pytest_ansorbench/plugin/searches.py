@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -114,6 +114,11 @@ class Searches:
     def looks(self) -> Looks | None:
         """After how many repeats cases are judged together; None for once."""
         return self._settings.criteria.looks
+
+    @property
+    def ran_under(self) -> Mapping[str, Any]:
+        """The settings of its runs, as recorded."""
+        return self._settings.to_json()
 
     def arms(self, settings: Settings, case: str | None, is_chosen: bool) -> tuple[str, ...]:
         """The strategies of a test, the reference first, no control among them.

@@ -10,6 +10,7 @@ from pytest_ansorbench.report.build import (
 from pytest_ansorbench.report.changes import changes_notes, changes_table, comparison_report
 from pytest_ansorbench.report.columns import ColumnError, parse_columns
 from pytest_ansorbench.report.curves import curves
+from pytest_ansorbench.report.failures import failures_sentence
 from pytest_ansorbench.report.gates import change_sentence, gate_sentence, suite_sentence
 from pytest_ansorbench.report.noise_notes import (
     noise_changes,
@@ -57,6 +58,7 @@ __all__ = [
     "comparison_report",
     "curves",
     "failure_report",
+    "failures_sentence",
     "full_report",
     "gate_sentence",
     "kernel_gate_sentence",

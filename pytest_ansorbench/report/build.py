@@ -17,6 +17,7 @@ from pytest_ansorbench.report.controls import control_lines
 from pytest_ansorbench.report.curves import curves
 from pytest_ansorbench.report.decisions import stage_lines
 from pytest_ansorbench.report.details import case_details, schedules
+from pytest_ansorbench.report.failures import unjudged_lines, winner_warnings
 from pytest_ansorbench.report.gates import repeats_lines, suite_lines
 from pytest_ansorbench.report.legend import legend, legend_in_brief
 from pytest_ansorbench.report.noise_notes import (
@@ -64,7 +65,7 @@ def result_report(
     of_noise = noise_details(noise) if detailed else noise_lines(noise)
     explanation = _explanation(cases, criteria, layout, explained)
     return Report.of(
-        Section("verdicts", (verdict_lines(cases, suites, criteria.goal),)),
+        Section("verdicts", (unjudged_lines(cases), verdict_lines(cases, suites, criteria.goal))),
         case_table(cases, layout, suites),
         Section(
             "notes",
@@ -101,7 +102,14 @@ def full_report(
         for section in _of_case(case, criteria, scripts)
     )
     return Report.of(
-        Section("verdicts", (verdict_lines(cases, suites, criteria.goal), suite_lines(suites))),
+        Section(
+            "verdicts",
+            (
+                unjudged_lines(cases),
+                verdict_lines(cases, suites, criteria.goal),
+                suite_lines(suites),
+            ),
+        ),
         Section("suite", tuple(forests(cases, suites))),
         case_table(cases, layout, suites),
         Section(
@@ -186,6 +194,7 @@ def _conditions(
         peak_lines(cases),
         of_noise,
         recorded_lines(cases),
+        winner_warnings(cases),
         machine_warnings(cases),
         noise_warnings(noise),
     )
