@@ -1,7 +1,8 @@
 """Records to JSON values and back, so that a file from a stranger is checked data, never code.
 
 Type hints alone drive the conversion: a new record needs no code here. Every field is always
-written and always required, and what does not fit is refused with the path to it, because a
+written and always required, but for those that older files lack, which name the version that they
+are there `since` in their metadata. What does not fit is refused with the path to it, because a
 result that is read half wrong is worse than one that is not read.
 
 JSON has no infinity, and an expected time of a search that never gets there is infinite: float
@@ -280,6 +281,7 @@ def _each(convert: Callable[[Any], Any], values: list[Any] | tuple[Any, ...]) ->
 def _dataclass(cls: Any) -> _Converter:
     hints = get_type_hints(cls)
     names = tuple(field.name for field in dataclasses.fields(cls))
+    later = {one.name: one.default for one in dataclasses.fields(cls) if "since" in one.metadata}
     encoders = tuple((name, _converter(hints[name]).encode) for name in names)
     decoders = tuple((name, _converter(hints[name]).decode) for name in names)
 
@@ -291,6 +293,7 @@ def _dataclass(cls: Any) -> _Converter:
     def decode(data: Any) -> Any:
         if type(data) is not dict:
             raise RecordError("", data, f"an object with the fields {', '.join(names)}")
+        data = {**later, **data}
         for name in names:
             if name not in data:
                 raise RecordError("", data, f"the field {name!r}, which is missing")

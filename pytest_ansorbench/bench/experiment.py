@@ -85,6 +85,7 @@ class Experiment:
             looks=str(plan.criteria.looks or ""),
             programs=entry.programs,
             yardsticks=tuple(history.yardsticks.values()),
+            definition=entry.definition,
         )
 
     def _receive(self) -> None:

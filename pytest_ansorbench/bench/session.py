@@ -22,6 +22,7 @@ from pytest_ansorbench.records import SCHEMA_VERSION, CaseResult, MachineNoise, 
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.storage import Journal, Past, describe_commit
 from pytest_ansorbench.storage.entries import JOURNAL_VERSION, CaseEntry, EndEntry, SessionEntry
+from pytest_ansorbench.travel import recorded
 from pytest_ansorbench.workloads.case import NetworkCase, case_version
 from pytest_ansorbench.workloads.signature import check_program
 
@@ -131,6 +132,7 @@ class Session:
             conditions={**plan.runs.conditions(len(tasks)), **self.conditions},
             repeats=plan.repeats.expected,
             limits=dict(plan.limits),
+            definition=recorded(case, self.root),
         )
         journal = CaseJournal(
             self._open_journal(), self._histories.get(entry.label), entry, self._noise

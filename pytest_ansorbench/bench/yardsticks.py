@@ -53,7 +53,7 @@ class YardstickPlan:
     ) -> ReferenceKernel:
         if implementation != "untuned":
             threads = int(engine.target.attrs["num-cores"])
-            return library_kernel(implementation, prepared.case.id, threads, self.cores)
+            return library_kernel(implementation, prepared.case, threads, self.cores)
         task = prepared.tasks[0]
         if prepared.network is not None:
             network = prepared.network

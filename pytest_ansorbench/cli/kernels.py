@@ -192,8 +192,7 @@ def _rebuilt(
 ) -> tuple[RebuiltKernels, bool]:
     """The kernels, and whether Ctrl-C kept some of them from being made."""
     from pytest_ansorbench.environment import MisfitError
-    from pytest_ansorbench.kernels import AnotherMachineError, Rebuilding
-    from pytest_ansorbench.workloads import CASES
+    from pytest_ansorbench.kernels import AnotherMachineError, Rebuilding, shipped_case
 
     winners = [winner for row in rows for winner in row]
     interrupted = False
@@ -204,7 +203,7 @@ def _rebuilt(
                 rebuilding.make(
                     rows,
                     effort,
-                    {case.id: case for case in CASES}.get,
+                    shipped_case,
                     note=lambda text: print(text, file=sys.stderr, flush=True),
                 )
             except KeyboardInterrupt:

@@ -14,10 +14,10 @@ from pytest_ansorbench.bench.yardsticks import YardstickPlan
 from pytest_ansorbench.cluster.courier import UnfitError
 from pytest_ansorbench.cluster.pool import difference, identify
 from pytest_ansorbench.environment import ToolchainError
-from pytest_ansorbench.hosted.travel import project_file
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.storage import fingerprint
 from pytest_ansorbench.storage.entries import Entry
+from pytest_ansorbench.travel import project_file
 from pytest_ansorbench.workloads.case import case_version
 
 

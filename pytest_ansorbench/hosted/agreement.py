@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pytest_ansorbench.hosted.process import HostProcess
-from pytest_ansorbench.hosted.travel import StayError, packed
 from pytest_ansorbench.measure.arguments import mismatch
 from pytest_ansorbench.measure.program import Program
+from pytest_ansorbench.travel import StayError, packed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from pytest_ansorbench.codec import from_json, to_json
 from pytest_ansorbench.hosted.agreement import digest, shape_of
 from pytest_ansorbench.hosted.process import PROTOCOL
-from pytest_ansorbench.hosted.travel import StayError, arrived
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.local.channel import Channel, ChannelClosed, answer, first_line
 from pytest_ansorbench.measure.local.engine import LocalEngine, local_engine
@@ -29,6 +28,7 @@ from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.search.loop import Search
 from pytest_ansorbench.storage.entries import RoundEntry
 from pytest_ansorbench.strategies.scheduling import SCHEDULERS
+from pytest_ansorbench.travel import StayError, arrived
 from pytest_ansorbench.workloads.case import NetworkCase
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_ansorbench.hosted.travel import StayError, project_paths
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.local.channel import ChannelClosed
 from pytest_ansorbench.measure.local.interpreter import Interpreter
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.storage.entries import JOURNAL_VERSION
+from pytest_ansorbench.travel import StayError, project_paths
 
 PROTOCOL: Final = f"2.{JOURNAL_VERSION}"
 """What session and host say to each other, journal entries among it."""

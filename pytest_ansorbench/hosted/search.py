@@ -10,11 +10,11 @@ from pytest_ansorbench.budget import spent_share
 from pytest_ansorbench.codec import from_json, to_json
 from pytest_ansorbench.hosted.agreement import agreed
 from pytest_ansorbench.hosted.process import HostProcess
-from pytest_ansorbench.hosted.travel import StayError, packed
 from pytest_ansorbench.measure.program import SavedKernel, SavedNetwork
 from pytest_ansorbench.records import LastRanking, Round, Trial
 from pytest_ansorbench.search import select
 from pytest_ansorbench.storage.entries import LastCheckEntry, RoundEntry
+from pytest_ansorbench.travel import StayError, packed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -5,6 +5,7 @@ from pytest_ansorbench.kernels.rebuilding import (
     Rebuilding,
     fastest,
     fastest_of_arms,
+    shipped_case,
 )
 
 __all__ = [
@@ -12,4 +13,5 @@ __all__ = [
     "Rebuilding",
     "fastest",
     "fastest_of_arms",
+    "shipped_case",
 ]

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timezone
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.measure.engine import Engine, EngineError, UntunedError
@@ -26,8 +27,11 @@ from pytest_ansorbench.records.rebuilt_kernels import (
     RebuiltKernels,
 )
 from pytest_ansorbench.storage import machine_difference
+from pytest_ansorbench.travel import recorded as as_recorded
 from pytest_ansorbench.winners import Winner
+from pytest_ansorbench.workloads import UnknownCase, get
 from pytest_ansorbench.workloads.case import Case, Check, Task
+from pytest_ansorbench.workloads.definition import BadDefinition, is_shipped, made
 
 if TYPE_CHECKING:
     from tvm import IRModule
@@ -53,8 +57,11 @@ class Rebuilding:
         target: str | None = None,
         settings: EngineSettings | None = None,
         noise_check_s: float = 2.0,
+        root: Path = Path(),
     ) -> None:
         """Check what there is; nothing is started.
+
+        Cases that another interpreter has to make are defined in the project at `root`.
 
         Raises:
             AnotherMachineError: The winners' latencies were recorded on another machine.
@@ -63,6 +70,7 @@ class Rebuilding:
         machines = {name: one for result in results for name, one in result.machines.items()}
         target = target or str(machines[winners[0].machine].get("target"))
         self._toolchains = local_toolchains(target, settings or EngineSettings(), toolchains)
+        self._root = root
         self._recorded = len(toolchains) == 1
         self._noise_check_s = noise_check_s if self._recorded else 0.0
         if self._recorded:
@@ -90,7 +98,7 @@ class Rebuilding:
         self,
         rows: Sequence[Sequence[Winner]],
         effort: SideBySide,
-        case_of: Callable[[str], Case | None],
+        case_of: Callable[[Winner], Case | None],
         note: Callable[[str], None] = lambda text: None,
     ) -> tuple[RebuiltKernel, ...]:
         """Make some kernels, each row by all toolchains; what an interrupt leaves is kept too.
@@ -101,7 +109,13 @@ class Rebuilding:
         made: dict[int, RebuiltKernel] = {}
         try:
             for place, kernel in compare_kernels(
-                rows, self._toolchains, effort, recorded=self._recorded, case_of=case_of, note=note
+                rows,
+                self._toolchains,
+                effort,
+                recorded=self._recorded,
+                case_of=case_of,
+                root=self._root,
+                note=note,
             ):
                 made[place] = kernel
         finally:
@@ -151,7 +165,8 @@ def compare_kernels(
     effort: SideBySide,
     *,
     recorded: bool,
-    case_of: Callable[[str], Case | None],
+    case_of: Callable[[Winner], Case | None],
+    root: Path = Path(),
     note: Callable[[str], None] = lambda text: None,
 ) -> Iterator[tuple[int, RebuiltKernel]]:
     """Places among the winners, and kernels, as they are made.
@@ -164,22 +179,31 @@ def compare_kernels(
         toolchains: What to make kernels with.
         effort: How long, and how surely, kernels are measured.
         recorded: Whether the latencies that the result recorded are the reference.
-        case_of: The case of an id; its tasks say what is right, as long as their programs are
-            those of the result. Without one, the unscheduled program does.
+        case_of: The case of a winner; its tasks say what is right, as long as their programs are
+            those of the result. Without one, the unscheduled program does. A TVM that cannot read
+            the result's program has it make its own.
+        root: Folder of the project that cases are defined in.
         note: Is told how far it is.
 
     Raises:
         EngineError: An engine cannot go on.
     """
+    cases = {one.case: case_of(one) for one, *_ in winners}
 
     @cache
     def tasks_of(name: str) -> tuple[Task, ...]:
-        case = case_of(name)
+        case = cases[name]
         return () if case is None else case.tasks()
 
+    definitions = {
+        name: None if case is None else as_recorded(case, root) for name, case in cases.items()
+    }
     jobs = [
         KernelJob(
-            tuple(SavedKernel(one.program, one.schedule, one.case, one.place) for one in of_task),
+            tuple(
+                SavedKernel(one.program, one.schedule, definitions[one.case], one.place)
+                for one in of_task
+            ),
             _check(of_task[0], toolchains.own, tasks_of),
         )
         for of_task in winners
@@ -236,6 +260,18 @@ def _task(tasks: Sequence[Task], winner: Winner, program: IRModule) -> Task:
     if winner.place < len(tasks) and structural_equal(tasks[winner.place].mod, program):
         return tasks[winner.place]
     return Task(winner.task.name, program, winner.task.flops)
+
+
+def shipped_case(winner: Winner) -> Case | None:
+    """The case of a winner, if it is a shipped one of whatever shape.
+
+    Modules that a file names are not imported. Files that hold no definitions name cases by id.
+    """
+    try:
+        case = made(winner.definition) if is_shipped(winner.definition) else get(winner.case)
+    except (BadDefinition, UnknownCase):
+        return None
+    return case if case.id == winner.case else None
 
 
 def fastest(winners: Iterable[Winner]) -> list[Winner]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_ansorbench.measure.arguments import Shapes, shapes_of
 
@@ -61,12 +61,12 @@ class Program:
 class SavedKernel:
     """A kernel as a result keeps it; its schedule is applied to the program where it is compiled.
 
-    A TVM that cannot read the program of another version takes the shipped case's.
+    A TVM that cannot read the program of another version has the case make its own.
     """
 
     program: str  # before it is scheduled, packed
     schedule: str  # packed
-    case: str = ""  # id of the case that it is of, if there is one
+    definition: Mapping[str, Any] | None = None  # of the case that it is of, if there is one
     place: int = 0  # of the task in the case
     surroundings: Surroundings | None = None
     toolchain: str = ""  # name of the one that is to build it; empty for the engine's own
@@ -75,8 +75,8 @@ class SavedKernel:
     functions: int = 1
 
     def serialized(self) -> bytes:
-        parts = {name: getattr(self, name) for name in ("program", "schedule", "case", "place")}
-        return json.dumps(parts).encode()
+        names = ("program", "schedule", "definition", "place")
+        return json.dumps({name: getattr(self, name) for name in names}).encode()
 
 
 @dataclass(frozen=True, eq=False)

@@ -87,6 +87,7 @@ class KernelBench:
                 target=settings.target,
                 settings=settings.engine,
                 noise_check_s=settings.experiment.noise_check_s,
+                root=self._config.rootpath,
             )
             self._rebuilding.start()
         except AnotherMachineError as error:
@@ -108,7 +109,7 @@ class KernelBench:
         rows = [(winner,) * len(self._toolchains) for winner in winners]
         effort = self._settings.kernels.sets.effort
         try:
-            kernels = self._rebuilding.make(rows, effort, lambda name: case)
+            kernels = self._rebuilding.make(rows, effort, lambda winner: case)
         except EngineError as error:
             raise failure(f"the measurement engine gave up: {error}") from None
         limits = self._limits.get(item.nodeid) or self._limits_of(item)

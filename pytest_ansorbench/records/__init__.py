@@ -10,6 +10,7 @@ Units are in the names: `_s` seconds, `_gflops` 10^9 floating-point operations a
 from pytest_ansorbench.records.checks import RecordError
 from pytest_ansorbench.records.noise import MachineNoise, Moment, NoiseTrace
 from pytest_ansorbench.records.results import (
+    OLDEST_SCHEMA_VERSION,
     SCHEMA_VERSION,
     CaseResult,
     Result,
@@ -53,6 +54,7 @@ from pytest_ansorbench.records.yardsticks import (
 
 __all__ = [
     "IMPLEMENTATIONS",
+    "OLDEST_SCHEMA_VERSION",
     "SCHEMA_VERSION",
     "TRIAL_STATUSES",
     "Advice",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from pytest_ansorbench.records.checks import check
@@ -13,7 +13,9 @@ from pytest_ansorbench.records.shards import Shards
 from pytest_ansorbench.records.verdicts import Gate, SuiteVerdict, Verdict
 from pytest_ansorbench.records.yardsticks import Yardsticks
 
-SCHEMA_VERSION: Final = 12
+SCHEMA_VERSION: Final = 13
+OLDEST_SCHEMA_VERSION: Final = 12
+"""The first that is still read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,9 @@ class CaseResult:
             `packed.pack_program`; none if not recorded.
         yardsticks: Baselines of its kernels besides each other, one a machine; none if that was
             not asked for.
+        definition: What makes the case anew: the family of a shipped one, or module and class of
+            another, and its fields, as `travel.packed` writes them. None if not recorded, or if
+            there is no such thing.
     """
 
     case: str
@@ -45,6 +50,7 @@ class CaseResult:
     looks: str = ""
     programs: tuple[str, ...] = ()
     yardsticks: tuple[Yardsticks, ...] = ()
+    definition: Mapping[str, Any] | None = field(default=None, metadata={"since": 13})
 
     def __post_init__(self) -> None:
         strategies, challengers = self.strategies, self.strategies[1:]

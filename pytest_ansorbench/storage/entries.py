@@ -23,7 +23,9 @@ from pytest_ansorbench.records import (
 )
 from pytest_ansorbench.records.checks import check_seconds
 
-JOURNAL_VERSION: Final = 9
+JOURNAL_VERSION: Final = 10
+OLDEST_JOURNAL_VERSION: Final = 9
+"""The first that is still read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,8 @@ class CaseEntry:
     conditions: Mapping[str, Any]  # all else that decides what is measured, by setting
     repeats: int = 1  # how many there were to be when it began, at most
     limits: Mapping[str, Any] = field(default_factory=dict)  # those of that moment, by figure
+    #: As in a result: what makes the case anew; None if that is not known.
+    definition: Mapping[str, Any] | None = field(default=None, metadata={"since": 10})
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,12 @@ from pathlib import Path
 from typing import IO, Any, Final, NoReturn, TypeVar
 
 from pytest_ansorbench.codec import from_json, parse_json, to_json
-from pytest_ansorbench.records import SCHEMA_VERSION, RecordError, Result
+from pytest_ansorbench.records import (
+    OLDEST_SCHEMA_VERSION,
+    SCHEMA_VERSION,
+    RecordError,
+    Result,
+)
 from pytest_ansorbench.records.rebuilt_kernels import RebuiltKernels
 
 RESULT: Final = (".json", ".json.gz")
@@ -68,12 +73,13 @@ def read_result(path: Path) -> Result:
                 f"bad result file {str(path)!r}: expected a result of pytest-ansorbench, with a "
                 "schema_version; was it written by another tool?"
             )
-        if version != SCHEMA_VERSION:
+        if version not in range(OLDEST_SCHEMA_VERSION, SCHEMA_VERSION + 1):
             raise StorageError(
                 f"bad result file {str(path)!r}: schema_version {version} is not "
-                f"{SCHEMA_VERSION}, the only one that this version of pytest-ansorbench reads"
+                f"{OLDEST_SCHEMA_VERSION} to {SCHEMA_VERSION}, which this version of "
+                "pytest-ansorbench reads"
             )
-        return _record(path, Result, data)
+        return _record(path, Result, {**data, "schema_version": SCHEMA_VERSION})
 
 
 @contextlib.contextmanager

@@ -20,6 +20,7 @@ from typing import IO, Final, NoReturn
 
 from pytest_ansorbench.storage.entries import (
     JOURNAL_VERSION,
+    OLDEST_JOURNAL_VERSION,
     EndEntry,
     Entry,
     SessionEntry,
@@ -201,12 +202,12 @@ def read_journal(path: Path) -> Past:
     if not entries or not isinstance(entries[0], SessionEntry):
         _damaged(path, 1, "expected a journal's first line, of kind 'session'")
     session = entries[0]
-    if session.journal_version != JOURNAL_VERSION:
+    if session.journal_version not in range(OLDEST_JOURNAL_VERSION, JOURNAL_VERSION + 1):
         _damaged(
             path,
             1,
-            f"journal_version {session.journal_version} is not {JOURNAL_VERSION}, the only one "
-            "this version reads",
+            f"journal_version {session.journal_version} is not {OLDEST_JOURNAL_VERSION} to "
+            f"{JOURNAL_VERSION}, which this version reads",
         )
     return Past(path, session, tuple(entries[1:]), len(complete) + len(newline), len(rest))
 

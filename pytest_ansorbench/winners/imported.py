@@ -22,6 +22,7 @@ from pytest_ansorbench.records import (
 from pytest_ansorbench.records.checks import are_latencies
 from pytest_ansorbench.storage import fingerprint
 from pytest_ansorbench.winners.database import DATABASE_FILES, DatabaseError
+from pytest_ansorbench.workloads.definition import definition_of
 
 if TYPE_CHECKING:
     from tvm import IRModule
@@ -59,7 +60,10 @@ def import_database(folder: Path, cases: Iterable[Case], strategy: str) -> Impor
         machines[fingerprint(machine)] = machine
         run = _run(case, tasks, found, strategy, fingerprint(machine))
         programs = tuple(pack_program(task.mod) for task in tasks)
-        runs.append(CaseResult(case.id, (strategy,), (run,), (), programs=programs))
+        definition = definition_of(case)
+        runs.append(
+            CaseResult(case.id, (strategy,), (run,), (), programs=programs, definition=definition)
+        )
     result = Result(
         schema_version=SCHEMA_VERSION,
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),

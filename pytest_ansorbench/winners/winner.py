@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pytest_ansorbench.packed import unpack_program
 from pytest_ansorbench.records import CaseResult, Remeasurement, Result, Run, TaskRecord
@@ -36,6 +36,7 @@ class Winner:
     schedule: str  # packed
     program: str  # the task's before it is scheduled, packed
     measured: Remeasurement | None = None  # at the end of the repeat
+    definition: Mapping[str, Any] | None = None  # of the case, as the file has it
 
     @property
     def gflops(self) -> float:
@@ -79,6 +80,7 @@ def _of_run(case: CaseResult, run: Run) -> Iterator[Winner]:
             schedule=schedule,
             program=case.programs[place],
             measured=again,
+            definition=case.definition,
         )
 
 
@@ -119,4 +121,5 @@ def _of_round(case: CaseEntry, machine: str, entry: RoundEntry) -> Iterator[Winn
                 latency_s=trial.latency_s,
                 schedule=select(entry.state.candidates, index),
                 program=case.programs[place],
+                definition=case.definition,
             )

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from pytest_ansorbench.workloads import CASES
+from pytest_ansorbench.workloads.definition import made
 from pytest_ansorbench.workloads.operator import Operator
 from pytest_ansorbench.yardsticks.reference_kernels import LibraryKernel, NoKernel
 
@@ -42,18 +42,18 @@ def answer(asked: Mapping[str, Any]) -> dict[str, Any]:
     except ImportError:
         return _failed("", f"{library} is not installed")
     try:
-        operator = _operator(str(asked["case"]))
+        operator = _operator(asked["case"], asked["definition"])
         kernel = _checked(operator, kernels.kernel(operator, int(asked["threads"])))
     except NoKernel as reason:
         return _failed(version, str(reason))
     return {"version": version, "latencies_s": _timed(kernel.call), "error": ""}
 
 
-def _operator(case_id: str) -> Operator:
-    for case in CASES:
-        if case.id == case_id and isinstance(case, Operator):
-            return case
-    raise NoKernel(f"{case_id} is no operator that ships with the package")
+def _operator(name: str, definition: Mapping[str, Any] | None) -> Operator:
+    case = None if definition is None else made(definition)
+    if not isinstance(case, Operator):
+        raise NoKernel(f"{name} is no operator that ships with the package")
+    return case
 
 
 def _checked(operator: Operator, kernel: LibraryKernel) -> LibraryKernel:

@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.records import ReferenceKernel
+from pytest_ansorbench.workloads.definition import definition_of
 
 if TYPE_CHECKING:
     from pytest_ansorbench.measure.engine import Engine
-    from pytest_ansorbench.workloads.case import Check
+    from pytest_ansorbench.workloads.case import Case, Check
 
 Library = Literal["torch", "numpy"]
 
@@ -49,13 +50,19 @@ class LibraryKernel:
 
 
 def library_kernel(
-    library: Library, case: str, threads: int, cores: Sequence[int] | None = None
+    library: Library, case: Case, threads: int, cores: Sequence[int] | None = None
 ) -> ReferenceKernel:
-    """Latencies of a library's kernel of an operator that ships with the package, or why not.
+    """Latencies of a library's kernel of an operator, or why not.
 
     Inputs are in the layout that the library likes best; bringing them there does not count.
     """
-    asked = {"library": library, "case": case, "threads": threads, "cores": cores and [*cores]}
+    asked = {
+        "library": library,
+        "case": case.id,
+        "definition": definition_of(case),
+        "threads": threads,
+        "cores": cores and [*cores],
+    }
     try:
         done = subprocess.run(
             [sys.executable, "-m", _MAIN],

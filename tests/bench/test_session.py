@@ -15,7 +15,8 @@ from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.storage import fingerprint, read_journal
 from pytest_ansorbench.storage.entries import CaseEntry, FinalEntry, RoundEntry
 from pytest_ansorbench.strategies import Registry
-from pytest_ansorbench.workloads import BadProgram, BatchMatmul, Mlp, Task
+from pytest_ansorbench.workloads import BadProgram, BatchMatmul, Mlp, Task, from_te
+from pytest_ansorbench.workloads.definition import definition_of, made
 from tests.bench.conftest import FINE, ONE, PLAN, RUNS, TWO, Another
 from tests.fast_engine import FastEngine
 from tests.faults import Doubling
@@ -60,6 +61,23 @@ def test_a_case_is_run_and_judged(make_session):
     assert all(len(run.trials) == 4 for run in result.runs)
     assert [verdict.comparison.challenger.strategy for verdict in result.verdicts] == ["two"]
     assert session.results == (result,)
+
+
+def test_the_result_says_what_makes_each_case_anew(make_session):
+    session = make_session()
+    shipped = session.run(MATMUL, ARMS[:1], PLAN).definition
+    assert shipped == definition_of(MATMUL) and made(shipped) == MATMUL
+    own = session.run(CASE, [ONE], PLAN).definition
+    assert own["made"]["name"] == "Doubling" and own["made"]["module"] == "tests.faults"
+    begun = [e for e in read_journal(session.journal).entries if isinstance(e, CaseEntry)]
+    assert [entry.definition for entry in begun] == [shipped, own]
+
+
+def test_a_case_that_no_file_can_define_is_run_all_the_same(make_session):
+    nameless = from_te("nameless", lambda: None)
+    object.__setattr__(nameless, "tasks", CASE.tasks)
+    object.__setattr__(nameless, "flops", CASE.flops)
+    assert make_session().run(nameless, [ONE], PLAN).definition is None
 
 
 def test_the_result_names_machine_commit_and_settings(make_session):

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 
 import numpy as np
+import pytest
 
-from pytest_ansorbench.kernels import fastest, fastest_of_arms
+from pytest_ansorbench.kernels import fastest, fastest_of_arms, shipped_case
 from pytest_ansorbench.kernels.rebuilding import another_machine, compare_kernels, noise_then
 from pytest_ansorbench.measure.outcomes import MeasuredInTurn, Rebuilt
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.records import MachineNoise, NoiseTrace
 from pytest_ansorbench.records.rebuilt_kernels import RECORDED
 from pytest_ansorbench.winners import winners_of
+from pytest_ansorbench.workloads import get
+from pytest_ansorbench.workloads.definition import definition_of
 from tests.fast_engine import FastEngine
 from tests.winners.conftest import MATMUL, MLP, tuned
 
@@ -76,14 +80,21 @@ def test_of_arms_only_tasks_in_common_are_compared(tuned):
 def test_operators_are_held_to_their_twins_and_others_to_their_unscheduled_programs(tuned, target):
     toolchains = Noting(target)
     winners = fastest(winners_of(tuned))
-    cases = {MATMUL.id: MATMUL}
     made = dict(
-        compare_kernels(both(winners), toolchains, EFFORT, recorded=False, case_of=cases.get)
+        compare_kernels(
+            both(winners),
+            toolchains,
+            EFFORT,
+            recorded=False,
+            case_of=lambda winner: MATMUL if winner.case == MATMUL.id else None,
+        )
     )
     *rest, (first, effort) = toolchains.given
     assert effort is EFFORT
     matmul, check = first.kernels[0], first.check
     assert matmul.schedule == winners[0].schedule and matmul.program == winners[0].program
+    assert matmul.definition == definition_of(MATMUL)
+    assert all(kernel.definition is None for job, _ in rest for kernel in job.kernels)
     assert np.array_equal(check.expected, MATMUL.tasks()[0].check.expected)
     assert all(job.check is not None for job, _ in rest)
     assert [made[place].name for place in range(len(winners))] == [
@@ -100,7 +111,7 @@ def test_operators_are_held_to_their_twins_and_others_to_their_unscheduled_progr
 def test_a_kernel_of_several_arms_has_the_name_of_the_first(tuned, target):
     [row] = fastest_of_arms([*winners_of(tuned)], ["again", "random"])
     [(_, kernel)] = compare_kernels(
-        [row], Noting(target), EFFORT, recorded=False, case_of=lambda name: None
+        [row], Noting(target), EFFORT, recorded=False, case_of=lambda winner: None
     )
     assert (kernel.strategy, kernel.seed) == ("again", row[0].seed)
 
@@ -110,7 +121,7 @@ def test_a_case_that_is_another_by_now_does_not_say_what_is_right(tuned, target)
     winner = fastest(winners_of(tuned))[0]
     larger = dataclasses.replace(MATMUL, m=32)
     [(_, _)] = compare_kernels(
-        both([winner]), toolchains, EFFORT, recorded=False, case_of=lambda name: larger
+        both([winner]), toolchains, EFFORT, recorded=False, case_of=lambda winner: larger
     )
     [(job, _)] = toolchains.given
     assert job.check.expected.shape == MATMUL.tasks()[0].check.expected.shape
@@ -119,7 +130,7 @@ def test_a_case_that_is_another_by_now_does_not_say_what_is_right(tuned, target)
 def test_recorded_latencies_are_the_reference_if_they_are_to_be(tuned, target):
     winners = fastest(winners_of(tuned))
     [(_, kernel)] = compare_kernels(
-        both(winners[:1]), Noting(target), EFFORT, recorded=True, case_of=lambda name: None
+        both(winners[:1]), Noting(target), EFFORT, recorded=True, case_of=lambda winner: None
     )
     assert [side.toolchain for side in kernel.sides] == [RECORDED, "against", "today"]
     assert kernel.sides[0].measured == winners[0].measured
@@ -128,7 +139,7 @@ def test_recorded_latencies_are_the_reference_if_they_are_to_be(tuned, target):
 def test_what_was_not_measured_again_has_no_recorded_latency(tuned, target):
     winner = dataclasses.replace(fastest(winners_of(tuned))[0], measured=None)
     [(_, kernel)] = compare_kernels(
-        both([winner]), Noting(target), EFFORT, recorded=True, case_of=lambda name: None
+        both([winner]), Noting(target), EFFORT, recorded=True, case_of=lambda winner: None
     )
     assert kernel.sides[0].measured.status == "run-error"
     assert "not measured again" in kernel.sides[0].measured.error
@@ -142,7 +153,7 @@ def test_it_says_how_far_it_is(tuned, target):
         Noting(target),
         EFFORT,
         recorded=False,
-        case_of=lambda name: None,
+        case_of=lambda winner: None,
         note=said.append,
     ):
         pass
@@ -170,7 +181,7 @@ def test_only_the_noise_of_the_winners_machines_counts(tuned):
 
 
 def test_nothing_is_made_of_nothing(target):
-    made = compare_kernels([], Noting(target), EFFORT, recorded=False, case_of=lambda name: None)
+    made = compare_kernels([], Noting(target), EFFORT, recorded=False, case_of=lambda winner: None)
     assert [*made] == []
 
 
@@ -178,7 +189,39 @@ def test_a_program_that_cannot_be_read_is_held_to_nothing(tuned, target):
     toolchains = Noting(target)
     winner = dataclasses.replace(fastest(winners_of(tuned))[0], program="spoiled")
     [_] = compare_kernels(
-        both([winner]), toolchains, EFFORT, recorded=False, case_of=lambda name: MATMUL
+        both([winner]), toolchains, EFFORT, recorded=False, case_of=lambda winner: MATMUL
     )
     [(job, _)] = toolchains.given
     assert job.check is None
+
+
+KNOWN = get("matmul-b12-m128-n64-k128")
+ELSEWHERE = {"made": {"module": "antigravity", "name": "X", "file": None}, "fields": {}}
+
+
+@pytest.mark.parametrize(
+    ("case", "definition", "expected"),
+    [
+        (MATMUL.id, definition_of(MATMUL), MATMUL),
+        (KNOWN.id, None, KNOWN),  # an older file
+        (MATMUL.id, None, None),
+        (KNOWN.id, definition_of(MATMUL), None),
+        (KNOWN.id, {"family": "Conv4d", "fields": {}}, None),
+        (MATMUL.id, {"family": "BatchMatmul", "fields": {"m": -1}}, None),
+        ("own", ELSEWHERE, None),
+    ],
+)
+def test_a_shipped_case_of_any_shape_is_made_of_what_a_file_says_and_no_other(
+    tuned, case, definition, expected
+):
+    winner = dataclasses.replace(fastest(winners_of(tuned))[0], case=case, definition=definition)
+    assert shipped_case(winner) == expected
+    assert "antigravity" not in sys.modules
+
+
+def test_a_tuned_shape_outside_the_catalogue_is_made_anew(tuned):
+    winners = fastest(winners_of(tuned))
+    assert {winner.case: shipped_case(winner) for winner in winners} == {
+        MATMUL.id: MATMUL,
+        MLP.id: MLP,
+    }

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from pytest_ansorbench.codec import to_json
-from pytest_ansorbench.records import SCHEMA_VERSION, RecordError
+from pytest_ansorbench.records import OLDEST_SCHEMA_VERSION, SCHEMA_VERSION, RecordError
 from pytest_ansorbench.storage import MissingResultError, StorageError, read_result, write_result
 from tests.synthetic import make_case_result, make_noise, make_result, make_run
 
@@ -228,11 +228,23 @@ def test_json_of_another_tool_is_refused(saved: Path, content: str) -> None:
         read_result(saved)
 
 
-@pytest.mark.parametrize("version", [-1, 0, 1, SCHEMA_VERSION - 1, SCHEMA_VERSION + 1])
+@pytest.mark.parametrize("version", [-1, 0, 1, OLDEST_SCHEMA_VERSION - 1, SCHEMA_VERSION + 1])
 def test_another_version_is_refused_by_its_number(saved: Path, version: int) -> None:
     change(saved, lambda v: v.update(schema_version=version, novelty=True))
-    with pytest.raises(StorageError, match=rf"version {version} is not {SCHEMA_VERSION}, the only"):
+    known = f"{OLDEST_SCHEMA_VERSION} to {SCHEMA_VERSION}"
+    with pytest.raises(StorageError, match=rf"version {version} is not {known}, which this"):
         read_result(saved)
+
+
+def test_a_file_of_the_version_without_definitions_is_read(saved: Path) -> None:
+    def older(values: dict[str, Any]) -> None:
+        values["schema_version"] = 12
+        for case in values["cases"]:
+            assert case.pop("definition") is None
+
+    whole = read_result(saved)
+    change(saved, older)
+    assert read_result(saved) == whole
 
 
 def test_a_name_that_ends_in_gz_is_compressed_and_read_by_any_name(tmp_path: Path) -> None:

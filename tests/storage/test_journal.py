@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -37,7 +38,11 @@ QUIET = MachineState(0.0, 0.0, None, None)
 SESSION = SessionEntry(JOURNAL_VERSION, "2024-01-02T03:04:05+00:00", MACHINE, {}, {"trials": 4})
 TASK = TaskRecord("conv2d", 1, 10, ())
 CONDITIONS = {"trials": 4, "round_trials": 2}
-CASE = CaseEntry("conv2d", "conv2d", "1", ("one",), None, 10, (TASK,), ("packed",), CONDITIONS)
+DEFINITION = {"family": "Softmax", "fields": {"m": 2, "n": 3}}
+CASE = CaseEntry(
+    *("conv2d", "conv2d", "1", ("one",), None, 10, (TASK,), ("packed",), CONDITIONS),
+    definition=DEFINITION,
+)
 REPEAT = RepeatEntry("conv2d", 7, {"cpu": "made up"}, QUIET)
 RUN = make_run()
 ROUNDS = [
@@ -114,6 +119,18 @@ def test_going_on_writes_over_the_line_that_was_cut_short(written):
     with Journal.reopen(past) as journal:
         journal.append(ENTRIES[-1])
     assert written.read_bytes() == content
+
+
+def test_a_journal_of_the_version_without_definitions_is_read(written):
+    text = written.read_text()
+    older = text.replace(f'"journal_version":{JOURNAL_VERSION}', '"journal_version":9')
+    older = older.replace(f',"definition":{json.dumps(DEFINITION, separators=(",", ":"))}', "")
+    assert len(older) < len(text) - len("definition")
+    written.write_text(older)
+    assert read_journal(written).entries == (
+        dataclasses.replace(CASE, definition=None),
+        *ENTRIES[1:],
+    )
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,9 @@ from pytest_ansorbench import workloads
 from pytest_ansorbench.yardsticks import library_kernel, reference_kernels
 from pytest_ansorbench.yardsticks.library_main import _checked, answer
 from pytest_ansorbench.yardsticks.reference_kernels import LibraryKernel, NoKernel
+from tests.faults import Doubling
 
-MATMUL = "matmul-b12-m128-n64-k128"
+MATMUL = workloads.BatchMatmul(batch=3, m=70, n=64, k=128)  # of a shape that is not listed
 
 
 def test_a_kernel_is_timed_over_and_over() -> None:
@@ -26,24 +27,24 @@ def test_a_kernel_is_timed_over_and_over() -> None:
 
 
 def test_an_operator_that_the_library_lacks_is_told() -> None:
-    kernel = library_kernel("numpy", "capsule-conv2d-n1-h16-w16-ci32-co32-k3-s2-p1-cap4", 1)
+    kernel = library_kernel("numpy", workloads.CAPSULE_CONV2D[0], 1)
     assert (kernel.latencies_s, kernel.latency_s) == ((), None)
     assert kernel.error == "numpy has no kernel of CapsuleConv2d"
 
 
-@pytest.mark.parametrize("case", ["doubling", "resnet-18-n1-224"])
-def test_what_is_no_shipped_operator_is_told(case: str) -> None:
-    asked = {"library": "numpy", "case": case, "threads": 1, "cores": None}
-    assert answer(asked)["error"] == f"{case} is no operator that ships with the package"
+@pytest.mark.parametrize("case", [Doubling(), workloads.Mlp()], ids=["operator", "network"])
+def test_what_is_no_shipped_operator_is_told(case: workloads.Case) -> None:
+    kernel = library_kernel("numpy", case, 1)
+    assert kernel.error == f"{case.id} is no operator that ships with the package"
 
 
 def test_a_library_that_is_not_there_is_told() -> None:
-    asked = {"library": "nonesuch", "case": MATMUL, "threads": 1, "cores": None}
+    asked = {"library": "nonesuch", "threads": 1, "cores": None}
     assert answer(asked) == {"version": "", "latencies_s": [], "error": "nonesuch is not installed"}
 
 
 def test_a_wrong_output_is_no_kernel() -> None:
-    operator = workloads.get(MATMUL)
+    operator = MATMUL
     right = operator.check().expected
     assert _checked(operator, LibraryKernel(lambda: right, lambda output: output))
     with pytest.raises(NoKernel, match="its output is not that of the operator"):

@@ -7,7 +7,7 @@ import struct
 import tempfile
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -24,8 +24,8 @@ from pytest_ansorbench.measure.arguments import (
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
 from pytest_ansorbench.measure.local.caches import Predecessors
 from pytest_ansorbench.packed import PackedError, tensorizes, unpack_program, unpack_schedule
-from pytest_ansorbench.workloads import CASES
-from pytest_ansorbench.workloads.case import Task
+from pytest_ansorbench.travel import unpacked
+from pytest_ansorbench.workloads.case import Case, Task
 from pytest_ansorbench.workloads.networks.apply import with_schedules
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class CompiledKernel(Compiled):
         from tvm.s_tir.meta_schedule.arg_info import ArgInfo
 
         saved = json.loads(payload)
-        program = _program(saved["program"], saved["case"], saved["place"])
+        program = _program(saved["program"], saved["definition"], saved["place"])
         shapes = shapes_of(ArgInfo.from_entry_func(program, remove_preproc=True))
         if tensorizes(saved["schedule"]):
             register_intrinsics(target)
@@ -179,15 +179,18 @@ class CompiledNetwork(Compiled):
         return array
 
 
-def _program(text: str, case: str, place: int) -> IRModule:
-    """A saved program, or if this TVM cannot read it that of the shipped case."""
+def _program(text: str, definition: Mapping[str, Any] | None, place: int) -> IRModule:
+    """A saved program, or if this TVM cannot read it the one that the case makes here."""
     try:
         return unpack_program(text)
     except PackedError as error:
-        known = {one.id: one for one in CASES}
-        if case not in known:
-            raise PackedError(f"{error}; no shipped case {case!r} has it instead") from None
-        return known[case].tasks()[place].mod
+        if definition is None:
+            raise PackedError(
+                f"{error}; it is of no shipped case, so that only pytest, with its test, can make "
+                "it anew"
+            ) from None
+        case: Case = unpacked(definition)
+        return case.tasks()[place].mod
 
 
 def compile_module(mod: IRModule, target: Target) -> Module:

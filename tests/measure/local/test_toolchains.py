@@ -17,6 +17,8 @@ from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.measure.toolchain import Toolchain
 from pytest_ansorbench.packed import deflated, inflated, pack_program, pack_schedule
+from pytest_ansorbench.workloads import BatchMatmul
+from pytest_ansorbench.workloads.definition import definition_of
 from tests import interpreters
 from tests.fast_engine import FastEngine
 from tests.faults import Doubling, module
@@ -26,6 +28,7 @@ from tests.measure.local.processes import gone, server, workers
 ONE_SET = SideBySide(slice_ms=0.1, turns=Span(3, 3), sets=Span(1, 1))
 SETTINGS = EngineSettings(build_timeout_s=3, run_timeout_s=3)
 TASK = Doubling().tasks()[0]
+PRODUCT = BatchMatmul(batch=1, m=48, n=16, k=24)  # of a shape that is not listed
 
 
 def saved(kind):
@@ -90,6 +93,27 @@ def test_kernels_are_measured_slice_by_slice_in_sets_with_servers_of_their_own(p
             assert made.code_bytes > 500
         assert sorted((*one.measured.places, *other.measured.places)) == [*range(12)]
         assert one.code_bytes == other.code_bytes
+
+
+def unreadable(definition):
+    """A kernel of a product, whose program is of another version of TVM."""
+    from tvm.s_tir import Schedule
+
+    [task] = PRODUCT.tasks()
+    tiled = Schedule(task.mod)
+    tiled.split(tiled.get_loops(tiled.get_sblock("matmul"))[1], [None, 8])
+    return SavedKernel(deflated('{"root_index": 0}'), pack_schedule(tiled), definition)
+
+
+def test_a_program_of_another_tvm_is_made_anew_by_its_case(pair, warm):
+    kernels = [unreadable(definition_of(PRODUCT)), unreadable(None)]
+    jobs = [KernelJob((kernel,) * 2, PRODUCT.check()) for kernel in kernels]
+    made = dict(pair.rebuild(jobs, ONE_SET))
+    assert [one.measured.status for one in made[0]] == ["ok", "ok"]
+    for one in made[1]:
+        assert one.measured.status == "build-error"
+        assert "cannot be read by this version of TVM" in one.measured.error
+        assert "it is of no shipped case, so that only pytest, with its test" in one.measured.error
 
 
 def test_they_say_what_they_are(pair):

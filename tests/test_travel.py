@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from pytest_ansorbench.hosted.travel import (
+from pytest_ansorbench.strategies import BUILTIN
+from pytest_ansorbench.travel import (
     StayError,
     arrived,
     packed,
@@ -19,7 +20,6 @@ from pytest_ansorbench.hosted.travel import (
     project_paths,
     unpacked,
 )
-from pytest_ansorbench.strategies import BUILTIN
 from pytest_ansorbench.workloads import CASES, ImportedNetwork, from_onnx, from_relax
 from tests.interpreters import ROOT
 from tests.proposers import scripted
@@ -82,7 +82,7 @@ def local():
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (local(), "local.<locals>.Local of tests.hosted.test_travel is defined inside a function"),
+        (local(), "local.<locals>.Local of tests.test_travel is defined inside a function"),
         (Holder(lambda: None), "or is a lambda; define it at the top of a module"),
         (Holder((1, {2})), "the field held of Holder is a set, which cannot be made anew"),
         (Plain(), "it is a Plain, which cannot be made anew elsewhere; make its class a frozen"),

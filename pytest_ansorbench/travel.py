@@ -2,6 +2,8 @@
 
 No pickle and no code: a dataclass travels as the name of its class and its fields, a function or a
 class as its name. The other side imports the module, which for one of the project is the same file.
+A shipped case travels without a module's name: see `workloads.definition`. So does a case into a
+result file. Whoever reads one takes shipped cases from it only.
 """
 
 from __future__ import annotations
@@ -15,6 +17,11 @@ from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, Final
+
+from pytest_ansorbench.codec import json_value
+from pytest_ansorbench.records import RecordError
+from pytest_ansorbench.workloads.case import Case
+from pytest_ansorbench.workloads.definition import BadDefinition, definition_of, made
 
 
 class StayError(ValueError):
@@ -46,10 +53,12 @@ def packed(value: object, root: Path, what: str = "it") -> Any:
     if isinstance(value, type | FunctionType):
         return {"named": _reference(value, root)}
     kind = type(value)
+    if (shipped := definition_of(value)) is not None:
+        return shipped
     if not is_dataclass(value):
         raise StayError(
             f"{what} is a {kind.__name__}, which cannot be made anew elsewhere; make its class a "
-            "frozen dataclass at the top of a module"
+            "frozen dataclass at the top of a module, or give a function there that makes it"
         )
     return {
         "made": _reference(kind, root),
@@ -78,6 +87,11 @@ def unpacked(value: Any) -> Any:
             return _named(reference)
         case {"made": reference, "fields": given}:
             return _made(_named(reference), {name: unpacked(one) for name, one in given.items()})
+        case {"family": _, "fields": _}:
+            try:
+                return made(value)
+            except BadDefinition as error:
+                raise StayError(f"{error}; install the same version as here") from None
     return value
 
 
@@ -94,6 +108,15 @@ def arrived(value: Any, root: Path) -> Any:
             "of what defines it"
         )
     return found
+
+
+def recorded(case: Case, root: Path) -> dict[str, Any] | None:
+    """The definition of a case for a file; None if it has none that a file can hold."""
+    try:
+        definition: dict[str, Any] = json_value(packed(case, root))
+    except (StayError, RecordError):
+        return None
+    return definition
 
 
 def project_file(module: str, file: object, root: Path) -> str | None:
