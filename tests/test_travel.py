@@ -18,9 +18,20 @@ from pytest_ansorbench.travel import (
     packed,
     project_file,
     project_paths,
+    recorded,
     unpacked,
 )
-from pytest_ansorbench.workloads import CASES, ImportedNetwork, from_onnx, from_relax
+from pytest_ansorbench.workloads import (
+    CASES,
+    ImportedNetwork,
+    Mlp,
+    Softmax,
+    from_onnx,
+    from_relax,
+    from_te,
+    from_tir,
+)
+from pytest_ansorbench.workloads.definition import definition_of
 from tests.interpreters import ROOT
 from tests.proposers import scripted
 
@@ -66,6 +77,26 @@ def test_networks_of_users_arrive_with_what_reads_them():
     assert isinstance(model, ImportedNetwork) and model.id == "model"
     assert model.read.path == Path("model.onnx").absolute()
     assert model.read.shapes == {"x": (1, 2)}
+
+
+def test_operators_of_users_arrive_with_the_functions_that_make_them():
+    operator = from_te("own", function, function)
+    assert sent(operator) == operator
+    with pytest.raises(StayError, match=r"source of OwnOperator is a Plain, .* a function there"):
+        packed(from_tir("own", Plain()), ROOT)
+
+
+@pytest.mark.parametrize("value", [Softmax(m=2, n=3), Mlp(hidden=(3, 4))], ids=str)
+def test_a_shipped_case_travels_without_a_module(value):
+    assert packed(value, ROOT) == definition_of(value) and sent(value) == value
+
+
+def test_what_a_file_cannot_hold_has_no_record():
+    assert recorded(Holder(math.inf), ROOT) is None
+    assert recorded(Plain(), ROOT) is None
+    assert recorded(Holder((1, "x")), ROOT)["fields"] == {"held": {"tuple": [1, "x"]}}
+    with pytest.raises(StayError, match=r"bad family 'Conv4d'.*; install the same version"):
+        unpacked({"family": "Conv4d", "fields": {}})
 
 
 HELD = Holder(1)

@@ -27,6 +27,7 @@ from pytest_ansorbench.records.rebuilt_kernels import (
     RebuiltKernels,
 )
 from pytest_ansorbench.storage import machine_difference
+from pytest_ansorbench.travel import project_paths
 from pytest_ansorbench.travel import recorded as as_recorded
 from pytest_ansorbench.winners import Winner
 from pytest_ansorbench.workloads import UnknownCase, get
@@ -198,10 +199,11 @@ def compare_kernels(
     definitions = {
         name: None if case is None else as_recorded(case, root) for name, case in cases.items()
     }
+    paths = project_paths(root)
     jobs = [
         KernelJob(
             tuple(
-                SavedKernel(one.program, one.schedule, definitions[one.case], one.place)
+                SavedKernel(one.program, one.schedule, definitions[one.case], paths, one.place)
                 for one in of_task
             ),
             _check(of_task[0], toolchains.own, tasks_of),

@@ -67,6 +67,7 @@ class SavedKernel:
     program: str  # before it is scheduled, packed
     schedule: str  # packed
     definition: Mapping[str, Any] | None = None  # of the case that it is of, if there is one
+    paths: Sequence[str] = ()  # folders of modules that the definition names
     place: int = 0  # of the task in the case
     surroundings: Surroundings | None = None
     toolchain: str = ""  # name of the one that is to build it; empty for the engine's own
@@ -75,7 +76,7 @@ class SavedKernel:
     functions: int = 1
 
     def serialized(self) -> bytes:
-        names = ("program", "schedule", "definition", "place")
+        names = ("program", "schedule", "definition", "paths", "place")
         return json.dumps({name: getattr(self, name) for name in names}).encode()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+import sys
 import tempfile
 import time
 from abc import ABC, abstractmethod
@@ -89,7 +90,7 @@ class CompiledKernel(Compiled):
         from tvm.s_tir.meta_schedule.arg_info import ArgInfo
 
         saved = json.loads(payload)
-        program = _program(saved["program"], saved["definition"], saved["place"])
+        program = _program(saved)
         shapes = shapes_of(ArgInfo.from_entry_func(program, remove_preproc=True))
         if tensorizes(saved["schedule"]):
             register_intrinsics(target)
@@ -179,18 +180,20 @@ class CompiledNetwork(Compiled):
         return array
 
 
-def _program(text: str, definition: Mapping[str, Any] | None, place: int) -> IRModule:
+def _program(saved: Mapping[str, Any]) -> IRModule:
     """A saved program, or if this TVM cannot read it the one that the case makes here."""
     try:
-        return unpack_program(text)
+        return unpack_program(saved["program"])
     except PackedError as error:
-        if definition is None:
+        if saved["definition"] is None:
             raise PackedError(
                 f"{error}; it is of no shipped case, so that only pytest, with its test, can make "
                 "it anew"
             ) from None
-        case: Case = unpacked(definition)
-        return case.tasks()[place].mod
+        # Last, so that TVM is this interpreter's own whatever the project has.
+        sys.path += [path for path in saved["paths"] if path not in sys.path]
+        case: Case = unpacked(saved["definition"])
+        return case.tasks()[saved["place"]].mod
 
 
 def compile_module(mod: IRModule, target: Target) -> Module:

@@ -95,22 +95,38 @@ def test_kernels_are_measured_slice_by_slice_in_sets_with_servers_of_their_own(p
         assert one.code_bytes == other.code_bytes
 
 
-def unreadable(definition):
+def unreadable(definition, paths=()):
     """A kernel of a product, whose program is of another version of TVM."""
     from tvm.s_tir import Schedule
 
     [task] = PRODUCT.tasks()
     tiled = Schedule(task.mod)
     tiled.split(tiled.get_loops(tiled.get_sblock("matmul"))[1], [None, 8])
-    return SavedKernel(deflated('{"root_index": 0}'), pack_schedule(tiled), definition)
+    return SavedKernel(deflated('{"root_index": 0}'), pack_schedule(tiled), definition, paths)
 
 
-def test_a_program_of_another_tvm_is_made_anew_by_its_case(pair, warm):
-    kernels = [unreadable(definition_of(PRODUCT)), unreadable(None)]
+@pytest.fixture
+def mine(tmp_path):
+    """A module of a project that defines the product, and imports another one."""
+    path = tmp_path / "mine.py"
+    path.write_text("from beside_mine import Product\nMINE = Product(batch=1, m=48, n=16, k=24)\n")
+    beside = "from pytest_ansorbench.workloads import BatchMatmul as Product\n"
+    path.with_name("beside_mine.py").write_text(beside)
+    return path
+
+
+def test_a_program_of_another_tvm_is_made_anew_by_its_case(pair, warm, mine):
+    own = {"module": "mine", "name": "MINE", "file": str(mine)}
+    kernels = [
+        unreadable(definition_of(PRODUCT)),
+        unreadable({"named": own}, [str(mine.parent)]),
+        unreadable(None),
+    ]
     jobs = [KernelJob((kernel,) * 2, PRODUCT.check()) for kernel in kernels]
     made = dict(pair.rebuild(jobs, ONE_SET))
-    assert [one.measured.status for one in made[0]] == ["ok", "ok"]
-    for one in made[1]:
+    for place in (0, 1):
+        assert [one.measured.status for one in made[place]] == ["ok", "ok"]
+    for one in made[2]:
         assert one.measured.status == "build-error"
         assert "cannot be read by this version of TVM" in one.measured.error
         assert "it is of no shipped case, so that only pytest, with its test" in one.measured.error
