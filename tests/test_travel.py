@@ -72,7 +72,7 @@ def test_fields_may_be_of_many_kinds(tmp_path):
 
 def test_networks_of_users_arrive_with_what_reads_them():
     network = sent(from_relax("own", function))
-    assert (network.id, network.read) == ("own", function)
+    assert (network.id, network.read.function) == ("own", function)
     model = sent(from_onnx("model.onnx", shapes={"x": [1, 2]}))
     assert isinstance(model, ImportedNetwork) and model.id == "model"
     assert model.read.path == Path("model.onnx").absolute()

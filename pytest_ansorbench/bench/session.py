@@ -248,6 +248,10 @@ def _check_supported(
     for strategy in strategies:
         if isinstance(strategy, HostedStrategy):
             strategy.check(case)
+    if not tasks:
+        raise UnsupportedCaseError(
+            f"bad case {case.id!r}: there is nothing in it to tune; expected at least one task"
+        )
     if len(tasks) != 1 and not isinstance(case, NetworkCase):
         raise UnsupportedCaseError(
             f"bad case {case.id!r}: it has {len(tasks)} tasks, but no program() and arguments() "

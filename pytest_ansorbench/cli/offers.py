@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from pytest_ansorbench.cli.exits import HOLDS, Refusal
+from pytest_ansorbench.cli.exits import HOLDS, Refusal, parsed
 
 if TYPE_CHECKING:
     from pytest_ansorbench.workloads import Case
@@ -26,6 +27,14 @@ def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
         metavar="CASE",
         help="id of a shipped case, e.g. resnet18-n1-s224, or a model's file: .onnx, or .pt2 as "
         "torch.export.save writes it",
+    )
+    tasks.add_argument(
+        "--shape",
+        metavar="NAME=N,N",
+        action="append",
+        default=[],
+        help="shape of a model's input, e.g. x=1,3,224,224, or value of a symbolic dimension, e.g. "
+        "batch=1; may be given several times",
     )
     tasks.add_argument("--target", metavar="JSON", help="an LLVM target (default: this CPU)")
     tasks.set_defaults(run=_tasks)
@@ -60,7 +69,7 @@ def _tasks(given: argparse.Namespace) -> int:
     from pytest_ansorbench.search import describe_tasks
 
     try:
-        case = _case(given.case)
+        case = _case(given.case, dict(parsed("--shape", one, _shape) for one in given.shape))
         check_toolchain()
         target = resolve_target(given.target)
         tasks = case.tasks()
@@ -71,15 +80,27 @@ def _tasks(given: argparse.Namespace) -> int:
     return HOLDS
 
 
-def _case(name: str) -> Case:
+def _case(name: str, shapes: Mapping[str, int | tuple[int, ...]]) -> Case:
     """A shipped case by its id, or a model by its file."""
     from pytest_ansorbench.workloads import from_exported_program, from_onnx, get
 
     if name.endswith(".onnx"):
-        return from_onnx(name)
+        return from_onnx(name, shapes=shapes)
     if name.endswith(".pt2"):
-        return from_exported_program(name)
+        return from_exported_program(name, shapes=shapes)
+    if shapes:
+        raise Refusal(f"bad --shape: {name!r} is no model's file, so its shapes are fixed")
     return get(name)
+
+
+def _shape(text: str) -> tuple[str, int | tuple[int, ...]]:
+    """A name and its number, or its numbers with commas between them."""
+    name, _, numbers = text.rpartition("=")
+    words = numbers.removesuffix(",").split(",") if numbers else []
+    if not name or not all(word.strip().isdecimal() for word in words):
+        raise ValueError("expected NAME=N,N, e.g. x=1,3,224,224, or batch=1")
+    extents = tuple(map(int, words))
+    return name, extents[0] if numbers.isdecimal() else extents
 
 
 def _strategies(given: argparse.Namespace) -> int:

@@ -593,6 +593,7 @@ OPTIONS: Final = (
         default="auto",
         record_as="kernel_sets",
     ),
+    Option("debug", "debug", "show the whole traceback where a case cannot be run"),
 )
 
 _BY_FIELD: Final = {option.field: option for option in OPTIONS}

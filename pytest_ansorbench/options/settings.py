@@ -147,6 +147,7 @@ class Settings:
     kernels: KernelSettings = field(default_factory=KernelSettings)
     reference: str | None = None
     toolchains: tuple[Toolchain, ...] = ()
+    debug: bool = False
 
     @property
     def has_suite_gates(self) -> bool:
@@ -196,7 +197,7 @@ def _json_value(value: Any) -> Any:
     return value if isinstance(value, str | int | float | None) else str(value)
 
 
-_OF_THE_SESSION: Final = ("files.", "baseline.", "table.", "kernels.", "resume", "replay")
+_OF_THE_SESSION: Final = ("files.", "baseline.", "table.", "kernels.", "resume", "replay", "debug")
 """Fields that say where results go and how they look, or that another session began."""
 
 

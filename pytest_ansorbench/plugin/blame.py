@@ -145,7 +145,8 @@ class _Libraries:
         }
 
     def contain(self, filename: str) -> bool:
-        if not os.path.isabs(filename):  # `<string>`, or a path of TVM's build machine
+        # `<string>`, or a path of TVM's build machine.
+        if not (os.path.isabs(filename) and os.path.isfile(filename)):
             return True
         path = Path(os.path.realpath(filename))
         above = {str(path), *map(str, path.parents)}

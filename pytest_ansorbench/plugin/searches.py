@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -184,7 +185,7 @@ class Searches:
                 case, strategies, plan, progress, control=control, reference=self._reference
             )
         except _REFUSALS as error:
-            raise failure(_why(error, case.id)) from None
+            raise failure(self._why(error, case.id)) from None
 
     def more(self, repeats: int, deadline_s: float, progress: Progress) -> bool:
         """Run cases until each has a number of repeats; whether each has, by the deadline."""
@@ -192,7 +193,13 @@ class Searches:
         try:
             return self._session.more(repeats, deadline_s, progress)
         except _REFUSALS as error:
-            raise failure(_why(error, "a case")) from None
+            raise failure(self._why(error, "a case")) from None
+
+    def _why(self, error: Exception, case: str) -> str:
+        """Why a case cannot be run; with --ansor-debug, from where that comes."""
+        if not self._settings.debug:
+            return _why(error, case)
+        return "\n".join([_why(error, case), "", *traceback.format_exception(error)])
 
     def result(self) -> Result:
         """What this process has measured, or what all others have."""

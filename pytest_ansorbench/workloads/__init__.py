@@ -6,9 +6,9 @@ Importing this package does not import TVM; asking a case for its `tasks()` does
 from pytest_ansorbench.workloads.case import Case, Check, NetworkCase, Task
 from pytest_ansorbench.workloads.catalogue import CASES, NETWORKS, OPERATORS, UnknownCase, get
 from pytest_ansorbench.workloads.networks.bert import BertLayer
+from pytest_ansorbench.workloads.networks.failures import ImportFailed
 from pytest_ansorbench.workloads.networks.imported import (
     ImportedNetwork,
-    ImportFailed,
     from_exported_program,
     from_onnx,
     from_relax,

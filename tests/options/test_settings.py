@@ -89,6 +89,7 @@ RECORDED = {
     "against": None,
     "variants": [],
     "kernel_sets": "auto",
+    "debug": False,
 }
 
 

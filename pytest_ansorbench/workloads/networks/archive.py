@@ -5,7 +5,7 @@ evaluate its symbolic shapes and takes the operators' names for attributes of `t
 (https://docs.pytorch.org/docs/stable/export/api_reference.html#torch.export.load says never to
 load one from an untrusted source). The archive of a plain model needs none of that, so it is
 looked through first, and PyTorch gets to see the same bytes only if they are nothing but JSON
-and raw tensors.
+and raw tensors. Where shapes are symbolic, it gets to see the archive with numbers in their place.
 """
 
 from __future__ import annotations
@@ -13,8 +13,11 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
+
+from pytest_ansorbench.workloads.networks.shapes import BadExpression, Dimension, Extent, Fixed
 
 if TYPE_CHECKING:
     from torch.export import ExportedProgram
@@ -32,28 +35,45 @@ _RECORDS: Final = re.compile(
     r"|data/sample_inputs/model\.pt|models/model\.json|extra/.*"
     r"|archive_format|archive_version|byteorder|\.data/\w+"
 )
+#: Those that PyTorch's writer does not write by itself.
+_PAYLOAD: Final = re.compile(r"(data|models)/.*")
 _TENSORS: Final = re.compile(r"(weight|tensor)_\d+")
 #: Operators that PyTorch itself brings, and picking one of an operator's results.
 _OPERATORS: Final = re.compile(r"torch\.ops\.aten\.(?!__)\w+\.(?!__)\w+|_operator\.getitem")
+_REGIONS: Final = "torch.ops.higher_order."
 
 
 class UnsafeArchive(ValueError):
     """An archive that PyTorch would run code from; the message says what it is."""
 
 
-def load_exported_program(content: bytes) -> ExportedProgram:
-    """Load what `torch.export.save` wrote."""
+def load_exported_program(
+    content: bytes, fix: Callable[[Mapping[str, Sequence[Extent]]], Fixed]
+) -> ExportedProgram:
+    """Load what `torch.export.save` wrote, with fixed shapes.
+
+    Args:
+        content: The file.
+        fix: Gives the dimensions of the inputs their numbers.
+
+    Raises:
+        UnsafeArchive: There is more in it than data.
+    """
     from torch.export.pt2_archive._package import PT2ArchiveReader, load_pt2
 
     # PyTorch's own reader, lest another one sees other records in the same bytes.
     with PT2ArchiveReader(io.BytesIO(content)) as archive:
-        _require_data(archive)
+        model = json.loads(archive.read_string(_MODEL))
+        fixed = _with_fixed_shapes(model, fix)
+        _require_data(archive, fixed)
+        if fixed != model:
+            content = _with_model(archive, fixed)
     # Not `torch.export.load`, which falls back to an older format, and that is a pickle.
     program: ExportedProgram = load_pt2(io.BytesIO(content)).exported_programs["model"]
     return program
 
 
-def _require_data(archive: Any) -> None:
+def _require_data(archive: Any, model: Any) -> None:
     """Refuse an archive with anything in it that would be more than read."""
     import torch
 
@@ -70,14 +90,193 @@ def _require_data(archive: Any) -> None:
         torch.load(io.BytesIO(archive.read_bytes(_SAMPLE_INPUTS)), weights_only=True)
     except Exception as error:
         raise UnsafeArchive("its sample inputs are more than tensors") from error
-    for key, value in _entries(json.loads(archive.read_string(_MODEL))):
+    for key, value in _entries(model):
         if key == "expr_str":
+            raise UnsafeArchive(f"{_short(value)!r} in it stands where no shape is")
+        if key == "target" and str(value).startswith(_REGIONS):
+            name = str(value).removeprefix(_REGIONS)
             raise UnsafeArchive(
-                f"a shape in it is {value!r}; expected fixed shapes: export it without "
-                "dynamic_shapes"
+                f"its {name} (torch.ops.higher_order) runs a part of it by what is computed; "
+                "export that part as a model of its own"
             )
         if key == "target" and not _OPERATORS.fullmatch(str(value)):
             raise UnsafeArchive(f"its operator {value!r} is none of PyTorch's own (torch.ops.aten)")
+
+
+def _with_model(archive: Any, model: Any) -> bytes:
+    """The archive with another program."""
+    from torch.export.pt2_archive._package import PT2ArchiveWriter
+
+    buffer = io.BytesIO()
+    with PT2ArchiveWriter(buffer) as changed:
+        for name in archive.get_file_names():
+            if name == _MODEL:
+                changed.write_string(name, json.dumps(model))
+            elif name == _SAMPLE_INPUTS:
+                changed.write_bytes(name, b"")  # none, since they would not fit
+            elif _PAYLOAD.fullmatch(name):
+                changed.write_bytes(name, archive.read_bytes(name))
+    return buffer.getvalue()
+
+
+def _with_fixed_shapes(model: Any, fix: Callable[[Mapping[str, Sequence[Extent]]], Fixed]) -> Any:
+    """A program with numbers in place of symbols, and without what only works numbers out.
+
+    Python's values among the inputs and None among the outputs go as well: operators have the
+    values that they were exported with.
+    """
+    module = model["graph_module"]
+    graph, signature = module["graph"], module["signature"]
+    inputs: dict[str, list[Extent]] = {}
+    for spec in signature["input_specs"]:
+        given = spec.get("user_input", {}).get("arg", {})
+        if "as_sym_int" in given:
+            raise UnsafeArchive(
+                f"its input {given['as_sym_int']['as_name']!r} is a number and no tensor; export "
+                "it without dynamic_shapes for that input"
+            )
+        if "as_tensor" in given:
+            name = given["as_tensor"]["name"]
+            inputs[name] = [_extent(size) for size in graph["tensor_values"][name]["sizes"]]
+    fixed = fix(inputs)
+    for symbol, allowed in model["range_constraints"].items():
+        low, high = allowed["min_val"] or 0, allowed["max_val"]
+        number = fixed.symbols.get(symbol, low)
+        if number < low or (high is not None and number > high):
+            raise UnsafeArchive(
+                f"{symbol} would be {number}, and was exported for {low} to "
+                f"{'any number' if high is None else high}"
+            )
+    numbers = {
+        name: _number(value, fixed.symbols) for name, value in graph["sym_int_values"].items()
+    }
+    graph = {
+        **graph,
+        "nodes": [node for node in graph["nodes"] if not _is_of_sizes(node)],
+        "sym_int_values": {},
+    }
+    program = {**module, "graph": graph, "signature": signature}
+    # Guards are code, which PyTorch runs.
+    without = {
+        key: type(model[key])() for key in ("range_constraints", "guards_code") & model.keys()
+    }
+    return _replaced(
+        {**model, **without, "graph_module": _of_tensors(program)}, fixed.symbols, numbers
+    )
+
+
+def _of_tensors(module: Any) -> Any:
+    """A program without Python's values among inputs and outputs, which come one by one then."""
+    graph, signature = module["graph"], module["signature"]
+    inputs = [
+        pair
+        for pair in zip(graph["inputs"], signature["input_specs"], strict=True)
+        if "constant_input" not in pair[1]
+    ]
+    outputs = [
+        pair
+        for pair in zip(graph["outputs"], signature["output_specs"], strict=True)
+        if "as_none" not in pair[0]
+    ]
+    if len(inputs) == len(graph["inputs"]) and len(outputs) == len(graph["outputs"]):
+        return module
+    given = sum("user_input" in spec for _, spec in inputs)
+    returned = sum("user_output" in spec for _, spec in outputs)
+    [root, *_] = module["module_call_graph"]
+    flat: dict[str, Any] = {
+        "inputs": [],
+        "outputs": [],
+        "in_spec": json.dumps([1, _node("tuple", _leaves(given), _node("dict", context="[]"))]),
+        "out_spec": json.dumps([1, _leaves(returned)]),
+        "forward_arg_names": None,
+    }
+    return {
+        **module,
+        "graph": {
+            **graph,
+            "inputs": [one for one, _ in inputs],
+            "outputs": [o for o, _ in outputs],
+        },
+        "signature": {
+            **signature,
+            "input_specs": [spec for _, spec in inputs],
+            "output_specs": [spec for _, spec in outputs],
+        },
+        "module_call_graph": [{**root, "signature": flat}],
+    }
+
+
+def _leaves(count: int) -> Any:
+    leaf: dict[str, Any] = {"type": None, "context": None, "children_spec": []}
+    return _node("tuple", *[leaf] * count)
+
+
+def _node(kind: str, *children: Any, context: str = "null") -> Any:
+    """A container as PyTorch's trees of values are written."""
+    return {"type": f"builtins.{kind}", "context": context, "children_spec": [*children]}
+
+
+def _is_of_sizes(node: Any) -> bool:
+    """Whether an operator gives nothing but whole numbers, which are in the program's tables."""
+    outputs = node["outputs"]
+    return bool(outputs) and all("as_sym_int" in output for output in outputs)
+
+
+def _replaced(value: Any, symbols: Mapping[str, int], numbers: Mapping[str, int]) -> Any:
+    """A JSON value with a number for each expression and for each name of a number."""
+    if isinstance(value, list):
+        return [_replaced(item, symbols, numbers) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "as_expr" in value:
+        return {"as_int": _number(value, symbols)}
+    result = {}
+    for key, item in value.items():
+        if key == "as_sym_int":
+            item = _named_number(item, numbers)
+        elif key == "as_sym_ints":
+            item = [_named_number(one, numbers) for one in item]
+        result[key] = _replaced(item, symbols, numbers)
+    return result
+
+
+def _named_number(value: Any, numbers: Mapping[str, int]) -> Any:
+    name = value.get("as_name")
+    return {"as_int": numbers[name]} if name in numbers else value
+
+
+def _number(value: Any, symbols: Mapping[str, int]) -> int:
+    """The number that a symbolic one has."""
+    extent = _extent(value)
+    if isinstance(extent, int):
+        return extent
+    if unknown := [symbol for symbol in extent.symbols if symbol not in symbols]:
+        raise UnsafeArchive(
+            f"its shape {_short(extent.text)} depends on {unknown[0]}, which no input's shape "
+            "tells, as where it depends on values; leave out of the model what gives it"
+        )
+    try:
+        return extent.value(symbols)
+    except BadExpression:
+        raise UnsafeArchive(f"its shape {_short(extent.text)} is no number then") from None
+
+
+def _extent(value: Any) -> int | Dimension:
+    """A number as PyTorch writes it."""
+    if "as_int" in value:
+        return int(value["as_int"])
+    text = value["as_expr"]["expr_str"]
+    try:
+        return Dimension.parse(text)
+    except BadExpression:
+        raise UnsafeArchive(
+            f"a shape in it is {_short(text)!r}; expected numbers, names and + - * // between "
+            "them: export it without dynamic_shapes"
+        ) from None
+
+
+def _short(text: str) -> str:
+    return textwrap.shorten(text, 100, placeholder=" ...")
 
 
 def _entries(value: Any) -> Iterator[tuple[str, Any]]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pytest_ansorbench.workloads.case import Surroundings, Task
+from pytest_ansorbench.workloads.networks.relax_checks import bindings, relax_functions
 from pytest_ansorbench.workloads.networks.relax_names import type_of
 
 if TYPE_CHECKING:
@@ -25,7 +26,11 @@ def extract_tasks(program: IRModule) -> tuple[Task, ...]:
     calls = list(_calls(program))
     order = {call.name: place for place, call in reversed(list(enumerate(calls)))}
     surroundings = _surroundings(program, calls)
-    extracted = tvm_extract_tasks(program, Target("llvm"))
+    extracted = [
+        task
+        for task in tvm_extract_tasks(program, Target("llvm"))
+        if not _is_empty(task.dispatched[0])
+    ]
     return tuple(
         Task(
             name=str(task.task_name),
@@ -39,6 +44,14 @@ def extract_tasks(program: IRModule) -> tuple[Task, ...]:
     )
 
 
+def _is_empty(mod: IRModule) -> bool:
+    """Whether a function takes or gives an empty tensor, whose loops cannot be split."""
+    from tvm.s_tir.meta_schedule.arg_info import ArgInfo
+
+    arguments = ArgInfo.from_entry_func(mod, remove_preproc=True)
+    return any(int(extent) == 0 for one in arguments for extent in one.shape)
+
+
 @dataclass(frozen=True)
 class _Call:
     """One call of a function."""
@@ -49,15 +62,14 @@ class _Call:
 
 
 def _calls(program: IRModule) -> Iterator[_Call]:
-    """The calls of TensorIR functions in `main`, in order."""
+    """The calls of TensorIR functions, in order, in both sides of each branch."""
     from tvm.ir import Op
     from tvm.relax import Call, Var
 
     call_tir = Op.get("relax.call_tir")
     params = list(program["main"].params)
-    for block in program["main"].body.blocks:
-        for binding in block.bindings:
-            call = binding.value
+    for function in relax_functions(program):
+        for variable, call in bindings(function):
             if isinstance(call, Call) and call.op == call_tir:
                 arguments = list(call.args[1])
                 given = frozenset(
@@ -69,7 +81,7 @@ def _calls(program: IRModule) -> Iterator[_Call]:
                 yield _Call(
                     str(call.args[0].name_hint),
                     given,
-                    sum(_bytes(type_of(value)) for value in (*activations, binding.var)),
+                    sum(_bytes(type_of(value)) for value in (*activations, variable)),
                 )
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import io
 import warnings
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,10 +17,23 @@ import numpy as np
 
 from pytest_ansorbench.workloads.case import Task
 from pytest_ansorbench.workloads.networks.archive import UnsafeArchive, load_exported_program
+from pytest_ansorbench.workloads.networks.failures import ImportFailed, cause_of, told
+from pytest_ansorbench.workloads.networks.relax_checks import (
+    inputs_of,
+    operators,
+    require_known_shapes,
+    require_lowered,
+)
 from pytest_ansorbench.workloads.networks.relax_names import (
     replace_constants,
     type_of,
     with_parameters,
+)
+from pytest_ansorbench.workloads.networks.shapes import (
+    Dimension,
+    Extent,
+    Shapes,
+    fix,
 )
 
 if TYPE_CHECKING:
@@ -27,10 +42,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tvm import IRModule
     from tvm.relax import Expr
-
-
-class ImportFailed(ValueError):
-    """A model that cannot be imported; the message names the file and what is wrong with it."""
 
 
 @dataclass(frozen=True)
@@ -89,108 +100,209 @@ class ImportedNetwork:
         from pytest_ansorbench.workloads.networks.extract import extract_tasks
         from pytest_ansorbench.workloads.networks.to_relax import fuse
 
-        program, weights = _with_weights_as_arguments(fuse(_for_inference(self.read())))
+        subject = f"bad network {self.id!r}"
+        module = self.read()
+        with told(subject):
+            module = _for_inference(module)
+            require_known_shapes(module, subject)
+            fused = fuse(module)
+            require_lowered(fused, subject)
+            program, weights = _with_weights_as_arguments(fused)
+            tasks = extract_tasks(program)
+        if not tasks:
+            seen = ", ".join(operators(module)) or "none"
+            raise ImportFailed(
+                f"{subject}: there is nothing in it to tune (operators: {seen}); expected at least "
+                "one that computes something from its inputs"
+            )
         described = [type_of(parameter) for parameter in program["main"].params]
         inputs = described[: len(described) - len(weights)]
-        return Imported(
-            program,
-            (*_random_inputs(self.id, inputs), *weights),
-            extract_tasks(program),
-        )
+        return Imported(program, (*_random_inputs(self.id, inputs), *weights), tasks)
 
 
 def from_onnx(
-    path: str | Path,
-    *,
-    name: str | None = None,
-    shapes: Mapping[str, Sequence[int]] | None = None,
+    path: str | Path, *, name: str | None = None, shapes: Shapes | None = None
 ) -> ImportedNetwork:
     """A network from an ONNX file. Needs the package `onnx`.
 
     Args:
         path: The file.
         name: Its id; the file's name without ending by default.
-        shapes: Shape of each input that the file leaves open, by the input's name.
+        shapes: Shapes of inputs by their names, or values of symbolic dimensions by theirs, e.g.
+            `{"x": (1, 3, 224, 224)}` or `{"batch": 1}`. An extent that the file fixes may be
+            another, as long as its operators still fit.
 
     Returns:
         The case. The file is read when the case is run.
     """
-    file = _OnnxFile(Path(path), {name: tuple(shape) for name, shape in (shapes or {}).items()})
+    file = _OnnxFile(Path(path), _frozen(shapes))
     return ImportedNetwork(name or file.path.stem, file)
 
 
-def from_exported_program(path: str | Path, *, name: str | None = None) -> ImportedNetwork:
+def from_exported_program(
+    path: str | Path, *, name: str | None = None, shapes: Shapes | None = None
+) -> ImportedNetwork:
     """A network from a file that `torch.export.save` wrote. Needs the package `torch`.
 
     Args:
         path: The file. PyTorch would unpickle parts of it, and run what it finds there; a file
             that holds more than JSON and tensors is refused.
         name: Its id; the file's name without ending by default.
+        shapes: Shapes of inputs by their names, or values of symbolic dimensions by theirs, which
+            PyTorch chooses, e.g. `{"x": (1, 3, 224, 224)}` or `{"s77": 1}`.
 
     Returns:
         The case. The file is read when the case is run.
     """
-    file = _ExportedFile(Path(path))
+    file = _ExportedFile(Path(path), _frozen(shapes))
     return ImportedNetwork(name or file.path.stem, file)
 
 
-def from_relax(name: str, function: Callable[[], IRModule]) -> ImportedNetwork:
+def from_relax(
+    name: str, function: Callable[[], IRModule], *, shapes: Shapes | None = None
+) -> ImportedNetwork:
     """A network from a Python function that returns a Relax module.
 
     Args:
         name: Its id.
         function: Returns a module whose function `main` takes the inputs; constants in it are
             the weights.
+        shapes: Shapes of inputs by their names, or values of symbolic dimensions by theirs, e.g.
+            `{"x": (1, 3, 224, 224)}` or `{"n": 1}`.
 
     Returns:
         The case. The function is called when the case is run.
     """
-    return ImportedNetwork(name, function)
+    return ImportedNetwork(name, _RelaxFunction(name, function, _frozen(shapes)))
+
+
+def _frozen(shapes: Shapes | None) -> Shapes:
+    return {
+        name: value if isinstance(value, int) else tuple(value)
+        for name, value in (shapes or {}).items()
+    }
+
+
+@dataclass(frozen=True)
+class _RelaxFunction:
+    name: str
+    function: Callable[[], IRModule]
+    shapes: Shapes
+
+    def __call__(self) -> IRModule:
+        from tvm import IRModule
+        from tvm.relax import Function, transform
+
+        module = self.function()
+        subject = f"bad network {self.name!r}"
+        if not isinstance(module, IRModule):
+            raise ImportFailed(
+                f"{subject}: its function returned a {type(module).__name__}; expected a Relax "
+                "module, e.g. relax.BlockBuilder.get()"
+            )
+        names = {variable.name_hint: variable for variable in module.get_global_vars()}
+        main = module[names["main"]] if "main" in names else None
+        if not isinstance(main, Function):
+            raise ImportFailed(
+                f"{subject}: its module has no Relax function main (functions: "
+                f"{', '.join(names) or 'none'}); call the one that takes the inputs main"
+            )
+        with told(subject):
+            symbols = fix(subject, inputs_of(main, subject), self.shapes).symbols
+            return transform.BindSymbolicVars(symbols, "main")(module) if symbols else module
 
 
 @dataclass(frozen=True)
 class _OnnxFile:
     path: Path
-    shapes: Mapping[str, Sequence[int]]
+    shapes: Shapes
 
     def __call__(self) -> IRModule:
         onnx = _extra("onnx", "onnx")
         from tvm.relax.frontend.onnx import from_onnx as convert
 
-        name = str(self.path)
-        _require_existing(self.path)
+        subject = _subject(self.path)
         try:
-            model = onnx.load(name)
+            model = onnx.load(str(self.path))
         except Exception as error:  # protobuf's own kinds among them
-            raise ImportFailed(f"bad model file {name!r}: no ONNX model: {error}") from None
-        given = {name: list(shape) for name, shape in self.shapes.items()}
-        return _converted(self.path, lambda: convert(model, shape_dict=given))
+            raise ImportFailed(f"{subject}: no ONNX model: {cause_of(error)}") from error
+        fixed = fix(subject, _onnx_inputs(model.graph), self.shapes, may_change=True)
+        given = {name: list(shape) for name, shape in fixed.shapes.items()}
+        changed = "".join(f"{one}: " for one in fixed.changed)
+        return _converted(f"{subject}: {changed}".removesuffix(": "), lambda: convert(model, given))
+
+
+def _onnx_inputs(graph: Any) -> dict[str, Sequence[Extent] | None]:
+    """The shapes of an ONNX graph's inputs; weights may be listed among them."""
+    weights = {tensor.name for tensor in graph.initializer}
+    return {
+        value.name: [
+            Dimension.named(one.dim_param)
+            if one.dim_param
+            else one.dim_value
+            if one.HasField("dim_value")
+            else None
+            for one in value.type.tensor_type.shape.dim
+        ]
+        if value.type.tensor_type.HasField("shape")
+        else None
+        for value in graph.input
+        if value.name not in weights
+    }
 
 
 @dataclass(frozen=True)
 class _ExportedFile:
     path: Path
+    shapes: Shapes
 
     def __call__(self) -> IRModule:
         _extra("torch", "torch")
         from tvm.relax.frontend.torch import from_exported_program as convert
 
-        name = str(self.path)
-        _require_existing(self.path)
+        subject = _subject(self.path)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of PyTorch to itself
-                exported = load_exported_program(self.path.read_bytes())
+                exported = load_exported_program(
+                    self.path.read_bytes(), lambda inputs: fix(subject, inputs, self.shapes)
+                )
+        except ImportFailed:
+            raise
         except UnsafeArchive as error:
-            raise ImportFailed(f"bad model file {name!r}: {error}") from None
+            raise ImportFailed(f"{subject}: {error}") from error
         except Exception as error:  # whatever a file that is none provokes
-            raise ImportFailed(f"bad model file {name!r}: no ExportedProgram: {error}") from None
-        return _converted(self.path, lambda: convert(exported, unwrap_unit_return_tuple=True))
+            raise ImportFailed(f"{subject}: no ExportedProgram: {cause_of(error)}") from error
+
+        def imported() -> IRModule:
+            core = exported.run_decompositions()
+            _require_nothing_written(core.graph_signature, subject)
+            return convert(core, unwrap_unit_return_tuple=True, run_ep_decomposition=False)
+
+        return _converted(subject, imported)
 
 
-def _require_existing(file: Path) -> None:
+def _require_nothing_written(signature: Any, subject: str) -> None:
+    """Refuse a program that leaves something behind but its outputs."""
+    written = [*signature.buffers_to_mutate.values(), *signature.user_inputs_to_mutate.values()]
+    if any(name.endswith("num_batches_tracked") for name in written):
+        raise ImportFailed(
+            f"{subject}: its batch norm is in training mode and counts batches; export it after "
+            ".eval()"
+        )
+    if written:
+        raise ImportFailed(
+            f"{subject}: it writes {', '.join(map(repr, written))}, which TVM's programs cannot; "
+            "take that as an input and return what it becomes"
+        )
+
+
+def _subject(file: Path) -> str:
+    """How refusals of a file begin."""
+    subject = f"bad model file {str(file)!r}"
     if not file.is_file():
-        raise ImportFailed(f"bad model file {str(file)!r}: there is no such file")
+        raise ImportFailed(f"{subject}: there is no such file")
+    return subject
 
 
 def _extra(module: str, extra: str) -> ModuleType:
@@ -202,23 +314,24 @@ def _extra(module: str, extra: str) -> ModuleType:
         ) from None
 
 
-def _converted(file: Path, convert: Callable[[], IRModule]) -> IRModule:
+def _converted(subject: str, convert: Callable[[], IRModule]) -> IRModule:
     """What TVM's importer makes of a model, or one sentence on why it makes nothing of it."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of importers to themselves
-            return convert()
-    except Exception as error:  # importers raise whatever comes their way
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        reason = lines[-1] if lines else type(error).__name__
-        raise ImportFailed(f"bad model file {str(file)!r}: {reason[:300]}") from None
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()), told(subject):
+        warnings.simplefilter("ignore")  # of importers to themselves
+        return convert()
 
 
 def _for_inference(module: IRModule) -> IRModule:
     import tvm
     from tvm.relax import transform
 
-    passes = [transform.DecomposeOpsForInference(), transform.CanonicalizeBindings()]
+    passes = [
+        # Only what is in a dataflow block is fused, and around branches importers make none.
+        transform.Normalize(),
+        transform.ConvertToDataflow(),
+        transform.DecomposeOpsForInference(),
+        transform.CanonicalizeBindings(),
+    ]
     return tvm.transform.Sequential(passes)(module)
 
 

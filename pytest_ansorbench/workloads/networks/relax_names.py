@@ -1,7 +1,8 @@
 """What Relax calls differently from one version of TVM to the next.
 
 Up to 0.25 a value has `struct_info`, since 0.26 a type, `ty`. Constants are `relax.Constant` with
-`data` up to 0.26, generic constants with a `value` since 0.27.
+`data` up to 0.26, generic constants with a `value` since 0.27. Variables have a `name_hint` up to
+0.26, a `name` since 0.27.
 """
 
 from __future__ import annotations
@@ -24,6 +25,11 @@ def tensor_type(shape: Sequence[int], dtype: str) -> Any:
 def type_of(value: Expr) -> Any:
     """The type of a value, with `shape` and `dtype` if it is a tensor."""
     return value.ty if hasattr(value, "ty") else value.struct_info
+
+
+def name_of(variable: Expr) -> str:
+    """The name of a variable."""
+    return str(variable.name_hint if hasattr(variable, "name_hint") else variable.name)
 
 
 def with_parameters(function: Function, parameters: Sequence[Expr], body: Expr) -> Function:

@@ -50,11 +50,12 @@ def to_relax(graph: Graph) -> IRModule:
 def fuse(program: IRModule) -> IRModule:
     """Legalize and fuse operators as TVM's own pipeline for CPUs does before tuning."""
     import tvm
-    from tvm.relax.pipeline import legalize_passes
+    from tvm.relax.pipeline import legalize_passes, library_dispatch_passes
 
     target = tvm.target.Target("llvm")
     with target, tvm.transform.PassContext(opt_level=3):
-        return tvm.transform.Sequential(legalize_passes(target))(program)
+        passes = [*library_dispatch_passes(target), *legalize_passes(target)]
+        return tvm.transform.Sequential(passes)(program)
 
 
 def _expression(layer: Layer, inputs: list[Expr], weights: list[Expr], rank: int) -> Expr:

@@ -5,14 +5,22 @@ from __future__ import annotations
 import io
 import json
 import pickle
+import re
 import warnings
 import zipfile
 
 import pytest
 
-from pytest_ansorbench.workloads.networks.archive import UnsafeArchive, load_exported_program
+from pytest_ansorbench.workloads import ImportFailed
+from pytest_ansorbench.workloads.networks import archive
+from pytest_ansorbench.workloads.networks.archive import UnsafeArchive
+from pytest_ansorbench.workloads.networks.shapes import fix
 
 torch = pytest.importorskip("torch")
+
+
+def load_exported_program(content, **shapes):
+    return archive.load_exported_program(content, lambda inputs: fix("bad file", inputs, shapes))
 
 
 @pytest.fixture(scope="module")
@@ -147,10 +155,161 @@ def test_an_archive_of_the_older_format_is_not_unpickled(tmp_path):
     assert not trace.exists()
 
 
-def test_open_shapes_are_refused_and_the_way_out_is_named():
-    dynamic = ({0: torch.export.Dim("rows")},)
-    exported = torch.export.export(
-        torch.nn.Linear(4, 3), (torch.zeros(2, 4),), dynamic_shapes=dynamic
-    )
-    with pytest.raises(UnsafeArchive, match="expected fixed shapes: export it without dynamic"):
+class Folded(torch.nn.Module):
+    """Sizes that are arithmetic of those of the inputs, and operators that work them out."""
+
+    def forward(self, x, y):
+        rows = x.shape[0]
+        wide = torch.nn.functional.pad(x, (0, 1)).reshape(rows * 2, -1)
+        pooled = torch.nn.functional.adaptive_avg_pool1d(wide[: rows // 2], 3)
+        return pooled.sum() / rows, x[1:] + y
+
+
+@pytest.fixture(scope="module")
+def dynamic():
+    rows = torch.export.Dim("rows", max=64)
+    shapes = ({0: 2 * rows + 1}, {0: 2 * rows})
+    given = torch.zeros(5, 7), torch.zeros(4, 7)
+    return written(torch.export.export(Folded(), given, dynamic_shapes=shapes))
+
+
+def inputs_of(program):
+    return [node.meta["val"] for node in program.graph.nodes if node.op == "placeholder"]
+
+
+@pytest.mark.parametrize("shapes", [{"x": (7, 7)}, {"y": (6, 7)}, {"y": (6, 7), "x": (7, 7)}])
+def test_symbols_become_numbers(dynamic, shapes):
+    program = load_exported_program(dynamic, **shapes)
+    given = torch.rand(7, 7), torch.rand(6, 7)
+    assert [tuple(one.shape) for one in inputs_of(program)] == [(7, 7), (6, 7)]
+    for found, expected in zip(program.module()(*given), Folded()(*given), strict=True):
+        torch.testing.assert_close(found, expected)
+
+
+def test_symbols_may_be_given_themselves(dynamic):
+    with pytest.raises(ImportFailed, match=r"'x', \(2\*s\d+ \+ 1, 7\), is open") as caught:
+        load_exported_program(dynamic)
+    [symbol] = {*re.findall(r"s\d+", str(caught.value))}
+    program = load_exported_program(dynamic, **{symbol: 3})
+    assert [tuple(one.shape) for one in inputs_of(program)] == [(7, 7), (6, 7)]
+
+
+@pytest.mark.parametrize(
+    ("shapes", "message"),
+    [
+        (
+            {"x": (6, 7)},
+            r"bad shape \(6, 7\) of its input 'x': the model has \(2\*s\d+ \+ 1, 7\)",
+        ),
+        (
+            {"x": (7, 7), "y": (4, 7)},
+            r"bad shape \(4, 7\) of its input 'y': the model has \(2\*s\d+, 7\), s\d+ = 3",
+        ),
+        ({"x": (7, 7, 1)}, r"bad shape \(7, 7, 1\) of its input 'x'"),
+        ({"x": (201, 7)}, "would be 100, and was exported for 2 to 64"),
+        ({"z": (7, 7)}, "bad name 'z' in shapes: expected an input, x, y or a symbol, s"),
+    ],
+)
+def test_shapes_that_do_not_fit_are_refused(dynamic, shapes, message):
+    with pytest.raises(ValueError, match=message):
+        load_exported_program(dynamic, **shapes)
+
+
+def sizes_of(value, text):
+    """Plant a text in place of each expression."""
+    if isinstance(value, list):
+        return [sizes_of(item, text) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "expr_str" in value:
+        return {**value, "expr_str": text}
+    return {key: sizes_of(item, text) for key, item in value.items()}
+
+
+@pytest.mark.parametrize("text", ["{}", "Add({}, Integer(1))", "Symbol('s0', positive={})"])
+def test_no_text_of_a_shape_is_run(dynamic, tmp_path, text):
+    trace = tmp_path / "ran"
+    code = text.format(f"__import__('pathlib').Path({str(trace)!r}).touch()")
+    content = altered(dynamic, in_json(MODEL, lambda model: model.update(sizes_of(model, code))))
+    with pytest.raises(UnsafeArchive, match=r"a shape in it is .* expected numbers, names and"):
+        load_exported_program(content, x=(7, 7), y=(6, 7))
+    assert not trace.exists()
+
+
+@pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning")
+def test_no_guard_is_run(harmless, dynamic, tmp_path):
+    trace = tmp_path / "ran"
+    code = f"__import__('pathlib').Path({str(trace)!r}).touch() is None"
+    plant = in_json(MODEL, lambda model: model.update(guards_code=[code]))
+    load_exported_program(altered(harmless, plant)).run_decompositions()
+    load_exported_program(altered(dynamic, plant), x=(7, 7)).run_decompositions()
+    assert not trace.exists()
+    buffer = io.BytesIO(altered(harmless, plant))  # else this would show nothing
+    torch.export.load(buffer).run_decompositions()
+    assert trace.exists()
+
+
+def test_expressions_stand_only_where_shapes_do(harmless):
+    def plant(model):
+        node = model["graph_module"]["graph"]["nodes"][0]
+        node["metadata"]["expr_str"] = "2"
+
+    with pytest.raises(UnsafeArchive, match="'2' in it stands where no shape is"):
+        load_exported_program(altered(harmless, in_json(MODEL, plant)))
+
+
+def test_sizes_that_depend_on_values_are_refused():
+    class Positions(torch.nn.Module):
+        def forward(self, x):
+            return torch.nonzero(x)
+
+    content = written(torch.export.export(Positions(), (torch.ones(3, 4),)))
+    with pytest.raises(UnsafeArchive, match=r"depends on u\d, which no input's shape tells"):
+        load_exported_program(content)
+
+
+class Chooses(torch.nn.Module):
+    def forward(self, x):
+        return torch.cond(x.sum() > 0, lambda x: x + 1, lambda x: x - 1, (x,))
+
+
+class Repeats(torch.nn.Module):
+    def forward(self, x):
+        from torch._higher_order_ops.while_loop import while_loop
+
+        return while_loop(lambda x: x.sum() < 9, lambda x: (x + 1,), (x,))
+
+
+@pytest.mark.parametrize(("model", "name"), [(Chooses(), "cond"), (Repeats(), "while_loop")])
+def test_regions_are_refused_and_the_way_out_is_named(model, name):
+    content = written(torch.export.export(model, (torch.ones(3, 4),)))
+    with pytest.raises(UnsafeArchive, match=rf"its {name} \(torch.ops.higher_order\) .*; export"):
+        load_exported_program(content)
+
+
+class Mixed(torch.nn.Module):
+    """Python's values among the inputs, and None among the outputs."""
+
+    def forward(self, x, causal: bool = True, scale: float = 1.0, *, mask=None, y):
+        return {"first": (x * scale if causal else x, None), "second": y + 1}
+
+
+def test_only_tensors_are_left_of_inputs_and_outputs():
+    x, y = torch.rand(3, 4), torch.rand(2)
+    content = written(torch.export.export(Mixed(), (x, True, 2.0), {"mask": None, "y": y}))
+    program = load_exported_program(content)
+    first, second = program.module()(x, y)
+    torch.testing.assert_close(first, x * 2)
+    torch.testing.assert_close(second, y + 1)
+    assert [spec.arg.name for spec in program.graph_signature.input_specs] == ["x", "y"]
+
+
+def test_a_number_among_the_inputs_is_refused():
+    class Scaled(torch.nn.Module):
+        def forward(self, x, times: int):
+            return x * times
+
+    shapes = {"x": None, "times": torch.export.Dim.DYNAMIC}
+    exported = torch.export.export(Scaled(), (torch.rand(3), 4), dynamic_shapes=shapes)
+    with pytest.raises(UnsafeArchive, match="its input 'times' is a number and no tensor; export"):
         load_exported_program(written(exported))

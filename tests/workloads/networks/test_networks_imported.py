@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import sys
+import traceback
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
 
 from pytest_ansorbench import workloads
 from pytest_ansorbench.workloads import ImportFailed
+from pytest_ansorbench.workloads.networks import extract
 from pytest_ansorbench.workloads.networks.relax_names import tensor_type
 from tests.inference import infer
+
+needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="needs torch")
 
 KERNEL = np.random.default_rng(0).standard_normal((4, 3, 3, 3)).astype(np.float32)
 MATRIX = np.random.default_rng(1).standard_normal((4, 5)).astype(np.float32)
@@ -66,13 +71,329 @@ def test_an_onnx_file_becomes_a_case(tmp_path):
     agrees(case)
 
 
-def test_open_shapes_are_given(tmp_path):
+@pytest.mark.parametrize(
+    "shapes", [{"x": (2, 3, 8, 8)}, {"n": 2}, {"n": 2, "x": (2, 3, 8, 8)}], ids=str
+)
+def test_open_shapes_are_given_by_input_or_by_symbol(tmp_path, shapes):
     onnx, model = onnx_model(batch="n")
     path = tmp_path / "small.onnx"
     onnx.save(model, str(path))
-    agrees(workloads.from_onnx(path, name="mine", shapes={"x": (2, 3, 8, 8)}))
-    with pytest.raises(ImportFailed, match=r"its shape .* is not known; give it, e.g. shapes="):
-        workloads.from_onnx(path).tasks()
+    agrees(workloads.from_onnx(path, shapes=shapes))
+
+
+@pytest.mark.parametrize(
+    ("shapes", "message"),
+    [
+        ({}, r"input 'x', \(n, 3, 8, 8\), is open; give it, e.g. shapes={'x': \(1, 3, 8, 8\)} or "
+         r"shapes={'n': 1}, on the command line --shape x=1,3,8,8 or --shape n=1$"),
+        ({"X": (1, 3, 8, 8)}, "bad name 'X' in shapes: expected an input, x or a symbol, n$"),
+        ({"x": (1, 3, 8)}, r"bad shape \(1, 3, 8\) of its input 'x': the model has \(n, 3, "),
+        ({"x": (1, 4, 8, 8)}, r"bad shape \(1, 4, 8, 8\) of its input 'x': the model has \(n, 3, "),
+        ({"n": 2, "x": (1, 3, 8, 8)}, r"the model has \(n, 3, 8, 8\), n = 2$"),
+        ({"n": 0}, "bad n 0 in shapes: expected a positive int, e.g. 1$"),
+        ({"n": (2, 3)}, r"bad n \(2, 3\): expected a positive int, e.g. n=1$"),
+        ({"x": (1.5, 3, 8, 8)}, "bad x 1.5 in shapes: expected a positive int, e.g. 1$"),
+    ],
+)  # fmt: skip
+def test_shapes_that_do_not_fit_are_refused(tmp_path, shapes, message):
+    onnx, model = onnx_model(batch="n")
+    path = tmp_path / "small.onnx"
+    onnx.save(model, str(path))
+    with pytest.raises(ImportFailed, match=message) as caught:
+        workloads.from_onnx(path, shapes=shapes).tasks()
+    assert str(caught.value).startswith(f"bad model file {str(path)!r}: ")
+
+
+def test_an_extent_that_onnx_fixes_may_be_another(tmp_path):
+    onnx, model = onnx_model(batch=1)
+    path = tmp_path / "small.onnx"
+    onnx.save(model, str(path))
+    agrees(workloads.from_onnx(path, shapes={"x": (2, 3, 8, 8)}))
+
+
+@needs_torch
+def test_an_exported_program_of_any_batch_becomes_a_case(tmp_path):
+    import torch
+
+    path = tmp_path / "small.pt2"
+    batch = torch.export.Dim("batch")
+    exported = torch.export.export(
+        torch_model(), (torch.zeros(2, 3, 8, 8),), dynamic_shapes=({0: batch},)
+    )
+    torch.export.save(exported, str(path))
+    agrees(workloads.from_exported_program(path, shapes={"x": (4, 3, 8, 8)}))
+    with pytest.raises(
+        ImportFailed, match=r"'x', \(s\d+, 3, 8, 8\), is open; give it, e.g. shapes="
+    ):
+        workloads.from_exported_program(path).tasks()
+    with pytest.raises(
+        ImportFailed, match=r"bad shape \(4, 3, 8, 9\) of its input 'x': the model has"
+    ):
+        workloads.from_exported_program(path, shapes={"x": (4, 3, 8, 9)}).tasks()
+
+
+def network(layers, *inputs, name="mine", **given):
+    """A network whose operators are told by a function of Relax, a builder and the inputs."""
+
+    def build():
+        from tvm import relax, tirx
+
+        symbols = {}
+
+        def extent(one):
+            return symbols.setdefault(one, tirx.Var(one, "int64")) if isinstance(one, str) else one
+
+        variables = [
+            relax.Var(called, tensor_type([*map(extent, shape)], dtype))
+            for called, shape, dtype in inputs
+        ]
+        builder = relax.BlockBuilder()
+        with builder.function("main", variables):
+            with builder.dataflow():
+                output = builder.emit_output(layers(relax, builder, *variables))
+            builder.emit_func_output(output)
+        return builder.get()
+
+    return workloads.from_relax(name, build, **given)
+
+
+@pytest.mark.parametrize("shapes", [{"x": (3, 4)}, {"n": 3}], ids=str)
+def test_symbols_of_relax_are_given(shapes):
+    case = network(
+        lambda relax, builder, x: relax.op.add(x, relax.op.nn.relu(x)),
+        ("x", ("n", 4), "float32"),
+        shapes=shapes,
+    )
+    [data] = case.arguments()
+    assert data.shape == (3, 4)
+    np.testing.assert_allclose(infer(case.program(), (data,)), data + np.maximum(data, 0))
+
+
+def test_an_open_shape_of_relax_is_refused():
+    case = network(lambda relax, builder, x: relax.op.nn.relu(x), ("x", ("n", 4), "float32"))
+    with pytest.raises(
+        ImportFailed, match=r"^bad network 'mine': the shape of its input 'x', \(n, 4\)"
+    ):
+        case.tasks()
+
+
+def none_emptied(relax, builder, x):
+    none = builder.emit(relax.op.strided_slice(x, axes=[0], begin=[0], end=[0]))
+    return relax.op.matmul(none, relax.const(np.eye(4, dtype=np.float32)))
+
+
+def reshaped(relax, builder, x):
+    shape = relax.const(np.array([4, 2]), "int64")
+    return relax.op.reshape(x, builder.emit(relax.op.tensor_to_shape(relax.op.add(shape, shape))))
+
+
+@pytest.mark.parametrize(
+    ("layers", "message"),
+    [
+        (lambda relax, builder, x: x, r"nothing in it to tune \(operators: none\); expected at"),
+        (lambda relax, builder, x: relax.const(MATRIX), "nothing in it to tune"),
+        (none_emptied, r"nothing in it to tune \(operators: strided_slice, matmul\)"),
+        (lambda relax, builder, x: relax.op.nonzero(x), "of what nonzero gives depends on values"),
+        (lambda relax, builder, x: relax.op.unique(x), "of what unique gives depends on values"),
+        (
+            lambda relax, builder, x: relax.op.ewise_fma(x, x, relax.op.nn.relu(x)),
+            "TVM has no kernel for a CPU of ewise_fma; leave it out of the model, or write it in",
+        ),
+    ],
+)
+def test_what_cannot_be_tuned_is_refused_in_a_sentence(layers, message):
+    with pytest.raises(ImportFailed, match=rf"^bad network 'mine': .*{message}") as caught:
+        network(layers, ("x", (4, 4), "float32")).tasks()
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("layer", ["cumsum", "topk", "argsort", "sort"])
+def test_sorts_and_scans_are_tuned(layer):
+    def layers(relax, builder, x):
+        if layer == "topk":
+            return relax.op.topk(x, k=3, ret_type="values")
+        return getattr(relax.op, layer)(x, axis=1)
+
+    case = network(layers, ("x", (4, 8), "float32"))
+    [data] = case.arguments()
+    assert [task.name for task in case.tasks()] == [layer]
+    wanted = -np.sort(-data)[:, :3] if layer == "topk" else getattr(np, layer)(data, axis=1)
+    np.testing.assert_allclose(infer(case.program(), (data,)), wanted, rtol=1e-5)
+
+
+def branch():
+    from tvm import relax
+
+    flag = relax.Var("flag", tensor_type([], "bool"))
+    x, w = (relax.Var(name, tensor_type([8, 8], "float32")) for name in "xw")
+    builder = relax.BlockBuilder()
+    with builder.function("main", [flag, x, w]):
+        product = builder.emit(relax.op.nn.relu(relax.op.matmul(x, w)))
+        sides = []
+        for value in (relax.op.add(product, x), relax.op.nn.softmax(product)):
+            variable = relax.Var("side", tensor_type([8, 8], "float32"))
+            block = relax.BindingBlock([relax.VarBinding(variable, value)])
+            sides.append(relax.SeqExpr([block], variable))
+        builder.emit_func_output(builder.emit(relax.If(flag, *sides)))
+    return builder.get()
+
+
+def test_both_sides_of_a_branch_are_tuned():
+    case = workloads.from_relax("branch", branch)
+    tasks = {task.name: task for task in case.tasks()}
+    assert {*tasks} == {"fused_matmul_relu", "add", "softmax"}
+    assert tasks["add"].surroundings.given == (1,)  # x itself
+    _, x, w = case.arguments()
+    product = np.maximum(x @ w, 0)
+    powers = np.exp(product)
+    for flag, wanted in (
+        (True, product + x),
+        (False, powers / powers.sum(axis=1, keepdims=True)),
+    ):
+        found = infer(case.program(), (np.array(flag), x, w))
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-6)
+
+
+def test_onnx_branches_are_tuned(tmp_path):
+    onnx, _ = onnx_model()
+    from onnx import TensorProto, helper, numpy_helper
+
+    def side(name, operator, *given):
+        described = helper.make_tensor_value_info(name, TensorProto.FLOAT, [4, 5])
+        node = helper.make_node(operator, given, [name])
+        return helper.make_graph([node], name, [], [described])
+
+    graph = helper.make_graph(
+        [
+            helper.make_node(
+                "If",
+                ["flag"],
+                ["y"],
+                then_branch=side("a", "Add", "x", "matrix"),
+                else_branch=side("b", "Mul", "x", "x"),
+            )
+        ],
+        "branch",
+        [
+            helper.make_tensor_value_info("flag", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("x", TensorProto.FLOAT, [4, 5]),
+        ],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [4, 5])],
+        [numpy_helper.from_array(MATRIX, "matrix")],
+    )
+    opsets = [helper.make_opsetid("", 17)]
+    path = tmp_path / "branch.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), str(path))
+    assert {task.name for task in workloads.from_onnx(path).tasks()} == {"add", "multiply"}
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda: None, "its function returned a NoneType; expected a Relax module, e.g. relax"),
+        (lambda: 3, "its function returned a int"),
+        (lambda: ir_module(), r"no Relax function main \(functions: none\); call the one"),
+        (lambda: ir_module(other=branch()["main"]), r"no Relax function main \(functions: other\)"),
+    ],
+)
+def test_a_function_that_gives_no_network_is_refused(function, message):
+    with pytest.raises(ImportFailed, match=rf"^bad network 'mine': .*{message}"):
+        workloads.from_relax("mine", function).tasks()
+
+
+def ir_module(**functions):
+    from tvm import IRModule
+
+    return IRModule(functions)
+
+
+def test_an_error_of_the_user_s_function_stays_theirs():
+    def fail():
+        raise FileNotFoundError("weights.npz")
+
+    with pytest.raises(FileNotFoundError, match=r"weights\.npz"):
+        workloads.from_relax("mine", fail).tasks()
+
+
+@pytest.mark.parametrize(
+    ("type_of_input", "message"),
+    [
+        (
+            lambda relax: relax.ShapeType(ndim=2),
+            "its input 'x' is .*Shape.*; expected tensors only",
+        ),
+        (lambda relax: relax.TupleType([tensor_type([2], "float32")]), "its input 'x' is .*Tuple"),
+    ],
+)
+def test_inputs_that_are_no_tensors_are_refused(type_of_input, message):
+    def build():
+        from tvm import relax
+
+        x = relax.Var("x", type_of_input(relax))
+        builder = relax.BlockBuilder()
+        with builder.function("main", [x]):
+            builder.emit_func_output(builder.emit(relax.const(MATRIX)))
+        return builder.get()
+
+    with pytest.raises(ImportFailed, match=message):
+        workloads.from_relax("mine", build).tasks()
+
+
+@needs_torch
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        (
+            "Counting",
+            "its batch norm is in training mode and counts batches; export it after .eval",
+        ),
+        ("Writing", "it writes 'memory', which TVM's programs cannot; take that as an input and"),
+    ],
+)
+def test_what_writes_buffers_is_refused(tmp_path, kind, message):
+    import torch
+
+    class Counting(torch.nn.BatchNorm1d):
+        def __init__(self):
+            super().__init__(4)
+
+    class Writing(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("memory", torch.zeros(3, 4))
+
+        def forward(self, x):
+            self.memory.add_(x)
+            return torch.relu(self.memory)
+
+    model = {"Counting": Counting, "Writing": Writing}[kind]()
+    path = tmp_path / "odd.pt2"
+    torch.export.save(torch.export.export(model, (torch.zeros(3, 4),)), str(path))
+    with pytest.raises(ImportFailed, match=message):
+        workloads.from_exported_program(path).tasks()
+
+
+def test_the_cause_stays_with_the_sentence(tmp_path):
+    onnx, model = onnx_model()
+    path = tmp_path / "small.onnx"
+    onnx.save(model, str(path))
+    with pytest.raises(
+        ImportFailed, match=r"bad shape \(1, 4, 8, 8\).*has \(1, 3, 8, 8\): "
+    ) as caught:
+        workloads.from_onnx(path, shapes={"x": (1, 4, 8, 8)}).tasks()
+    frames = traceback.extract_tb(caught.value.__cause__.__traceback__)
+    assert any("tvm" in frame.filename for frame in frames)
+
+
+@pytest.mark.parametrize("where", ["extract_tasks", "_bytes", "_is_empty"])
+def test_a_fault_of_our_own_stays_one(monkeypatch, where):
+    def divide(*_):
+        return 1 / 0
+
+    monkeypatch.setattr(extract, where, divide)
+    case = network(lambda relax, builder, x: relax.op.nn.relu(x), ("x", (3, 4), "float32"))
+    with pytest.raises(ZeroDivisionError):
+        case.tasks()
 
 
 def test_an_unsupported_operator_is_named(tmp_path):
@@ -110,8 +431,8 @@ def test_a_missing_extra_is_named(tmp_path, monkeypatch, read, module, extra):
         read(tmp_path / "any").tasks()
 
 
-def test_an_exported_program_becomes_a_case(tmp_path):
-    torch = pytest.importorskip("torch")
+def torch_model():
+    import torch
 
     class Small(torch.nn.Module):
         def __init__(self):
@@ -123,8 +444,15 @@ def test_an_exported_program_becomes_a_case(tmp_path):
             y = torch.relu(torch.nn.functional.conv2d(x, self.kernel, padding=1))
             return y.mean(dim=(2, 3)) @ self.matrix
 
+    return Small()
+
+
+@needs_torch
+def test_an_exported_program_becomes_a_case(tmp_path):
+    import torch
+
     path = tmp_path / "small.pt2"
-    exported = torch.export.export(Small(), (torch.zeros(1, 3, 8, 8),))
+    exported = torch.export.export(torch_model(), (torch.zeros(1, 3, 8, 8),))
     torch.export.save(exported, str(path))
     agrees(workloads.from_exported_program(path))
 
