@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, TypeVar
 
 T = TypeVar("T")
@@ -30,10 +30,13 @@ def sentence(error: Exception) -> str | None:
     from pytest_ansorbench.storage import MissingResultError, StorageError, UnwritableError
     from pytest_ansorbench.strategies import StrategyError
     from pytest_ansorbench.winners import DatabaseError
-    from pytest_ansorbench.workloads import ImportFailed, UnknownCase
+    from pytest_ansorbench.workloads import ImportFailed, OpenShape, UnknownCase
 
     if isinstance(error, MissingResultError):
         return f"{error}; pytest --ansor-bench --ansor-save NAME saves one"
+    if isinstance(error, OpenShape):
+        ways = [" ".join(_shape_flag(*one) for one in way.items()) for way in error.ways]
+        return f"{error.problem}; give it, e.g. {' or '.join(ways)}"
     if isinstance(error, UnwritableError):
         return f"{error}; see --storage"
     if isinstance(error, DatabaseError):
@@ -43,6 +46,11 @@ def sentence(error: Exception) -> str | None:
         *(StorageError, StrategyError, ImportFailed, UnknownCase),
     )
     return str(error) if isinstance(error, told) else None
+
+
+def _shape_flag(name: str, extents: int | Sequence[int]) -> str:
+    numbers = [extents] if isinstance(extents, int) else extents
+    return f"--shape {name}={','.join(map(str, numbers))}"
 
 
 def parsed(name: str, value: T, parse: Callable[[T], Found]) -> Found:

@@ -18,6 +18,7 @@ from pytest_ansorbench.workloads.networks.mobilenet import MobileNetV1, MobileNe
 from pytest_ansorbench.workloads.networks.network import Network
 from pytest_ansorbench.workloads.networks.resnet import ResNet, ResNet3d18
 from pytest_ansorbench.workloads.networks.sequential import Mlp, Vgg16
+from pytest_ansorbench.workloads.networks.shapes import OpenShape
 from pytest_ansorbench.workloads.networks.squeezenet import SqueezeNet11
 from pytest_ansorbench.workloads.operator import Operator
 from pytest_ansorbench.workloads.operators.batch_matmul import BATCH_MATMUL, BatchMatmul
@@ -86,6 +87,7 @@ __all__ = [
     "MobileNetV2",
     "Network",
     "NetworkCase",
+    "OpenShape",
     "Operator",
     "OwnOperator",
     "ResNet",

@@ -34,6 +34,19 @@ _LONGEST: Final = 20_000
 """Characters of an expression; deeper ones than fit are none that a shape has."""
 
 
+class OpenShape(ImportFailed):
+    """A shape that neither the model nor the user tells.
+
+    Attributes:
+        problem: Whose it is.
+        ways: Examples of what would tell it.
+    """
+
+    def __init__(self, problem: str, ways: Sequence[Shapes]) -> None:
+        self.problem, self.ways = problem, tuple(ways)
+        super().__init__(f"{problem}; give it, e.g. {' or '.join(f'shapes={way}' for way in ways)}")
+
+
 class BadExpression(ValueError):
     """A text that is no arithmetic of whole numbers and names."""
 
@@ -228,26 +241,15 @@ class _Binding:
             f"bad shape {shown(shape)} of its input {name!r}: the model has {shown(wanted)}{known}"
         )
 
-    def _missing(self, name: str) -> ImportFailed:
+    def _missing(self, name: str) -> OpenShape:
         wanted = self._inputs[name]
-        some = (1,) if wanted is None else [e if isinstance(e, int) else 1 for e in wanted]
-        ways = [f"shapes={{{name!r}: {shown(some)}}}"]
-        flags = [f"--shape {name}={','.join(map(str, some))}"]
-        open_ones = [one for one in wanted or () if not isinstance(one, int)]
-        symbols = [
-            symbol
-            for one in open_ones
-            if isinstance(one, Dimension)
-            for symbol in one.symbols
-            if symbol not in self._symbols
-        ]
-        if symbols and None not in open_ones:
-            ways.append("shapes={" + ", ".join(f"{s!r}: 1" for s in dict.fromkeys(symbols)) + "}")
-            flags.append(" ".join(f"--shape {symbol}=1" for symbol in dict.fromkeys(symbols)))
-        return self._refusal(
-            f"the shape of its input {name!r}, {shown(wanted)}, is open; give it, e.g. "
-            f"{' or '.join(ways)}, on the command line {' or '.join(flags)}"
-        )
+        extents = (None,) if wanted is None else wanted
+        ways: list[Shapes] = [{name: tuple(e if isinstance(e, int) else 1 for e in extents)}]
+        if None not in extents:
+            symbols = [s for e in extents if isinstance(e, Dimension) for s in e.symbols]
+            ways.append({s: 1 for s in symbols if s not in self._symbols})
+        problem = f"the shape of its input {name!r}, {shown(wanted)}, is open"
+        return OpenShape(f"{self._subject}: {problem}", ways)
 
     def _refusal(self, reason: str) -> ImportFailed:
         return ImportFailed(f"{self._subject}: {reason}")

@@ -85,7 +85,7 @@ def test_open_shapes_are_given_by_input_or_by_symbol(tmp_path, shapes):
     ("shapes", "message"),
     [
         ({}, r"input 'x', \(n, 3, 8, 8\), is open; give it, e.g. shapes={'x': \(1, 3, 8, 8\)} or "
-         r"shapes={'n': 1}, on the command line --shape x=1,3,8,8 or --shape n=1$"),
+         r"shapes={'n': 1}$"),
         ({"X": (1, 3, 8, 8)}, "bad name 'X' in shapes: expected an input, x or a symbol, n$"),
         ({"x": (1, 3, 8)}, r"bad shape \(1, 3, 8\) of its input 'x': the model has \(n, 3, "),
         ({"x": (1, 4, 8, 8)}, r"bad shape \(1, 4, 8, 8\) of its input 'x': the model has \(n, 3, "),

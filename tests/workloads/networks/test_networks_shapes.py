@@ -96,7 +96,7 @@ def test_a_number_may_stand_for_a_shape_of_one_dimension():
             None,
             r"the shape of its input 'x', of any rank, is open; give it, e.g. shapes={'x': \(1,\)}",
         ),
-        ([None, 2], r"'x', \(\?, 2\), is open; .* shapes={'x': \(1, 2\)}, .* --shape x=1,2$"),
+        ([None, 2], r"'x', \(\?, 2\), is open; give it, e.g. shapes={'x': \(1, 2\)}$"),
     ],
 )
 def test_what_has_no_name_is_given_by_input(wanted, message):
