@@ -192,7 +192,8 @@ def _rebuilt(
 ) -> tuple[RebuiltKernels, bool]:
     """The kernels, and whether Ctrl-C kept some of them from being made."""
     from pytest_ansorbench.environment import MisfitError
-    from pytest_ansorbench.kernels import AnotherMachineError, Rebuilding, shipped_case
+    from pytest_ansorbench.kernels import AnotherMachineError, Rebuilding
+    from pytest_ansorbench.workloads.definition import shipped
 
     winners = [winner for row in rows for winner in row]
     interrupted = False
@@ -203,7 +204,7 @@ def _rebuilt(
                 rebuilding.make(
                     rows,
                     effort,
-                    shipped_case,
+                    lambda winner: shipped(winner.case, winner.definition),
                     note=lambda text: print(text, file=sys.stderr, flush=True),
                 )
             except KeyboardInterrupt:

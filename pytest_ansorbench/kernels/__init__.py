@@ -5,7 +5,6 @@ from pytest_ansorbench.kernels.rebuilding import (
     Rebuilding,
     fastest,
     fastest_of_arms,
-    shipped_case,
 )
 
 __all__ = [
@@ -13,5 +12,4 @@ __all__ = [
     "Rebuilding",
     "fastest",
     "fastest_of_arms",
-    "shipped_case",
 ]

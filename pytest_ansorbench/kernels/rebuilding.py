@@ -30,9 +30,7 @@ from pytest_ansorbench.storage import machine_difference
 from pytest_ansorbench.travel import project_paths
 from pytest_ansorbench.travel import recorded as as_recorded
 from pytest_ansorbench.winners import Winner
-from pytest_ansorbench.workloads import UnknownCase, get
 from pytest_ansorbench.workloads.case import Case, Check, Task
-from pytest_ansorbench.workloads.definition import BadDefinition, is_shipped, made
 
 if TYPE_CHECKING:
     from tvm import IRModule
@@ -262,18 +260,6 @@ def _task(tasks: Sequence[Task], winner: Winner, program: IRModule) -> Task:
     if winner.place < len(tasks) and structural_equal(tasks[winner.place].mod, program):
         return tasks[winner.place]
     return Task(winner.task.name, program, winner.task.flops)
-
-
-def shipped_case(winner: Winner) -> Case | None:
-    """The case of a winner, if it is a shipped one of whatever shape.
-
-    Modules that a file names are not imported. Files that hold no definitions name cases by id.
-    """
-    try:
-        case = made(winner.definition) if is_shipped(winner.definition) else get(winner.case)
-    except (BadDefinition, UnknownCase):
-        return None
-    return case if case.id == winner.case else None
 
 
 def fastest(winners: Iterable[Winner]) -> list[Winner]:

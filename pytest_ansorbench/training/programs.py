@@ -26,7 +26,7 @@ from pytest_ansorbench.strategies import (
 from pytest_ansorbench.strategies.draft.encoding import kinds_of
 from pytest_ansorbench.strategies.draft.space import DecisionSpace
 from pytest_ansorbench.training.arrays import BadSamples, load_arrays
-from pytest_ansorbench.workloads.definition import is_shipped, made
+from pytest_ansorbench.workloads.definition import shipped
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -102,8 +102,8 @@ def programs_of(past: Past, tasks: Tasks) -> Iterator[Programs]:
             one for one in past.entries if isinstance(one, RoundEntry) and one.label == entry.label
         ]
         of_case = tasks(entry.case)
-        if of_case is None and is_shipped(entry.definition):
-            of_case = made(entry.definition).tasks()
+        if of_case is None and (case := shipped(entry.case, entry.definition)) is not None:
+            of_case = case.tasks()
         if of_case is None:
             raise BadSamples(
                 f"bad journal {past.path}: case {entry.case!r} is none that ships; only a bench "

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields
 from types import MappingProxyType
-from typing import Any, Final, TypeGuard
+from typing import Any, Final
 
 from pytest_ansorbench.workloads.case import Case
-from pytest_ansorbench.workloads.catalogue import CASES
+from pytest_ansorbench.workloads.catalogue import CASES, UnknownCase, get
 
 FAMILIES: Final[Mapping[str, type[Any]]] = MappingProxyType(
     {type(case).__name__: type(case) for case in CASES}
@@ -38,9 +38,18 @@ def definition_of(case: object) -> dict[str, Any] | None:
     }
 
 
-def is_shipped(definition: object) -> TypeGuard[Mapping[str, Any]]:
-    """Whether it looks like one of `definition_of`."""
-    return isinstance(definition, Mapping) and {*definition} == {"family", "fields"}
+def shipped(name: str, definition: Mapping[str, Any] | None) -> Case | None:
+    """The shipped case that a file means, of whatever shape; None if it means another.
+
+    Args:
+        name: Its id.
+        definition: What the file says of it; None in older files, which mean one by its id.
+    """
+    try:
+        case = get(name) if definition is None else made(definition)
+    except (BadDefinition, UnknownCase):
+        return None
+    return case if case.id == name else None
 
 
 def made(definition: Mapping[str, Any]) -> Case:
@@ -49,7 +58,7 @@ def made(definition: Mapping[str, Any]) -> Case:
     Raises:
         BadDefinition: There is no such family here, or its fields are others.
     """
-    family, given = definition["family"], definition["fields"]
+    family, given = definition.get("family"), definition.get("fields")
     kind = FAMILIES.get(family) if isinstance(family, str) else None
     if kind is None:
         raise BadDefinition(f"bad family {family!r}: expected one of {', '.join(sorted(FAMILIES))}")

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 
 import numpy as np
-import pytest
 
-from pytest_ansorbench.kernels import fastest, fastest_of_arms, shipped_case
+from pytest_ansorbench.kernels import fastest, fastest_of_arms
 from pytest_ansorbench.kernels.rebuilding import another_machine, compare_kernels, noise_then
 from pytest_ansorbench.measure.outcomes import MeasuredInTurn, Rebuilt
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.records import MachineNoise, NoiseTrace
 from pytest_ansorbench.records.rebuilt_kernels import RECORDED
 from pytest_ansorbench.winners import winners_of
-from pytest_ansorbench.workloads import get
 from pytest_ansorbench.workloads.definition import definition_of
 from tests.fast_engine import FastEngine
 from tests.winners.conftest import MATMUL, MLP, tuned
@@ -193,35 +190,3 @@ def test_a_program_that_cannot_be_read_is_held_to_nothing(tuned, target):
     )
     [(job, _)] = toolchains.given
     assert job.check is None
-
-
-KNOWN = get("matmul-b12-m128-n64-k128")
-ELSEWHERE = {"made": {"module": "antigravity", "name": "X", "file": None}, "fields": {}}
-
-
-@pytest.mark.parametrize(
-    ("case", "definition", "expected"),
-    [
-        (MATMUL.id, definition_of(MATMUL), MATMUL),
-        (KNOWN.id, None, KNOWN),  # an older file
-        (MATMUL.id, None, None),
-        (KNOWN.id, definition_of(MATMUL), None),
-        (KNOWN.id, {"family": "Conv4d", "fields": {}}, None),
-        (MATMUL.id, {"family": "BatchMatmul", "fields": {"m": -1}}, None),
-        ("own", ELSEWHERE, None),
-    ],
-)
-def test_a_shipped_case_of_any_shape_is_made_of_what_a_file_says_and_no_other(
-    tuned, case, definition, expected
-):
-    winner = dataclasses.replace(fastest(winners_of(tuned))[0], case=case, definition=definition)
-    assert shipped_case(winner) == expected
-    assert "antigravity" not in sys.modules
-
-
-def test_a_tuned_shape_outside_the_catalogue_is_made_anew(tuned):
-    winners = fastest(winners_of(tuned))
-    assert {winner.case: shipped_case(winner) for winner in winners} == {
-        MATMUL.id: MATMUL,
-        MLP.id: MLP,
-    }

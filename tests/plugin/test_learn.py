@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 
 import pytest
@@ -83,8 +84,19 @@ def test_nothing_is_learnt_unless_asked(tmp_path):
     assert outcome.code == 0 and "learnt: " not in outcome.out
 
 
-def test_a_journal_of_ones_own_case_cannot_be_trained_from(taught, tmp_path, capsys):
+def test_a_journal_of_a_shipped_case_of_any_shape_can_be_trained_from(taught, tmp_path, capsys):
     journal = taught[0].root / ".ansor_bench" / "journals" / "0001.jsonl"
+    arguments = ["train-draft", "--from", str(journal), "-o", str(tmp_path / "m.ubj")]
+    assert main([*arguments, "--trees", "5"]) == 0
+    assert "matmul-b1-m24-n16-k16: 16 programs" in capsys.readouterr().out
+
+
+def test_a_journal_of_ones_own_case_cannot(taught, tmp_path, capsys):
+    journal = taught[0].copy(tmp_path).root / ".ansor_bench" / "journals" / "0001.jsonl.gz"
+    text = gzip.decompress(journal.read_bytes()).decode()
+    assert text.count('"family":"BatchMatmul"') == 1
+    own = text.replace('"family":"BatchMatmul"', '"family":"MatmulOfMine"')
+    journal.write_bytes(gzip.compress(own.encode()))
     arguments = ["train-draft", "--from", str(journal), "-o", str(tmp_path / "m.ubj")]
     assert main(arguments) == 2
     assert "case 'matmul-b1-m24-n16-k16' is none that ships" in capsys.readouterr().err

@@ -1,16 +1,27 @@
 """What defines a shipped case, and what is no definition of one."""
 
 import json
+import sys
 
 import pytest
 
-from pytest_ansorbench.workloads import CASES, Conv2d, Mlp, Operator, ResNet, from_onnx, from_te
+from pytest_ansorbench.workloads import (
+    CASES,
+    BatchMatmul,
+    Conv2d,
+    Mlp,
+    Operator,
+    ResNet,
+    from_onnx,
+    from_te,
+    get,
+)
 from pytest_ansorbench.workloads.definition import (
     FAMILIES,
     BadDefinition,
     definition_of,
-    is_shipped,
     made,
+    shipped,
 )
 from tests.workloads.conftest import SMALL
 
@@ -20,7 +31,7 @@ OTHER_SHAPES = (*SMALL, ResNet(depth=18, batch=3, size=64), Mlp(hidden=(7, 9)))
 @pytest.mark.parametrize("case", [*CASES, *OTHER_SHAPES], ids=str)
 def test_a_case_of_any_shape_comes_back_from_a_file(case):
     definition = json.loads(json.dumps(definition_of(case)))
-    assert is_shipped(definition)
+    assert shipped(case.id, definition) == case
     again = made(definition)
     assert again == case and type(again) is type(case) and again.id == case.id
 
@@ -72,3 +83,27 @@ SOFTMAX = {"m": 2, "n": 3}
 def test_what_defines_no_case_is_refused(family, given, message):
     with pytest.raises(BadDefinition, match=message):
         made({"family": family, "fields": given})
+
+
+KNOWN = get("matmul-b12-m128-n64-k128")
+OTHER = BatchMatmul(batch=1, m=5, n=6, k=7)
+ELSEWHERE = {"made": {"module": "antigravity", "name": "X", "file": None}, "fields": {}}
+
+
+@pytest.mark.parametrize(
+    ("name", "definition", "expected"),
+    [
+        (OTHER.id, definition_of(OTHER), OTHER),
+        (KNOWN.id, None, KNOWN),
+        (OTHER.id, None, None),
+        (KNOWN.id, definition_of(OTHER), None),
+        (KNOWN.id, {"family": "Conv4d", "fields": {}}, None),
+        (OTHER.id, {"family": "BatchMatmul", "fields": {"m": -1}}, None),
+        (KNOWN.id, {}, None),
+        (KNOWN.id, ELSEWHERE, None),
+    ],
+    ids=["any shape", "old file", "unlisted", "another", "family", "fields", "none", "module"],
+)
+def test_a_file_means_shipped_cases_and_no_module_is_imported(name, definition, expected):
+    assert shipped(name, definition) == expected
+    assert "antigravity" not in sys.modules
