@@ -399,32 +399,9 @@ def test_tasks_of_a_model_in_a_file_are_listed(tmp_path, capsys):
     assert "1x3x8x8" in capsys.readouterr().out
 
 
-def test_tasks_of_a_model_of_any_shape(tmp_path, capsys):
-    from tests.workloads.networks.test_networks_imported import onnx_model
-
-    onnx, model = onnx_model(batch="n")
-    path = str(tmp_path / "small.onnx")
-    onnx.save(model, path)
-    for shape in ("x=2,3,8,8", "n=2"):
-        assert main(["tasks", path, "--shape", shape]) == 0
-        assert "2x3x8x8" in capsys.readouterr().out
-    for shapes, message in (
-        ([], "'x', (n, 3, 8, 8), is open; give it, e.g. --shape x=1,3,8,8 or --shape n=1\n"),
-        (["m=2"], "bad name 'm' in shapes: expected an input, x or a symbol, n\n"),
-        (["x=2"], "bad shape (2,) of its input 'x': the model has (n, 3, 8, 8)\n"),
-        (["x=2,a"], "bad --shape 'x=2,a': expected NAME=N,N, e.g. x=1,3,224,224, or batch=1\n"),
-        (["2"], "bad --shape '2': expected NAME=N,N"),
-    ):
-        options = [word for one in shapes for word in ("--shape", one)]
-        assert main(["tasks", path, *options]) == 2
-        err = capsys.readouterr().err
-        assert message in err and err.count("\n") == 1
-
-
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["mlp-n1-i784-h128x64-o10", "--shape", "x=1"], "is no model's file, so its shapes are"),
         (["resnet81-n1-s224"], "bad case 'resnet81-n1-s224': expected one of the"),
         (["resnet18-n1-s224", "--target", "{"], "bad --target '{'"),
         (["absent.onnx"], "bad model file 'absent.onnx': there is no such file"),
