@@ -356,6 +356,7 @@ MODELS: Final[Mapping[str, Model]] = {
             bos_token_id=0,
             eos_token_id=0,
             use_cache=False,
+            return_dict=False,
         ),
         "transformers",
     ),

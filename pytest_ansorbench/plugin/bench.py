@@ -32,6 +32,7 @@ from pytest_ansorbench.plugin.suite import Suite
 from pytest_ansorbench.records import CaseResult, Gate, Result, Shard, Shards, SuiteVerdict
 from pytest_ansorbench.report import Terminal, failure_report
 from pytest_ansorbench.stats.changes import CaseChanges
+from pytest_ansorbench.stats.failures import arm_failures
 from pytest_ansorbench.stats.gate import families
 from pytest_ansorbench.storage import StorageError
 from pytest_ansorbench.workloads import Case
@@ -123,7 +124,7 @@ class Bench:
         if self._settings.shard is None:  # else there are not all runs that gates are about
             judging.settle(
                 (
-                    *judging.of_failures(result, self._source.ran_under),
+                    *judging.of_failures(case.id, arm_failures(result), self._source.ran_under),
                     *judging.of_case(result, changes, test.settings.baseline.allowances),
                 ),
                 strict=test.settings.strict,

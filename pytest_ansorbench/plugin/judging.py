@@ -22,7 +22,7 @@ from pytest_ansorbench.report import (
     suite_sentence,
 )
 from pytest_ansorbench.stats.changes import CaseChanges
-from pytest_ansorbench.stats.failures import arm_failures
+from pytest_ansorbench.stats.failures import ArmFailures
 from pytest_ansorbench.stats.limits import Allowance
 from pytest_ansorbench.workloads import Case, UnknownCase, get
 
@@ -107,12 +107,14 @@ def settle(
         warnings.warn(UndecidedWarning(sentence), stacklevel=4)
 
 
-def of_failures(result: CaseResult, settings: Mapping[str, Any]) -> Iterator[Judgement]:
-    """On the arms of a case that cannot be judged, gates or not; settings are as recorded."""
-    for failures in arm_failures(result):
+def of_failures(
+    case: str, found: Iterable[ArmFailures], settings: Mapping[str, Any]
+) -> Iterator[Judgement]:
+    """On what of a case cannot be judged, gates or not; settings are as recorded."""
+    for failures in found:
         if failures.is_complete:
             causes = (cure(cause, settings) for cause in failures.causes)
-            words = [f"{result.case}: {failures_sentence(failures)}", *filter(None, causes)]
+            words = [f"{case}: {failures_sentence(failures)}", *filter(None, causes)]
             yield "broken", "; ".join(words)
 
 

@@ -26,6 +26,7 @@ from pytest_ansorbench.report import (
     kernels_report,
     suite_gate_sentence,
 )
+from pytest_ansorbench.stats.failures import toolchain_failures
 from pytest_ansorbench.stats.rebuilt_ratios import KernelLimits, judge_rebuilt
 from pytest_ansorbench.storage import StorageError, find_saved, read_result, write_rebuilt
 from pytest_ansorbench.winners import NO_SCHEDULES, Winner, winners_of
@@ -119,7 +120,10 @@ class KernelBench:
             for one in verdict.kernels:
                 name = f"{prefix}_{one.kernel}_throughput_ratio"
                 item.user_properties.append((name, one.ratio.value))
-        judging.settle(_of_kernels(verdicts), strict=self._settings.strict)
+        failures = judging.of_failures(
+            case.id, toolchain_failures(kernels), self._settings.to_json()
+        )
+        judging.settle([*failures, *_of_kernels(verdicts)], strict=self._settings.strict)
         return next(one for one in self._result.cases if one.case == case.id)
 
     def _judge_suite(self, item: pytest.Item) -> None:

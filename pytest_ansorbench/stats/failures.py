@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pytest_ansorbench.records import CaseResult, Remeasurement, Trial, TrialStatus
+from pytest_ansorbench.records.rebuilt_kernels import RebuiltKernel
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,15 @@ def arm_failures(case: CaseResult) -> Iterator[ArmFailures]:
             yield of_trials
         elif of_winners.causes:
             yield of_winners
+
+
+def toolchain_failures(kernels: Sequence[RebuiltKernel]) -> Iterator[ArmFailures]:
+    """The same of toolchains that made saved kernels again: each of which none works."""
+    for sides in zip(*(kernel.sides for kernel in kernels), strict=True):
+        made = [side.measured for side in sides]
+        failures = ArmFailures(sides[0].toolchain, "winner", len(made), _causes(made))
+        if failures.is_complete:
+            yield failures
 
 
 def _causes(measured: Sequence[Trial | Remeasurement]) -> tuple[Cause, ...]:

@@ -49,6 +49,15 @@ def test_gates_of_cases_and_of_all_kernels_hold_or_break(benched):
     assert f"{Doubling.id}, today against against: throughput ratio" in broken.out
 
 
+def test_a_case_none_of_whose_kernels_works_fails_without_a_gate(benched):
+    outcome = benched.bench(KERNELS, QUICK, "--ansor-run-timeout=1e-05")
+    assert outcome.code == 1, outcome.text
+    assert (
+        "doubling: today has no winner that is right: 1 of 1 winner run-timeout (no result after "
+        "1e-05 s); --ansor-run-timeout is 1e-05: give more, e.g. --ansor-run-timeout 30"
+    ) in outcome.out
+
+
 def test_a_marker_has_a_gate_of_its_own(benched):
     benched.replace("test_cases.py", "trials=4", "min_throughput_ratio=1e6, trials=4")
     outcome = benched.bench(KERNELS, "--ansor-kernel-sets=3", "--ansor-variant=o1:opt-level=1")

@@ -39,7 +39,9 @@ _RECORDS: Final = re.compile(
 _PAYLOAD: Final = re.compile(r"(data|models)/.*")
 _TENSORS: Final = re.compile(r"(weight|tensor)_\d+")
 #: Operators that PyTorch itself brings, and picking one of an operator's results.
-_OPERATORS: Final = re.compile(r"torch\.ops\.aten\.(?!__)\w+\.(?!__)\w+|_operator\.getitem")
+_OPERATORS: Final = re.compile(
+    r"torch\.ops\.aten\.(__(and|or|xor|lshift|rshift)__|(?!__)\w+)\.(?!__)\w+|_operator\.getitem"
+)
 _REGIONS: Final = "torch.ops.higher_order."
 
 

@@ -122,12 +122,25 @@ MODEL = "models/model.json"
         (in_json(MODEL, target("torch.hub.load")), "operator 'torch.hub.load'"),
         (in_json(MODEL, target("#mine:op")), "operator '#mine:op'"),
         (in_json(MODEL, target("torch.ops.aten.__class__.x")), "operator 'torch.ops.aten"),
+        (in_json(MODEL, target("torch.ops.aten.__and__.__class__")), "operator 'torch.ops.aten"),
     ],
 )
 def test_whatever_would_run_is_refused_before_pytorch_loads_it(harmless, change, message):
     with pytest.raises(UnsafeArchive) as caught:
         load_exported_program(altered(harmless, change))
     assert message in str(caught.value)
+
+
+def test_an_operator_that_is_spelt_as_python_does_is_pytorchs_own(tmp_path):
+    class Both(torch.nn.Module):
+        def forward(self, x, y):
+            return torch.ops.aten.__and__.Tensor(x, y)
+
+    file = tmp_path / "both.pt2"
+    some = torch.tensor([True, False])
+    torch.export.save(torch.export.export(Both(), (some, some)), file)
+    read = load_exported_program(file.read_bytes())
+    assert "aten.__and__.Tensor" in str(read.graph)
 
 
 def test_a_pickle_in_the_sample_inputs_is_not_run(harmless, tmp_path):
