@@ -47,7 +47,8 @@ def check_program(mod: IRModule, name: str) -> None:
 
     Raises:
         BadProgram: An argument is a scalar, or has a shape that is not known; there is
-            nothing to tune; an output is read before it is written, or is not among the last.
+            nothing to tune; it reads what is not there; an output is read before it is written,
+            or is not among the last.
     """
     main = _main(mod, name)
     for place, (argument, buffer) in enumerate(_arguments(main)):
@@ -72,6 +73,7 @@ def check_program(mod: IRModule, name: str) -> None:
             f"there is nothing to tune in {name}: it has no block; put what it computes into "
             "`T.sblock`, or write it as `te.compute`"
         )
+    _check_form(mod, name)
     _outputs(main, name)
     _check_order(main, name)
 
@@ -114,7 +116,10 @@ def _outputs(main: PrimFunc, name: str) -> int:
     written = _written(main)
     arguments = [argument for argument, _ in _arguments(main)]
     if True not in written:
-        raise BadProgram(f"{name} writes none of its arguments; its last ones are its outputs")
+        raise BadProgram(
+            f"nothing says that {name} writes any of its arguments, of which the last are its "
+            "outputs; put a call of foreign code into a block with `T.writes`"
+        )
     first = written.index(True)
     if False in written[first:]:
         behind = first + written[first:].index(False)
@@ -123,6 +128,22 @@ def _outputs(main: PrimFunc, name: str) -> int:
             f"{arguments[behind]!r}, is not; put the outputs last"
         )
     return len(written) - first
+
+
+def _check_form(mod: IRModule, name: str) -> None:
+    """Check what TVM checks before it schedules a program."""
+    from tvm import tirx
+    from tvm.s_tir import analysis
+
+    # Up to 0.26 there is one for all programs.
+    verify = getattr(analysis, "verify_well_formed", None) or tirx.analysis.verify_well_formed
+    try:
+        verify(mod)
+    except Exception as error:  # TVM raises many types
+        cause = str(error).splitlines()[0].partition(" at <root>")[0].removeprefix("ValueError: ")
+        raise BadProgram(
+            f"{name} is no whole program: {cause}; make all that it reads its arguments"
+        ) from None
 
 
 def _check_order(main: PrimFunc, name: str) -> None:

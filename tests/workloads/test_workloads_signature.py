@@ -94,6 +94,27 @@ def test_what_cannot_be_tuned_is_told_in_a_sentence(made):
     assert str(refused.value) == BAD[made]
 
 
+def test_what_is_read_has_to_be_there():
+    from tvm import te
+
+    x, scale = te.placeholder((4,), name="x"), te.var("scale", "float32")
+    mod = expressions(x, te.compute((4,), lambda i: x(i) * scale, name="y"))
+    with pytest.raises(BadProgram) as refused:
+        check_program(mod, "'x'")
+    assert str(refused.value) == (
+        "'x' is no whole program: Invalid use of undefined variable scale; make all that it reads "
+        "its arguments"
+    )
+
+
+def test_foreign_code_that_nothing_is_known_of_cannot_be_tuned():
+    from tvm import te, topi
+
+    x = te.placeholder((2, 4), name="x")
+    with pytest.raises(BadProgram, match=r"nothing says that .x. writes any .* with `T.writes`"):
+        check_program(expressions(x, topi.sort(x)), "'x'")
+
+
 def test_outputs_come_last():
     x, y, _ = chain()
     message = (
@@ -106,7 +127,7 @@ def test_outputs_come_last():
 
 
 def test_a_program_that_writes_nothing_has_no_outputs():
-    with pytest.raises(BadProgram, match="the program writes none of its arguments"):
+    with pytest.raises(BadProgram, match="nothing says that the program writes any of its argum"):
         outputs_of(module(odd_programs.nothing_to_do()))
 
 
