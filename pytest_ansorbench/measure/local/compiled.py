@@ -187,8 +187,8 @@ def _program(saved: Mapping[str, Any]) -> IRModule:
     except PackedError as error:
         if saved["definition"] is None:
             raise PackedError(
-                f"{error}; it is of no shipped case, so that only pytest, with its test, can make "
-                "it anew"
+                f"{error}; a shipped case would make it anew, or with pytest one whose class and "
+                "functions are at the top of a module"
             ) from None
         # Last, so that TVM is this interpreter's own whatever the project has.
         sys.path += [path for path in saved["paths"] if path not in sys.path]
