@@ -98,8 +98,8 @@ def _require_data(archive: Any, model: Any) -> None:
         if key == "target" and str(value).startswith(_REGIONS):
             name = str(value).removeprefix(_REGIONS)
             raise UnsafeArchive(
-                f"its {name} (torch.ops.higher_order) runs a part of it by what is computed; "
-                "export that part as a model of its own"
+                f"its {name} (torch.ops.higher_order) is a region of its own, as of a branch or a "
+                "loop, which cannot be imported; export what is in it as a model of its own"
             )
         if key == "target" and not _OPERATORS.fullmatch(str(value)):
             raise UnsafeArchive(f"its operator {value!r} is none of PyTorch's own (torch.ops.aten)")

@@ -12,13 +12,17 @@ import numpy as np
 from pytest_ansorbench.workloads.case import Surroundings, Task
 from pytest_ansorbench.workloads.networks.relax_checks import bindings, relax_functions
 from pytest_ansorbench.workloads.networks.relax_names import type_of
+from pytest_ansorbench.workloads.signature import BadProgram, check_program
 
 if TYPE_CHECKING:
     from tvm import IRModule
 
 
 def extract_tasks(program: IRModule) -> tuple[Task, ...]:
-    """Find the different functions that a network calls, and how often it calls each."""
+    """Find the different functions that a network calls, and how often it calls each.
+
+    Those that cannot be tuned stay as they are.
+    """
     from tvm.s_tir.analysis import estimate_tir_flops
     from tvm.s_tir.meta_schedule.relax_integration import extract_tasks as tvm_extract_tasks
     from tvm.target import Target
@@ -29,7 +33,7 @@ def extract_tasks(program: IRModule) -> tuple[Task, ...]:
     extracted = [
         task
         for task in tvm_extract_tasks(program, Target("llvm"))
-        if not _is_empty(task.dispatched[0])
+        if _can_be_tuned(task.dispatched[0])
     ]
     return tuple(
         Task(
@@ -44,12 +48,13 @@ def extract_tasks(program: IRModule) -> tuple[Task, ...]:
     )
 
 
-def _is_empty(mod: IRModule) -> bool:
-    """Whether a function takes or gives an empty tensor, whose loops cannot be split."""
-    from tvm.s_tir.meta_schedule.arg_info import ArgInfo
-
-    arguments = ArgInfo.from_entry_func(mod, remove_preproc=True)
-    return any(int(extent) == 0 for one in arguments for extent in one.shape)
+def _can_be_tuned(mod: IRModule) -> bool:
+    """Whether a function is one that can be scheduled, e.g. none that calls a library."""
+    try:
+        check_program(mod, "")
+    except BadProgram:
+        return False
+    return True
 
 
 @dataclass(frozen=True)

@@ -226,29 +226,31 @@ class _OnnxFile:
             model = onnx.load(str(self.path))
         except Exception as error:  # protobuf's own kinds among them
             raise ImportFailed(f"{subject}: no ONNX model: {cause_of(error)}") from error
-        fixed = fix(subject, _onnx_inputs(model.graph), self.shapes, may_change=True)
+        fixed = fix(subject, _onnx_inputs(model.graph, subject), self.shapes, may_change=True)
         given = {name: list(shape) for name, shape in fixed.shapes.items()}
         changed = "".join(f"{one}: " for one in fixed.changed)
         return _converted(f"{subject}: {changed}".removesuffix(": "), lambda: convert(model, given))
 
 
-def _onnx_inputs(graph: Any) -> dict[str, Sequence[Extent] | None]:
+def _onnx_inputs(graph: Any, subject: str) -> dict[str, Sequence[Extent] | None]:
     """The shapes of an ONNX graph's inputs; weights may be listed among them."""
     weights = {tensor.name for tensor in graph.initializer}
-    return {
-        value.name: [
-            Dimension.named(one.dim_param)
-            if one.dim_param
-            else one.dim_value
-            if one.HasField("dim_value")
-            else None
-            for one in value.type.tensor_type.shape.dim
+    shapes: dict[str, Sequence[Extent] | None] = {}
+    for value in graph.input:
+        if value.name in weights:
+            continue
+        if not value.type.HasField("tensor_type"):
+            raise ImportFailed(
+                f"{subject}: its input {value.name!r} is no tensor; export it with tensors only"
+            )
+        type_ = value.type.tensor_type
+        extents = [
+            # Some exporters have 0 or -1 for what is open.
+            Dimension.named(one.dim_param) if one.dim_param else max(0, one.dim_value) or None
+            for one in type_.shape.dim
         ]
-        if value.type.tensor_type.HasField("shape")
-        else None
-        for value in graph.input
-        if value.name not in weights
-    }
+        shapes[value.name] = extents if type_.HasField("shape") else None
+    return shapes
 
 
 @dataclass(frozen=True)

@@ -115,7 +115,7 @@ def require_lowered(program: IRModule, subject: str) -> None:
     packed = {name for name in lowered if tvm.ir.Op.get(f"relax.{name}").get_attr("FCallPacked")}
     if without := [name for name in left if name in {*lowered} - packed]:
         raise ImportFailed(
-            f"{subject}: TVM has no kernel for a CPU of {', '.join(without)}; leave "
+            f"{subject}: TVM has no kernel of {', '.join(without)} with these arguments; leave "
             f"{'it' if len(without) == 1 else 'them'} out of the model, or write it in other "
             "operators"
         )
