@@ -113,7 +113,7 @@ class ImportedNetwork:
             seen = ", ".join(operators(module)) or "none"
             raise ImportFailed(
                 f"{subject}: there is nothing in it to tune (operators: {seen}); expected at least "
-                "one that computes something from its inputs"
+                "one that TVM writes as loops over its inputs"
             )
         described = [type_of(parameter) for parameter in program["main"].params]
         inputs = described[: len(described) - len(weights)]
