@@ -57,7 +57,7 @@ def arm_failures(case: CaseResult) -> Iterator[ArmFailures]:
         winners = [run.final for run in runs if run.final is not None]
         stopped = runs[0].stopped
         of_trials = ArmFailures(strategy, "trial", len(trials), _causes(trials), stopped)
-        of_winners = ArmFailures(strategy, "winner", len(winners), _causes(winners), stopped)
+        of_winners = ArmFailures(strategy, "winner", len(runs), _causes(winners), stopped)
         if of_trials.is_complete:
             yield of_trials
         elif of_winners.causes:
