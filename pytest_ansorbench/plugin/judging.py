@@ -113,9 +113,9 @@ def of_failures(
     """On what of a case cannot be judged, gates or not; settings are as recorded."""
     for failures in found:
         if failures.is_complete:
-            causes = (cure(cause, settings) for cause in failures.causes)
-            words = [f"{case}: {failures_sentence(failures)}", *filter(None, causes)]
-            yield "broken", "; ".join(words)
+            sentence = f"{case}: {failures_sentence(failures)}"
+            cures = dict.fromkeys(cure(cause, settings) for cause in failures.causes)
+            yield "broken", "; ".join([sentence, *filter(None, cures)])
 
 
 def of_case(

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import pytest
 
+from pytest_ansorbench.plugin import judging
 from pytest_ansorbench.plugin.refusals import cure
 from pytest_ansorbench.records import Remeasurement, Run
-from pytest_ansorbench.stats.failures import Cause
+from pytest_ansorbench.stats.failures import ArmFailures, Cause
 from pytest_ansorbench.storage import write_result
 from tests.plugin.project import Project
 from tests.synthetic import make_case_result, make_result, make_run
@@ -57,6 +58,14 @@ def test_instructions_that_the_cpu_lacks_are_told_with_the_target():
     assert cure(illegal, {"target": target}) == told
     assert cure(illegal, {"target": None}) == ""
     assert cure(replace(illegal, error="worker died of SIGSEGV"), {"target": target}) == ""
+
+
+def test_a_cure_of_several_causes_is_told_once():
+    causes = (Cause("run-error", 1, "std::bad_alloc"), Cause("build-error", 1, "MemoryError"))
+    failures = ArmFailures("random", "trial", 2, causes)
+    [(outcome, sentence)] = judging.of_failures("a", [failures], {"memory_limit_mb": 1})
+    assert outcome == "broken"
+    assert sentence.count("--ansor-memory-limit is 1: give more") == 1
 
 
 @pytest.mark.usefixtures("fast_engine")
