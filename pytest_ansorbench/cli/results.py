@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from pytest_ansorbench.cli.formats import (
 from pytest_ansorbench.cli.stored import add_storage, judging, read_stored
 
 if TYPE_CHECKING:
-    from pytest_ansorbench.records import Result
+    from pytest_ansorbench.records import CaseResult, Result
     from pytest_ansorbench.report import Layout
     from pytest_ansorbench.stats.judging import JudgedResult
 
@@ -198,14 +198,17 @@ def _layout(given: argparse.Namespace) -> Layout:
 
 
 def _exit_code(judged: JudgedResult) -> int:
-    """The worst of all gates; an arm that cannot be judged is as bad as a broken one."""
+    of_cases = (verdict.outcome for case in judged.cases for verdict in case.verdicts)
+    of_suites = (suite.outcome for suite in judged.suites)
+    return exit_code([*_of_arms(judged.cases), *of_cases, *of_suites])
+
+
+def _of_arms(cases: Sequence[CaseResult]) -> Iterator[str]:
+    """An arm that cannot be judged is as bad as a broken gate."""
     from pytest_ansorbench.stats.failures import arm_failures
 
-    failed = (one for case in judged.cases for one in arm_failures(case) if one.is_complete)
-    if any(failed):
-        return BROKEN
-    of_cases = (verdict.outcome for case in judged.cases for verdict in case.verdicts)
-    return exit_code([*of_cases, *(suite.outcome for suite in judged.suites)])
+    for case in cases:
+        yield from ("broken" for failures in arm_failures(case) if failures.is_complete)
 
 
 def _report(given: argparse.Namespace) -> int:
@@ -250,7 +253,11 @@ def _compare(given: argparse.Namespace) -> int:
             any_machine=given.any_machine,
         )
     report = changes_report(
-        changes, "--any-machine", noise_before=before.noise, noise_after=after.noise
+        changes,
+        "--any-machine",
+        cases=after.cases,
+        noise_before=before.noise,
+        noise_after=after.noise,
     )
     whole = comparison_report(report, changes, before.cases, after.cases)
     for output in outputs_of(given):
@@ -260,7 +267,7 @@ def _compare(given: argparse.Namespace) -> int:
         print("", "nothing could be compared, so --fail is broken", sep="\n")
         return BROKEN
     unknown = ["undecided" for case in changes if case.incomparable and allowances]
-    return exit_code([*(gate.outcome for gate in gates), *unknown])
+    return exit_code([*_of_arms(after.cases), *(gate.outcome for gate in gates), *unknown])
 
 
 def _merge(given: argparse.Namespace) -> int:

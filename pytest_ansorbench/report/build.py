@@ -139,15 +139,18 @@ def changes_report(
     changes: Sequence[CaseChanges],
     any_machine: str,
     *,
+    cases: Sequence[CaseResult] = (),
     noise_before: Sequence[MachineNoise] = (),
     noise_after: Sequence[MachineNoise] = (),
 ) -> Report:
     """Report on what changed since an earlier result: the table, then the notes.
 
-    `any_machine` names the option that allows comparisons between machines.
+    Of the later result's `cases` it tells first what cannot be judged. `any_machine` names the
+    option that allows comparisons between machines.
     """
     notes = (changes_notes(changes, any_machine), noise_changes(noise_before, noise_after))
-    return Report.of(Section("changes", (changes_table(changes),)), Section("notes", notes))
+    blocks = (unjudged_lines(cases), changes_table(changes))
+    return Report.of(Section("changes", blocks), Section("notes", notes))
 
 
 def failure_report(result: CaseResult, changes: CaseChanges | None) -> Report:

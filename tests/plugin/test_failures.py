@@ -111,8 +111,9 @@ def test_an_arm_whose_winners_are_all_wrong_fails_its_test(project, strategy):
     outcome = made.pytest("--ansor-bench", "--ansor-replay=saved.json")
     assert outcome.code == 1, outcome.text
     assert f"\n{sentence}\n" in failure_of(outcome.out)
-    for command in ("show", "report"):
-        judged = made.ansor_bench(command, "saved.json")
+    (made.root / "before.json").write_bytes((made.root / "saved.json").read_bytes())
+    for words in (["show"], ["report"], ["compare", "before.json"]):
+        judged = made.ansor_bench(*words, "saved.json")
         assert judged.code == 1
         assert judged.out.startswith(sentence)
 
