@@ -9,7 +9,7 @@ import numpy as np
 from pytest_ansorbench.measure.arguments import Shapes
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.workloads.case import Check, NetworkCase, Task
-from pytest_ansorbench.workloads.operator import tolerance, typical_size
+from pytest_ansorbench.workloads.tolerance import tolerance, typical_size
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,26 +9,60 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
     from tvm import IRModule
 
 
 @dataclass(frozen=True)
-class Check:
-    """Inputs and the output they must give: what tells a fast kernel from a wrong one.
+class Output:
+    """One output as it should be.
 
     Attributes:
-        inputs: One array per input of the kernel, in order of its arguments.
-        expected: The reference output.
+        expected: The reference, in the output's data type or a wider one.
         rtol: Allowed relative error.
         atol: Allowed absolute error.
     """
 
-    inputs: tuple[NDArray[np.float32], ...]
-    expected: NDArray[np.float32]
+    expected: NDArray[Any]
     rtol: float
     atol: float
+
+
+@dataclass(frozen=True)
+class Check:
+    """Inputs and the outputs they must give: what tells a fast kernel from a wrong one.
+
+    Attributes:
+        inputs: One array per input of the kernel, in order of its arguments.
+        expected: The reference output, or a tuple of several, in order; none are known if it is
+            empty.
+        rtol: Allowed relative error, or that of each output.
+        atol: Allowed absolute error, or that of each output.
+        fresh: Other inputs with their outputs, which no kernel is timed on: each would-be winner
+            is called with them once, so that it cannot do with an answer that it has seen.
+        drawn: Where the inputs come from, e.g. `[-1, 1)`; empty if nobody said.
+    """
+
+    inputs: tuple[NDArray[Any], ...]
+    expected: NDArray[Any] | tuple[NDArray[Any], ...]
+    rtol: float | tuple[float, ...] = 0.0
+    atol: float | tuple[float, ...] = 0.0
+    fresh: Check | None = None
+    drawn: str = ""
+
+    @property
+    def outputs(self) -> tuple[Output, ...]:
+        """Each output with its tolerance.
+
+        Raises:
+            ValueError: There are not as many tolerances as outputs.
+        """
+        expected = self.expected if isinstance(self.expected, tuple) else (self.expected,)
+        tolerances = [
+            of_each if isinstance(of_each, tuple) else (of_each,) * len(expected)
+            for of_each in (self.rtol, self.atol)
+        ]
+        return tuple(Output(*each) for each in zip(expected, *tolerances, strict=True))
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pytest_ansorbench.workloads.case import Check, Task
+from pytest_ansorbench.workloads.inputs import FLOAT_RANGES, Draw, Input
+from pytest_ansorbench.workloads.tolerance import tolerance
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,18 +56,22 @@ class Operator(abc.ABC):
     def __str__(self) -> str:
         return self.id
 
-    def inputs(self) -> tuple[NDArray[np.float32], ...]:
-        """Random inputs in [-1, 1), the same in every process: seeded by the id."""
-        rng = np.random.default_rng(zlib.crc32(self.id.encode()))
-        return tuple(
-            rng.uniform(-1.0, 1.0, shape).astype(np.float32) for shape in self.input_shapes
-        )
+    def inputs(self) -> tuple[NDArray[Any], ...]:
+        """Random inputs, the same in every process: floats in [-1, 1), integers of any size."""
+        return self._drawn(self.id)
 
     def check(self) -> Check:
-        """Inputs, expected output and tolerance; see `tolerance`."""
-        inputs = self.inputs()
+        """Inputs, expected output and tolerance, and fresh ones; see `workloads.tolerance`."""
+        return self._checked(self.inputs(), self._checked(self._drawn(f"{self.id} afresh")))
+
+    def _drawn(self, seed: str) -> tuple[NDArray[Any], ...]:
+        described = [Input("float32", shape) for shape in self.input_shapes]
+        return Draw(described, FLOAT_RANGES[0])(zlib.crc32(seed.encode()))
+
+    def _checked(self, inputs: tuple[NDArray[Any], ...], fresh: Check | None = None) -> Check:
         expected = self.reference(*inputs)
-        return Check(inputs, expected, *tolerance(expected, self.reduction_length))
+        allowed = tolerance(expected, self.reduction_length)
+        return Check(inputs, expected, *allowed, fresh, drawn="[-1, 1)")
 
     def tasks(self) -> tuple[Task, ...]:
         """One task: the operator itself."""
@@ -80,23 +86,3 @@ class Operator(abc.ABC):
         func = func.with_attr("global_symbol", "main").with_attr("tirx.noalias", True)
         mod = IRModule({"main": func})
         return (Task(name=self.id, mod=mod, flops=self.flops, check=self.check()),)
-
-
-def tolerance(expected: NDArray[Any], reduction_length: int) -> tuple[float, float]:
-    """Allowed relative and absolute error of a float32 output.
-
-    The absolute one is relative to the output's typical size (its root mean square), so that
-    it means the same for a softmax as for a convolution. It grows like a random walk: a
-    float32 sum of n random terms, added one after the other, is off by up to about
-    sqrt(n) * eps (see Higham, Accuracy and Stability of Numerical Algorithms, section
-    4.2). The worst of a few thousand outputs is off by 1.5 times that; allowed is 4 times.
-    A kernel that leaves out one term in a hundred is far outside.
-    """
-    relative = 4.0 * float(np.finfo(np.float32).eps) * reduction_length**0.5
-    # Exponentials and roots have an error of their own, however short the sum.
-    return max(relative, 1e-5), relative * typical_size(expected)
-
-
-def typical_size(array: NDArray[Any]) -> float:
-    """Root mean square of an array's elements."""
-    return float(np.sqrt(np.mean(np.square(array, dtype=np.float64))))

@@ -1,0 +1,105 @@
+"""Random inputs that mean something to a program, or those that a user gives.
+
+A program is called with inputs from one range after the other until its output is finite and
+depends on them (`measure.untuned`). Here is what the ranges are, and in which order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from pytest_ansorbench.arrays import is_float
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+FLOAT_RANGES: Final = ((-1.0, 1.0), (0.1, 1.0), (1.0, 2.0))
+"""Roots and logarithms want positive numbers, the inverse of a hyperbolic cosine those above 1."""
+_WIDE: Final = (-128, 128)
+"""Of whole numbers of more than 8 bits that are no index."""
+
+Range = tuple[float, float]
+GivenInputs = str | Path | Mapping[str, Range] | Callable[[int], Mapping[str, Any]]
+"""What `inputs=` may be: an `.npz` file, ranges by name, or a function of a seed."""
+
+
+class BadInputs(ValueError):
+    """Inputs that do not fit a program; the message names them and shows good ones."""
+
+
+@dataclass(frozen=True)
+class Input:
+    """What is known of one input of a program.
+
+    Attributes:
+        dtype: Data type, e.g. `float32`, `bfloat16`, `bool`.
+        shape: Elements along each axis.
+        name: As the model calls it; empty if it has no name.
+        bound: One more than the largest index that it may be; None if it is no index.
+    """
+
+    dtype: str
+    shape: tuple[int, ...]
+    name: str = ""
+    bound: int | None = None
+
+
+@dataclass(frozen=True)
+class Draw:
+    """A way to draw the inputs of a program.
+
+    Attributes:
+        inputs: What is drawn.
+        floats: Range of floating-point numbers.
+        ones: Whether what may be a mask is all ones.
+        given: Ranges by name, before all else.
+    """
+
+    inputs: Sequence[Input]
+    floats: Range
+    ones: bool = False
+    given: Mapping[str, Range] = field(default_factory=dict)
+
+    def __call__(self, seed: int) -> tuple[NDArray[Any], ...]:
+        """Arrays for a seed, the same in every process."""
+        rng = np.random.default_rng(seed)
+        return tuple(self._array(rng, one) for one in self.inputs)
+
+    def __str__(self) -> str:
+        """The ranges, e.g. `[-1, 1), whole numbers as masks of ones`."""
+        low, high = self.floats
+        named = "".join(f", {name} from [{a:g}, {b:g})" for name, (a, b) in self.given.items())
+        return f"[{low:g}, {high:g})" + (", masks of ones" if self.ones else "") + named
+
+    def _array(self, rng: np.random.Generator, one: Input) -> NDArray[Any]:
+        kind = np.dtype(one.dtype)
+        if one.name in self.given:
+            low, high = self.given[one.name]
+        elif is_float(kind):
+            low, high = self.floats
+        elif one.bound is not None:
+            low, high = 0, one.bound
+        elif self.ones and (kind.kind == "b" or kind.itemsize > 1):
+            return np.ones(one.shape, kind)
+        elif kind.kind == "b":
+            low, high = 0, 2
+        elif kind.itemsize == 1:
+            info = np.iinfo(kind)
+            low, high = info.min, info.max + 1
+        else:
+            low, high = max(_WIDE[0], int(np.iinfo(kind).min)), _WIDE[1]
+        if is_float(kind):
+            return rng.uniform(low, high, one.shape).astype(kind)
+        return rng.integers(int(low), int(high), one.shape).astype(kind)
+
+
+def draws(inputs: Sequence[Input], given: Mapping[str, Range] | None = None) -> Iterator[Draw]:
+    """Ways to draw inputs, in the order in which they are tried."""
+    for ones in (False, True):
+        for floats in FLOAT_RANGES:
+            yield Draw(inputs, floats, ones, given or {})
