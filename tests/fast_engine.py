@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from pytest_ansorbench.measure.arguments import mismatch
 from pytest_ansorbench.measure.engine import EngineError, UntunedError
 from pytest_ansorbench.measure.local.compiled import Compiled, CompiledKernel, CompiledNetwork
 from pytest_ansorbench.measure.outcomes import Built, Measured, MeasuredInTurn
 from pytest_ansorbench.measure.policy import ComparingMeasurement, Measurement
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.side_by_side import SideBySide
+from pytest_ansorbench.measure.verification import fault
 from pytest_ansorbench.records import MachineState
 from pytest_ansorbench.workloads.case import Check
 
@@ -139,11 +139,13 @@ class FastEngine:
                 )
         return outcomes
 
-    def output(self, program: Program, check: Check) -> Any:
+    def outputs(self, program: Program, check: Check) -> Any:
         built = self._compiled(program, check)
         if built.handle is None:
             raise UntunedError(f"{built.status}: {built.error}")
-        return built.handle.output()
+        called = built.handle.called()
+        fresh = () if check.fresh is None else called.outputs_of(check.fresh)[0]
+        return tuple(called.outputs()), tuple(fresh)
 
     def _built(self, program: Program, check: Check | None) -> Built:
         if self.compiles:
@@ -208,11 +210,11 @@ class InProcess:
     def time(self, calls: int, samples: int = 1) -> tuple[float, ...]:
         return (self._latency_s,) * samples
 
-    def output(self) -> Any:
+    def called(self) -> Compiled:
         assert self._compiled is not None
         self._compiled.take(self._program.shapes, self._check)
         self._compiled.call()
-        return self._compiled.output()
+        return self._compiled
 
     def wrong(self) -> str:
-        return "" if self._check is None else mismatch(self.output(), self._check)
+        return "" if self._check is None else fault(self.called(), self._check)

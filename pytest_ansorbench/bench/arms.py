@@ -44,9 +44,6 @@ def search_of(
         "ranking": ranking,
     }
     if isinstance(arm, HostedStrategy):
-        network = prepared.network
-        arguments = network.check.inputs if network else ()
-        hosted = {**terms, "scheduler": plan.scheduler, "arguments": arguments}
-        return HostedSearch(prepared.case, prepared.tasks, arm, **hosted)
+        return HostedSearch(prepared.case, prepared.tasks, arm, scheduler=plan.scheduler, **terms)
     scheduler = arm.scheduler or SCHEDULERS[plan.scheduler]
     return Search(prepared.case, prepared.tasks, arm, engine, scheduler=scheduler, **terms)

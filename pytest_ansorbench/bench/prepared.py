@@ -70,14 +70,15 @@ class RunPlan:
 def prepare(
     case: Case, tasks: Sequence[Task], engine: Engine, note: Callable[[str], None]
 ) -> PreparedCase:
-    """Run a network's untuned programs, so that tuned ones can be held to their outputs."""
-    if not isinstance(case, NetworkCase):
-        return PreparedCase(case, tuple(tasks))
+    """Run untuned programs without a reference, so that tuned ones can be held to their outputs."""
     checked = []
     for place, task in enumerate(tasks, start=1):
-        note(f"{case.id}  running {place}/{len(tasks)} untuned: {task.name}")
-        check = task.check if task.check is not None else task_check(engine, task)
-        checked.append(replace(task, check=check))
+        if task.check is None:
+            note(f"{case.id}  running {place}/{len(tasks)} untuned: {task.name}")
+            task = replace(task, check=task_check(engine, task))
+        checked.append(task)
+    if not isinstance(case, NetworkCase):
+        return PreparedCase(case, tuple(checked))
     note(f"{case.id}  running the whole network untuned")
     mod = case.program()
-    return PreparedCase(case, tuple(checked), Network(mod, network_check(engine, case, mod)))
+    return PreparedCase(case, tuple(checked), Network(mod, network_check(engine, case, mod, tasks)))

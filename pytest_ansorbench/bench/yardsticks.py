@@ -76,7 +76,8 @@ def _argument_bytes(prepared: PreparedCase) -> int:
     """Bytes of all arguments, inputs, weights and output."""
     if prepared.network is not None:
         check = prepared.network.check
-        return sum(array.nbytes for array in (*check.inputs, check.expected))
+        outputs = (output.expected for output in check.outputs)
+        return sum(array.nbytes for array in (*check.inputs, *outputs))
     from tvm import DataType
 
     total_bits = 0

@@ -18,6 +18,7 @@ from pytest_ansorbench.measure.engine import EngineError, UntunedError
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.storage import to_line
 from pytest_ansorbench.storage.entries import Entry
+from pytest_ansorbench.workloads import BadInputs
 
 Outcome = Literal[
     "done",
@@ -41,6 +42,7 @@ class UnfitError(Exception):
 _OUTCOMES: Final[Mapping[type[Exception], Outcome]] = {
     UnfitError: "unfit",
     UntunedError: "untuned",
+    BadInputs: "untuned",
     ResumeError: "unresumable",
     EngineError: "broken",
 }

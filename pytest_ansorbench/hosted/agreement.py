@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pytest_ansorbench.arrays import unpack_arrays
 from pytest_ansorbench.hosted.process import HostProcess
 from pytest_ansorbench.measure.arguments import mismatch
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.travel import StayError, packed
+from pytest_ansorbench.workloads.case import NetworkCase
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,12 +37,8 @@ class There:
     network: Mapping[str, Any]  # the whole: its `program`, how many `functions`; else nothing
 
 
-def agreed(
-    host: HostProcess, case: Case, tasks: Sequence[Task], arguments: Sequence[NDArray[Any]]
-) -> There:
+def agreed(host: HostProcess, case: Case, tasks: Sequence[Task]) -> There:
     """Have the host make a case, once while no other one is asked for.
-
-    `arguments` are those of a network, none for an operator.
 
     Raises:
         StayError: It cannot, or makes another one.
@@ -50,6 +48,7 @@ def agreed(
     if key not in host.cases:
         host.cases.clear()  # so does the host: a network's weights are large
         answer = host.request({"op": "case", "case": sent, "name": case.id})
+        arguments = case.arguments() if isinstance(case, NetworkCase) else ()
         if difference := _difference(answer, tasks, arguments):
             raise StayError(f"{difference}; leave one of the two out")
         programs = tuple(str(one["program"]) for one in answer["tasks"])
@@ -76,17 +75,13 @@ def _difference(
     if len(there["tasks"]) != len(tasks):
         number = len(there["tasks"])
         return f"its number of tasks is {number} there and {len(tasks)} here"
-    payload, start = there.get("payload", b""), 0
+    computed = iter(unpack_arrays(there["payload"]))
     for place, (task, other) in enumerate(zip(tasks, there["tasks"], strict=True), start=1):
         name = f"task {place}, {task.name},"
         if other["shape"] != shape_of(task):
             return f"{name} is {_told(other['shape'])} there and {_told(shape_of(task))} here"
-        if other["expected"] is None:
-            continue
-        kind, shape = np.dtype(other["expected"]), other["shape"][-1][1]
-        expected = np.frombuffer(payload, kind, int(np.prod(shape)), start).reshape(shape)
-        start += expected.nbytes
-        if task.check is not None and (wrong := mismatch(expected, task.check)):
+        outputs = [next(computed) for _ in range(other["outputs"])]
+        if outputs and task.check is not None and (wrong := mismatch(outputs, task.check)):
             return f"{name} computes something else there: {wrong}"
     if there["network"].get("arguments", []) != [*map(digest, arguments)]:
         return "its inputs or weights are others there"

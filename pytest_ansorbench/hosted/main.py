@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_ansorbench.arrays import pack_arrays
 from pytest_ansorbench.codec import from_json, to_json
 from pytest_ansorbench.hosted.agreement import digest, shape_of
 from pytest_ansorbench.hosted.process import PROTOCOL
@@ -94,19 +95,22 @@ class _Host:
             raise StayError(f"its tasks cannot be made there: {reason}") from None
         number = next(self._numbers)
         self._cases = {number: (found, tasks)}
-        expected = [None if task.check is None else task.check.expected for task in tasks]
+        expected = [
+            () if task.check is None else [output.expected for output in task.check.outputs]
+            for task in tasks
+        ]
         return {
             "case": number,
             "tasks": [
                 {
                     "program": pack_program(task.mod),
                     "shape": shape_of(task),
-                    "expected": None if array is None else str(array.dtype),
+                    "outputs": len(arrays),
                 }
-                for task, array in zip(tasks, expected, strict=True)
+                for task, arrays in zip(tasks, expected, strict=True)
             ],
             "network": whole,
-            "payload": b"".join(array.tobytes() for array in expected if array is not None),
+            "payload": pack_arrays(array for arrays in expected for array in arrays),
         }
 
     def begin(

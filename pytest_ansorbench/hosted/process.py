@@ -13,7 +13,7 @@ from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.storage.entries import JOURNAL_VERSION
 from pytest_ansorbench.travel import StayError, project_paths
 
-PROTOCOL: Final = f"2.{JOURNAL_VERSION}"
+PROTOCOL: Final = f"3.{JOURNAL_VERSION}"
 """What session and host say to each other, journal entries among it."""
 START_TIMEOUT_S: Final = 180.0
 """Importing TVM takes two seconds; a cold disk takes longer."""

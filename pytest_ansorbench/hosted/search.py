@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_ansorbench.budget import spent_share
 from pytest_ansorbench.codec import from_json, to_json
@@ -17,8 +17,6 @@ from pytest_ansorbench.storage.entries import LastCheckEntry, RoundEntry
 from pytest_ansorbench.travel import StayError, packed
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pytest_ansorbench.strategies.strategy import Strategy
     from pytest_ansorbench.workloads.case import Case, Surroundings, Task
 
@@ -95,12 +93,11 @@ class HostedSearch:
         round_trials: int,
         run_time_s: float | None = None,
         scheduler: str = "gradient",
-        arguments: Sequence[NDArray[Any]] = (),
         on_trial: Callable[[HostedSearch], None] = lambda search: None,
         resumed: Sequence[RoundEntry] = (),
         ranking: LastRanking | None = None,
     ) -> None:
-        """Begin it at the host; `arguments` are those of a network.
+        """Begin it at the host.
 
         Raises:
             UnhostableError: The host cannot have the case or the strategy, or has another.
@@ -118,7 +115,7 @@ class HostedSearch:
         self._entries: list[RoundEntry] = []
         self._trials: list[Trial] = []
         try:
-            self._there = agreed(self._host, case, tasks, arguments)
+            self._there = agreed(self._host, case, tasks)
             answer = self._host.request(
                 {
                     "op": "begin",

@@ -30,6 +30,7 @@ from pytest_ansorbench.storage import machine_difference
 from pytest_ansorbench.travel import project_paths
 from pytest_ansorbench.travel import recorded as as_recorded
 from pytest_ansorbench.winners import Winner
+from pytest_ansorbench.workloads import BadProgram
 from pytest_ansorbench.workloads.case import Case, Check, Task
 
 if TYPE_CHECKING:
@@ -249,7 +250,7 @@ def _check(
         return task.check
     try:
         return task_check(engine, task)
-    except UntunedError:
+    except (UntunedError, BadProgram):
         return None
 
 

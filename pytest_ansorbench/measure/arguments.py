@@ -1,21 +1,22 @@
-"""The arrays a kernel is called with, and how its output is compared with the reference."""
+"""The arrays a kernel is called with, and how its outputs are compared with the reference."""
 
 from __future__ import annotations
 
-import io
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from pytest_ansorbench.workloads.case import Check
+from pytest_ansorbench.arrays import is_float, pack_arrays, unpack_arrays
+from pytest_ansorbench.workloads.case import Check, Output
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tvm.s_tir.meta_schedule.arg_info import ArgInfo
 
 Shapes = Sequence[tuple[str, Sequence[int]]]
-"""Data type and shape of each argument of a kernel, the inputs first, then the output."""
+"""Data type and shape of each argument of a kernel, the inputs first, then the outputs."""
 
 ALIGNMENT: Final = 64
 """TVM's own alignment of tensors, in bytes."""
@@ -25,27 +26,36 @@ _GUARD_BYTE: Final = 0xA5
 
 
 class Arguments:
-    """Inputs from the check, or random ones in [-1, 1), and an output full of NaN between guards.
+    """Inputs from the check, or random ones in [-1, 1), and outputs that lie between guards.
 
-    They are aligned as TVM wants them, and not copied unless that takes it.
+    They are aligned as TVM wants them, and not copied unless that takes it. Outputs are full of
+    what no right kernel leaves there. Without a check there is one output.
     """
 
     def __init__(self, shapes: Shapes, check: Check | None) -> None:
-        *inputs, (dtype, shape) = shapes
         if check is None:
             rng = np.random.default_rng(0)
-            given = tuple(rng.uniform(-1, 1, extent).astype(kind) for kind, extent in inputs)
+            given = [rng.uniform(-1, 1, shape).astype(dtype) for dtype, shape in shapes[:-1]]
+            expected: Sequence[NDArray[Any] | None] = [None]
         else:
-            given = check.inputs
-        self._guarded, self.output = _guarded(dtype, shape)
-        # One for each argument of the kernel, in order; the last is the output.
-        self.arrays: tuple[NDArray[Any], ...] = (*map(aligned, given), self.output)
+            given = list(check.inputs)
+            expected = [output.expected for output in check.outputs]
+            expected = expected or [None] * (len(shapes) - len(given))
+        written = shapes[len(given) :]
+        guarded = [_guarded(dtype, shape) for dtype, shape in written]
+        self._guarded = [memory for memory, _ in guarded]
+        self.outputs = tuple(output for _, output in guarded)
+        for output, right in zip(self.outputs, expected, strict=True):
+            _fill(output, right)
+        # One for each argument of the kernel, in order; the last are the outputs.
+        self.arrays: tuple[NDArray[Any], ...] = (*map(aligned, given), *self.outputs)
 
     def damage(self) -> str:
         """What the kernel wrote where it should not: one sentence, empty if nothing."""
-        for side in (self._guarded[:GUARD], self._guarded[-GUARD:]):
-            if (side != _GUARD_BYTE).any():
-                return "the kernel wrote outside of its output"
+        for memory in self._guarded:
+            for side in (memory[:GUARD], memory[-GUARD:]):
+                if (side != _GUARD_BYTE).any():
+                    return "the kernel wrote outside of its output"
         return ""
 
 
@@ -58,8 +68,8 @@ def shapes_of(args_info: Sequence[ArgInfo]) -> Shapes:
 
 
 def aligned(array: NDArray[Any]) -> NDArray[Any]:
-    """The array itself if it is aligned as TVM wants it, else an aligned copy."""
-    if array.ctypes.data % ALIGNMENT == 0 and array.flags.c_contiguous:
+    """The array itself if it is aligned as TVM wants it, and may be written, else a copy."""
+    if array.ctypes.data % ALIGNMENT == 0 and array.flags.c_contiguous and array.flags.writeable:
         return array
     return in_own_memory(array)
 
@@ -86,42 +96,113 @@ def in_ordinary_pages(size: int) -> NDArray[np.uint8]:
 def _guarded(
     dtype: np.dtype[Any] | str, shape: Sequence[int]
 ) -> tuple[NDArray[np.uint8], NDArray[Any]]:
-    """An aligned array of NaN (0 where there is none) and the bytes it lies in, guards included."""
+    """The bytes that an aligned array lies in, guards included, and the array."""
     kind = np.dtype(dtype)
     size = int(np.prod(shape, dtype=np.int64)) * kind.itemsize
     # The guard behind starts at the very next byte, whatever the size.
     memory = in_ordinary_pages(size + 2 * GUARD)
     memory.fill(_GUARD_BYTE)
-    array = memory[GUARD : GUARD + size].view(kind).reshape(shape)
-    array.fill(np.nan if kind.kind == "f" else 0)
-    return memory, array
+    return memory, memory[GUARD : GUARD + size].view(kind).reshape(shape)
 
 
-def mismatch(output: NDArray[np.float32], check: Check) -> str:
-    """How an output differs from the reference; empty if all is within atol + rtol * |expected|."""
-    expected = check.expected
-    agrees = np.isclose(output, expected, rtol=check.rtol, atol=check.atol)
-    if agrees.all():
+def _fill(output: NDArray[Any], right: NDArray[Any] | None) -> None:
+    """Fill an output with what differs from the right one everywhere: NaN, or other bits.
+
+    An output of whole numbers that nobody knows keeps the guards' bytes.
+    """
+    if is_float(output.dtype):
+        output.fill(np.nan)
+        if right is not None:
+            output[np.isnan(right)] = 1
+    elif right is not None:
+        output[...] = np.invert(right.astype(output.dtype))
+
+
+_CHUNK: Final = 1 << 18
+"""Elements that are compared at a time: the comparison needs memory beside the arrays."""
+
+
+def mismatch(outputs: Sequence[NDArray[Any]], check: Check) -> str:
+    """How outputs differ from the reference: one sentence, empty if they agree.
+
+    All is to be within `atol + rtol * |expected|`; infinities and NaN at the same places are equal.
+    """
+    expected = check.outputs
+    if not expected:
         return ""
-    worst = float(np.nanmax(np.abs(np.where(agrees, 0.0, output - expected))))
-    return (
-        f"{agrees.size - int(agrees.sum())} of {agrees.size} elements differ from the reference, "
-        f"by up to {worst:.3g}"
-    )
+    if len(outputs) != len(expected):
+        return f"{len(outputs)} outputs instead of {len(expected)}"
+    for place, (output, right) in enumerate(zip(outputs, expected, strict=True)):
+        if wrong := _difference(output, right):
+            return wrong if len(expected) == 1 else f"output {place}: {wrong}"
+    return ""
+
+
+def _difference(output: NDArray[Any], right: Output) -> str:
+    if output.shape != right.expected.shape:
+        return f"its shape is {output.shape} instead of {right.expected.shape}"
+    wrong, worst = 0, 0.0
+    for some, expected in _chunks(output, right.expected):
+        if right.rtol == right.atol == 0.0 and not is_float(some.dtype):
+            differs = some != expected  # exact where float64 is not
+        else:
+            some, expected = some.astype(np.float64), expected.astype(np.float64)
+            differs = ~np.isclose(some, expected, right.rtol, right.atol, equal_nan=True)
+        if count := int(differs.sum()):
+            wrong += count
+            off = np.abs(some[differs].astype(np.float64) - expected[differs].astype(np.float64))
+            worst = max(worst, float(np.nanmax(off, initial=0.0)))
+    if not wrong:
+        return ""
+    return f"{wrong} of {output.size} elements differ from the reference, by up to {worst:.3g}"
+
+
+def _chunks(*arrays: NDArray[Any]) -> Iterator[tuple[NDArray[Any], ...]]:
+    """The same elements of flat arrays, some at a time."""
+    flat = [array.reshape(-1) for array in arrays]
+    for start in range(0, flat[0].size, _CHUNK):
+        yield tuple(array[start : start + _CHUNK] for array in flat)
 
 
 def dump_check(check: Check) -> bytes:
-    """Pack a check as an `.npz` archive."""
-    arrays: dict[str, Any] = {f"input{i}": array for i, array in enumerate(check.inputs)}
-    tolerance = np.array([check.rtol, check.atol])
-    archive = io.BytesIO()
-    np.savez(archive, expected=check.expected, tolerance=tolerance, **arrays)
-    return archive.getvalue()
+    """Pack a check; an array that it has twice, such as a network's weights, is packed once."""
+    arrays: dict[int, NDArray[Any]] = {}
+    known: dict[int, int] = {}
+
+    def place(array: NDArray[Any]) -> int:
+        if id(array) not in known:
+            known[id(array)] = len(arrays)
+            arrays[known[id(array)]] = array
+        return known[id(array)]
+
+    def described(check: Check) -> dict[str, Any]:
+        return {
+            "inputs": [place(array) for array in check.inputs],
+            "outputs": [(place(one.expected), one.rtol, one.atol) for one in check.outputs],
+            "fresh": None if check.fresh is None else described(check.fresh),
+            "drawn": check.drawn,
+        }
+
+    text = json.dumps(described(check)).encode()
+    return pack_arrays([np.frombuffer(text, np.uint8), *arrays.values()])
 
 
-def load_check(archive: bytes) -> Check:
-    """Unpack what `dump_check` packed, with aligned inputs. Never unpickles."""
-    with np.load(io.BytesIO(archive), allow_pickle=False) as arrays:
-        inputs = tuple(aligned(arrays[f"input{i}"]) for i in range(len(arrays.files) - 2))
-        rtol, atol = (float(value) for value in arrays["tolerance"])
-        return Check(inputs, arrays["expected"], rtol, atol)
+def load_check(packed: bytes) -> Check:
+    """Unpack what `dump_check` packed, with aligned inputs."""
+    text, *arrays = unpack_arrays(packed)
+    inputs: dict[int, NDArray[Any]] = {}
+
+    def loaded(described: Any) -> Check:
+        for place in described["inputs"]:
+            inputs.setdefault(place, aligned(arrays[place]))
+        outputs = described["outputs"]
+        return Check(
+            tuple(inputs[place] for place in described["inputs"]),
+            tuple(arrays[place] for place, _, _ in outputs),
+            tuple(rtol for _, rtol, _ in outputs),
+            tuple(atol for _, _, atol in outputs),
+            None if described["fresh"] is None else loaded(described["fresh"]),
+            described["drawn"],
+        )
+
+    return loaded(json.loads(text.tobytes()))

@@ -18,10 +18,10 @@ from pytest_ansorbench.measure.side_by_side import SideBySide
 from pytest_ansorbench.records import MachineState
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from tvm.target import Target
 
     from pytest_ansorbench.workloads.case import Check
+    from pytest_ansorbench.workloads.checking import Outputs
 
 
 class EngineError(Exception):
@@ -30,6 +30,10 @@ class EngineError(Exception):
 
 class UntunedError(RuntimeError):
     """A program that cannot be compiled or run even as it is; the message says why."""
+
+
+class CrashedError(UntunedError):
+    """A program that fails when it is called: other inputs may do."""
 
 
 class Engine(AbstractContextManager["Engine", None], Protocol):
@@ -152,10 +156,10 @@ class Engine(AbstractContextManager["Engine", None], Protocol):
             EngineError: The engine cannot go on.
         """
 
-    def output(self, program: Program, check: Check) -> NDArray[Any]:
-        """Compile a program, call it once on a check's inputs, and return its output.
+    def outputs(self, program: Program, check: Check) -> Outputs:
+        """Compile a program and call it on a check's inputs, then on its fresh ones.
 
         Raises:
-            UntunedError: It cannot be compiled or run.
+            UntunedError: It cannot be compiled or run; CrashedError if it fails when called.
             EngineError: The engine cannot go on.
         """

@@ -2,53 +2,79 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from pytest_ansorbench.measure.arguments import Shapes
+from pytest_ansorbench.measure.engine import CrashedError
 from pytest_ansorbench.measure.program import Program
-from pytest_ansorbench.workloads.case import Check, NetworkCase, Task
-from pytest_ansorbench.workloads.tolerance import tolerance, typical_size
+from pytest_ansorbench.workloads.case import Check, DrawnNetwork, NetworkCase, Task
+from pytest_ansorbench.workloads.checking import best_check, check_of
+from pytest_ansorbench.workloads.dataflow import rounding_error, task_inputs
+from pytest_ansorbench.workloads.inputs import BadInputs, Ways, draws
+from pytest_ansorbench.workloads.networks.main_inputs import main_inputs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tvm import IRModule
 
     from pytest_ansorbench.measure.engine import Engine
-
-_NETWORK_TOLERANCE: Final = 1e-3
-"""Relative to the output's typical size. Rounding errors of dozens of layers add up, and come
-to a tenth of that; a layer that computes something else is far outside."""
+    from pytest_ansorbench.workloads.checking import Outputs
 
 
-def task_check(engine: Engine, task: Task) -> Check | None:
-    """Have a task's untuned program say what it computes on random inputs.
+def task_check(engine: Engine, task: Task) -> Check:
+    """Have a task's untuned program say what it computes.
 
-    Inputs are from [-1, 1), or from [0, 1) where negative ones lead to roots or logarithms that
-    are no numbers. None if the outputs are not finite either way.
+    Raises:
+        UntunedError: It does not run.
     """
-    program = Program.operator(task.mod)
-    for low in (-1.0, 0.0):
-        inputs = _draw(program.shapes[:-1], low)
-        asked = Check(inputs, np.empty(0, np.float32), 0.0, 0.0)
-        expected = engine.output(program, asked)
-        if np.isfinite(expected).all():
-            length = max(1, task.flops // (2 * max(1, expected.size)))
-            return Check(inputs, expected, *tolerance(expected, length))
-    return None
+    ways = draws(task_inputs(task.mod, task.outputs), task.inputs)
+    program, error = Program.operator(task.mod), rounding_error(task.mod)
+    return _computed(engine, program, ways, error)[1]
 
 
-def network_check(engine: Engine, case: NetworkCase, mod: IRModule) -> Check:
-    """Have a network's untuned program, a fused Relax module, say what it computes."""
-    arguments = case.arguments()
-    asked = Check(arguments, np.empty(0, np.float32), 0.0, 0.0)
-    expected = engine.output(Program.network(mod), asked)
-    absolute = _NETWORK_TOLERANCE * typical_size(expected)
-    return Check(arguments, expected, _NETWORK_TOLERANCE, absolute)
+def network_check(engine: Engine, case: NetworkCase, mod: IRModule, tasks: Sequence[Task]) -> Check:
+    """Have a network's untuned program, a fused Relax module, say what it computes.
+
+    Raises:
+        UntunedError: It does not run.
+        BadInputs: Its outputs say nothing on any inputs, or those given do not fit.
+    """
+    # Rounding errors of its layers add up.
+    error = sum(task.weight * rounding_error(task.mod) for task in tasks)
+    program = Program.network(mod)
+    if not isinstance(case, DrawnNetwork):
+        arguments = case.arguments()
+        outputs, _ = engine.outputs(program, Check(arguments, ()))
+        return check_of(arguments, outputs, error, drawn="the case's own")
+    weights = case.weights()
+    inputs = main_inputs(mod, len(weights))
+    share, check = _computed(engine, program, case.draws(inputs), error, weights)
+    if not share:
+        names = ", ".join(repr(one.name) for one in inputs)
+        raise BadInputs(
+            f"the outputs of {case.id} are the same for all inputs tried, or no numbers; give "
+            f"{names}, e.g. inputs={{{inputs[0].name!r}: (0, 10)}} or an .npz file"
+        )
+    return check
 
 
-def _draw(shapes: Shapes, low: float) -> tuple[NDArray[Any], ...]:
-    """Random inputs from [low, 1), the same every time; whole numbers are 0, which is an index."""
-    rng = np.random.default_rng(0)
-    return tuple(rng.uniform(low, 1.0, shape).astype(dtype) for dtype, shape in shapes)
+def _computed(
+    engine: Engine,
+    program: Program,
+    ways: Ways,
+    error: float,
+    weights: tuple[NDArray[Any], ...] = (),
+) -> tuple[float, Check]:
+    failures: list[CrashedError] = []
+
+    def compute(check: Check) -> Outputs | None:
+        try:
+            return engine.outputs(program, check)
+        except CrashedError as crash:
+            failures.append(crash)
+            return None
+
+    best = best_check(ways, compute, error, weights)
+    if best is None:
+        raise failures[0]
+    return best

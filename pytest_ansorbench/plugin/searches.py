@@ -54,9 +54,10 @@ from pytest_ansorbench.storage import (
 )
 from pytest_ansorbench.strategies import BadModel, control_of
 from pytest_ansorbench.training import BadSamples, LearningFolder
-from pytest_ansorbench.workloads import BadProgram, Case, ImportFailed
+from pytest_ansorbench.workloads import BadInputs, BadProgram, Case, ImportFailed
 
 _REFUSALS: Final = (
+    BadInputs,
     BadModel,
     BadProgram,
     BudgetError,

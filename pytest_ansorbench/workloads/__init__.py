@@ -5,6 +5,7 @@ Importing this package does not import TVM; asking a case for its `tasks()` does
 
 from pytest_ansorbench.workloads.case import Case, Check, NetworkCase, Task
 from pytest_ansorbench.workloads.catalogue import CASES, NETWORKS, OPERATORS, UnknownCase, get
+from pytest_ansorbench.workloads.inputs import BadInputs
 from pytest_ansorbench.workloads.networks.bert import BertLayer
 from pytest_ansorbench.workloads.networks.failures import ImportFailed
 from pytest_ansorbench.workloads.networks.imported import (
@@ -64,6 +65,7 @@ __all__ = [
     "SOFTMAX",
     "TRANSPOSED_CONV2D",
     "TRANSPOSE_BATCH_MATMUL",
+    "BadInputs",
     "BadProgram",
     "BadShape",
     "BatchMatmul",

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tvm import IRModule
 
+    from pytest_ansorbench.workloads.inputs import GivenInputs, Input, Ways
+
 
 @dataclass(frozen=True)
 class Output:
@@ -90,7 +92,11 @@ class Task:
             arguments are the inputs followed by the output.
         flops: Floating-point operations of one call, at least 1.
         weight: How often the case calls it.
-        check: Inputs and expected output, or None if no reference is known.
+        check: Inputs and expected outputs, or None if no reference is known.
+        inputs: What its untuned program, the reference where no other is known, is called with;
+            drawn by default.
+        outputs: How many of its last arguments are outputs, where it calls foreign code, which does
+            not tell.
         surroundings: The network around it, for engines that measure a call as it is there; None
             for an operator, or if that is not known.
     """
@@ -100,6 +106,8 @@ class Task:
     flops: int
     weight: int = 1
     check: Check | None = None
+    inputs: GivenInputs | None = None
+    outputs: int | None = None
     surroundings: Surroundings | None = None
 
 
@@ -133,6 +141,20 @@ class NetworkCase(Case, Protocol):
 
     def arguments(self) -> tuple[NDArray[Any], ...]:
         """Arguments of `main`: its inputs, then its weights."""
+
+
+@runtime_checkable
+class DrawnNetwork(NetworkCase, Protocol):
+    """A network that is given inputs on which its outputs say something.
+
+    Any other `NetworkCase` is given its `arguments()` as they are.
+    """
+
+    def weights(self) -> tuple[NDArray[Any], ...]:
+        """The last arguments of `main`, which are no inputs."""
+
+    def draws(self, inputs: Sequence[Input]) -> Ways:
+        """Ways to come by the inputs, in the order in which they are tried."""
 
 
 def case_version(case: Case, tasks: Sequence[Task]) -> str:

@@ -6,10 +6,11 @@ depends on them (`measure.untuned`). Here is what the ranges are, and in which o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -64,6 +65,7 @@ class Draw:
     floats: Range
     ones: bool = False
     given: Mapping[str, Range] = field(default_factory=dict)
+    fixed: ClassVar[bool] = False
 
     def __call__(self, seed: int) -> tuple[NDArray[Any], ...]:
         """Arrays for a seed, the same in every process."""
@@ -98,8 +100,95 @@ class Draw:
         return rng.integers(int(low), int(high), one.shape).astype(kind)
 
 
-def draws(inputs: Sequence[Input], given: Mapping[str, Range] | None = None) -> Iterator[Draw]:
-    """Ways to draw inputs, in the order in which they are tried."""
+@dataclass(frozen=True)
+class Given:
+    """Inputs of a user's.
+
+    Attributes:
+        inputs: What is asked for.
+        arrays: Makes an array for each name, of a seed.
+        source: Where they come from.
+        fixed: Whether they are the same for each seed.
+    """
+
+    inputs: Sequence[Input]
+    arrays: Callable[[int], Mapping[str, Any]]
+    source: str
+    fixed: bool
+
+    def __call__(self, seed: int) -> tuple[NDArray[Any], ...]:
+        """Arrays for a seed.
+
+        Raises:
+            BadInputs: They are not what the program takes.
+        """
+        arrays = self.arrays(seed)
+        _require_names(arrays, self.inputs, self.source)
+        return tuple(self._fitting(one, np.asarray(arrays[one.name])) for one in self.inputs)
+
+    def __str__(self) -> str:
+        return self.source
+
+    def _fitting(self, one: Input, array: NDArray[Any]) -> NDArray[Any]:
+        if array.shape == one.shape and array.dtype == np.dtype(one.dtype):
+            return array
+        raise BadInputs(
+            f"bad input {one.name!r} of {self.source}: it is {array.dtype}{[*array.shape]}; "
+            f"expected {one.dtype}{[*one.shape]}"
+        )
+
+
+Ways = Iterable[Draw | Given]
+"""Ways to come by inputs, in the order in which they are tried."""
+
+
+def draws(inputs: Sequence[Input], given: GivenInputs | None = None) -> Iterator[Draw | Given]:
+    """Ways to come by inputs, in the order in which they are tried.
+
+    Args:
+        inputs: What a program takes.
+        given: What a user gives; all is drawn without.
+
+    Raises:
+        BadInputs: What is given does not fit.
+    """
+    if isinstance(given, str | Path):
+        yield Given(inputs, _Archive(Path(given)), str(given), fixed=True)
+        return
+    if callable(given):
+        name = getattr(given, "__qualname__", repr(given))
+        yield Given(inputs, given, name, fixed=False)
+        return
+    ranges = given or {}
+    _require_names({one.name: None for one in inputs} | dict(ranges), inputs, "inputs")
     for ones in (False, True):
         for floats in FLOAT_RANGES:
-            yield Draw(inputs, floats, ones, given or {})
+            yield Draw(inputs, floats, ones, ranges)
+
+
+@dataclass(frozen=True)
+class _Archive:
+    """The arrays of an `.npz` file, by name. Never unpickles."""
+
+    path: Path
+
+    def __call__(self, seed: int) -> Mapping[str, Any]:
+        try:
+            with np.load(self.path, allow_pickle=False) as arrays:
+                return dict(arrays)
+        except (OSError, EOFError, ValueError, TypeError, BadZipFile) as error:
+            raise BadInputs(
+                f"bad inputs file {str(self.path)!r}: {error}; expected an archive of arrays, as "
+                "numpy.savez writes it"
+            ) from None
+
+
+def _require_names(names: Iterable[str], inputs: Sequence[Input], source: str) -> None:
+    """Check that there is an array for each input, and no other."""
+    known, have = [one.name for one in inputs], set(names)
+    wrong = sorted(have - set(known)) or [name for name in known if name not in have]
+    if wrong:
+        kind = "unknown" if wrong[0] in have else "missing"
+        raise BadInputs(
+            f"{kind} input {wrong[0]!r} in {source}: expected {', '.join(map(repr, known))}"
+        )

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pytest_ansorbench.workloads.case import Check, Task
-from pytest_ansorbench.workloads.operator import tolerance
+from pytest_ansorbench.workloads.checking import Arrays, Outputs, best_check
+from pytest_ansorbench.workloads.dataflow import rounding_error, task_inputs
+from pytest_ansorbench.workloads.inputs import GivenInputs, draws
 from pytest_ansorbench.workloads.signature import (
     BadProgram,
     arguments_of,
@@ -20,7 +21,6 @@ from pytest_ansorbench.workloads.signature import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from tvm import IRModule, te
     from tvm.tirx import PrimFunc
 
@@ -29,7 +29,11 @@ Reference = Callable[..., Any]
 
 
 def from_te(
-    name: str, function: Callable[[], Sequence[te.Tensor]], reference: Reference | None = None
+    name: str,
+    function: Callable[[], Sequence[te.Tensor]],
+    reference: Reference | None = None,
+    *,
+    inputs: GivenInputs | None = None,
 ) -> OwnOperator:
     """A tensor expression as a case.
 
@@ -38,17 +42,20 @@ def from_te(
         function: Returns the tensors that `te.create_prim_func` takes: all inputs, then all
             outputs. It is called when the case runs, so that it alone needs to import TVM.
         reference: The same in NumPy. Without one, the untuned program says what is right.
+        inputs: What it is called with, by the names of its arguments; see `from_onnx`.
 
     Raises:
         ValueError: The name is no text.
     """
-    return OwnOperator(name, function, reference)
+    return OwnOperator(name, function, reference, inputs)
 
 
 def from_tir(
     name: str,
     prim_func: PrimFunc | IRModule | Callable[[], PrimFunc | IRModule],
     reference: Reference | None = None,
+    *,
+    inputs: GivenInputs | None = None,
 ) -> OwnOperator:
     """A TensorIR function as a case.
 
@@ -57,11 +64,12 @@ def from_tir(
         prim_func: The function, a module with it as `main`, or a function that returns one of
             these, which is called when the case runs. Its last arguments are the outputs.
         reference: The same in NumPy. Without one, the untuned program says what is right.
+        inputs: What it is called with, by the names of its arguments; see `from_onnx`.
 
     Raises:
         ValueError: The name is no text.
     """
-    return OwnOperator(name, prim_func, reference)
+    return OwnOperator(name, prim_func, reference, inputs)
 
 
 @dataclass(frozen=True)
@@ -72,11 +80,13 @@ class OwnOperator:
         id: Stable identifier.
         source: The program, or a function that returns it or its tensors.
         reference: What it computes, in NumPy; None if nobody says.
+        inputs: What it is called with; drawn by default.
     """
 
     id: str
     source: Any
     reference: Reference | None = None
+    inputs: GivenInputs | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not self.id:
@@ -100,7 +110,7 @@ class OwnOperator:
         mod = self._program()
         check_program(mod, repr(self.id))
         check = None if self.reference is None else self._check(mod, self.reference)
-        return (Task(name=self.id, mod=mod, flops=_flops(mod), check=check),)
+        return (Task(self.id, mod, _flops(mod), check=check, inputs=self.inputs),)
 
     def _program(self) -> IRModule:
         from tvm import IRModule
@@ -129,41 +139,44 @@ class OwnOperator:
             ) from None
 
     def _check(self, mod: IRModule, reference: Reference) -> Check:
-        arguments = arguments_of(mod)
-        first = len(arguments) - outputs_of(mod)
-        for low in _LOWEST:
-            inputs = _drawn(self.id, arguments[:first], low)
-            # A reference may work in place, and be asked what it cannot say.
-            with np.errstate(all="ignore"):
-                found = reference(*(array.copy() for array in inputs))
-            outputs = tuple(map(np.asarray, found if isinstance(found, tuple) else [found]))
-            if all(np.isfinite(one).all() for one in outputs):
-                break
-        shapes, expected = [one.shape for one in outputs], [shape for _, shape in arguments[first:]]
-        if shapes != expected:
+        arguments = arguments_of(mod)[-outputs_of(mod) :]
+
+        def outputs(inputs: Arrays) -> Arrays:
+            # A reference may work in place.
+            found = reference(*(array.copy() for array in inputs))
+            several = found if isinstance(found, tuple) else (found,)
+            self._require_shapes([np.shape(one) for one in several], arguments)
+            return tuple(
+                np.asarray(one).astype(dtype)
+                for one, (dtype, _) in zip(several, arguments, strict=True)
+            )
+
+        def compute(check: Check) -> Outputs:
+            assert check.fresh is not None
+            with np.errstate(all="ignore"):  # inputs may be others than it is made for
+                return outputs(check.inputs), outputs(check.fresh.inputs)
+
+        found = best_check(draws(task_inputs(mod), self.inputs), compute, rounding_error(mod))
+        assert found is not None
+        share, check = found
+        if not share:
+            names = ", ".join(repr(one.name) for one in task_inputs(mod))
+            raise BadProgram(
+                f"the reference of {self.id!r} returns the same for all inputs tried, or no "
+                f"numbers; give {names}, e.g. inputs={{'x': (0, 10)}}"
+            )
+        return check
+
+    def _require_shapes(
+        self, shapes: Sequence[tuple[int, ...]], arguments: Sequence[tuple[str, tuple[int, ...]]]
+    ) -> None:
+        expected = [shape for _, shape in arguments]
+        if list(shapes) != expected:
             raise BadProgram(
                 f"the reference of {self.id!r} returns outputs of the shapes "
                 f"{', '.join(map(str, shapes))}; expected {', '.join(map(str, expected))}, as the "
                 "program has them"
             )
-        terms = max(1, _flops(mod) // (2 * max(1, sum(one.size for one in outputs))))
-        allowed = [tolerance(one, terms) for one in outputs]
-        if len(outputs) == 1:
-            return Check(inputs, outputs[0], *allowed[0])
-        several: Any = (outputs, *zip(*allowed, strict=True))
-        return Check(inputs, *several)
-
-
-_LOWEST: Final = (-1.0, 0.1)
-"""Roots and logarithms want positive numbers."""
-
-
-def _drawn(
-    name: str, shapes: Sequence[tuple[str, tuple[int, ...]]], low: float
-) -> tuple[NDArray[Any], ...]:
-    """Random inputs in [low, 1), the same in every process: seeded by the name."""
-    rng = np.random.default_rng(zlib.crc32(name.encode()))
-    return tuple(rng.uniform(low, 1.0, shape).astype(dtype) for dtype, shape in shapes)
 
 
 def _flops(mod: IRModule) -> int:

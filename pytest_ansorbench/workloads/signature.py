@@ -34,7 +34,7 @@ def arguments_of(mod: IRModule) -> list[tuple[str, tuple[int, ...]]]:
     """Data type and shape of each argument of a program that `check_program` accepts."""
     return [
         (str(buffer.dtype), tuple(int(extent) for extent in buffer.shape))
-        for _, buffer in _arguments(mod["main"])
+        for _, buffer in buffers_of(mod["main"])
     ]
 
 
@@ -51,7 +51,7 @@ def check_program(mod: IRModule, name: str) -> None:
             or is not among the last.
     """
     main = _main(mod, name)
-    for place, (argument, buffer) in enumerate(_arguments(main)):
+    for place, (argument, buffer) in enumerate(buffers_of(main)):
         if buffer is None:
             raise BadProgram(
                 f"argument {place} of {name}, {argument!r}, is a scalar, and kernels are called "
@@ -94,7 +94,7 @@ def _main(mod: IRModule, name: str) -> PrimFunc:
     return mod["main"]
 
 
-def _arguments(main: PrimFunc) -> list[tuple[str, Any]]:
+def buffers_of(main: PrimFunc) -> list[tuple[str, Any]]:
     """Name and buffer of each argument; None for a scalar."""
     buffers = getattr(main, "buffer_map", None)
     if buffers is None:
@@ -107,14 +107,14 @@ def _written(main: PrimFunc) -> list[bool]:
     """Of each argument, whether it is written."""
     stored = [event.buffer for event in _events(main) if event.kind == "store"]
     return [
-        buffer is not None and any(_same(one, buffer) for one in stored)
-        for _, buffer in _arguments(main)
+        buffer is not None and any(same_buffer(one, buffer) for one in stored)
+        for _, buffer in buffers_of(main)
     ]
 
 
 def _outputs(main: PrimFunc, name: str) -> int:
     written = _written(main)
-    arguments = [argument for argument, _ in _arguments(main)]
+    arguments = [argument for argument, _ in buffers_of(main)]
     if True not in written:
         raise BadProgram(
             f"nothing says that {name} writes any of its arguments, of which the last are its "
@@ -152,13 +152,13 @@ def _check_order(main: PrimFunc, name: str) -> None:
     What lies under a condition may well be right, as in a running sum whose first element is read
     from elsewhere.
     """
-    arguments = _arguments(main)
+    arguments = buffers_of(main)
     outputs = range(len(arguments) - _outputs(main, name), len(arguments))
     pending = dict.fromkeys(outputs)
     for event in _events(main):
         for place in [*pending]:
             argument, buffer = arguments[place]
-            if event.buffer is None or not _same(event.buffer, buffer):
+            if event.buffer is None or not same_buffer(event.buffer, buffer):
                 continue
             if event.kind == "load" and event.certain:
                 raise BadProgram(
@@ -169,7 +169,7 @@ def _check_order(main: PrimFunc, name: str) -> None:
                 del pending[place]
 
 
-def _same(one: Any, other: Any) -> bool:
+def same_buffer(one: Any, other: Any) -> bool:
     """Whether two buffers are the same memory."""
     return bool(one.same_as(other) or one.data.same_as(other.data))
 
@@ -188,6 +188,25 @@ _EITHER: Final = {
 """Fields of which it depends on a condition whether they are executed."""
 
 
+def nodes(node: Any) -> Iterator[Any]:
+    """A statement or an expression with all of its parts, at any depth."""
+    yield node
+    for part, _ in _parts(node):
+        yield from nodes(part)
+
+
+def _parts(node: Any) -> Iterator[tuple[Any, bool]]:
+    """The parts of a statement or an expression, and whether each is executed in any case."""
+    for name in _CHILDREN:
+        child = getattr(node, name, None)
+        if child is None or isinstance(child, int | float | str):
+            continue
+        surely = name not in _EITHER.get(type(node).__name__, ())
+        parts = child if name in ("iter_values", "indices", "args", "vectors", "seq") else (child,)
+        for place, part in enumerate(parts):
+            yield part, surely and not (name == "args" and place > 0 and _is_choice(node))
+
+
 def _events(main: PrimFunc) -> Iterator[_Event]:
     """Blocks, loads and stores of a function, in order of execution."""
     return _walk(main.body, True, [])
@@ -202,15 +221,8 @@ def _walk(node: Any, certain: bool, views: list[tuple[Any, Any]]) -> Iterator[_E
         certain = certain and getattr(node.predicate, "value", 0) == 1
     elif kind == "DeclBuffer" and hasattr(node, "data"):
         views.append((node.buffer, node.data.args[0]))
-    for name in _CHILDREN:
-        child = getattr(node, name, None)
-        if child is None or isinstance(child, int | float | str):
-            continue
-        surely = certain and name not in _EITHER.get(kind, ())
-        parts = child if name in ("iter_values", "indices", "args", "vectors", "seq") else (child,)
-        for place, part in enumerate(parts):
-            chosen = name == "args" and place > 0 and _is_choice(node)
-            yield from _walk(part, surely and not chosen, views)
+    for part, surely in _parts(node):
+        yield from _walk(part, certain and surely, views)
     if kind in ("BufferLoad", "TensorLoad"):
         yield _Event("load", _buffer(node, views), certain)
     elif kind == "BufferStore":
@@ -220,9 +232,14 @@ def _walk(node: Any, certain: bool, views: list[tuple[Any, Any]]) -> Iterator[_E
         yield from (_Event("store", _buffer(one, views), certain) for one in node.writes)
 
 
+def buffer_of(access: Any) -> Any:
+    """The buffer of a load, a store or a region."""
+    return access.source if hasattr(access, "source") else access.buffer
+
+
 def _buffer(access: Any, views: Sequence[tuple[Any, Any]]) -> Any:
     """The buffer of a load, a store or a region, or what it is a view of."""
-    found = access.source if hasattr(access, "source") else access.buffer
+    found = buffer_of(access)
     for view, buffer in views:
         if found.same_as(view):
             found = buffer

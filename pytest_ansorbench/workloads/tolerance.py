@@ -50,9 +50,12 @@ def tolerance(
 
 
 def of_error(expected: NDArray[Any], error: float, kind: np.dtype[Any]) -> tuple[float, float]:
-    """The tolerance where an output is expected to be off by `error`, relative to its size."""
+    """The tolerance where an output is expected to be off by `error`, relative to its size.
+
+    A quantized number may be off by one if what was rounded to it is.
+    """
     if not is_float(kind):
-        return 0.0, 0.0
+        return 0.0, 1.0 if error and kind.itemsize == 1 and kind.kind != "b" else 0.0
     relative = min(_MOST, _ALLOWED * max(error, epsilon(kind)))
     return max(relative, _LEAST), relative * typical_size(expected)
 

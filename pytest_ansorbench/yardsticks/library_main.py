@@ -14,8 +14,7 @@ from collections.abc import Callable, Mapping
 from importlib import metadata
 from typing import Any, Final
 
-import numpy as np
-
+from pytest_ansorbench.measure.arguments import mismatch
 from pytest_ansorbench.workloads.definition import made
 from pytest_ansorbench.workloads.operator import Operator
 from pytest_ansorbench.yardsticks.reference_kernels import LibraryKernel, NoKernel
@@ -58,9 +57,7 @@ def _operator(name: str, definition: Mapping[str, Any] | None) -> Operator:
 
 def _checked(operator: Operator, kernel: LibraryKernel) -> LibraryKernel:
     """The kernel, if its output is what the operator's should be."""
-    check = operator.check()
-    output = kernel.output(kernel.call())
-    if not np.allclose(output, check.expected, rtol=check.rtol, atol=check.atol):
+    if mismatch((kernel.output(kernel.call()),), operator.check()):
         raise NoKernel("its output is not that of the operator")
     return kernel
 

@@ -89,5 +89,5 @@ def test_a_network_is_timed_as_a_whole(target, tmp_path):
         found = UNTUNED.measured(prepared, engine, tmp_path, lambda what: None)
     [untuned] = found.kernels
     assert untuned.latency_s > 0.0
-    arrays = (*network.arguments(), prepared.network.check.expected)
+    arrays = (*network.arguments(), *prepared.network.check.expected)
     assert found.argument_bytes == sum(array.nbytes for array in arrays)

@@ -136,4 +136,4 @@ def test_pieces_are_all_worked_off(import_script: Any) -> None:
     kernel.call()
     left, right, _ = Arguments(program.shapes, None).arrays
     expected = 3 * (left.astype(np.float64) @ right)
-    np.testing.assert_allclose(kernel.output(), [expected, expected], rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(kernel.outputs()[0], [expected, expected], rtol=1e-4, atol=1e-4)

@@ -47,7 +47,7 @@ class Ranking:
     name, is_running, root = "old", True, interpreters.ROOT
 
     def __init__(self, host, crowned):
-        agreed(host, CASE, CASE.tasks(), ())
+        agreed(host, CASE, CASE.tasks())
         self.cases = dict(host.cases)
         self.ranking = LastRanking(0.1, (TaskRanking(0, (), crowned),))
 
@@ -363,7 +363,6 @@ def test_a_network_is_searched_there_task_by_task_and_made_whole_again(host, arm
         budget_trials=len(tasks),
         round_trials=1,
         scheduler="round-robin",
-        arguments=check.inputs,
     )
     seen = []
     search._on_trial = lambda one: seen.append((one.tasks.index(one.current), one.estimated_s))
@@ -388,13 +387,12 @@ def test_a_network_is_searched_there_task_by_task_and_made_whole_again(host, arm
     assert len(whole["kernels"]) == len(tasks)
 
 
-def test_a_network_with_other_weights_there_is_refused(host, arm, network):
-    inputs = network.network.check.inputs
+def test_a_network_with_other_weights_there_is_refused(host, arm, network, monkeypatch):
+    *inputs, last = network.case.arguments()
+    monkeypatch.setattr(Mlp, "arguments", lambda case: (*inputs, last * 2))
     host.cases.clear()
     with pytest.raises(UnhostableError, match="its inputs or weights are others there"):
-        HostedSearch(
-            network.case, network.tasks, arm, **ONE_ROUND, arguments=[*inputs[:-1], inputs[-1] * 2]
-        )
+        HostedSearch(network.case, network.tasks, arm, **ONE_ROUND)
 
 
 def test_the_host_has_one_case_at_a_time_and_makes_the_others_anew(host):

@@ -121,7 +121,7 @@ def test_a_case_that_is_another_by_now_does_not_say_what_is_right(tuned, target)
         both([winner]), toolchains, EFFORT, recorded=False, case_of=lambda winner: larger
     )
     [(job, _)] = toolchains.given
-    assert job.check.expected.shape == MATMUL.tasks()[0].check.expected.shape
+    assert job.check.outputs[0].expected.shape == MATMUL.tasks()[0].check.expected.shape
 
 
 def test_recorded_latencies_are_the_reference_if_they_are_to_be(tuned, target):

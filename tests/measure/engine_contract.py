@@ -27,7 +27,7 @@ from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.measure.untuned import network_check
 from pytest_ansorbench.storage import fingerprint
-from pytest_ansorbench.workloads import Mlp
+from pytest_ansorbench.workloads import Check, Mlp
 from tests.faults import Doubling, kernel
 
 QUICK = FixedMeasurement(number=1, repeat=3, min_repeat_ms=1)
@@ -68,6 +68,39 @@ class Failing:
     def measure(self, kernel, best_s):
         kernel.first_call()
         raise ZeroDivisionError("planted")
+
+
+def answering(check):
+    """A program that has the right answer to one check in it, whatever it is given."""
+    from tvm import te, tirx
+
+    [given] = check.inputs
+    x = te.placeholder(given.shape, "float32", name="x")
+
+    def element(*index):
+        value = tirx.const(0.0, "float32")
+        for place, number in np.ndenumerate(check.expected):
+            here = tirx.all(*(i == at for i, at in zip(index, place, strict=True)))
+            value = tirx.Select(here, tirx.const(float(number), "float32"), value)
+        return value
+
+    return _program([x, te.compute(given.shape, element, name="y")])
+
+
+def reversing(dtype):
+    """A program of two outputs: the rows in reverse order, and the first row."""
+    from tvm import te
+
+    x = te.placeholder((5, 12), dtype, name="x")
+    rows = te.compute((5, 12), lambda i, j: x[4 - i, j], name="rows")
+    return _program([x, rows, te.compute((1, 12), lambda i, j: x[i, j], name="first")])
+
+
+def _program(tensors):
+    from tvm import IRModule, te
+
+    function = te.create_prim_func(tensors).with_attr("global_symbol", "main")
+    return Program.operator(IRModule({"main": function}))
 
 
 class EngineContract:
@@ -266,19 +299,41 @@ class EngineContract:
         assert outcome.sets == (0, 0, 1, 1)
 
     def test_the_output_of_a_program_is_what_it_computes(self, engine, check):
-        np.testing.assert_allclose(engine.output(kernel("fine"), check), check.expected, rtol=1e-6)
-        np.testing.assert_allclose(
-            engine.output(kernel("wrong"), check), 1.5 * check.expected, rtol=1e-6
-        )
+        [output], [fresh] = engine.outputs(kernel("fine"), check)
+        np.testing.assert_allclose(output, check.expected, rtol=1e-6)
+        np.testing.assert_allclose(fresh, check.fresh.expected, rtol=1e-6)
+        [wrong], [_] = engine.outputs(kernel("wrong"), check)
+        np.testing.assert_allclose(wrong, 1.5 * check.expected, rtol=1e-6)
+
+    def test_an_answer_that_is_remembered_is_wrong(self, engine, check):
+        fresh = dataclasses.replace(check.fresh, inputs=check.inputs, expected=check.expected)
+        same = dataclasses.replace(check, fresh=fresh)
+        for known, status in ((same, "ok"), (check, "wrong-result")):
+            [built] = engine.build([answering(check)], known)
+            outcome = engine.run(built, QUICK)
+            assert outcome.status == status
+        assert outcome.error.startswith("with inputs that it was not timed on, ")
+
+    @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "int8", "int64", "bool"])
+    def test_any_type_of_data_is_handed_over_and_compared(self, engine, dtype):
+        inputs = (np.arange(60).reshape(5, 12) % 7 > 3).astype(dtype)
+        check = Check((inputs,), (inputs[::-1], inputs[:1]), 0.0, 0.0)
+        [built] = engine.build([reversing(dtype)], check)
+        assert engine.run(built, QUICK).status == "ok"
+        wrong = dataclasses.replace(check, expected=(inputs[::-1], inputs[1:2]))
+        [built] = engine.build([reversing(dtype)], wrong)
+        outcome = engine.run(built, QUICK)
+        assert outcome.status == "wrong-result"
+        assert outcome.error.startswith("output 1: ")
 
     def test_a_program_without_an_output_says_why(self, engine, check):
         with pytest.raises(UntunedError, match="build-error"):
-            engine.output(kernel("unbuildable"), check)
+            engine.outputs(kernel("unbuildable"), check)
 
     def test_a_network_goes_the_same_way(self, engine):
         network = Program.network(MLP.program())
-        check = network_check(engine, MLP, MLP.program())
-        wrong = dataclasses.replace(check, expected=1.1 * check.expected)
+        check = network_check(engine, MLP, MLP.program(), MLP.tasks())
+        wrong = dataclasses.replace(check, expected=1.1 * check.expected[0])
         fine, again = engine.measure_side_by_side([network, network], check, TWO_SETS)
         assert fine.status == again.status == "ok"
         assert len(fine.latencies_s) == len(again.latencies_s) == 2 * TURNS

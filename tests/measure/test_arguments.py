@@ -7,30 +7,51 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ansorbench.measure.arguments import ALIGNMENT, GUARD, Arguments, aligned
+from pytest_ansorbench.measure.arguments import ALIGNMENT, GUARD, Arguments, aligned, mismatch
 from pytest_ansorbench.workloads import Check
 
 SHAPES = [("float32", [3, 5]), ("float32", [7])]
+FLOATS = ["float64", "float32", "float16", "bfloat16"]
 
 
-@given(st.lists(st.integers(1, 9), min_size=1, max_size=3), st.sampled_from(["float32", "float16"]))
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=3), st.sampled_from(FLOATS))
 def test_outputs_are_aligned_and_full_of_nan(shape, dtype):
-    output = Arguments([("float32", [2]), (dtype, shape)], None).output
+    [output] = Arguments([("float32", [2]), (dtype, shape)], None).outputs
     assert output.ctypes.data % ALIGNMENT == 0
     assert output.shape == tuple(shape)
     assert output.dtype == dtype
     assert np.isnan(output).all()
 
 
-def test_outputs_of_whole_numbers_are_zero():
-    assert not Arguments([("int32", [4])], None).output.any()
+@pytest.mark.parametrize("dtype", [*FLOATS, "int8", "uint8", "int32", "int64", "bool"])
+def test_an_output_that_nobody_wrote_is_wrong_everywhere(dtype):
+    rng = np.random.default_rng(0)
+    expected = rng.integers(0, 2, (3, 7)).astype(dtype)
+    if dtype in FLOATS:
+        expected[0, 0] = np.nan
+    check = Check((), expected)
+    arguments = Arguments([(dtype, [3, 7])], check)
+    assert mismatch(arguments.outputs, check).startswith("21 of 21 elements differ")
+    arguments.outputs[0][...] = expected
+    assert mismatch(arguments.outputs, check) == ""
+
+
+def test_what_does_not_belong_to_the_inputs_is_an_output():
+    inputs = (np.zeros((3, 5), np.float32),)
+    shapes = [("float32", [3, 5]), ("int8", [2]), ("bfloat16", [7])]
+    for expected in ((), (np.zeros(2, np.int8), np.zeros(7, "bfloat16"))):
+        outputs = Arguments(shapes, Check(inputs, expected)).outputs
+        assert [(array.dtype.name, array.shape) for array in outputs] == [
+            ("int8", (2,)),
+            ("bfloat16", (7,)),
+        ]
 
 
 def test_inputs_are_the_checks_own():
     check = Check((np.arange(15, dtype=np.float32).reshape(3, 5),), np.zeros(7, "f"), 0.0, 0.0)
     arguments = Arguments(SHAPES, check)
     np.testing.assert_array_equal(arguments.arrays[0], check.inputs[0])
-    assert arguments.arrays[1] is arguments.output
+    assert arguments.arrays[1] is arguments.outputs[0]
 
 
 def test_without_a_check_inputs_are_random_and_the_same_every_time():
@@ -55,14 +76,21 @@ def test_an_aligned_array_is_not_copied():
     assert aligned(array) is array
 
 
+def test_what_must_not_be_written_is_copied():
+    array = aligned(np.zeros(16, np.float32))
+    array.flags.writeable = False
+    assert aligned(array) is not array
+    assert aligned(array).flags.writeable
+
+
 def test_an_untouched_guard_reports_nothing():
     arguments = Arguments(SHAPES, None)
-    arguments.output[...] = 1.0
+    arguments.outputs[0][...] = 1.0
     assert arguments.damage() == ""
 
 
 @pytest.mark.parametrize("offset", [-GUARD, -1, 28, 27 + GUARD])
 def test_one_byte_outside_is_found(offset):
     arguments = Arguments(SHAPES, None)
-    arguments._guarded[GUARD + offset] ^= 1
+    arguments._guarded[0][GUARD + offset] ^= 1
     assert "outside" in arguments.damage()

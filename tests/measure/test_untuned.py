@@ -27,9 +27,9 @@ def test_a_task_s_check_is_what_its_program_computes(engine):
     check = task_check(engine, dataclasses.replace(task, check=None))
     assert [array.shape for array in check.inputs] == list(MATMUL.input_shapes)
     expected = MATMUL.reference(*check.inputs)
-    np.testing.assert_allclose(check.expected, expected, rtol=1e-5, atol=1e-5)
-    assert mismatch(expected.astype(np.float32), check) == ""
-    assert mismatch(1.01 * expected.astype(np.float32), check) != ""
+    np.testing.assert_allclose(*check.expected, expected, rtol=1e-5, atol=1e-5)
+    assert mismatch([expected.astype(np.float32)], check) == ""
+    assert mismatch([1.01 * expected.astype(np.float32)], check) != ""
 
 
 def test_inputs_are_positive_where_negative_ones_give_no_numbers(engine):
@@ -42,19 +42,22 @@ def test_inputs_are_positive_where_negative_ones_give_no_numbers(engine):
     rooted = dataclasses.replace(task, mod=IRModule({"main": func}), check=None)
     check = task_check(engine, rooted)
     assert (check.inputs[0] >= 0).all()
-    np.testing.assert_allclose(check.expected, np.sqrt(check.inputs[0]), rtol=1e-6)
+    np.testing.assert_allclose(*check.expected, np.sqrt(check.inputs[0]), rtol=1e-6)
+    assert check.drawn == "[0.1, 1)"
 
 
 def test_a_network_s_check_is_what_its_program_computes(engine):
-    check = network_check(engine, MLP, MLP.program())
-    np.testing.assert_allclose(check.expected, infer(MLP.program(), MLP.arguments()), rtol=1e-5)
-    assert check.expected.shape == (1, 5)
+    check = network_check(engine, MLP, MLP.program(), MLP.tasks())
+    for one in (check, check.fresh):
+        np.testing.assert_allclose(*one.expected, infer(MLP.program(), one.inputs), rtol=1e-5)
+    assert check.outputs[0].expected.shape == (1, 5)
+    assert (check.inputs[0] != check.fresh.inputs[0]).all()
 
 
 def test_networks_are_measured_in_turn_and_held_to_their_check(engine):
     program = MLP.program()
-    check = network_check(engine, MLP, program)
-    wrong = dataclasses.replace(check, expected=1.1 * check.expected)
+    check = network_check(engine, MLP, program, MLP.tasks())
+    wrong = dataclasses.replace(check, expected=1.1 * check.expected[0])
     network = Program.network(program)
     fine, again = engine.measure_side_by_side([network, network], check, TWO_TURNS)
     assert (fine.status, len(fine.latencies_s)) == (again.status, 2) == ("ok", 2)

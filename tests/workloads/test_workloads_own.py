@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from pytest_ansorbench import workloads
+from pytest_ansorbench.measure.arguments import mismatch
 from pytest_ansorbench.workloads import BadProgram, Case
+from pytest_ansorbench.workloads.inputs import BadInputs
 from tests.workloads import odd_programs
 
 
@@ -49,9 +51,8 @@ def computed(task):
     import tvm
     from tvm.runtime import tensor
 
-    outputs = task.check.expected
-    outputs = outputs if isinstance(outputs, tuple) else (outputs,)
-    taken = [tensor(np.full(one.shape, np.nan, "float32")) for one in outputs]
+    shapes = [output.expected.shape for output in task.check.outputs]
+    taken = [tensor(np.full(shape, np.nan, "float32")) for shape in shapes]
     tvm.compile(task.mod, target="llvm")["main"](*map(tensor, task.check.inputs), *taken)
     return [one.numpy() for one in taken]
 
@@ -64,7 +65,7 @@ def test_a_tensor_expression_is_a_case_of_one_task():
     assert (task.name, task.flops, task.weight) == ("scaled-sum", 64, 1)
     assert [array.shape for array in task.check.inputs] == [(4, 8), (4, 8)]
     [output] = computed(task)
-    np.testing.assert_allclose(output, task.check.expected, rtol=1e-6)
+    np.testing.assert_allclose(output, *task.check.expected, rtol=1e-6)
 
 
 def test_several_outputs_are_a_tuple():
@@ -116,21 +117,38 @@ def test_tiny_and_prime_extents_are_fine(m, n, k):
     assert task.flops == 2 * m * n * k
     [output] = computed(task)
     check = task.check
-    np.testing.assert_allclose(output, check.expected, rtol=check.rtol, atol=check.atol)
+    assert mismatch([output], check) == ""
 
 
-def test_inputs_follow_the_name_and_are_those_of_the_reference_whatever_it_does_to_them():
+def test_inputs_are_those_of_the_reference_whatever_it_does_to_them():
     def in_place(x, y):
         x *= 2
         x += y
         return x
 
     [one] = workloads.from_te("one", scaled_sum, in_place).tasks()
-    [again] = workloads.from_te("one", scaled_sum, in_place).tasks()
-    [two] = workloads.from_te("two", scaled_sum, in_place).tasks()
-    np.testing.assert_array_equal(one.check.inputs, again.check.inputs)
-    assert (one.check.inputs[0] != two.check.inputs[0]).any()
-    np.testing.assert_allclose(computed(one)[0], one.check.expected, rtol=1e-6)
+    np.testing.assert_allclose(computed(one)[0], *one.check.expected, rtol=1e-6)
+
+
+def test_inputs_are_those_on_which_the_reference_is_a_number():
+    [one] = workloads.from_te("logs", scaled_sum, lambda x, y: np.log(x) + y).tasks()
+    assert one.check.drawn == "[0.1, 1)"
+    assert min(array.min() for array in one.check.inputs) >= 0.1
+
+
+def test_inputs_are_given_by_the_names_of_the_arguments():
+    given = {"x": (5, 6)}
+    [one] = workloads.from_te("sum", scaled_sum, lambda x, y: 2 * x + y, inputs=given).tasks()
+    x, y = one.check.inputs
+    assert (x >= 5).all() and (y < 1).all()
+    with pytest.raises(BadInputs, match="unknown input 'z' in inputs: expected 'x', 'y'"):
+        workloads.from_te("sum", scaled_sum, np.add, inputs={"z": (5, 6)}).tasks()
+
+
+def test_a_reference_that_says_nothing_is_refused():
+    case = workloads.from_te("zeros", scaled_sum, lambda x, y: np.zeros_like(x))
+    with pytest.raises(BadProgram, match=r"returns the same for all inputs .*inputs={'x': \(0, 10"):
+        case.tasks()
 
 
 @pytest.mark.parametrize(

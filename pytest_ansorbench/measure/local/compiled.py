@@ -15,6 +15,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from pytest_ansorbench.measure.arguments import (
     Arguments,
     Shapes,
@@ -62,8 +64,12 @@ class Compiled(ABC):
         """Call it once uncounted, then time `samples` times `calls` calls; seconds a call."""
 
     @abstractmethod
-    def output(self) -> NDArray[Any]:
+    def outputs(self) -> Sequence[NDArray[Any]]:
         """What its last call wrote."""
+
+    @abstractmethod
+    def outputs_of(self, check: Check) -> tuple[Sequence[NDArray[Any]], str]:
+        """What a call with other inputs writes, and as `damage` what it damages."""
 
     def damage(self) -> str:
         """What it wrote where it should not: one sentence, empty if nothing is known."""
@@ -105,9 +111,10 @@ class CompiledKernel(Compiled):
         children of one server. A kernel that was saved may be compared with another server's, and
         where its arrays lie is worth percents: it gets new pages in every process.
         """
-        if self._shapes and check is not None:
+        if not shapes and check is not None:
             check = replace(check, inputs=tuple(map(in_own_memory, check.inputs)))
-        self._arguments = Arguments(shapes or self._shapes, check)
+        self._shapes = shapes or self._shapes
+        self._arguments = Arguments(self._shapes, check)
         self._tensors = tensors_on(self._arguments.arrays)
         if surroundings is not None:
             self._predecessors = Predecessors(self._arguments.arrays, surroundings)
@@ -126,8 +133,13 @@ class CompiledKernel(Compiled):
         )
         return [fmean(seconds[i : i + calls]) for i in range(0, len(seconds), calls)]
 
-    def output(self) -> NDArray[Any]:
-        return self._ready().output
+    def outputs(self) -> Sequence[NDArray[Any]]:
+        return self._ready().outputs
+
+    def outputs_of(self, check: Check) -> tuple[Sequence[NDArray[Any]], str]:
+        arguments = Arguments(self._shapes, check)
+        self._module[KERNEL_ENTRY](*tensors_on(arguments.arrays))
+        return arguments.outputs, arguments.damage()
 
     def damage(self) -> str:
         return self._ready().damage()
@@ -174,10 +186,24 @@ class CompiledNetwork(Compiled):
         module = self._machine.module
         return evaluate(module, _NETWORK_ENTRY, (), calls, samples, flush_bytes=flush_bytes)
 
-    def output(self) -> NDArray[Any]:
+    def outputs(self) -> Sequence[NDArray[Any]]:
         """What it computes; it is called for that once more."""
-        array: NDArray[Any] = self._machine.module[_NETWORK_ENTRY]().numpy()
-        return array
+        return tuple(_arrays(self._machine.module[_NETWORK_ENTRY]()))
+
+    def outputs_of(self, check: Check) -> tuple[Sequence[NDArray[Any]], str]:
+        tensors = tensors_on(map(aligned, check.inputs))
+        return tuple(_arrays(self._machine["main"](*tensors))), ""
+
+
+def _arrays(value: Any) -> Iterator[NDArray[Any]]:
+    """The arrays of what a network returns: a tensor, a shape or a number, or a tuple of such."""
+    if hasattr(value, "numpy"):
+        yield value.numpy()
+    elif isinstance(value, (bool, int, float)):
+        yield np.asarray(value)
+    elif value is not None:
+        for part in value:
+            yield from _arrays(part)
 
 
 def _program(saved: Mapping[str, Any]) -> IRModule:
@@ -245,7 +271,13 @@ def tensors_on(arrays: Iterable[NDArray[Any]]) -> list[Any]:
     """TVM's view of arrays, on the same memory."""
     from tvm.runtime import from_dlpack
 
-    return [from_dlpack(array) for array in arrays]
+    return [
+        # NumPy exports no type that is not its own.
+        from_dlpack(array.view(f"u{array.itemsize}"))._create_view(array.shape, array.dtype.name)
+        if array.dtype.kind == "V"
+        else from_dlpack(array)
+        for array in arrays
+    ]
 
 
 def first_run(module: Module, entry: str, tensors: Sequence[Any]) -> float:

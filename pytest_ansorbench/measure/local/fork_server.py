@@ -32,7 +32,7 @@ from pytest_ansorbench.measure.settings import Caches
 WARM_UP_TIMEOUT_S: Final = 180.0
 """Importing TVM and compiling a first kernel takes 2 s here; a cold disk takes longer."""
 
-PROTOCOL: Final = 2
+PROTOCOL: Final = 3
 """What parent, server and children say to each other; another interpreter's may differ."""
 
 _MAIN: Final = "pytest_ansorbench.measure.local.fork_server_main"

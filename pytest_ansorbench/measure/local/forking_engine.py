@@ -18,10 +18,10 @@ from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.measure.side_by_side import SideBySide
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from tvm.target import Target
 
     from pytest_ansorbench.workloads.case import Check
+    from pytest_ansorbench.workloads.checking import Outputs
 
 _Started = TypeVar("_Started", bound="ForkingEngine")
 
@@ -87,9 +87,9 @@ class ForkingEngine(ABC):
             cold=self._settings.flush_mb > 0,
         ).measure()
 
-    def output(self, program: Program, check: Check) -> NDArray[Any]:
+    def outputs(self, program: Program, check: Check) -> Outputs:
         [built] = self.build([program], check)
-        return self.runner.output(built)
+        return self.runner.outputs(built)
 
     @abstractmethod
     def _new_server(self) -> ForkServer: ...

@@ -6,15 +6,13 @@ import contextlib
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from pytest_ansorbench.arrays import unpack_arrays
 from pytest_ansorbench.measure.local.fork_server import Ended, ServerDied
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pytest_ansorbench.measure.program import Buildable
     from pytest_ansorbench.workloads.case import Check, Surroundings
+    from pytest_ansorbench.workloads.checking import Outputs
 
 
 class WrongOutput(Exception):
@@ -90,7 +88,8 @@ class Runnable(ABC):
         if wrong := self.request({"op": "check"})[0]["wrong"]:
             raise WrongOutput(wrong)
 
-    def output(self) -> NDArray[Any]:
-        """What its last call wrote."""
-        reply, payload = self.request({"op": "output"})
-        return np.frombuffer(payload, reply["dtype"]).reshape(reply["shape"])
+    def outputs(self) -> Outputs:
+        """What its last call wrote, and what a call with the fresh inputs writes."""
+        reply, payload = self.request({"op": "outputs"})
+        arrays = tuple(unpack_arrays(payload))
+        return arrays[: reply["count"]], arrays[reply["count"] :]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from pytest_ansorbench.measure.engine import UntunedError
+from pytest_ansorbench.measure.engine import CrashedError, UntunedError
 from pytest_ansorbench.measure.local.asking import ProgramError, WorkerDied, WorkerTimeout
 from pytest_ansorbench.measure.local.fork_server import ServerDied
 from pytest_ansorbench.measure.local.runnable import Runnable, WrongOutput
@@ -24,7 +24,7 @@ from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.records import TrialStatus
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from pytest_ansorbench.workloads.checking import Outputs
 
 _Answer = TypeVar("_Answer")
 
@@ -63,14 +63,14 @@ class Runner:
         outcome = self._run(built.handle, policy, best_s, incumbent)
         return replace(outcome, build_s=built.build_s, run_s=time.monotonic() - started_s)
 
-    def output(self, built: Built) -> NDArray[Any]:
-        """What a program computes in one call, after which it ends."""
-        outputs: list[NDArray[Any]] = []
+    def outputs(self, built: Built) -> Outputs:
+        """What a program computes, in one call with each inputs, after which it ends."""
+        outputs: list[Outputs] = []
 
         def call(program: Runnable) -> tuple[float, ...]:
             program.make_arguments()
             seconds = program.first_call()
-            outputs.append(program.output())
+            outputs.append(program.outputs())
             return (seconds,)
 
         while built.handle is not None:
@@ -82,7 +82,8 @@ class Runner:
                 built = self._restored(program)
                 continue
             if outcome.status != "ok":
-                raise UntunedError(outcome.error)
+                failure = CrashedError if outcome.status == "run-error" else UntunedError
+                raise failure(outcome.error)
             program.end()
             return outputs[-1]
         raise UntunedError(f"{built.status}: {built.error}")

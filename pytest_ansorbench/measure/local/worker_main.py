@@ -14,7 +14,6 @@ from contextlib import nullcontext
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from pytest_ansorbench.measure.arguments import mismatch
 from pytest_ansorbench.measure.local.channel import Channel, answer
 from pytest_ansorbench.measure.local.compiled import (
     Compiled,
@@ -22,6 +21,7 @@ from pytest_ansorbench.measure.local.compiled import (
     CompiledNetwork,
     object_file,
 )
+from pytest_ansorbench.measure.verification import computed, fault
 from pytest_ansorbench.workloads.case import Surroundings
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ _KINDS: Final[Mapping[str, Callable[[bytes, Target], Compiled]]] = MappingProxyT
         "saved-network": CompiledNetwork.of_saved,
     }
 )
-_OPERATIONS: Final = ("build", "object", "size", "arguments", "call", "time", "check", "output")
+_OPERATIONS: Final = ("build", "object", "size", "arguments", "call", "time", "check", "outputs")
 
 
 class WorkerMain:
@@ -97,17 +97,11 @@ class WorkerMain:
         return {"seconds": seconds}
 
     def check(self) -> dict[str, Any]:
-        """Compare what it wrote with the reference; `wrong` is empty if it agrees."""
-        compiled = self._ready()
-        wrong = compiled.damage()
-        if not wrong and self._check is not None:
-            wrong = mismatch(compiled.output(), self._check)
-        return {"wrong": wrong}
+        """What is wrong with what it wrote; `wrong` is empty if nothing is."""
+        return {"wrong": fault(self._ready(), self._check)}
 
-    def output(self) -> dict[str, Any]:
-        """What it wrote, as raw bytes."""
-        array = self._ready().output()
-        return {"dtype": str(array.dtype), "shape": array.shape, "payload": array.tobytes()}
+    def outputs(self) -> dict[str, Any]:
+        return computed(self._ready(), self._check)
 
     def _ready(self) -> Compiled:
         assert self._compiled is not None

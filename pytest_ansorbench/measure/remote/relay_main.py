@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_ansorbench.measure.arguments import Arguments, Shapes, mismatch
+from pytest_ansorbench.measure.arguments import Arguments, Shapes
 from pytest_ansorbench.measure.local.channel import Channel, answer
 from pytest_ansorbench.measure.local.compiled import KERNEL_ENTRY, evaluate, first_run
+from pytest_ansorbench.measure.verification import computed, fault
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,17 +37,40 @@ _OPERATIONS: Final = (
     "call",
     "time",
     "check",
-    "output",
+    "outputs",
 )
 
 
-@dataclass
 class _Loaded:
     """A program in the session, by the number that it is called by."""
 
-    module: Any
-    shapes: Shapes
-    tensors: Sequence[Any] = ()  # its arguments on the device, once they are made
+    def __init__(self, module: Any, shapes: Shapes, device: Any) -> None:
+        self.module = module
+        self.tensors: Sequence[Any] = ()  # its arguments on the device, once they are made
+        self._shapes = shapes
+        self._device = device
+        self._written = 1  # how many of them are outputs
+
+    def take(self, check: Check | None) -> None:
+        """Send the arguments: the check's inputs, or random ones, and outputs with no result."""
+        from tvm.runtime import tensor
+
+        arguments = Arguments(self._shapes, check)
+        self._written = len(arguments.outputs)
+        self.tensors = [tensor(array, device=self._device) for array in arguments.arrays]
+
+    def outputs(self) -> Sequence[NDArray[Any]]:
+        return [tensor.numpy() for tensor in self.tensors[-self._written :]]
+
+    def outputs_of(self, check: Check) -> tuple[Sequence[NDArray[Any]], str]:
+        other = _Loaded(self.module, self._shapes, self._device)
+        other.take(check)
+        other.module[KERNEL_ENTRY](*other.tensors)
+        return other.outputs(), ""
+
+    def damage(self) -> str:
+        """Nothing is known of memory on the device."""
+        return ""
 
 
 class RelayMain:
@@ -78,7 +101,9 @@ class RelayMain:
         name = f"{program}.so"
         started_s = time.monotonic()
         self._remote.upload(bytearray(payload), name)
-        self._programs[program] = _Loaded(self._remote.load_module(name), shapes)
+        self._programs[program] = _Loaded(
+            self._remote.load_module(name), shapes, self._remote.cpu()
+        )
         return {"seconds": time.monotonic() - started_s}
 
     def unload(self, program: int) -> dict[str, Any]:
@@ -87,12 +112,7 @@ class RelayMain:
         return {}
 
     def arguments(self, program: int) -> dict[str, Any]:
-        """Send the arguments: the check's inputs, or random ones, and an output full of NaN."""
-        from tvm.runtime import tensor
-
-        loaded, device = self._programs[program], self._remote.cpu()
-        arrays = Arguments(loaded.shapes, self._check).arrays
-        loaded.tensors = [tensor(array, device=device) for array in arrays]
+        self._programs[program].take(self._check)
         return {}
 
     def call(self, program: int) -> dict[str, Any]:
@@ -115,19 +135,11 @@ class RelayMain:
         return {"seconds": seconds}
 
     def check(self, program: int) -> dict[str, Any]:
-        """Compare what it wrote with the reference; `wrong` is empty if it agrees."""
-        if self._check is None:
-            return {"wrong": ""}
-        return {"wrong": mismatch(self._output(program), self._check)}
+        """What is wrong with what it wrote; `wrong` is empty if nothing is."""
+        return {"wrong": fault(self._programs[program], self._check)}
 
-    def output(self, program: int) -> dict[str, Any]:
-        """What it wrote, as raw bytes."""
-        array = self._output(program)
-        return {"dtype": str(array.dtype), "shape": array.shape, "payload": array.tobytes()}
-
-    def _output(self, program: int) -> NDArray[Any]:
-        array: NDArray[Any] = self._programs[program].tensors[-1].numpy()
-        return array
+    def outputs(self, program: int) -> dict[str, Any]:
+        return computed(self._programs[program], self._check)
 
     def _said(self, function: str) -> Any:
         try:

@@ -30,6 +30,7 @@ def extract_tasks(program: IRModule) -> tuple[Task, ...]:
     calls = list(_calls(program))
     order = {call.name: place for place, call in reversed(list(enumerate(calls)))}
     surroundings = _surroundings(program, calls)
+    outputs = {call.name: call.outputs for call in calls}
     extracted = [
         task
         for task in tvm_extract_tasks(program, Target("llvm"))
@@ -42,6 +43,7 @@ def extract_tasks(program: IRModule) -> tuple[Task, ...]:
             # A task that only moves data still has a throughput to be compared by.
             flops=max(1, int(estimate_tir_flops(task.dispatched[0]))),
             weight=int(task.weight),
+            outputs=outputs[str(task.task_name)],
             surroundings=surroundings[str(task.task_name)],
         )
         for task in sorted(extracted, key=lambda task: order[str(task.task_name)])
@@ -63,6 +65,7 @@ class _Call:
 
     name: str
     given: frozenset[int]
+    outputs: int
     activation_bytes: int
 
 
@@ -86,6 +89,7 @@ def _calls(program: IRModule) -> Iterator[_Call]:
                 yield _Call(
                     str(call.args[0].name_hint),
                     given,
+                    len(getattr(type_of(variable), "fields", [variable])),
                     sum(_bytes(type_of(value)) for value in (*activations, variable)),
                 )
 

@@ -13,11 +13,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from pytest_ansorbench.workloads.case import Task
+from pytest_ansorbench.workloads.inputs import GivenInputs, Input, Ways, draws
 from pytest_ansorbench.workloads.networks.archive import UnsafeArchive, load_exported_program
 from pytest_ansorbench.workloads.networks.failures import ImportFailed, cause_of, told
+from pytest_ansorbench.workloads.networks.main_inputs import main_inputs
 from pytest_ansorbench.workloads.networks.relax_checks import (
     inputs_of,
     operators,
@@ -50,12 +50,12 @@ class Imported:
 
     Attributes:
         program: A fused Relax module, whose weights are arguments like its inputs.
-        arguments: Random inputs, then the weights.
+        weights: Its last arguments.
         tasks: Its tasks.
     """
 
     program: IRModule
-    arguments: tuple[NDArray[Any], ...]
+    weights: tuple[NDArray[Any], ...]
     tasks: tuple[Task, ...]
 
 
@@ -66,10 +66,12 @@ class ImportedNetwork:
     Attributes:
         id: How it is called in tables.
         read: Reads the model as a Relax module with a function `main`.
+        inputs: What it is called with; see `from_onnx`.
     """
 
     id: str
     read: Callable[[], IRModule]
+    inputs: GivenInputs | None = None
 
     def __str__(self) -> str:
         return self.id
@@ -88,8 +90,18 @@ class ImportedNetwork:
         return self._imported.program
 
     def arguments(self) -> tuple[NDArray[Any], ...]:
-        """Random inputs in [-1, 1), whole numbers all zero, and the model's own weights."""
-        return self._imported.arguments
+        """The inputs that are tried first, and the model's own weights."""
+        described = main_inputs(self.program(), len(self.weights()))
+        first = next(iter(self.draws(described)))
+        return (*first(zlib.crc32(self.id.encode())), *self.weights())
+
+    def weights(self) -> tuple[NDArray[Any], ...]:
+        """See `DrawnNetwork.weights`."""
+        return self._imported.weights
+
+    def draws(self, inputs: Sequence[Input]) -> Ways:
+        """See `DrawnNetwork.draws`."""
+        return draws(inputs, self.inputs)
 
     def tasks(self) -> tuple[Task, ...]:
         """See `NetworkCase.tasks`."""
@@ -115,13 +127,15 @@ class ImportedNetwork:
                 f"{subject}: there is nothing in it to tune (operators: {seen}); expected at least "
                 "one that TVM writes as loops over its inputs"
             )
-        described = [type_of(parameter) for parameter in program["main"].params]
-        inputs = described[: len(described) - len(weights)]
-        return Imported(program, (*_random_inputs(self.id, inputs), *weights), tasks)
+        return Imported(program, tuple(weights), tasks)
 
 
 def from_onnx(
-    path: str | Path, *, name: str | None = None, shapes: Shapes | None = None
+    path: str | Path,
+    *,
+    name: str | None = None,
+    shapes: Shapes | None = None,
+    inputs: GivenInputs | None = None,
 ) -> ImportedNetwork:
     """A network from an ONNX file. Needs the package `onnx`.
 
@@ -131,16 +145,23 @@ def from_onnx(
         shapes: Shapes of inputs by their names, or values of symbolic dimensions by theirs, e.g.
             `{"x": (1, 3, 224, 224)}` or `{"batch": 1}`. An extent that the file fixes may be
             another, as long as its operators still fit.
+        inputs: What it is called with: an `.npz` file with an array for each input; or a range for
+            some, e.g. `{"tokens": (0, 30522)}`; or a function of a seed that returns arrays by
+            name. Drawn from ranges on which its outputs are numbers by default.
 
     Returns:
         The case. The file is read when the case is run.
     """
     file = _OnnxFile(Path(path), _frozen(shapes))
-    return ImportedNetwork(name or file.path.stem, file)
+    return ImportedNetwork(name or file.path.stem, file, inputs)
 
 
 def from_exported_program(
-    path: str | Path, *, name: str | None = None, shapes: Shapes | None = None
+    path: str | Path,
+    *,
+    name: str | None = None,
+    shapes: Shapes | None = None,
+    inputs: GivenInputs | None = None,
 ) -> ImportedNetwork:
     """A network from a file that `torch.export.save` wrote. Needs the package `torch`.
 
@@ -150,16 +171,21 @@ def from_exported_program(
         name: Its id; the file's name without ending by default.
         shapes: Shapes of inputs by their names, or values of symbolic dimensions by theirs, which
             PyTorch chooses, e.g. `{"x": (1, 3, 224, 224)}` or `{"s77": 1}`.
+        inputs: See `from_onnx`.
 
     Returns:
         The case. The file is read when the case is run.
     """
     file = _ExportedFile(Path(path), _frozen(shapes))
-    return ImportedNetwork(name or file.path.stem, file)
+    return ImportedNetwork(name or file.path.stem, file, inputs)
 
 
 def from_relax(
-    name: str, function: Callable[[], IRModule], *, shapes: Shapes | None = None
+    name: str,
+    function: Callable[[], IRModule],
+    *,
+    shapes: Shapes | None = None,
+    inputs: GivenInputs | None = None,
 ) -> ImportedNetwork:
     """A network from a Python function that returns a Relax module.
 
@@ -169,11 +195,12 @@ def from_relax(
             the weights.
         shapes: Shapes of inputs by their names, or values of symbolic dimensions by theirs, e.g.
             `{"x": (1, 3, 224, 224)}` or `{"n": 1}`.
+        inputs: See `from_onnx`.
 
     Returns:
         The case. The function is called when the case is run.
     """
-    return ImportedNetwork(name, _RelaxFunction(name, function, _frozen(shapes)))
+    return ImportedNetwork(name, _RelaxFunction(name, function, _frozen(shapes)), inputs)
 
 
 def _frozen(shapes: Shapes | None) -> Shapes:
@@ -356,18 +383,3 @@ def _with_weights_as_arguments(program: IRModule) -> tuple[IRModule, list[NDArra
         bare, [*bare.params, *variables], bare.body
     )
     return IRModule(functions, attrs=program.attrs), weights
-
-
-def _random_inputs(name: str, types: Sequence[Any]) -> list[NDArray[Any]]:
-    rng = np.random.default_rng(zlib.crc32(name.encode()))
-    inputs = []
-    for place, type_ in enumerate(types):
-        try:
-            shape = [int(extent) for extent in type_.shape]
-        except (TypeError, AttributeError):
-            raise ImportFailed(
-                f"bad input {place} of {name!r}: its shape {type_} is not known; give it, e.g. "
-                "shapes={'x': (1, 224, 224, 3)}"
-            ) from None
-        inputs.append(rng.uniform(-1.0, 1.0, shape).astype(str(type_.dtype)))
-    return inputs

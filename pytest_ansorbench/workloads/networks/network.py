@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import abc
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from pytest_ansorbench.workloads.case import Task
+from pytest_ansorbench.workloads.inputs import FLOAT_RANGES, Draw, Input, Ways, draws
 from pytest_ansorbench.workloads.networks.graph import Graph, Value, draw_weights
 from pytest_ansorbench.workloads.networks.layers import Dense, GlobalAvgPool, Shape, Softmax
 from pytest_ansorbench.workloads.operators.shape import Shaped
@@ -75,9 +75,16 @@ class Network(abc.ABC):
 
     def arguments(self) -> tuple[NDArray[Any], ...]:
         """A random input in [-1, 1) and random weights, the same in every process."""
-        rng = np.random.default_rng(zlib.crc32(self.id.encode()))
-        data = rng.uniform(-1.0, 1.0, self.input_shape).astype(np.float32)
-        return (data, *draw_weights(self.graph(), seed=self.id).values())
+        drawn = Draw([Input("float32", self.input_shape)], FLOAT_RANGES[0])
+        return (*drawn(zlib.crc32(self.id.encode())), *self.weights())
+
+    def weights(self) -> tuple[NDArray[Any], ...]:
+        """Random weights, the same in every process."""
+        return tuple(draw_weights(self.graph(), seed=self.id).values())
+
+    def draws(self, inputs: Sequence[Input]) -> Ways:
+        """See `DrawnNetwork.draws`."""
+        return draws(inputs)
 
     def tasks(self) -> tuple[Task, ...]:
         """See `NetworkCase.tasks`."""

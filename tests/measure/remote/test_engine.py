@@ -153,7 +153,7 @@ def test_a_single_server_needs_no_tracker(check):
         own = RemoteEngine(resolve_target(None), SETTINGS, RemoteSettings(server=server))
         with own:
             assert measure(own, ["fine"], check)[0].status == "ok"
-            np.testing.assert_allclose(own.output(kernel("fine"), check), check.expected)
+            np.testing.assert_allclose(own.outputs(kernel("fine"), check)[0][0], check.expected)
 
 
 def test_a_linker_that_is_not_there_is_told(tracker):

@@ -1,0 +1,80 @@
+"""What a task's program does with numbers: how far rounding takes it, what it uses as an index."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pytest_ansorbench.arrays import epsilon, is_float
+from pytest_ansorbench.workloads.inputs import Input
+from pytest_ansorbench.workloads.signature import (
+    arguments_of,
+    buffer_of,
+    buffers_of,
+    nodes,
+    outputs_of,
+    same_buffer,
+)
+
+if TYPE_CHECKING:
+    from tvm import IRModule
+
+_REDUCTION = 2  # `IterVar.CommReduce`
+
+
+def rounding_error(mod: IRModule) -> float:
+    """How far rounding may take an output, relative to its size: see `workloads.tolerance`.
+
+    Each block adds eps of the type that it writes, times the root of the terms that it sums.
+    """
+    error = 0.0
+    for node in nodes(mod["main"].body):
+        if type(node).__name__ != "SBlock":
+            continue
+        terms = math.prod(
+            int(axis.dom.extent) for axis in node.iter_vars if int(axis.iter_type) == _REDUCTION
+        )
+        kinds = {np.dtype(str(buffer_of(region).dtype)) for region in node.writes}
+        error += sum(epsilon(kind) * terms**0.5 for kind in kinds if is_float(kind))
+    return error
+
+
+def task_inputs(mod: IRModule, outputs: int | None = None) -> list[Input]:
+    """Describe the inputs of a task's program, all but its outputs."""
+    bounds = index_bounds(mod)
+    named = [name for name, _ in buffers_of(mod["main"])]
+    described = [
+        Input(dtype, shape, name, bound)
+        for (dtype, shape), name, bound in zip(arguments_of(mod), named, bounds, strict=True)
+    ]
+    return described[: -(outputs or outputs_of(mod))]
+
+
+def index_bounds(mod: IRModule) -> list[int | None]:
+    """Of each argument that is used as an index, how many elements there are to be indexed."""
+    main = mod["main"]
+    arguments = [buffer for _, buffer in buffers_of(main)]
+    bounds: list[int | None] = [None] * len(arguments)
+    for node in nodes(main.body):
+        if type(node).__name__ not in ("BufferLoad", "TensorLoad", "BufferStore"):
+            continue
+        for index, extent in zip(node.indices, buffer_of(node).shape, strict=True):
+            for inner in nodes(index):
+                if type(inner).__name__ not in ("BufferLoad", "TensorLoad"):
+                    continue
+                for place, argument in enumerate(arguments):
+                    if argument is not None and same_buffer(buffer_of(inner), argument):
+                        bounds[place] = _least(bounds[place], _number(extent))
+    return bounds
+
+
+def _least(one: int | None, other: int | None) -> int | None:
+    known = [number for number in (one, other) if number is not None]
+    return min(known, default=None)
+
+
+def _number(extent: Any) -> int | None:
+    value = getattr(extent, "value", None)
+    return None if value is None else int(value)

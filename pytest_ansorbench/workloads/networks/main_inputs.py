@@ -1,0 +1,56 @@
+"""The inputs of a network: their names, types and shapes, and what they index."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_ansorbench.workloads.dataflow import index_bounds
+from pytest_ansorbench.workloads.inputs import Input
+from pytest_ansorbench.workloads.networks.relax_checks import bindings, relax_functions
+from pytest_ansorbench.workloads.networks.relax_names import name_of, type_of
+
+if TYPE_CHECKING:
+    from tvm import IRModule
+    from tvm.relax import Expr
+
+
+def main_inputs(program: IRModule, weights: int) -> list[Input]:
+    """Describe the arguments of a fused Relax module's `main`, less its weights, the last ones."""
+    params = list(program["main"].params)
+    bounds = _bounds(program)
+    return [
+        Input(
+            str(type_of(param).dtype),
+            tuple(int(extent) for extent in type_of(param).shape),
+            name_of(param),
+            bounds.get(param),
+        )
+        for param in params[: len(params) - weights]
+    ]
+
+
+def _bounds(program: IRModule) -> dict[Expr, int]:
+    """Of each value that is used as an index, how many elements there are to be indexed.
+
+    What becomes an index after it was cast or moved is one as well.
+    """
+    from tvm import IRModule
+    from tvm.ir import Op
+    from tvm.relax import Call, Var
+
+    call_tir = Op.get("relax.call_tir")
+    found: dict[Expr, int] = {}
+    every = [one for function in relax_functions(program) for one in bindings(function)]
+    for variable, call in reversed(every):
+        if not isinstance(call, Call) or call.op != call_tir:
+            continue
+        mod = IRModule({"main": program[call.args[0]]})
+        bounds = index_bounds(mod)
+        becomes = found.get(variable) if len(bounds) == len(call.args[1]) + 1 else None
+        for argument, bound in zip(call.args[1], bounds, strict=False):  # outputs
+            if not isinstance(argument, Var) or "int" not in str(type_of(argument).dtype):
+                continue
+            known = [one for one in (bound, becomes, found.get(argument)) if one is not None]
+            if known:
+                found[argument] = min(known)
+    return found
