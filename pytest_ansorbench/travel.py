@@ -110,13 +110,32 @@ def arrived(value: Any, root: Path) -> Any:
     return found
 
 
-def recorded(case: Case, root: Path) -> dict[str, Any] | None:
-    """The definition of a case for a file; None if it has none that a file can hold."""
+def definition(case: Case, root: Path) -> dict[str, Any] | None:
+    """The definition of a case as a JSON value; None if it has none."""
     try:
-        definition: dict[str, Any] = json_value(packed(case, root))
+        found: dict[str, Any] = json_value(packed(case, root))
     except (StayError, RecordError):
         return None
-    return definition
+    return found
+
+
+def recorded(case: Case, root: Path) -> dict[str, Any] | None:
+    """The definition of a case for a file, which knows the project but not where it lies."""
+    found: dict[str, Any] | None = _relative(definition(case, root), root)
+    return found
+
+
+def _relative(value: Any, root: Path) -> Any:
+    if isinstance(value, list):
+        return [_relative(one, root) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: Path(one).relative_to(root).as_posix()
+        if key in ("file", "path") and isinstance(one, str) and Path(one).is_relative_to(root)
+        else _relative(one, root)
+        for key, one in value.items()
+    }
 
 
 def project_file(module: str, file: object, root: Path) -> str | None:

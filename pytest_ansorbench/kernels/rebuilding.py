@@ -27,8 +27,7 @@ from pytest_ansorbench.records.rebuilt_kernels import (
     RebuiltKernels,
 )
 from pytest_ansorbench.storage import machine_difference
-from pytest_ansorbench.travel import project_paths
-from pytest_ansorbench.travel import recorded as as_recorded
+from pytest_ansorbench.travel import definition, project_paths
 from pytest_ansorbench.winners import Winner
 from pytest_ansorbench.workloads import BadProgram
 from pytest_ansorbench.workloads.case import Case, Check, Task
@@ -196,7 +195,7 @@ def compare_kernels(
         return () if case is None else case.tasks()
 
     definitions = {
-        name: None if case is None else as_recorded(case, root) for name, case in cases.items()
+        name: None if case is None else definition(case, root) for name, case in cases.items()
     }
     paths = project_paths(root)
     jobs = [

@@ -443,6 +443,8 @@ def test_an_error_of_the_package_itself_is_not_blamed_on_anybody(project, monkey
 def fail_in(file, guard):
     """Fail under a guard, as if in another file, with no frame of this file in between."""
     names = {}
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.touch()
     exec(compile("def fail():\n    raise KeyError('planted')\n", str(file), "exec"), names)
     with ExitStack() as stack:
         stack.enter_context(guard)
