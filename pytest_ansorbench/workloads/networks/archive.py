@@ -97,9 +97,14 @@ def _require_data(archive: Any, model: Any) -> None:
             raise UnsafeArchive(f"{_short(value)!r} in it stands where no shape is")
         if key == "target" and str(value).startswith(_REGIONS):
             name = str(value).removeprefix(_REGIONS)
+            cure = (
+                "call torch.export.export within torch.no_grad() instead"
+                if name == "wrap_with_set_grad_enabled"
+                else "export what is in it as a model of its own"
+            )
             raise UnsafeArchive(
                 f"its {name} (torch.ops.higher_order) is a region of its own, as of a branch or a "
-                "loop, which cannot be imported; export what is in it as a model of its own"
+                f"loop, which cannot be imported; {cure}"
             )
         if key == "target" and not _OPERATORS.fullmatch(str(value)):
             raise UnsafeArchive(f"its operator {value!r} is none of PyTorch's own (torch.ops.aten)")

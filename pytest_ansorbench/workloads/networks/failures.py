@@ -15,6 +15,7 @@ _OWN: Final = Path(__file__).parents[2]
 _LIBRARIES: Final = ("tvm", "tvm_ffi", "torch", "onnx", "google")
 _LONGEST: Final = 300
 """Characters of a cause."""
+_FAULTS: Final = (TypeError, AttributeError, LookupError, AssertionError, ArithmeticError)
 #: What TVM adds to its messages.
 _NOISE: Final = re.compile(r"# Metadata omitted\..* to show it\.|Check failed: .* is false:")
 
@@ -43,12 +44,24 @@ def told(subject: str) -> Iterator[None]:
 
 
 def cause_of(error: BaseException) -> str:
-    """What an error says, on one line."""
+    """What an error says, on one line; of one that nobody meant to raise, where it was as well."""
     text = _NOISE.sub("", str(error))
     if "Traceback (most recent call last)" in text:  # PyTorch quotes those of others
         text = text.strip().splitlines()[-1]
-    text = " ".join(text.split()) or type(error).__name__
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ..."
+    text = " ".join(text.split())
+    text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ..."
+    if not text or isinstance(error, _FAULTS):
+        text = f"{type(error).__name__}: {text}".removesuffix(": ") + _place(error)
+    return text
+
+
+def _place(error: BaseException) -> str:
+    """The last line of Python that an error was raised in, e.g. ` (topi/tensor.py:62, in full)`."""
+    for frame, line in reversed([*traceback.walk_tb(error.__traceback__)]):
+        path = Path(frame.f_code.co_filename)
+        if path.is_file():
+            return f" ({path.parent.name}/{path.name}:{line}, in {frame.f_code.co_name})"
+    return ""
 
 
 def _is_of_a_library(error: BaseException) -> bool:
