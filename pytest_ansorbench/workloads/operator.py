@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pytest_ansorbench.arrays import is_float
 from pytest_ansorbench.workloads.case import Check, Task
 from pytest_ansorbench.workloads.inputs import FLOAT_RANGES, Draw, Input
 from pytest_ansorbench.workloads.tolerance import tolerance
@@ -18,11 +19,12 @@ if TYPE_CHECKING:
 
 
 class Operator(abc.ABC):
-    """An operator at one shape, in float32; a `Case` with a single task of weight one.
+    """An operator at one shape; a `Case` with a single task of weight one.
 
     Subclasses are frozen dataclasses whose fields are the shape. They say what the operator
     computes twice: as a tensor expression, which is tuned, and in NumPy, which every measured
-    kernel must agree with. Neither importing a subclass nor making one imports TVM.
+    kernel must agree with. Neither importing a subclass nor making one imports TVM. Inputs and
+    output are float32 unless a subclass says otherwise.
     """
 
     @property
@@ -45,19 +47,34 @@ class Operator(abc.ABC):
     def input_shapes(self) -> tuple[tuple[int, ...], ...]:
         """Shape of each input, in order of the kernel's arguments."""
 
+    @property
+    def input_dtypes(self) -> tuple[str, ...]:
+        """Data type of each input, e.g. `float32`, `bfloat16`, `int8`."""
+        return ("float32",) * len(self.input_shapes)
+
+    @property
+    def output_dtype(self) -> str:
+        """Data type of the output."""
+        return "float32"
+
+    @property
+    def sum_dtype(self) -> str:
+        """Data type that the terms of an output element are summed in."""
+        return self.output_dtype
+
     @abc.abstractmethod
     def expression(self, *inputs: te.Tensor) -> te.Tensor:
         """The output as a tensor expression over placeholders of `input_shapes`."""
 
     @abc.abstractmethod
-    def reference(self, *inputs: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The output in NumPy, for inputs of `input_shapes`."""
+    def reference(self, *inputs: NDArray[Any]) -> NDArray[Any]:
+        """The output in NumPy, for inputs of `input_shapes`, in its data type or a wider one."""
 
     def __str__(self) -> str:
         return self.id
 
     def inputs(self) -> tuple[NDArray[Any], ...]:
-        """Random inputs, the same in every process: floats in [-1, 1), integers of any size."""
+        """Random inputs, the same in every process: floats in [-1, 1), all numbers of 8 bits."""
         return self._drawn(self.id)
 
     def check(self) -> Check:
@@ -65,21 +82,29 @@ class Operator(abc.ABC):
         return self._checked(self.inputs(), self._checked(self._drawn(f"{self.id} afresh")))
 
     def _drawn(self, seed: str) -> tuple[NDArray[Any], ...]:
-        described = [Input("float32", shape) for shape in self.input_shapes]
+        described = [*map(Input, self.input_dtypes, self.input_shapes)]
         return Draw(described, FLOAT_RANGES[0])(zlib.crc32(seed.encode()))
 
     def _checked(self, inputs: tuple[NDArray[Any], ...], fresh: Check | None = None) -> Check:
         expected = self.reference(*inputs)
-        allowed = tolerance(expected, self.reduction_length)
-        return Check(inputs, expected, *allowed, fresh, drawn="[-1, 1)")
+        allowed = tolerance(
+            expected, self.reduction_length, dtype=self.output_dtype, accumulator=self.sum_dtype
+        )
+        return Check(inputs, expected, *allowed, fresh, drawn=self._drawn_from())
+
+    def _drawn_from(self) -> str:
+        kinds = ("[-1, 1)" if is_float(np.dtype(d)) else f"all of {d}" for d in self.input_dtypes)
+        return ", ".join(dict.fromkeys(kinds))
 
     def tasks(self) -> tuple[Task, ...]:
         """One task: the operator itself."""
         from tvm import IRModule, te
 
         placeholders = [
-            te.placeholder(shape, "float32", name=f"input{i}")
-            for i, shape in enumerate(self.input_shapes)
+            te.placeholder(shape, dtype, name=f"input{i}")
+            for i, (shape, dtype) in enumerate(
+                zip(self.input_shapes, self.input_dtypes, strict=True)
+            )
         ]
         output = self.expression(*placeholders)
         func = te.create_prim_func([*placeholders, output])

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from pytest_ansorbench.workloads.operator import Operator
-from pytest_ansorbench.workloads.operators.shape import Shaped
+from pytest_ansorbench.workloads.operators.typed import Typed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BatchMatmul(Shaped, Operator):
+class BatchMatmul(Typed):
     """`batch` independent products of an m by k and a k by n matrix.
 
     FLOP: `2 * batch * m * n * k`.
@@ -34,7 +33,7 @@ class BatchMatmul(Shaped, Operator):
     k: int
 
     @property
-    def id(self) -> str:
+    def shape_id(self) -> str:
         return f"matmul-b{self.batch}-m{self.m}-n{self.n}-k{self.k}"
 
     @property
@@ -49,20 +48,20 @@ class BatchMatmul(Shaped, Operator):
     def input_shapes(self) -> tuple[tuple[int, ...], ...]:
         return ((self.batch, self.m, self.k), (self.batch, self.k, self.n))
 
-    def expression(self, *inputs: te.Tensor) -> te.Tensor:
+    def sums(self, *inputs: te.Tensor) -> te.Tensor:
         from tvm import te
 
         left, right = inputs
         k = te.reduce_axis((0, self.k), name="k")
         return te.compute(
             (self.batch, self.m, self.n),
-            lambda b, i, j: te.sum(left(b, i, k) * right(b, k, j), axis=k),
+            lambda b, i, j: te.sum(self.product(left(b, i, k), right(b, k, j)), axis=k),
             name="matmul",
         )
 
-    def reference(self, *inputs: NDArray[np.float32]) -> NDArray[np.float32]:
-        left, right = (array.astype(np.float64) for array in inputs)
-        return (left @ right).astype(np.float32)
+    def exact(self, *inputs: NDArray[np.float64]) -> NDArray[np.float64]:
+        left, right = inputs
+        return left @ right
 
 
 BATCH_MATMUL: Final = tuple(

@@ -31,7 +31,7 @@ class CapsuleConv2d(Planar):
     capsule: int = 4
 
     @property
-    def id(self) -> str:
+    def shape_id(self) -> str:
         return (
             f"capsule-conv2d-n{self.batch}-h{self.height}-w{self.width}"
             f"-ci{self.in_channels}-co{self.out_channels}"
@@ -55,7 +55,7 @@ class CapsuleConv2d(Planar):
         pose = (self.capsule, self.capsule)
         return (self.batch, *self.output_extents, *pose, self.out_channels)
 
-    def expression(self, *inputs: te.Tensor) -> te.Tensor:
+    def sums(self, *inputs: te.Tensor) -> te.Tensor:
         from tvm import te
 
         data, weight = inputs
@@ -67,23 +67,25 @@ class CapsuleConv2d(Planar):
         return te.compute(
             self.output_shape,
             lambda n, h, w, i, j, co: te.sum(
-                padded(n, *window.positions((h, w), taps), i, rk, rc)
-                * weight(*taps, rk, j, rc, co),
+                self.product(
+                    padded(n, *window.positions((h, w), taps), i, rk, rc),
+                    weight(*taps, rk, j, rc, co),
+                ),
                 axis=[*taps, rk, rc],
             ),
             name="capsule_conv2d",
         )
 
-    def reference(self, *inputs: NDArray[np.float32]) -> NDArray[np.float32]:
+    def exact(self, *inputs: NDArray[np.float64]) -> NDArray[np.float64]:
         """One matrix product for every tap, over inner index and channels as one axis."""
-        data, weight = (array.astype(np.float64) for array in inputs)
+        data, weight = inputs
         output = np.zeros(self.output_shape)
         for tap, view in self.window.views(data, self.axes):
             values = view.reshape(*view.shape[:4], -1)  # n h w i, (k c)
             weights = weight[tap].transpose(0, 2, 1, 3)  # k c j o
             weights = weights.reshape(self.capsule * self.in_channels, -1)  # (k c), (j o)
             output += (values @ weights).reshape(self.output_shape)
-        return output.astype(np.float32)
+        return output
 
 
 CAPSULE_CONV2D: Final = tuple(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Final, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 
 from pytest_ansorbench.workloads.operators.convolution import Convolution, Planar
 
@@ -25,7 +25,7 @@ class Conv2d(Planar, Convolution):
         kernel: int,
         stride: int = 1,
         padding: int = 0,
-        **more: int,
+        **more: Any,
     ) -> _Kind:
         """One square image; `more` are the fields of a subclass."""
         return cls(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
 from pytest_ansorbench.workloads.operators.conv2d import Conv2d
+from pytest_ansorbench.workloads.operators.typed import FLOATS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,10 +22,12 @@ class Conv2dBnRelu(Conv2d):
     """`max(conv2d(data, weight) * scale + shift, 0)`.
 
     At inference batch normalization is a scale and a shift for each channel, computed ahead
-    from its four parameters. FLOP: those of `Conv2d`, and three for each output element.
+    from its four parameters. FLOP: those of `Conv2d`, and three for each output element. All of it
+    is computed in the accumulator; of whole numbers there is none, for want of a requantization.
     """
 
     family: ClassVar[str] = "conv2d-bn-relu"
+    accumulators: ClassVar[Mapping[str, Sequence[str]]] = FLOATS
 
     @property
     def flops(self) -> int:
@@ -33,22 +37,24 @@ class Conv2dBnRelu(Conv2d):
     def input_shapes(self) -> tuple[tuple[int, ...], ...]:
         return (*super().input_shapes, (self.out_channels,), (self.out_channels,))
 
-    def expression(self, *inputs: te.Tensor) -> te.Tensor:
+    def sums(self, *inputs: te.Tensor) -> te.Tensor:
         from tvm import te, topi
 
         data, weight, scale, shift = inputs
-        conv = super().expression(data, weight)
+        conv = super().sums(data, weight)
         normalized = te.compute(
             self.output_shape,
-            lambda n, h, w, c: conv(n, h, w, c) * scale(c) + shift(c),
+            lambda n, h, w, c: (
+                self.product(conv(n, h, w, c), scale(c)) + shift(c).astype(self.sum_dtype)
+            ),
             name="batch_norm",
         )
         return topi.nn.relu(normalized)
 
-    def reference(self, *inputs: NDArray[np.float32]) -> NDArray[np.float32]:
+    def exact(self, *inputs: NDArray[np.float64]) -> NDArray[np.float64]:
         data, weight, scale, shift = inputs
-        normalized = super().reference(data, weight) * scale + shift
-        return np.asarray(np.maximum(normalized, 0.0), dtype=np.float32)
+        normalized = super().exact(data, weight) * scale + shift
+        return np.maximum(normalized, 0.0)
 
 
 CONV2D_BN_RELU: Final = tuple(

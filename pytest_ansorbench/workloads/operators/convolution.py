@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from pytest_ansorbench.workloads.operator import Operator
-from pytest_ansorbench.workloads.operators.shape import Shaped
+from pytest_ansorbench.workloads.operators.typed import Typed
 from pytest_ansorbench.workloads.operators.window import Window
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Windowed(Shaped, Operator):
+class Windowed(Typed):
     """An operator whose kernel slides over the spatial axes of its input.
 
     FLOP: two for every product, one for each term and output element; taps that fall on padding
@@ -120,7 +119,7 @@ class Convolution(Windowed):
         return 1
 
     @property
-    def id(self) -> str:
+    def shape_id(self) -> str:
         extents = "-".join(f"{name[0]}{extent}" for name, extent in self.extents.items())
         return (
             f"{self.family}-n{self.batch}-{extents}-ci{self.in_channels}-co{self.out_channels}"
@@ -142,7 +141,7 @@ class Convolution(Windowed):
     def output_shape(self) -> tuple[int, ...]:
         return (self.batch, *self.output_extents, self.out_channels)
 
-    def expression(self, *inputs: te.Tensor) -> te.Tensor:
+    def sums(self, *inputs: te.Tensor) -> te.Tensor:
         from tvm import te
 
         data, weight = inputs
@@ -159,13 +158,14 @@ class Convolution(Windowed):
             if self.group_count > 1:  # else TVM would keep a division that is always zero
                 in_channel = out_channel // group_outputs * group_inputs + channel
             value = padded(image, *window.positions(outputs, taps), in_channel)
-            return te.sum(value * weight(*taps, channel, out_channel), axis=[*taps, channel])
+            product = self.product(value, weight(*taps, channel, out_channel))
+            return te.sum(product, axis=[*taps, channel])
 
         return te.compute(self.output_shape, element, name="conv")
 
-    def reference(self, *inputs: NDArray[np.float32]) -> NDArray[np.float32]:
-        """One matrix product for every tap and group, summed in float64."""
-        data, weight = (array.astype(np.float64) for array in inputs)
+    def exact(self, *inputs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """One matrix product for every tap and group."""
+        data, weight = inputs
         output = np.zeros(self.output_shape)
         for tap, view in self.window.views(data, self.axes):
             groups = zip(
@@ -176,4 +176,4 @@ class Convolution(Windowed):
             )
             for into, values, weights in groups:  # `into` is a view of `output`
                 into += values @ weights
-        return output.astype(np.float32)
+        return output

@@ -25,7 +25,7 @@ class DepthwiseConv2d(Planar):
     channels: int
 
     @property
-    def id(self) -> str:
+    def shape_id(self) -> str:
         return (
             f"depthwise-conv2d-n{self.batch}-h{self.height}-w{self.width}-c{self.channels}"
             f"-k{self.kernel}-s{self.stride}-p{self.padding}"
@@ -46,7 +46,7 @@ class DepthwiseConv2d(Planar):
     def output_shape(self) -> tuple[int, ...]:
         return (self.batch, *self.output_extents, self.channels)
 
-    def expression(self, *inputs: te.Tensor) -> te.Tensor:
+    def sums(self, *inputs: te.Tensor) -> te.Tensor:
         from tvm import te
 
         data, weight = inputs
@@ -56,17 +56,18 @@ class DepthwiseConv2d(Planar):
         return te.compute(
             self.output_shape,
             lambda n, h, w, c: te.sum(
-                padded(n, *window.positions((h, w), taps), c) * weight(*taps, c), axis=taps
+                self.product(padded(n, *window.positions((h, w), taps), c), weight(*taps, c)),
+                axis=taps,
             ),
             name="depthwise_conv2d",
         )
 
-    def reference(self, *inputs: NDArray[np.float32]) -> NDArray[np.float32]:
-        data, weight = (array.astype(np.float64) for array in inputs)
+    def exact(self, *inputs: NDArray[np.float64]) -> NDArray[np.float64]:
+        data, weight = inputs
         output = np.zeros(self.output_shape)
         for tap, view in self.window.views(data, self.axes):
             output += view * weight[tap]
-        return output.astype(np.float32)
+        return output
 
 
 DEPTHWISE_CONV2D: Final = (

@@ -26,8 +26,8 @@ class DilatedConv2d(Conv2d):
         return Window(self.kernel, self.stride, self.padding, self.dilation)
 
     @property
-    def id(self) -> str:
-        return f"{super().id}-d{self.dilation}"
+    def shape_id(self) -> str:
+        return f"{super().shape_id}-d{self.dilation}"
 
 
 DILATED_CONV2D: Final = tuple(

@@ -35,8 +35,8 @@ class GroupedConv2d(Conv2d):
         return self.groups
 
     @property
-    def id(self) -> str:
-        return f"{super().id}-g{self.groups}"
+    def shape_id(self) -> str:
+        return f"{super().shape_id}-g{self.groups}"
 
 
 GROUPED_CONV2D: Final = tuple(

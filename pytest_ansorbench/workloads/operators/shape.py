@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 
@@ -25,8 +26,13 @@ class Shaped:
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
+    # Fields that are no numbers, which a subclass checks itself.
+    words: ClassVar[frozenset[str]] = frozenset()
+
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
+            if field.name in self.words:
+                continue
             value = getattr(self, field.name)
             require = require_not_negative if field.name == "padding" else require_positive
             for number in value if isinstance(value, tuple) else (value,):
@@ -45,6 +51,12 @@ def require_not_negative(**fields: int) -> None:
     for name, value in fields.items():
         if not _is_int(value) or value < 0:
             raise BadShape(name, value, "an int of at least 0", 1)
+
+
+def require_one_of(field: str, value: object, choices: Sequence[str]) -> None:
+    """Check that a field is one of the strings that it may be."""
+    if not isinstance(value, str) or value not in choices:
+        raise BadShape(field, value, f"one of {', '.join(choices)}", choices[0])
 
 
 def require_divisor(field: str, value: int, **multiples: int) -> None:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from pytest_ansorbench.workloads.operator import Operator
-from pytest_ansorbench.workloads.operators.shape import Shaped
+from pytest_ansorbench.workloads.operators.typed import Typed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TransposeBatchMatmul(Shaped, Operator):
+class TransposeBatchMatmul(Typed):
     """Attention scores: queries times keys, head by head, from the layout of the projections.
 
     Inputs are the queries and the keys, both (batch, length, heads, size), the output is
@@ -36,7 +35,7 @@ class TransposeBatchMatmul(Shaped, Operator):
     size: int
 
     @property
-    def id(self) -> str:
+    def shape_id(self) -> str:
         return f"transpose-matmul-b{self.batch}-l{self.length}-h{self.heads}-s{self.size}"
 
     @property
@@ -52,7 +51,7 @@ class TransposeBatchMatmul(Shaped, Operator):
         shape = (self.batch, self.length, self.heads, self.size)
         return (shape, shape)
 
-    def expression(self, *inputs: te.Tensor) -> te.Tensor:
+    def sums(self, *inputs: te.Tensor) -> te.Tensor:
         """Two transposes as stages of their own, which a schedule may inline, and a product."""
         from tvm import te, topi
 
@@ -62,14 +61,13 @@ class TransposeBatchMatmul(Shaped, Operator):
         k = te.reduce_axis((0, self.size), name="k")
         return te.compute(
             (self.batch, self.heads, self.length, self.length),
-            lambda b, h, i, j: te.sum(left(b, h, i, k) * right(b, h, k, j), axis=k),
+            lambda b, h, i, j: te.sum(self.product(left(b, h, i, k), right(b, h, k, j)), axis=k),
             name="matmul",
         )
 
-    def reference(self, *inputs: NDArray[np.float32]) -> NDArray[np.float32]:
-        queries, keys = (array.astype(np.float64) for array in inputs)
-        scores = queries.transpose(0, 2, 1, 3) @ keys.transpose(0, 2, 3, 1)
-        return scores.astype(np.float32)
+    def exact(self, *inputs: NDArray[np.float64]) -> NDArray[np.float64]:
+        queries, keys = inputs
+        return queries.transpose(0, 2, 1, 3) @ keys.transpose(0, 2, 3, 1)
 
 
 TRANSPOSE_BATCH_MATMUL: Final = tuple(

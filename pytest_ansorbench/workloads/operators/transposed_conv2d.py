@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from pytest_ansorbench.workloads.operator import Operator
-from pytest_ansorbench.workloads.operators.shape import BadShape, Shaped
+from pytest_ansorbench.workloads.operators.shape import BadShape
+from pytest_ansorbench.workloads.operators.typed import Typed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TransposedConv2d(Shaped, Operator):
+class TransposedConv2d(Typed):
     """Every input element adds a scaled kernel to the output: NHWC, HWIO, NHWC.
 
     FLOP: two for every input element, tap and output channel. Contributions that `padding`
@@ -55,7 +55,7 @@ class TransposedConv2d(Shaped, Operator):
             raise BadShape("padding", self.padding, expected, largest)
 
     @property
-    def id(self) -> str:
+    def shape_id(self) -> str:
         return (
             f"transposed-conv2d-n{self.batch}-h{self.height}-w{self.width}"
             f"-ci{self.in_channels}-co{self.out_channels}"
@@ -86,7 +86,7 @@ class TransposedConv2d(Shaped, Operator):
         )
         return (self.batch, height, width, self.out_channels)
 
-    def expression(self, *inputs: te.Tensor) -> te.Tensor:
+    def sums(self, *inputs: te.Tensor) -> te.Tensor:
         """A convolution with the flipped kernel over the input spread out by `stride`.
 
         The spread-out input is not a stage of its own: with the condition inside the
@@ -112,15 +112,16 @@ class TransposedConv2d(Shaped, Operator):
                     te.indexmod(column, self.stride).equal(0),
                 ),
                 padded(n, te.indexdiv(row, self.stride), te.indexdiv(column, self.stride), rc),
-                tirx.const(0.0, "float32"),
+                tirx.const(0, data.dtype),
             )
-            return te.sum(value * weight(last - rh, last - rw, rc, co), axis=[rh, rw, rc])
+            product = self.product(value, weight(last - rh, last - rw, rc, co))
+            return te.sum(product, axis=[rh, rw, rc])
 
         return te.compute(self.output_shape, element, name="transposed_conv2d")
 
-    def reference(self, *inputs: NDArray[np.float32]) -> NDArray[np.float32]:
+    def exact(self, *inputs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Scatter: for every tap, add the whole input times its weights; crop at the end."""
-        data, weight = (array.astype(np.float64) for array in inputs)
+        data, weight = inputs
         crop, stride = self.padding, self.stride
         batch, height, width, channels = self.output_shape
         full = np.zeros((batch, height + 2 * crop, width + 2 * crop, channels))
@@ -128,7 +129,7 @@ class TransposedConv2d(Shaped, Operator):
         columns = (self.width - 1) * stride + 1
         for i, j in np.ndindex(self.kernel, self.kernel):
             full[:, i : i + rows : stride, j : j + columns : stride] += data @ weight[i, j]
-        return full[:, crop : crop + height, crop : crop + width].astype(np.float32)
+        return full[:, crop : crop + height, crop : crop + width]
 
 
 TRANSPOSED_CONV2D: Final = tuple(
