@@ -1,4 +1,4 @@
-"""NumPy's way to compute the operators that ship with the package, in 32-bit floats.
+"""NumPy's way to compute the operators that ship with the package, in its BLAS's types.
 
 Products of matrices are its BLAS's; convolutions are one such product for each tap.
 """
@@ -19,7 +19,7 @@ from pytest_ansorbench.workloads import (
     TransposeBatchMatmul,
 )
 from pytest_ansorbench.workloads.operators.convolution import Convolution
-from pytest_ansorbench.yardsticks.reference_kernels import LibraryKernel, NoKernel
+from pytest_ansorbench.yardsticks.reference_kernels import LibraryKernel, NoKernel, require_types
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,11 +27,12 @@ if TYPE_CHECKING:
 
 def kernel(operator: Operator, threads: int) -> LibraryKernel:
     """An operator's kernel on its own inputs: NoKernel if nobody would use NumPy for it."""
+    require_types(operator, "numpy", "float32", "float64")
     return LibraryKernel(_kernel(operator, *operator.inputs()), _as_it_is)
 
 
-def _as_it_is(output: Any) -> NDArray[np.float32]:
-    return np.asarray(output, dtype=np.float32)
+def _as_it_is(output: Any) -> NDArray[Any]:
+    return np.asarray(output)
 
 
 @singledispatch
@@ -71,7 +72,7 @@ def _(operator: Convolution, data: Any, weight: Any, *rest: Any) -> Callable[[],
     axes = range(1, 1 + len(operator.extents))
 
     def convolve() -> Any:
-        output = np.zeros(operator.output_shape, np.float32)
+        output = np.zeros(operator.output_shape, operator.output_dtype)
         for tap, view in operator.window.views(data, axes):
             output += view @ weight[tap]
         return output

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from importlib import metadata
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-import numpy as np
 from numpy.typing import NDArray
 
 from pytest_ansorbench.measure.program import Program
@@ -25,6 +24,7 @@ from pytest_ansorbench.workloads.definition import definition_of
 if TYPE_CHECKING:
     from pytest_ansorbench.measure.engine import Engine
     from pytest_ansorbench.workloads.case import Case, Check
+    from pytest_ansorbench.workloads.operator import Operator
 
 Library = Literal["torch", "numpy"]
 
@@ -45,8 +45,15 @@ class LibraryKernel:
 
     call: Callable[[], Any]
     """Computes the output, in the library's own type and layout."""
-    output: Callable[[Any], NDArray[np.float32]]
+    output: Callable[[Any], NDArray[Any]]
     """Makes of that the output as the operator has it."""
+
+
+def require_types(operator: Operator, library: str, *dtypes: str) -> None:
+    """Check that a library computes an operator in its data types: NoKernel if not."""
+    if not {*operator.input_dtypes} <= {*dtypes}:
+        kinds = " * ".join(dict.fromkeys(operator.input_dtypes))
+        raise NoKernel(f"{library} has no kernel of {type(operator).__name__} in {kinds}")
 
 
 def library_kernel(

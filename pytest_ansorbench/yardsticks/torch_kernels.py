@@ -24,7 +24,7 @@ from pytest_ansorbench.workloads import (
     TransposedConv2d,
 )
 from pytest_ansorbench.workloads.operators.convolution import Convolution
-from pytest_ansorbench.yardsticks.reference_kernels import LibraryKernel, NoKernel
+from pytest_ansorbench.yardsticks.reference_kernels import LibraryKernel, NoKernel, require_types
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,17 +34,28 @@ def kernel(operator: Operator, threads: int) -> LibraryKernel:
     """An operator's kernel on its own inputs: NoKernel if none computes it in one call."""
     import torch
 
+    require_types(operator, "torch", "float32", "float64", "float16", "bfloat16")
     torch.set_num_threads(threads)
-    call, to_operator = _kernel(operator, *map(torch.from_numpy, operator.inputs()))
+    call, to_operator = _kernel(operator, *map(_tensor, operator.inputs()))
 
     def without_gradients() -> Any:
         with torch.inference_mode():
             return call()
 
-    def output(tensor: Any) -> NDArray[np.float32]:
-        return np.asarray(to_operator(tensor).numpy(), dtype=np.float32)
+    def output(tensor: Any) -> NDArray[Any]:
+        wide = torch.promote_types(tensor.dtype, torch.float32)  # NumPy lacks bfloat16
+        return np.asarray(to_operator(tensor).to(wide).numpy())
 
     return LibraryKernel(without_gradients, output)
+
+
+def _tensor(array: NDArray[Any]) -> Any:
+    """The same memory as PyTorch's, which does not know ml_dtypes' types."""
+    import torch
+
+    if array.dtype.name == "bfloat16":
+        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(array)
 
 
 _Kernel = tuple[Callable[[], Any], Callable[[Any], Any]]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -51,15 +53,43 @@ def test_torch(operator: Operator) -> None:
     agrees(operator, torch_kernels.kernel(operator, 1))
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float16", "bfloat16"])
+@pytest.mark.parametrize("operator", [EVERYWHERE[0], *IN_TORCH], ids=str)
+def test_torch_in_other_types(operator: Operator, dtype: str) -> None:
+    typed = replace(operator, dtype=dtype)
+    wide = np.float64 if dtype == "float64" else np.float32
+    agrees(typed, torch_kernels.kernel(typed, 1), wide)
+
+
+def test_numpy_in_64_bits() -> None:
+    for operator in (EVERYWHERE[0], EVERYWHERE[6]):
+        typed = replace(operator, dtype="float64")
+        agrees(typed, numpy_kernels.kernel(typed, 1), np.float64)
+
+
+@pytest.mark.parametrize(
+    ("library", "dtype", "told"),
+    [
+        (torch_kernels, "int8", "torch has no kernel of BatchMatmul in int8"),
+        (torch_kernels, "uint8", r"torch has no kernel of BatchMatmul in uint8 \* int8"),
+        (numpy_kernels, "int8", "numpy has no kernel of BatchMatmul in int8"),
+        (numpy_kernels, "bfloat16", "numpy has no kernel of BatchMatmul in bfloat16"),
+    ],
+)
+def test_types_that_a_library_lacks_are_named(library, dtype: str, told: str) -> None:
+    with pytest.raises(NoKernel, match=f"^{told}$"):
+        library.kernel(replace(EVERYWHERE[0], dtype=dtype), 1)
+
+
 @pytest.mark.parametrize("operator", EVERYWHERE, ids=str)
 def test_numpy(operator: Operator) -> None:
     agrees(operator, numpy_kernels.kernel(operator, 1))
 
 
-def agrees(operator, kernel) -> None:
+def agrees(operator, kernel, dtype=np.float32) -> None:
     check = operator.check()
     output = kernel.output(kernel.call())
-    assert output.dtype == np.float32
+    assert output.dtype == dtype
     np.testing.assert_allclose(output, check.expected, check.rtol, check.atol)
 
 
