@@ -1,8 +1,11 @@
-"""Small operators, one of each family, with every field away from its default."""
+"""Small operators, one of each family, with every field away from its default but its types."""
+
+from dataclasses import replace
 
 import pytest
 
 from pytest_ansorbench import workloads
+from pytest_ansorbench.workloads.operators.typed import Typed
 
 CONV = {"batch": 2, "in_channels": 4, "out_channels": 6, "kernel": 3, "stride": 2, "padding": 1}
 
@@ -24,8 +27,23 @@ SMALL = (
     workloads.Softmax(m=5, n=7),
 )
 
+#: Each family that has types in each other one.
+TYPED = tuple(
+    replace(operator, dtype=dtype)
+    for operator in SMALL
+    if isinstance(operator, Typed)
+    for dtype in operator.accumulators
+    if dtype != "float32"
+)
+
 
 @pytest.fixture(params=SMALL, ids=str)
 def small(request):
     """Each of the small operators in turn."""
+    return request.param
+
+
+@pytest.fixture(params=TYPED, ids=str)
+def typed(request):
+    """Each of them in each type but float32."""
     return request.param
