@@ -56,8 +56,9 @@ class Site:
             self.is_used = True
             prepared = self._prepare(block, watcher)
             known = block.yardsticks.get(fingerprint(self.engine.machine))
-            if not self.yardsticks.is_met_by(known):
-                found = self.yardsticks.measured(prepared, self.engine, self.storage, watcher.note)
+            yardsticks = self.yardsticks.of(prepared, watcher.note)
+            if not yardsticks.is_met_by(known):
+                found = yardsticks.measured(prepared, self.engine, self.storage, watcher.note)
                 yield YardsticksEntry(block.label, found)
             yield from self._repeat(block, prepared, watcher)
         except EngineError:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.records import Implementation, MachinePeak, ReferenceKernel, Yardsticks
@@ -25,6 +27,17 @@ class YardstickPlan:
     roofline: bool = False  # whether against what the machine can do
     implementations: tuple[Implementation, ...] = ()  # other implementations
     cores: Sequence[int] | None = None  # cores that these may run on; None for any
+
+    def of(self, prepared: PreparedCase, note: Callable[[str], None]) -> YardstickPlan:
+        """What of it a case is compared with.
+
+        The peak is that of 32-bit floats, and no bound where numbers are narrower.
+        """
+        if self.roofline and (narrow := _narrow_types(prepared)):
+            types = " and ".join(narrow)
+            note(f"{prepared.case.id}  not held against the machine's peak: it has {types}")
+            return replace(self, roofline=False)
+        return self
 
     def is_met_by(self, found: Yardsticks | None) -> bool:
         """Whether there is nothing left to be measured."""
@@ -70,6 +83,17 @@ class YardstickPlan:
             if peak is not None:
                 write_peak(storage, machine, peak)
         return peak
+
+
+def _narrow_types(prepared: PreparedCase) -> list[str]:
+    """Types of numbers below 32 bits that a case's tasks take or give; CPUs may be faster there."""
+    found = {
+        dtype
+        for task in prepared.tasks
+        for dtype, _ in Program.operator(task.mod).shapes
+        if dtype != "bool" and np.dtype(dtype).itemsize < 4
+    }
+    return sorted(found)
 
 
 def _argument_bytes(prepared: PreparedCase) -> int:

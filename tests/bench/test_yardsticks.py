@@ -8,10 +8,10 @@ import pytest
 
 from pytest_ansorbench.bench import FixedRepeats, YardstickPlan
 from pytest_ansorbench.bench import yardsticks as module
-from pytest_ansorbench.bench.prepared import prepare
+from pytest_ansorbench.bench.prepared import PreparedCase, prepare
 from pytest_ansorbench.storage import read_journal, read_peak
 from pytest_ansorbench.storage.entries import YardsticksEntry
-from pytest_ansorbench.workloads import Mlp
+from pytest_ansorbench.workloads import BatchMatmul, Mlp
 from tests.bench.conftest import ONE, PLAN, Another
 from tests.fast_engine import FastEngine
 from tests.faults import Doubling
@@ -80,6 +80,27 @@ def test_a_plan_is_met_by_all_that_it_asks_for():
     assert YardstickPlan(True, ("torch",)).is_met_by(found)
     assert not YardstickPlan(True).is_met_by(None)
     assert not YardstickPlan(implementations=("torch", "numpy")).is_met_by(found)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "told"),
+    [
+        ("float32", []),
+        ("float64", []),
+        ("uint8", ["int8 and uint8"]),
+        ("bfloat16", ["bfloat16"]),
+    ],
+)
+def test_the_peak_of_32_bit_floats_is_no_bound_of_narrower_types(dtype, told):
+    case = BatchMatmul(batch=1, m=2, n=3, k=4, dtype=dtype)
+    notes = []
+    plan = ALL.of(PreparedCase(case, case.tasks()), notes.append)
+    assert plan == dataclasses.replace(ALL, roofline=not told)
+    assert notes == [
+        f"{case.id}  not held against the machine's peak: it has {types}" for types in told
+    ]
+    assert UNTUNED.of(PreparedCase(case, case.tasks()), notes.append) == UNTUNED
+    assert len(notes) == len(told)
 
 
 def test_a_network_is_timed_as_a_whole(target, tmp_path):
