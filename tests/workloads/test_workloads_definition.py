@@ -23,9 +23,9 @@ from pytest_ansorbench.workloads.definition import (
     made,
     shipped,
 )
-from tests.workloads.conftest import SMALL
+from tests.workloads.conftest import SMALL, TYPED
 
-OTHER_SHAPES = (*SMALL, ResNet(depth=18, batch=3, size=64), Mlp(hidden=(7, 9)))
+OTHER_SHAPES = (*SMALL, *TYPED, ResNet(depth=18, batch=3, size=64), Mlp(hidden=(7, 9)))
 
 
 @pytest.mark.parametrize("case", [*CASES, *OTHER_SHAPES], ids=str)
