@@ -7,11 +7,13 @@ import importlib
 import io
 import warnings
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from pytest_ansorbench.workloads.case import Task
 from pytest_ansorbench.workloads.inputs import GivenInputs, Input, Ways, draws
@@ -205,9 +207,13 @@ def from_relax(
 
 def _frozen(shapes: Shapes | None) -> Shapes:
     return {
-        name: value if isinstance(value, int) else tuple(value)
+        name: tuple(map(_plain, value)) if isinstance(value, Iterable) else _plain(value)
         for name, value in (shapes or {}).items()
     }
+
+
+def _plain(extent: Any) -> Any:
+    return extent.item() if isinstance(extent, np.integer) else extent
 
 
 @dataclass(frozen=True)

@@ -173,12 +173,12 @@ class _Binding:
                 f"bad name {name!r} in shapes: expected an input, "
                 f"{', '.join(self._inputs) or 'of which it has none'}{symbols}"
             )
-        if isinstance(value, int) and name in self._names:
+        if not isinstance(value, Sequence) and name in self._names:
             self._bind(name, _whole(self._subject, name, value))
             return
         if name not in self._inputs:
             raise self._refusal(f"bad {name} {value!r}: expected a positive int, e.g. {name}=1")
-        numbers = (value,) if isinstance(value, int) else tuple(value)
+        numbers = tuple(value) if isinstance(value, Sequence) else (value,)
         self._given[name] = tuple(_whole(self._subject, name, number) for number in numbers)
 
     def result(self) -> Fixed:

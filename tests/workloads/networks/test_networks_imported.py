@@ -72,7 +72,14 @@ def test_an_onnx_file_becomes_a_case(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "shapes", [{"x": (2, 3, 8, 8)}, {"n": 2}, {"n": 2, "x": (2, 3, 8, 8)}], ids=str
+    "shapes",
+    [
+        {"x": (2, 3, 8, 8)},
+        {"x": np.array([2, 3, 8, 8])},
+        {"n": np.int64(2)},
+        {"n": 2, "x": (2, 3, 8, 8)},
+    ],
+    ids=str,
 )
 def test_open_shapes_are_given_by_input_or_by_symbol(tmp_path, shapes):
     onnx, model = onnx_model(batch="n")
@@ -91,6 +98,9 @@ def test_open_shapes_are_given_by_input_or_by_symbol(tmp_path, shapes):
         ({"x": (1, 4, 8, 8)}, r"bad shape \(1, 4, 8, 8\) of its input 'x': the model has \(n, 3, "),
         ({"n": 2, "x": (1, 3, 8, 8)}, r"the model has \(n, 3, 8, 8\), n = 2$"),
         ({"n": 0}, "bad n 0 in shapes: expected a positive int, e.g. 1$"),
+        ({"n": 2.5}, "bad n 2.5 in shapes: expected a positive int, e.g. 1$"),
+        ({"x": None}, "bad x None in shapes: expected a positive int, e.g. 1$"),
+        ({"x": "2,3"}, "bad x '2' in shapes: expected a positive int, e.g. 1$"),
         ({"n": (2, 3)}, r"bad n \(2, 3\): expected a positive int, e.g. n=1$"),
         ({"x": (1.5, 3, 8, 8)}, "bad x 1.5 in shapes: expected a positive int, e.g. 1$"),
     ],
