@@ -40,9 +40,8 @@ def measure_winners(
     """
     effort = replace(effort, enough_s=_allowed_s(searches))
     winners = [winner(prepared, search) for search in searches]
-    check = prepared.network.check if prepared.network else prepared.tasks[0].check
     present = [program for program in winners if program is not None]
-    outcomes = iter(engine.measure_side_by_side(present, check, effort))
+    outcomes = iter(engine.measure_side_by_side(present, prepared.check, effort))
     return tuple(
         _remeasurement(search, None if program is None else next(outcomes))
         for search, program in zip(searches, winners, strict=True)

@@ -200,6 +200,7 @@ class CaseHistory:
                 last_check=repeat.rankings.get(strategy),
                 caches=str(self.entry.conditions.get("caches", "warm")),
                 run_time_s=self.entry.conditions.get("run_time_s"),
+                checked=repeat.final.checked,
             )
             runs.append(replace(run, schedules=_schedules(run, rounds)))
         return tuple(runs)
@@ -217,6 +218,7 @@ def _stood_in(
         machine=fingerprint(repeat.begun.machine),
         leads=entry.run.leads if end.leads is not None else None,
         leads_s=end.leads_s,
+        checked=end.checked,
         recorded=Recording(entry.created, entry.first_round_s, entry.run.final),
     )
 

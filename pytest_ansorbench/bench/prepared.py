@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pytest_ansorbench.budget import Budget
 from pytest_ansorbench.measure.side_by_side import SideBySide
 from pytest_ansorbench.measure.untuned import network_check, task_check
+from pytest_ansorbench.records import Checked
 from pytest_ansorbench.stats.criteria import Progress
 from pytest_ansorbench.workloads.case import NetworkCase
 
@@ -34,6 +35,16 @@ class PreparedCase:
     case: Case  # the case
     tasks: tuple[Task, ...]  # its tasks; those of a network have checks from their untuned programs
     network: Network | None = None  # the whole; None for an operator, whose only task is all of it
+
+    @property
+    def check(self) -> Check | None:
+        """What its winners are held to."""
+        return self.network.check if self.network else self.tasks[0].check
+
+    @property
+    def checked(self) -> Checked | None:
+        check = self.check
+        return None if check is None else Checked(check.drawn, len(check.outputs))
 
 
 @dataclass(frozen=True)

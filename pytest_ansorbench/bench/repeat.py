@@ -80,7 +80,7 @@ def run_repeat(
     started_s = time.monotonic()
     leads = measure_leads(prepared, finished, engine) if plan.progress == "confirmed" else None
     leads_s = time.monotonic() - started_s
-    yield FinalEntry(label, seed, finals, leads, leads_s, engine.observe())
+    yield FinalEntry(label, seed, finals, leads, leads_s, engine.observe(), prepared.checked)
 
 
 def _recorded(

@@ -17,6 +17,7 @@ from pytest_ansorbench.records.results import (
 )
 from pytest_ansorbench.records.runs import (
     TRIAL_STATUSES,
+    Checked,
     LastRanking,
     MachineState,
     Recording,
@@ -62,6 +63,7 @@ __all__ = [
     "Bandwidth",
     "Bound",
     "CaseResult",
+    "Checked",
     "Comparison",
     "Estimate",
     "Gate",

@@ -263,6 +263,19 @@ class Recording:
 
 
 @dataclass(frozen=True, slots=True)
+class Checked:
+    """What kernels were called with, and what of that they wrote was compared.
+
+    Attributes:
+        inputs: Where they come from, e.g. `[-1, 1)`; empty if the case does not say.
+        outputs: How many were compared with a reference.
+    """
+
+    inputs: str
+    outputs: int
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """One strategy on one case with one seed and one budget; its trajectory is its trials.
 
@@ -294,6 +307,8 @@ class Run:
         recorded: Where it comes from, if it was not run by this session; its rounds, trials and
             leads are as measured then.
         run_time_s: Seconds of search after which no round began; None if trials alone ended it.
+        checked: What its winner was called with, and how much of its output was compared. None if
+            not recorded.
     """
 
     case: str
@@ -317,6 +332,7 @@ class Run:
     schedules: tuple[str | None, ...] | None = None
     recorded: Recording | None = None
     run_time_s: float | None = None
+    checked: Checked | None = field(default=None, metadata={"since": 13})
 
     def __post_init__(self) -> None:
         check(1 <= self.flops <= _MOST_FLOPS, "flops", self.flops, f"from 1 to {_MOST_FLOPS:.0e}")

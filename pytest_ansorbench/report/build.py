@@ -9,6 +9,7 @@ from pytest_ansorbench.records import CaseResult, MachineNoise, SuiteVerdict
 from pytest_ansorbench.report.changes import changes_notes, changes_table
 from pytest_ansorbench.report.conditions import (
     caches_lines,
+    checked_lines,
     machine_warnings,
     progress_lines,
     recorded_lines,
@@ -193,6 +194,7 @@ def _conditions(
     return (
         stage_lines(cases),
         caches_lines(cases),
+        checked_lines(cases),
         control_lines(cases, criteria),
         peak_lines(cases),
         of_noise,

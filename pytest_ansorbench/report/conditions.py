@@ -23,6 +23,7 @@ _CACHES: Final = {
         "operators and final measurements are warm"
     ),
 }
+_USUAL_INPUTS: Final = "[-1, 1)"
 _PROGRESS: Final = {
     "confirmed": "each program that led a search was measured again, and counts as fast as then",
     "believed": "each program that led a search counts as fast as the search saw it",
@@ -34,6 +35,19 @@ def caches_lines(results: Sequence[CaseResult]) -> Lines:
     found = {run.caches: None for result in results for run in result.runs}
     return Lines(
         tuple(f"caches: {caches}: {_CACHES[caches]}" for caches in found if caches in _CACHES)
+    )
+
+
+def checked_lines(results: Sequence[CaseResult]) -> Lines:
+    """What kernels of a case were compared on, unless that is one output on usual inputs."""
+    checked = {run.case: run.checked for result in results for run in result.runs if run.checked}
+    return Lines(
+        tuple(
+            f"checked: {case}: {counted(one.outputs, 'output')}"
+            + (f" on inputs from {one.inputs}" if one.inputs else "")
+            for case, one in checked.items()
+            if one.outputs != 1 or one.inputs not in ("", _USUAL_INPUTS)
+        )
     )
 
 

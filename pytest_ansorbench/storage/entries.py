@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from pytest_ansorbench.codec import from_json, parse_json, to_json
 from pytest_ansorbench.records import (
+    Checked,
     LastRanking,
     MachineState,
     Moment,
@@ -126,6 +127,7 @@ class FinalEntry:
     leads: tuple[tuple[Remeasurement, ...], ...] | None
     leads_s: float  # that measuring these took
     after: MachineState
+    checked: Checked | None = field(default=None, metadata={"since": 10})
 
     def __post_init__(self) -> None:
         check_seconds(self, "leads_s")
