@@ -52,8 +52,8 @@ def network_check(engine: Engine, case: NetworkCase, mod: IRModule, tasks: Seque
     if not share:
         names = ", ".join(repr(one.name) for one in inputs)
         raise BadInputs(
-            f"the outputs of {case.id} are the same for all inputs tried, or no numbers; give "
-            f"{names}, e.g. inputs={{{inputs[0].name!r}: (0, 10)}} or an .npz file"
+            f"its outputs are the same for all inputs tried, or no numbers; give {names}, e.g. "
+            f"inputs={{{inputs[0].name!r}: (0, 10)}} or an .npz file"
         )
     return check
 

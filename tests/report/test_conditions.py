@@ -6,9 +6,10 @@ import dataclasses
 
 import pytest
 
-from pytest_ansorbench.records import CaseResult, MachineState
+from pytest_ansorbench.records import CaseResult, Checked, MachineState
 from pytest_ansorbench.report.conditions import (
     caches_lines,
+    checked_lines,
     machine_warnings,
     progress_lines,
 )
@@ -72,6 +73,23 @@ def test_how_caches_were_found_is_told_unless_they_were_warm(caches, told):
     lines = lines_of(caches_lines([dataclasses.replace(quiet, runs=runs)] * 2))
     assert len(lines) == len(told)
     assert all(line.startswith(words) for line, words in zip(lines, told, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("checked", "told"),
+    [
+        (None, []),
+        (Checked("", 1), []),
+        (Checked("[-1, 1)", 1), []),
+        (Checked("[-1, 1)", 2), ["checked: conv2d: 2 outputs on inputs from [-1, 1)"]),
+        (Checked("mine.npz", 1), ["checked: conv2d: 1 output on inputs from mine.npz"]),
+        (Checked("", 0), ["checked: conv2d: 0 outputs"]),
+    ],
+)
+def test_what_was_compared_is_told_where_it_is_not_as_usual(checked, told):
+    quiet = case((QUIET, QUIET), (QUIET, QUIET))
+    runs = tuple(dataclasses.replace(run, checked=checked) for run in quiet.runs)
+    assert lines_of(checked_lines([dataclasses.replace(quiet, runs=runs)])) == told
 
 
 def test_which_progress_counts_is_told_where_there_is_a_choice():
