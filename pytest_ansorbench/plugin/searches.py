@@ -349,7 +349,7 @@ def _why(error: Exception, case: str) -> str:
         return f"the measurement engine gave up: {error}"
     if isinstance(error, UntunedError):
         return f"{case} does not work even untuned: {error}"
-        of_case = isinstance(error, BudgetError | BadInputs)
+    of_case = isinstance(error, BudgetError | BadInputs)
     return f"{case}: {in_options(error)}" if of_case else in_options(error)
 
 
