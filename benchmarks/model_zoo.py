@@ -404,7 +404,12 @@ MODELS: Final[Mapping[str, Model]] = {
     "magika": _onnx(
         "Keras", partial(_shipped, "magika", "models/standard_v3_3/model.onnx"), bytes=(1, 2048)
     ),
-    "silero-vad": _onnx("silero", partial(_shipped, "silero_vad", "data/silero_vad.onnx")),
+    "silero-vad": _onnx(
+        "silero",
+        partial(_shipped, "silero_vad", "data/silero_vad.onnx"),
+        input=(1, 512),
+        state=(2, 1, 128),
+    ),
     "silero-vad-16k": _onnx(
         "silero", partial(_shipped, "silero_vad", "data/silero_vad_openvino_16k.onnx")
     ),

@@ -53,26 +53,42 @@ def task_inputs(mod: IRModule, outputs: int | None = None) -> list[Input]:
 
 
 def index_bounds(mod: IRModule) -> list[int | None]:
-    """Of each argument that is used as an index, how many elements there are to be indexed."""
+    """Of each argument that is used as an index, how many elements there are to be indexed.
+
+    What whole numbers are made into before, as by a copy, is bounded as they are.
+    """
     main = mod["main"]
-    arguments = [buffer for _, buffer in buffers_of(main)]
-    bounds: list[int | None] = [None] * len(arguments)
-    for node in nodes(main.body):
-        if type(node).__name__ not in ("BufferLoad", "TensorLoad", "BufferStore"):
-            continue
-        for index, extent in zip(node.indices, buffer_of(node).shape, strict=True):
-            for inner in nodes(index):
-                if type(inner).__name__ not in ("BufferLoad", "TensorLoad"):
-                    continue
-                for place, argument in enumerate(arguments):
-                    if argument is not None and same_buffer(buffer_of(inner), argument):
-                        bounds[place] = _least(bounds[place], _number(extent))
-    return bounds
+    accesses = [node for node in nodes(main.body) if _is_load(node) or _is_store(node)]
+    uses = [
+        (buffer_of(inner), _number(extent))
+        for node in accesses
+        for index, extent in zip(node.indices, buffer_of(node).shape, strict=True)
+        for inner in filter(_is_load, nodes(index))
+    ]
+    for node in filter(_is_store, reversed(accesses)):
+        extents = {extent for buffer, extent in uses if same_buffer(buffer, node.buffer)}
+        made_of = [buffer_of(inner) for inner in nodes(node.value) if _is_load(inner)]
+        whole = [buffer for buffer in made_of if "int" in str(buffer.dtype)]
+        uses += [(buffer, extent) for buffer in whole for extent in extents]
+    return [
+        min(
+            (
+                extent
+                for buffer, extent in uses
+                if argument is not None and extent is not None and same_buffer(buffer, argument)
+            ),
+            default=None,
+        )
+        for _, argument in buffers_of(main)
+    ]
 
 
-def _least(one: int | None, other: int | None) -> int | None:
-    known = [number for number in (one, other) if number is not None]
-    return min(known, default=None)
+def _is_load(node: Any) -> bool:
+    return type(node).__name__ in ("BufferLoad", "TensorLoad")
+
+
+def _is_store(node: Any) -> bool:
+    return type(node).__name__ == "BufferStore"
 
 
 def _number(extent: Any) -> int | None:
