@@ -216,6 +216,8 @@ def _define_operators() -> None:
 
     try:
         importlib.import_module("torchvision")
+    except ImportError:
+        return  # whoever needs it will say so
     except RuntimeError:
         for name in ("nms", "qnms"):
             signature = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
@@ -225,6 +227,7 @@ def _define_operators() -> None:
 def _transformer(kind: str, **sizes: int) -> Example:
     import torch
 
+    _define_operators()  # it imports torchvision where that is installed
     transformers = importlib.import_module("transformers")
     config = getattr(transformers, f"{kind}Config")(vocab_size=128, **sizes)
     model = getattr(transformers, f"{kind}Model")(config)
@@ -394,7 +397,7 @@ MODELS: Final[Mapping[str, Model]] = {
     "ocr-angle": _onnx(
         "PaddlePaddle",
         partial(_shipped, _OCR, "models/ch_ppocr_mobile_v2.0_cls_infer.onnx"),
-        x=(1, 3, 48, 192),
+        x=(1, 3, 48, 48),
     ),
     "ocr-detector": _onnx(
         "PaddlePaddle",
