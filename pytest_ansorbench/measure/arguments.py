@@ -68,8 +68,8 @@ def shapes_of(args_info: Sequence[ArgInfo]) -> Shapes:
 
 
 def aligned(array: NDArray[Any]) -> NDArray[Any]:
-    """The array itself if it is aligned as TVM wants it, and may be written, else a copy."""
-    if array.ctypes.data % ALIGNMENT == 0 and array.flags.c_contiguous and array.flags.writeable:
+    """The array itself if it is aligned as TVM wants it, else an aligned copy."""
+    if array.ctypes.data % ALIGNMENT == 0 and array.flags.c_contiguous:
         return array
     return in_own_memory(array)
 
@@ -194,7 +194,8 @@ def load_check(packed: bytes) -> Check:
 
     def loaded(described: Any) -> Check:
         for place in described["inputs"]:
-            inputs.setdefault(place, aligned(arrays[place]))
+            if place not in inputs:
+                inputs[place] = in_own_memory(arrays[place])
         outputs = described["outputs"]
         return Check(
             tuple(inputs[place] for place in described["inputs"]),

@@ -81,6 +81,7 @@ def test_a_check_survives_its_archive():
         for array, same in zip(one.inputs, other.inputs, strict=True):
             np.testing.assert_array_equal(array, same)
             assert array.ctypes.data % 64 == 0
+            assert array.flags.writeable
         for output, same in zip(one.outputs, other.outputs, strict=True):
             np.testing.assert_array_equal(output.expected, same.expected)
             assert (output.rtol, output.atol) == (same.rtol, same.atol)
