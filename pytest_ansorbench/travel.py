@@ -120,22 +120,32 @@ def definition(case: Case, root: Path) -> dict[str, Any] | None:
 
 
 def recorded(case: Case, root: Path) -> dict[str, Any] | None:
-    """The definition of a case for a file, which knows the project but not where it lies."""
-    found: dict[str, Any] | None = _relative(definition(case, root), root)
+    """The definition of a case for a file, with paths within the project.
+
+    None if it has none, or one with another path, which would name a machine or its user.
+    """
+    try:
+        found: dict[str, Any] | None = _relative(definition(case, root), root)
+    except ValueError:
+        return None
     return found
 
 
 def _relative(value: Any, root: Path) -> Any:
-    if isinstance(value, list):
-        return [_relative(one, root) for one in value]
-    if not isinstance(value, dict):
-        return value
-    return {
-        key: Path(one).relative_to(root).as_posix()
-        if key in ("file", "path") and isinstance(one, str) and Path(one).is_relative_to(root)
-        else _relative(one, root)
-        for key, one in value.items()
-    }
+    """A packed value with paths from `root`; ValueError if one leads elsewhere."""
+    match value:
+        case list():
+            return [_relative(one, root) for one in value]
+        case {"module": _, "name": _, "file": str(file)}:
+            return {**value, "file": Path(file).relative_to(root).as_posix()}
+        case {"path": str(path)}:
+            return {"path": Path(path).relative_to(root).as_posix()}
+        case {"fields": dict(fields), **rest}:
+            named = {name: _relative(one, root) for name, one in fields.items()}
+            return {**_relative(rest, root), "fields": named}
+        case dict():
+            return {key: _relative(one, root) for key, one in value.items()}
+    return value
 
 
 def project_file(module: str, file: object, root: Path) -> str | None:

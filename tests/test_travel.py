@@ -95,6 +95,15 @@ def test_what_a_file_cannot_hold_has_no_record():
     assert recorded(Holder(math.inf), ROOT) is None
     assert recorded(Plain(), ROOT) is None
     assert recorded(Holder((1, "x")), ROOT)["fields"] == {"held": {"tuple": [1, "x"]}}
+
+
+def test_a_file_has_paths_within_the_project_and_no_other():
+    found = recorded(Holder({"models": [ROOT / "models" / "one.onnx"]}), ROOT)
+    assert str(ROOT) not in json.dumps(found)
+    assert found["made"]["file"] == "tests/test_travel.py"
+    held = found["fields"]["held"]
+    assert held == {"dict": [["models", {"list": [{"path": "models/one.onnx"}]}]]}
+    assert recorded(Holder(Path("/elsewhere/one.onnx")), ROOT) is None
     with pytest.raises(StayError, match=r"bad family 'Conv4d'.*; install the same version"):
         unpacked({"family": "Conv4d", "fields": {}})
 

@@ -44,7 +44,11 @@ class PreparedCase:
     @property
     def checked(self) -> Checked | None:
         check = self.check
-        return None if check is None else Checked(check.drawn, len(check.outputs))
+        if check is None:
+            return None
+        tasks = self.tasks if self.network else ()
+        drawn = tuple(task.check.drawn for task in tasks if task.check is not None)
+        return Checked(check.drawn, len(check.outputs), drawn)
 
 
 @dataclass(frozen=True)

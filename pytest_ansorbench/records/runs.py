@@ -269,10 +269,12 @@ class Checked:
     Attributes:
         inputs: Where they come from, e.g. `[-1, 1)`; empty if the case does not say.
         outputs: How many were compared with a reference.
+        tasks: Where those of each task of a network come from; none for an operator.
     """
 
     inputs: str
     outputs: int
+    tasks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,6 +95,7 @@ def test_what_people_bring_is_tuned_and_compared_or_refused_in_one_sentence(proj
         [run] = case["runs"]
         assert set(run["trials"]["status"]) == {"ok"}
         assert run["final"]["status"] == "ok"
+        assert len(run["checked"]["tasks"]) == len(run["tasks"])
         found[case["case"]] = (run["checked"]["inputs"], run["checked"]["outputs"])
     assert found == CHECKED
     assert "checked: two-outputs: 2 outputs on inputs from [-1, 1)" in outcome.out
