@@ -55,11 +55,12 @@ def run(output: Path) -> None:
     tox.read(ROOT / "tox.ini")
     line = tox["testenv:bench"]["commands"].replace("\\\n", " ").replace("{posargs}", "")
     words = shlex.split(line)[1:]
-    storage = ROOT / ".ansor_bench" / "first-command"
+    # Relative, lest the result names a folder of this machine.
+    storage, written = Path(".ansor_bench") / "first-command", output.relative_to(ROOT)
     command = [sys.executable, "-m", "pytest", *words, "-p", "no:cacheprovider"]
     started_s = time.monotonic()
     code = subprocess.run(
-        [*command, "--ansor-storage", str(storage), "--ansor-json", str(output)],
+        [*command, "--ansor-storage", str(storage), "--ansor-json", str(written)],
         cwd=ROOT,
         check=False,
     ).returncode

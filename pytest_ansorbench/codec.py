@@ -281,8 +281,12 @@ def _each(convert: Callable[[Any], Any], values: list[Any] | tuple[Any, ...]) ->
 def _dataclass(cls: Any) -> _Converter:
     hints = get_type_hints(cls)
     names = tuple(field.name for field in dataclasses.fields(cls))
-    later = {one.name: one.default for one in dataclasses.fields(cls) if "since" in one.metadata}
     encoders = tuple((name, _converter(hints[name]).encode) for name in names)
+    later = {
+        one.name: _converter(hints[one.name]).encode(one.default)
+        for one in dataclasses.fields(cls)
+        if "since" in one.metadata
+    }
     decoders = tuple((name, _converter(hints[name]).decode) for name in names)
 
     def encode(record: Any) -> dict[str, Any]:

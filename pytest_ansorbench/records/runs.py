@@ -274,7 +274,7 @@ class Checked:
 
     inputs: str
     outputs: int
-    tasks: tuple[str, ...] = ()
+    tasks: tuple[str, ...] = field(default=(), metadata={"since": 13})
 
 
 @dataclass(frozen=True, slots=True)
