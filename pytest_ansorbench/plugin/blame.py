@@ -24,6 +24,7 @@ import pytest
 
 from pytest_ansorbench.plugin.refusals import failure
 from pytest_ansorbench.strategies import ENTRY_POINT_GROUP, BadAnswer, StrategyError
+from pytest_ansorbench.workloads import BadInputs, BadProgram, ImportFailed
 
 _HINT: Final = "--full-trace shows the whole traceback"
 _LONGEST: Final = 1000
@@ -69,6 +70,10 @@ def failures(config: pytest.Config, doing: str) -> Iterator[None]:
         raise failure(message) from None
 
 
+_SENTENCES: Final = (StrategyError, ImportFailed, BadInputs, BadProgram)
+"""What this package raises of a user's strategy or case, and says all in its message."""
+
+
 @dataclass(frozen=True)
 class _Place:
     """A line of a file."""
@@ -86,7 +91,7 @@ class _Place:
 def _message(error: Exception, config: pytest.Config, doing: str) -> str | None:
     """The one message for an error; None if it is not a user's."""
     place = _place(error, _Libraries(config))
-    sentence = isinstance(error, StrategyError)
+    sentence = isinstance(error, _SENTENCES)
     if place is None and not sentence:
         return None
     text = str(error) if sentence else ": ".join(filter(None, (type(error).__name__, str(error))))

@@ -13,7 +13,7 @@ from tests.pages import blocks, commands, page
 from tests.plugin.project import Project, trials
 from tests.tuning import tune_tir
 
-SHIPPED, OPERATOR = blocks(page("docs/cases.md"), "python")
+SHIPPED, OWN, OPERATOR = blocks(page("docs/cases.md"), "python")
 [IMPORT] = blocks(page("docs/networks.md"), "python")
 [STRATEGY] = blocks(page("docs/strategies.md"), "python")
 TUNE, LASTING = blocks(page("docs/metaschedule.md"), "python")
@@ -31,6 +31,17 @@ def test_the_import_makes_a_case_without_reading_the_file():
     names = {}
     exec(IMPORT, names)
     assert names["mine"].id == "model"
+
+
+@pytest.mark.usefixtures("fast_engine")
+def test_ones_own_in_ten_lines_runs(project):
+    project.write("test_cases.py", OWN)
+    outcome = project.bench(
+        *("--ansor-strategy=random", "--ansor-trials=2", "--ansor-round=2", "--ansor-repeats=1"),
+        *("--ansor-final-turns=2", "--ansor-final-sets=1"),
+    )
+    assert outcome.code == 0, outcome.text
+    assert "scaled-sum" in outcome.out
 
 
 @pytest.mark.usefixtures("fast_engine")
