@@ -166,14 +166,14 @@ def _chunks(*arrays: NDArray[Any]) -> Iterator[tuple[NDArray[Any], ...]]:
 
 def dump_check(check: Check) -> bytes:
     """Pack a check; an array that it has twice, such as a network's weights, is packed once."""
-    arrays: dict[int, NDArray[Any]] = {}
-    known: dict[int, int] = {}
+    arrays: list[NDArray[Any]] = []
+    places: dict[int, int] = {}  # in `arrays`, by identity
 
     def place(array: NDArray[Any]) -> int:
-        if id(array) not in known:
-            known[id(array)] = len(arrays)
-            arrays[known[id(array)]] = array
-        return known[id(array)]
+        if id(array) not in places:
+            places[id(array)] = len(arrays)
+            arrays.append(array)
+        return places[id(array)]
 
     def described(check: Check) -> dict[str, Any]:
         return {
@@ -184,7 +184,7 @@ def dump_check(check: Check) -> bytes:
         }
 
     text = json.dumps(described(check)).encode()
-    return pack_arrays([np.frombuffer(text, np.uint8), *arrays.values()])
+    return pack_arrays([np.frombuffer(text, np.uint8), *arrays])
 
 
 def load_check(packed: bytes) -> Check:

@@ -13,6 +13,8 @@ from pytest_ansorbench.workloads.signature import (
     arguments_of,
     buffer_of,
     buffers_of,
+    is_load,
+    is_store,
     nodes,
     outputs_of,
     same_buffer,
@@ -41,6 +43,16 @@ def rounding_error(mod: IRModule) -> float:
     return error
 
 
+def flops_of(mod: IRModule) -> int:
+    """Floating-point operations of one call as TVM counts them, at least 1.
+
+    What only moves data still has a throughput to be compared by.
+    """
+    from tvm.s_tir.analysis import estimate_tir_flops
+
+    return max(1, int(estimate_tir_flops(mod)))
+
+
 def task_inputs(mod: IRModule, outputs: int | None = None) -> list[Input]:
     """Describe the inputs of a task's program, all but its outputs."""
     bounds = index_bounds(mod)
@@ -58,16 +70,16 @@ def index_bounds(mod: IRModule) -> list[int | None]:
     What whole numbers are made into before, as by a copy, is bounded as they are.
     """
     main = mod["main"]
-    accesses = [node for node in nodes(main.body) if _is_load(node) or _is_store(node)]
+    accesses = [node for node in nodes(main.body) if is_load(node) or is_store(node)]
     uses = [
         (buffer_of(inner), _number(extent))
         for node in accesses
         for index, extent in zip(node.indices, buffer_of(node).shape, strict=True)
-        for inner in filter(_is_load, nodes(index))
+        for inner in filter(is_load, nodes(index))
     ]
-    for node in filter(_is_store, reversed(accesses)):
+    for node in filter(is_store, reversed(accesses)):
         extents = {extent for buffer, extent in uses if same_buffer(buffer, node.buffer)}
-        made_of = [buffer_of(inner) for inner in nodes(node.value) if _is_load(inner)]
+        made_of = [buffer_of(inner) for inner in nodes(node.value) if is_load(inner)]
         whole = [buffer for buffer in made_of if "int" in str(buffer.dtype)]
         uses += [(buffer, extent) for buffer in whole for extent in extents]
     return [
@@ -81,14 +93,6 @@ def index_bounds(mod: IRModule) -> list[int | None]:
         )
         for _, argument in buffers_of(main)
     ]
-
-
-def _is_load(node: Any) -> bool:
-    return type(node).__name__ in ("BufferLoad", "TensorLoad")
-
-
-def _is_store(node: Any) -> bool:
-    return type(node).__name__ == "BufferStore"
 
 
 def _number(extent: Any) -> int | None:

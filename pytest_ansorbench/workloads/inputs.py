@@ -73,7 +73,7 @@ class Draw:
         return tuple(self._array(rng, one) for one in self.inputs)
 
     def __str__(self) -> str:
-        """The ranges, e.g. `[-1, 1), whole numbers as masks of ones`."""
+        """The ranges, e.g. `[-1, 1), masks of ones`."""
         low, high = self.floats
         named = "".join(f", {name} from [{a:g}, {b:g})" for name, (a, b) in self.given.items())
         return f"[{low:g}, {high:g})" + (", masks of ones" if self.ones else "") + named

@@ -11,7 +11,7 @@ import numpy as np
 
 from pytest_ansorbench.workloads.case import Check, Task
 from pytest_ansorbench.workloads.checking import Arrays, Outputs, best_check
-from pytest_ansorbench.workloads.dataflow import rounding_error, task_inputs
+from pytest_ansorbench.workloads.dataflow import flops_of, rounding_error, task_inputs
 from pytest_ansorbench.workloads.inputs import GivenInputs, draws
 from pytest_ansorbench.workloads.signature import (
     BadProgram,
@@ -98,7 +98,7 @@ class OwnOperator:
     @cached_property
     def flops(self) -> int:
         """Floating-point operations of one call as TVM counts them, at least 1."""
-        return _flops(self._program())
+        return flops_of(self._program())
 
     def tasks(self) -> tuple[Task, ...]:
         """One task: the operator itself.
@@ -110,7 +110,7 @@ class OwnOperator:
         mod = self._program()
         check_program(mod, repr(self.id))
         check = None if self.reference is None else self._check(mod, self.reference)
-        return (Task(self.id, mod, _flops(mod), check=check, inputs=self.inputs),)
+        return (Task(self.id, mod, flops_of(mod), check=check, inputs=self.inputs),)
 
     def _program(self) -> IRModule:
         from tvm import IRModule
@@ -177,10 +177,3 @@ class OwnOperator:
                 f"{', '.join(map(str, shapes))}; expected {', '.join(map(str, expected))}, as the "
                 "program has them"
             )
-
-
-def _flops(mod: IRModule) -> int:
-    from tvm.s_tir.analysis import estimate_tir_flops
-
-    # What only moves data still has a throughput to be compared by.
-    return max(1, int(estimate_tir_flops(mod)))

@@ -223,13 +223,21 @@ def _walk(node: Any, certain: bool, views: list[tuple[Any, Any]]) -> Iterator[_E
         views.append((node.buffer, node.data.args[0]))
     for part, surely in _parts(node):
         yield from _walk(part, certain and surely, views)
-    if kind in ("BufferLoad", "TensorLoad"):
+    if is_load(node):
         yield _Event("load", _buffer(node, views), certain)
-    elif kind == "BufferStore":
+    elif is_store(node):
         yield _Event("store", _buffer(node, views), certain)
     elif kind == "SBlock":
         # Of what calls foreign code only the block says what it writes.
         yield from (_Event("store", _buffer(one, views), certain) for one in node.writes)
+
+
+def is_load(node: Any) -> bool:
+    return type(node).__name__ in ("BufferLoad", "TensorLoad")
+
+
+def is_store(node: Any) -> bool:
+    return type(node).__name__ == "BufferStore"
 
 
 def buffer_of(access: Any) -> Any:

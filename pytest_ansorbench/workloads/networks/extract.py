@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pytest_ansorbench.workloads.case import Surroundings, Task
-from pytest_ansorbench.workloads.networks.relax_checks import bindings, relax_functions
+from pytest_ansorbench.workloads.dataflow import flops_of
+from pytest_ansorbench.workloads.networks.relax_checks import tir_calls
 from pytest_ansorbench.workloads.networks.relax_names import type_of
 from pytest_ansorbench.workloads.signature import BadProgram, check_program
 
@@ -23,7 +24,6 @@ def extract_tasks(program: IRModule) -> tuple[Task, ...]:
 
     Those that cannot be tuned stay as they are.
     """
-    from tvm.s_tir.analysis import estimate_tir_flops
     from tvm.s_tir.meta_schedule.relax_integration import extract_tasks as tvm_extract_tasks
     from tvm.target import Target
 
@@ -40,8 +40,7 @@ def extract_tasks(program: IRModule) -> tuple[Task, ...]:
         Task(
             name=str(task.task_name),
             mod=task.dispatched[0],
-            # A task that only moves data still has a throughput to be compared by.
-            flops=max(1, int(estimate_tir_flops(task.dispatched[0]))),
+            flops=flops_of(task.dispatched[0]),
             weight=int(task.weight),
             outputs=outputs[str(task.task_name)],
             surroundings=surroundings[str(task.task_name)],
@@ -71,27 +70,23 @@ class _Call:
 
 def _calls(program: IRModule) -> Iterator[_Call]:
     """The calls of TensorIR functions, in order, in both sides of each branch."""
-    from tvm.ir import Op
-    from tvm.relax import Call, Var
+    from tvm.relax import Var
 
-    call_tir = Op.get("relax.call_tir")
     params = list(program["main"].params)
-    for function in relax_functions(program):
-        for variable, call in bindings(function):
-            if isinstance(call, Call) and call.op == call_tir:
-                arguments = list(call.args[1])
-                given = frozenset(
-                    index
-                    for index, argument in enumerate(arguments)
-                    if not isinstance(argument, Var) or any(map(argument.same_as, params))
-                )
-                activations = [a for i, a in enumerate(arguments) if i not in given]
-                yield _Call(
-                    str(call.args[0].name_hint),
-                    given,
-                    len(getattr(type_of(variable), "fields", [variable])),
-                    sum(_bytes(type_of(value)) for value in (*activations, variable)),
-                )
+    for variable, call in tir_calls(program):
+        arguments = list(call.args[1])
+        given = frozenset(
+            index
+            for index, argument in enumerate(arguments)
+            if not isinstance(argument, Var) or any(map(argument.same_as, params))
+        )
+        activations = [a for i, a in enumerate(arguments) if i not in given]
+        yield _Call(
+            str(call.args[0].name_hint),
+            given,
+            len(getattr(type_of(variable), "fields", [variable])),
+            sum(_bytes(type_of(value)) for value in (*activations, variable)),
+        )
 
 
 def _surroundings(program: IRModule, calls: list[_Call]) -> Mapping[str, Surroundings]:

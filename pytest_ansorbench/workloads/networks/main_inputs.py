@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ansorbench.workloads.dataflow import index_bounds
 from pytest_ansorbench.workloads.inputs import Input
-from pytest_ansorbench.workloads.networks.relax_checks import bindings, relax_functions
+from pytest_ansorbench.workloads.networks.relax_checks import tir_calls
 from pytest_ansorbench.workloads.networks.relax_names import name_of, type_of
 
 if TYPE_CHECKING:
@@ -35,15 +35,10 @@ def _bounds(program: IRModule) -> dict[Expr, int]:
     What becomes an index after it was cast or moved is one as well.
     """
     from tvm import IRModule
-    from tvm.ir import Op
-    from tvm.relax import Call, Var
+    from tvm.relax import Var
 
-    call_tir = Op.get("relax.call_tir")
     found: dict[Expr, int] = {}
-    every = [one for function in relax_functions(program) for one in bindings(function)]
-    for variable, call in reversed(every):
-        if not isinstance(call, Call) or call.op != call_tir:
-            continue
+    for variable, call in reversed([*tir_calls(program)]):
         mod = IRModule({"main": program[call.args[0]]})
         bounds = index_bounds(mod)
         becomes = found.get(variable) if len(bounds) == len(call.args[1]) + 1 else None

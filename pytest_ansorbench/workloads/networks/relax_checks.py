@@ -43,6 +43,18 @@ def relax_functions(module: IRModule) -> list[Function]:
     return [one for one in (named["main"], *others) if isinstance(one, Function)]
 
 
+def tir_calls(module: IRModule) -> Iterator[tuple[Expr, Any]]:
+    """The calls of TensorIR functions with what they give, in order; both sides of each branch."""
+    from tvm.ir import Op
+    from tvm.relax import Call
+
+    call_tir = Op.get("relax.call_tir")
+    for function in relax_functions(module):
+        for variable, value in bindings(function):
+            if isinstance(value, Call) and value.op == call_tir:
+                yield variable, value
+
+
 def operators(module: IRModule) -> list[str]:
     """The different operators that a module calls, e.g. `nn.conv2d`, in order."""
     from tvm.ir import Op
