@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from pytest_ansorbench.bench.prepared import PreparedCase
 from pytest_ansorbench.hosted import HostedSearch
-from pytest_ansorbench.measure.outcomes import MeasuredInTurn
+from pytest_ansorbench.measure.outcomes import AfterSet, MeasuredInTurn
 from pytest_ansorbench.measure.program import Buildable, Program
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.records import Remeasurement
 from pytest_ansorbench.search.task_search import Best
+from pytest_ansorbench.storage.entries import LeadsEntry, SetEntry
 from pytest_ansorbench.workloads.networks.apply import with_schedules
 
 if TYPE_CHECKING:
@@ -28,24 +31,49 @@ EFFORT: Final = SideBySide(precision=0.01, turns=Span(10, 30), sets=Span(1, 1))
 _TRIALS_A_LEAD: Final = 4
 """A lead costs about as much to measure as a trial does, so this keeps to the share as well."""
 _FIRST_AND_LAST: Final = 2
+_NO_WINNER: Final = Remeasurement(None, "run-error", (), "no valid trial")
 
 
 def measure_winners(
-    prepared: PreparedCase, searches: Sequence[FinishedSearch], engine: Engine, effort: SideBySide
-) -> tuple[Remeasurement, ...]:
-    """Measure the winners of finished searches against each other.
+    prepared: PreparedCase,
+    searches: Sequence[FinishedSearch],
+    engine: Engine,
+    effort: SideBySide,
+    *,
+    label: str,
+    seed: int,
+    before: SetEntry | None = None,
+) -> Generator[SetEntry, None, tuple[Remeasurement, ...]]:
+    """Measure the winners of finished searches against each other, an entry after each set.
 
-    One re-measurement an arm; that of an operator without a valid trial says so. What has taken
-    `SHARE_OF_SEARCH` of the searches ends with the least effort.
+    It goes on after the sets of an interrupted session, if there were any `before`: a set has
+    processes of its own anyway, and its turns and seconds count through all sets.
+
+    Returns one re-measurement an arm; that of an operator without a valid trial says so. What has
+    taken `SHARE_OF_SEARCH` of the searches ends with the least effort.
     """
     effort = replace(effort, enough_s=_allowed_s(searches))
     winners = [winner(prepared, search) for search in searches]
     present = [program for program in winners if program is not None]
-    outcomes = iter(engine.measure_side_by_side(present, prepared.check, effort))
-    return tuple(
-        _remeasurement(search, None if program is None else next(outcomes))
-        for search, program in zip(searches, winners, strict=True)
-    )
+    finals = before.finals if before is not None else (_NO_WINNER,) * len(searches)
+    behind = None if before is None else _behind(before, winners)
+    for after in engine.measure_sets(present, prepared.check, effort, behind):
+        outcomes = iter(after.outcomes)
+        finals = tuple(
+            _NO_WINNER if program is None else next(outcomes).remeasured(_trial_of(search))
+            for search, program in zip(searches, winners, strict=True)
+        )
+        yield SetEntry(label, seed, finals, after.elapsed_s)
+    return finals
+
+
+def _behind(entry: SetEntry, winners: Sequence[Buildable | None]) -> AfterSet:
+    measured = [
+        MeasuredInTurn.of(final)
+        for final, program in zip(entry.finals, winners, strict=True)
+        if program is not None
+    ]
+    return AfterSet(measured, entry.elapsed_s)
 
 
 def winner(prepared: PreparedCase, search: FinishedSearch) -> Buildable | None:
@@ -64,35 +92,51 @@ def winner(prepared: PreparedCase, search: FinishedSearch) -> Buildable | None:
     return Program.network(with_schedules(prepared.network.mod, prepared.tasks, scheduled))
 
 
-def _remeasurement(search: FinishedSearch, outcome: MeasuredInTurn | None) -> Remeasurement:
-    if outcome is None:
-        return Remeasurement(None, "run-error", (), "no valid trial")
+def _trial_of(search: FinishedSearch) -> int | None:
+    """The trial that a search's winner is of; a network has none."""
     best = search.tasks[0].best if len(search.tasks) == 1 else None
-    trial = best.index if best is not None else None
-    return outcome.remeasured(trial)
+    return best.index if best is not None else None
 
 
 def measure_leads(
-    prepared: PreparedCase, searches: Sequence[FinishedSearch], engine: Engine
-) -> tuple[tuple[Remeasurement, ...], ...]:
-    """Measure the leads of finished searches against each other, task by task.
+    prepared: PreparedCase,
+    searches: Sequence[FinishedSearch],
+    engine: Engine,
+    *,
+    label: str,
+    seed: int,
+    before: Mapping[int, LeadsEntry] = MappingProxyType({}),
+) -> Generator[LeadsEntry, None, tuple[tuple[tuple[Remeasurement, ...], ...], float]]:
+    """Measure the leads of finished searches against each other, an entry after each task.
 
     It takes at most `SHARE_OF_SEARCH` of what the searches took together, but for the compilation
     of a last task. For that, of a run with few trials a lead only some leads are measured, the
     first and the last of each task among them: a network has a latency once every task has.
+    Tasks that were measured `before` are not measured again.
+
+    Returns the leads of each arm, and the seconds that they took.
     """
     allowed_s = _allowed_s(searches)
-    found: list[list[Remeasurement]] = [[] for _ in searches]
+    measured = dict(before)
     for index, task in enumerate(prepared.tasks):
+        started_s = time.monotonic()
         leads = [_some(search, index, engine.capacity // len(searches)) for search in searches]
         programs = [lead.program(task.surroundings) for of_arm in leads for lead in of_arm]
-        if not programs:
+        if index in measured or not programs:
             continue
         effort = replace(EFFORT, most_s=allowed_s / len(prepared.tasks))
         outcomes = iter(engine.measure_side_by_side(programs, task.check, effort))
-        for of_arm, so_far in zip(leads, found, strict=True):
-            so_far += [next(outcomes).remeasured(lead.index) for lead in of_arm]
-    return tuple(tuple(sorted(leads, key=_trial)) for leads in found)
+        found = tuple(
+            tuple(next(outcomes).remeasured(lead.index) for lead in of_arm) for of_arm in leads
+        )
+        measured[index] = LeadsEntry(label, seed, index, found, time.monotonic() - started_s)
+        yield measured[index]
+    every = [entry.leads for entry in measured.values()]
+    of_arms = tuple(
+        tuple(sorted((lead for leads in every for lead in leads[arm]), key=_trial))
+        for arm in range(len(searches))
+    )
+    return of_arms, sum(entry.elapsed_s for entry in measured.values())
 
 
 def _allowed_s(searches: Sequence[FinishedSearch]) -> float:

@@ -26,18 +26,20 @@ from pytest_ansorbench.storage.entries import (
     Entry,
     FinalEntry,
     LastCheckEntry,
+    LeadsEntry,
     NoiseEntry,
     RecordedEntry,
     RepeatEntry,
     RoundEntry,
     SessionEntry,
+    SetEntry,
     YardsticksEntry,
 )
 
+# What is written down of a repeat that has begun
+RepeatLine = RecordedEntry | RoundEntry | LastCheckEntry | SetEntry | LeadsEntry | FinalEntry
 # What is written down of a repeat while it is carried out
-BlockEntry = (
-    YardsticksEntry | RepeatEntry | RecordedEntry | RoundEntry | LastCheckEntry | FinalEntry
-)
+BlockEntry = YardsticksEntry | RepeatEntry | RepeatLine
 
 
 class MisfitError(ValueError):
@@ -56,19 +58,26 @@ class RepeatHistory:
     rankings: dict[str, LastRanking] = field(default_factory=dict)
     # The run of another day that stands in for one of it; None if none does
     recorded: RecordedEntry | None = None
+    winners: SetEntry | None = None  # its winners after their newest set; None before their first
+    # By task, its leads as far as they were measured again
+    leads: dict[int, LeadsEntry] = field(default_factory=dict)
 
-    def add(
-        self, case: CaseEntry, entry: RecordedEntry | RoundEntry | LastCheckEntry | FinalEntry
-    ) -> None:
+    def add(self, case: CaseEntry, entry: RepeatLine) -> None:
         seed = self.begun.seed
         _expect(self.final is None, f"the repeat with seed {seed} is over already")
-        if isinstance(entry, FinalEntry):
+        if isinstance(entry, SetEntry | FinalEntry):
             winners, arms = len(entry.finals), len(case.strategies)
             _expect(winners == arms, f"expected {arms} winners, got {winners}")
-            leads = arms if entry.leads is None else len(entry.leads)
-            _expect(leads == arms, f"expected leads of {arms} arms, got {leads}")
+        if isinstance(entry, FinalEntry):
+            if entry.leads is not None:
+                _expect_leads(case, entry.leads)
             self.final = entry
             return
+        if isinstance(entry, SetEntry | LeadsEntry):
+            self._measure_again(case, entry)
+            return
+        searched = self.winners is not None or bool(self.leads)
+        _expect(not searched, f"the searches of the repeat with seed {seed} are over already")
         name = entry.strategy
         _expect(name in case.strategies, f"the case has no strategy {name!r}")
         if isinstance(entry, RecordedEntry):
@@ -86,6 +95,21 @@ class RepeatHistory:
         _expect(follows, f"expected round {len(rounds) + 1}, got {entry.round.index}")
         rounds.append(entry)
 
+    def _measure_again(self, case: CaseEntry, entry: SetEntry | LeadsEntry) -> None:
+        if isinstance(entry, SetEntry):
+            valid = [one for one in entry.finals if one.status == "ok"]
+            is_placed = all(one.sets and one.places for one in valid)
+            _expect(is_placed, "expected set and place of each slice of the winners")
+            self.winners = entry
+            return
+        task = entry.task
+        _expect(0 <= task < len(case.tasks), f"the case has no task {task}")
+        _expect(task not in self.leads, f"the leads of task {task} were measured already")
+        _expect_leads(case, entry.leads)
+        for name, of_arm in zip(case.strategies, entry.leads, strict=True):
+            self._expect_valid(name, [lead.trial for lead in of_arm])
+        self.leads[task] = entry
+
     def _stand_in(self, case: CaseEntry, entry: RecordedEntry) -> None:
         has_begun = self.recorded is not None or entry.strategy in self.rounds
         _expect(not has_begun, f"the run of {entry.strategy!r} has begun already")
@@ -101,13 +125,17 @@ class RepeatHistory:
         self.recorded = entry
 
     def _rank(self, case: CaseEntry, entry: LastCheckEntry) -> None:
-        rounds = self.rounds.get(entry.strategy, [])
-        valid = {trial.index for line in rounds for trial in line.trials if trial.status == "ok"}
         for checked in entry.ranking.tasks:
-            task, crowned = checked.task, checked.crowned
-            _expect(0 <= task < len(case.tasks), f"the case has no task {task}")
-            _expect(crowned in valid, f"the run of {entry.strategy!r} has no valid trial {crowned}")
+            _expect(0 <= checked.task < len(case.tasks), f"the case has no task {checked.task}")
+            self._expect_valid(entry.strategy, [checked.crowned])
         self.rankings[entry.strategy] = entry.ranking
+
+    def _expect_valid(self, strategy: str, trials: Sequence[int | None]) -> None:
+        """Expect trials of a run to be valid ones."""
+        rounds = self.rounds.get(strategy, [])
+        valid = {trial.index for line in rounds for trial in line.trials if trial.status == "ok"}
+        for trial in trials:
+            _expect(trial in valid, f"the run of {strategy!r} has no valid trial {trial}")
 
 
 @dataclass
@@ -311,6 +339,11 @@ def add_entry(histories: dict[str, CaseHistory], entry: Entry) -> None:
         case _:
             _expect(entry.label in histories, f"the case {entry.label!r} has not begun")
             histories[entry.label].add(entry)
+
+
+def _expect_leads(case: CaseEntry, leads: Sequence[Sequence[Remeasurement]]) -> None:
+    arms = len(case.strategies)
+    _expect(len(leads) == arms, f"expected leads of {arms} arms, got {len(leads)}")
 
 
 def _expect(condition: bool, otherwise: str) -> None:

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from pytest_ansorbench.bench.arms import AnySearch, Arm, search_of
 from pytest_ansorbench.bench.finals import measure_leads, measure_winners
+from pytest_ansorbench.bench.history import BlockEntry
 from pytest_ansorbench.bench.prepared import PreparedCase, RunPlan
 from pytest_ansorbench.bench.reference import RecordedSearch, StandIn
-from pytest_ansorbench.records import LastRanking
+from pytest_ansorbench.records import LastRanking, Remeasurement
 from pytest_ansorbench.stats.recorded import MOST_DRIFT
 from pytest_ansorbench.storage.entries import (
     FinalEntry,
     LastCheckEntry,
+    LeadsEntry,
     RecordedEntry,
     RepeatEntry,
     RoundEntry,
+    SetEntry,
 )
 
 if TYPE_CHECKING:
@@ -37,14 +39,16 @@ def run_repeat(
     lead: int = 0,
     rounds: Mapping[str, Sequence[RoundEntry]] | None = None,
     rankings: Mapping[str, LastRanking] = MappingProxyType({}),
+    winners: SetEntry | None = None,
+    leads: Mapping[int, LeadsEntry] = MappingProxyType({}),
     stand_in: StandIn | None = None,
     on_trial: Callable[[AnySearch], None] = lambda search: None,
     on_finals: Callable[[], None] = lambda: None,
-) -> Iterator[RepeatEntry | RecordedEntry | RoundEntry | LastCheckEntry | FinalEntry]:
+) -> Iterator[BlockEntry]:
     """Run one repeat, all of it on one engine and so on one machine.
 
     It depends on nothing but its arguments, and leaves nothing behind but what it yields: the
-    beginning, each round and each last check as soon as it is over, the end.
+    beginning, each round, last check and piece of the final measurements once it is over, the end.
     """
     if rounds is None:
         yield RepeatEntry(label, seed, engine.machine, engine.observe())
@@ -76,11 +80,17 @@ def run_repeat(
             search.close()
     on_finals()
     finished = [recorded or searches[0], *searches[1:]]
-    finals = measure_winners(prepared, finished, engine, plan.final)
-    started_s = time.monotonic()
-    leads = measure_leads(prepared, finished, engine) if plan.progress == "confirmed" else None
-    leads_s = time.monotonic() - started_s
-    yield FinalEntry(label, seed, finals, leads, leads_s, engine.observe(), prepared.checked)
+    finals = yield from measure_winners(
+        prepared, finished, engine, plan.final, label=label, seed=seed, before=winners
+    )
+    confirmed: tuple[tuple[Remeasurement, ...], ...] | None = None
+    leads_s = 0.0
+    if plan.progress == "confirmed":
+        confirmed, leads_s = yield from measure_leads(
+            prepared, finished, engine, label=label, seed=seed, before=leads
+        )
+    after = engine.observe()
+    yield FinalEntry(label, seed, finals, confirmed, leads_s, after, prepared.checked)
 
 
 def _recorded(

@@ -95,6 +95,8 @@ class Site:
             lead=block.seed,
             rounds=past.rounds if past else None,
             rankings=past.rankings if past else {},
+            winners=past.winners if past else None,
+            leads=past.leads if past else {},
             stand_in=block.stand_in,
             on_trial=lambda search: watcher.advanced(block.seed, RunProgress.of(search)),
             on_finals=lambda: watcher.note(f"{block.case.id}  measuring what was found, in turn"),

@@ -7,11 +7,11 @@ of it. `tests/measure/engine_contract.py` is the test suite that an engine has t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pytest_ansorbench.measure.outcomes import Built, Measured, MeasuredInTurn
+from pytest_ansorbench.measure.outcomes import AfterSet, Built, Measured, MeasuredInTurn
 from pytest_ansorbench.measure.policy import Measurement
 from pytest_ansorbench.measure.program import Buildable, Program
 from pytest_ansorbench.measure.side_by_side import SideBySide
@@ -151,6 +151,27 @@ class Engine(AbstractContextManager["Engine", None], Protocol):
         Returns:
             One outcome per program, in order. Slices at the same index of two that are `ok` are
             of the same turn.
+
+        Raises:
+            EngineError: The engine cannot go on.
+        """
+
+    def measure_sets(
+        self,
+        programs: Sequence[Buildable],
+        check: Check | None,
+        effort: SideBySide,
+        before: AfterSet | None = None,
+    ) -> Iterator[AfterSet]:
+        """Measure programs side by side, and say after each set what all sets so far gave.
+
+        A measurement that was interrupted goes on here: the sets `before`, their turns and their
+        seconds count as if they had been measured now. It yields nothing if they were enough.
+
+        Args:
+            programs, check, effort: As for `measure_side_by_side`.
+            before: What the same programs gave, by the last set that is known of; None for a
+                measurement that begins.
 
         Raises:
             EngineError: The engine cannot go on.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,11 +57,24 @@ class MeasuredInTurn:
     places: tuple[int, ...] = ()  # of each slice among all slices of all programs, from 0
     error: str = ""  # first line of the failure
 
+    @classmethod
+    def of(cls, kept: Remeasurement) -> MeasuredInTurn:
+        """What a run has kept of one, the other way round."""
+        return cls(kept.status, kept.latencies_s, kept.sets, kept.places, kept.error)
+
     def remeasured(self, trial: int | None) -> Remeasurement:
         """What a run keeps of it; a network has no trial."""
         return Remeasurement(
             trial, self.status, self.latencies_s, self.error, self.sets, self.places
         )
+
+
+@dataclass(frozen=True)
+class AfterSet:
+    """Programs that are measured side by side, after a set of processes."""
+
+    outcomes: Sequence[MeasuredInTurn]  # of all sets so far, one a program, in order
+    elapsed_s: float  # of all sets so far
 
 
 @dataclass(frozen=True)

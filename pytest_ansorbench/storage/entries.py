@@ -117,6 +117,33 @@ class LastCheckEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class SetEntry:
+    """The winners of a repeat have been measured again in a further set of processes."""
+
+    label: str
+    seed: int
+    finals: tuple[Remeasurement, ...]  # of all sets so far, one an arm, in the case's order
+    elapsed_s: float  # of all sets so far
+
+    def __post_init__(self) -> None:
+        check_seconds(self, "elapsed_s")
+
+
+@dataclass(frozen=True, slots=True)
+class LeadsEntry:
+    """The leads of a task have been measured again."""
+
+    label: str
+    seed: int
+    task: int
+    leads: tuple[tuple[Remeasurement, ...], ...]  # of each arm, in the case's order
+    elapsed_s: float
+
+    def __post_init__(self) -> None:
+        check_seconds(self, "elapsed_s")
+
+
+@dataclass(frozen=True, slots=True)
 class FinalEntry:
     """A repeat is complete: all winners have been measured again."""
 
@@ -175,6 +202,8 @@ Entry = (
     | RecordedEntry
     | RoundEntry
     | LastCheckEntry
+    | SetEntry
+    | LeadsEntry
     | FinalEntry
     | AbandonedEntry
     | NoiseEntry
@@ -190,6 +219,8 @@ KINDS: Final[Mapping[str, type[Entry]]] = MappingProxyType(
         "recorded": RecordedEntry,
         "round": RoundEntry,
         "last-check": LastCheckEntry,
+        "set": SetEntry,
+        "leads": LeadsEntry,
         "final": FinalEntry,
         "abandoned": AbandonedEntry,
         "noise": NoiseEntry,

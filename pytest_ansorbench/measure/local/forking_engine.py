@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pytest_ansorbench.measure.local.builder import Builder
@@ -11,7 +11,7 @@ from pytest_ansorbench.measure.local.fork_server import ForkServer
 from pytest_ansorbench.measure.local.runner import Runner
 from pytest_ansorbench.measure.local.side_by_side import BuildSet, TurnTaking
 from pytest_ansorbench.measure.local.supervisor import Supervisor
-from pytest_ansorbench.measure.outcomes import Built, Measured, MeasuredInTurn
+from pytest_ansorbench.measure.outcomes import AfterSet, Built, Measured, MeasuredInTurn
 from pytest_ansorbench.measure.policy import Measurement
 from pytest_ansorbench.measure.program import Buildable, Program
 from pytest_ansorbench.measure.settings import EngineSettings
@@ -78,6 +78,18 @@ class ForkingEngine(ABC):
     def measure_side_by_side(
         self, programs: Sequence[Buildable], check: Check | None, effort: SideBySide
     ) -> list[MeasuredInTurn]:
+        outcomes: Sequence[MeasuredInTurn] = ()
+        for after in self.measure_sets(programs, check, effort):
+            outcomes = after.outcomes
+        return [*outcomes]
+
+    def measure_sets(
+        self,
+        programs: Sequence[Buildable],
+        check: Check | None,
+        effort: SideBySide,
+        before: AfterSet | None = None,
+    ) -> Iterator[AfterSet]:
         return TurnTaking(
             len(programs),
             effort,
@@ -85,6 +97,7 @@ class ForkingEngine(ABC):
             self._set_of(programs, check),
             [self.supervisor],
             cold=self._settings.flush_mb > 0,
+            before=before,
         ).measure()
 
     def outputs(self, program: Program, check: Check) -> Outputs:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -12,7 +12,7 @@ from pytest_ansorbench.measure.local.fork_server import ServerDied
 from pytest_ansorbench.measure.local.runnable import Runnable
 from pytest_ansorbench.measure.local.runner import Runner
 from pytest_ansorbench.measure.local.supervisor import Supervisor
-from pytest_ansorbench.measure.outcomes import Built, Measured, MeasuredInTurn
+from pytest_ansorbench.measure.outcomes import AfterSet, Built, Measured, MeasuredInTurn
 from pytest_ansorbench.measure.side_by_side import SideBySide
 from pytest_ansorbench.stats.paired_ratio import NeighbourRatios, log_ratios
 
@@ -50,18 +50,25 @@ class TurnTaking:
         supervisors: Sequence[Supervisor],
         *,
         cold: bool,
+        before: AfterSet | None = None,
     ) -> None:
-        """`build_set` uses the servers of all `supervisors`; if one dies, all are replaced."""
-        self._outcomes = [MeasuredInTurn("ok") for _ in range(programs)]
+        """`build_set` uses the servers of all `supervisors`; if one dies, all are replaced.
+
+        `before` is what an interrupted measurement of the same programs came to.
+        """
+        if before is None:
+            before = AfterSet([MeasuredInTurn("ok")] * programs, 0.0)
+        self._outcomes = [*before.outcomes]
         self._effort = effort
         self._runner = runner
         self._build_set = build_set
         self._supervisors = supervisors
         self._cold = cold
-        self.sets = 0
-        self._turns = 0
-        self._places = 0
-        self._started_s = time.monotonic()
+        measured = [one for one in before.outcomes if one.latencies_s]
+        self.sets = 1 + max((one.sets[-1] for one in measured), default=-1)
+        self._turns = max((len(one.latencies_s) for one in measured), default=0)
+        self._places = 1 + max((one.places[-1] for one in measured), default=-1)
+        self._started_s = time.monotonic() - before.elapsed_s
 
     @property
     def running(self) -> list[int]:
@@ -90,10 +97,13 @@ class TurnTaking:
     def outcomes(self) -> list[MeasuredInTurn]:
         return list(self._outcomes)
 
-    def measure(self) -> list[MeasuredInTurn]:
+    def measure(self) -> Iterator[AfterSet]:
+        """Set by set, until it is enough."""
         while not self.finished:
+            sets = self.sets
             self.measure_set()
-        return self.outcomes
+            if self.sets > sets:
+                yield AfterSet(self.outcomes, self._elapsed_s)
 
     def measure_set(self) -> None:
         """One set of processes; it counts for nothing if a fork server died, and all with it."""

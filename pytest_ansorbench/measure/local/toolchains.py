@@ -13,7 +13,7 @@ from pytest_ansorbench.environment import MisfitError, laid_over
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.local.engine import LocalEngine, local_engine
 from pytest_ansorbench.measure.local.side_by_side import TurnTaking
-from pytest_ansorbench.measure.outcomes import Built, MeasuredInTurn, Rebuilt
+from pytest_ansorbench.measure.outcomes import AfterSet, Built, Rebuilt
 from pytest_ansorbench.measure.program import Buildable, KernelJob
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.measure.side_by_side import SideBySide
@@ -167,9 +167,13 @@ class JointEngine(LocalEngine):
         for engine in self._others.values():
             engine.close()
 
-    def measure_side_by_side(
-        self, programs: Sequence[Buildable], check: Check | None, effort: SideBySide
-    ) -> list[MeasuredInTurn]:
+    def measure_sets(
+        self,
+        programs: Sequence[Buildable],
+        check: Check | None,
+        effort: SideBySide,
+        before: AfterSet | None = None,
+    ) -> Iterator[AfterSet]:
         """Measure programs in turn, those that have a toolchain as that makes them.
 
         With programs of other toolchains among them each set has fork servers of its own, as in
@@ -177,7 +181,7 @@ class JointEngine(LocalEngine):
         """
         named = [one.toolchain for one in programs]
         if not any(named):
-            return super().measure_side_by_side(programs, check, effort)
+            return super().measure_sets(programs, check, effort, before)
         engines: dict[str, LocalEngine] = {"": self, **self._others}
         used = {name: engines[name] for name in dict.fromkeys(named)}
         supervisors = [engine.supervisor for engine in used.values()]
@@ -193,7 +197,13 @@ class JointEngine(LocalEngine):
             return [built[number] for number in lineup]
 
         return TurnTaking(
-            len(programs), effort, self.runner, build_set, supervisors, cold=False
+            len(programs),
+            effort,
+            self.runner,
+            build_set,
+            supervisors,
+            cold=False,
+            before=before,
         ).measure()
 
 
