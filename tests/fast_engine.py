@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import itertools
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
@@ -20,7 +20,7 @@ import numpy as np
 
 from pytest_ansorbench.measure.engine import EngineError, UntunedError
 from pytest_ansorbench.measure.local.compiled import Compiled, CompiledKernel, CompiledNetwork
-from pytest_ansorbench.measure.outcomes import Built, Measured, MeasuredInTurn
+from pytest_ansorbench.measure.outcomes import AfterSet, Built, Measured, MeasuredInTurn
 from pytest_ansorbench.measure.policy import ComparingMeasurement, Measurement
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.side_by_side import SideBySide
@@ -115,29 +115,35 @@ class FastEngine:
     def measure_side_by_side(
         self, programs: Sequence[Program], check: Check | None, effort: SideBySide
     ) -> list[MeasuredInTurn]:
+        outcomes: Sequence[MeasuredInTurn] = ()
+        for after in self.measure_sets(programs, check, effort):
+            outcomes = after.outcomes
+        return [*outcomes]
+
+    def measure_sets(
+        self,
+        programs: Sequence[Program],
+        check: Check | None,
+        effort: SideBySide,
+        before: AfterSet | None = None,
+    ) -> Iterator[AfterSet]:
         # Its latencies do not vary: the least is enough, unless the most is asked for.
         sets, turns = (
             span.least if effort.precision else span.most for span in (effort.sets, effort.turns)
         )
-        outcomes = []
-        for place, built in enumerate(self.build(programs, check)):
-            if built.handle is None:
-                outcomes.append(MeasuredInTurn(built.status, error=built.error))
-            elif wrong := built.handle.wrong():
-                outcomes.append(MeasuredInTurn("wrong-result", error=wrong))
-            else:
-                outcomes.append(
-                    MeasuredInTurn(
-                        "ok",
-                        built.handle.time(1, sets * turns),
-                        tuple(number for number in range(sets) for _ in range(turns)),
-                        tuple(
-                            turn * len(programs) + effort.order(turn, len(programs)).index(place)
-                            for turn in range(sets * turns)
-                        ),
-                    )
-                )
-        return outcomes
+        outcomes = [*before.outcomes] if before else [MeasuredInTurn("ok") for _ in programs]
+        number = max((one.sets[-1] + 1 for one in outcomes if one.sets), default=0)
+        built = self.build(programs, check)
+        while number < sets and any(one.status == "ok" for one in outcomes):
+            orders = [
+                (turn, effort.order(turn, len(programs)))
+                for turn in range(number * turns, (number + 1) * turns)
+            ]
+            for index, so_far in enumerate(outcomes):
+                places = [turn * len(programs) + order.index(index) for turn, order in orders]
+                outcomes[index] = _with_set(so_far, built[index], number, places)
+            number += 1
+            yield AfterSet([*outcomes], 0.001 * number)
 
     def outputs(self, program: Program, check: Check) -> Any:
         built = self._compiled(program, check)
@@ -162,6 +168,24 @@ class FastEngine:
             return Built("build-error", time.monotonic() - started_s, str(error) or "no reason")
         kernel = InProcess(compiled, program, check)
         return Built("ok", time.monotonic() - started_s, handle=kernel)
+
+
+def _with_set(
+    so_far: MeasuredInTurn, built: Built, number: int, places: Sequence[int]
+) -> MeasuredInTurn:
+    """A program after another set, with a slice at each of some places; if it failed, it is out."""
+    if so_far.status != "ok":
+        return so_far
+    if built.handle is None:
+        return MeasuredInTurn(built.status, error=built.error)
+    if wrong := built.handle.wrong():
+        return MeasuredInTurn("wrong-result", error=wrong)
+    return MeasuredInTurn(
+        "ok",
+        (*so_far.latencies_s, *built.handle.time(1, len(places))),
+        (*so_far.sets, *[number] * len(places)),
+        (*so_far.places, *places),
+    )
 
 
 @dataclass(frozen=True, eq=False)

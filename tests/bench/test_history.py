@@ -8,7 +8,7 @@ import pytest
 
 from pytest_ansorbench.bench.history import case_histories
 from pytest_ansorbench.bench.repeat import run_repeat
-from pytest_ansorbench.records import LastRanking, TaskRanking, TaskRecord
+from pytest_ansorbench.records import LastRanking, Remeasurement, TaskRanking, TaskRecord
 from pytest_ansorbench.search import ResumeError, unpack
 from pytest_ansorbench.search.candidates import pack
 from pytest_ansorbench.storage import Past, StorageError, fingerprint
@@ -16,8 +16,11 @@ from pytest_ansorbench.storage.entries import (
     AbandonedEntry,
     CaseEntry,
     EndEntry,
+    FinalEntry,
+    LeadsEntry,
     RoundEntry,
     SessionEntry,
+    SetEntry,
 )
 from pytest_ansorbench.strategies import LastCheck
 from tests.bench.conftest import FINE, ONE, RUNS, TWO
@@ -169,11 +172,55 @@ def changed(line, **changes):
         (changed(0, conditions={**BUDGET, "run_time_s": "60s"}), "seconds of run time, got '60s'"),
         (changed(0, conditions={**BUDGET, "run_time_s": -1.0}), "seconds of run time, got -1.0"),
         (changed(2, strategy="three"), "the case has no strategy 'three'"),
-        (changed(-1 % 7, finals=()), "expected 2 winners, got 0"),
+        (changed(9, finals=()), "expected 2 winners, got 0"),
+        (changed(9, leads=((),)), "expected leads of 2 arms, got 1"),
     ],
 )
 def test_lines_that_do_not_follow_are_refused(lines, tmp_path, spoil, what):
-    assert len(lines) == 7
+    assert len(lines) == 10
+    assert isinstance(lines[9], FinalEntry)
+    with pytest.raises(StorageError, match=f"bad journal .*{what}"):
+        case_histories(past_of(tmp_path, spoil(lines)))
+
+
+def test_pieces_of_the_end_are_there_to_go_on_with(lines, tmp_path):
+    first, second, leads = lines[6:9]
+    assert [type(line) for line in lines[6:9]] == [SetEntry, SetEntry, LeadsEntry]
+    for done, winners, of_tasks in [
+        (6, None, {}),
+        (7, first, {}),
+        (8, second, {}),
+        (9, second, {0: leads}),
+    ]:
+        [history] = case_histories(past_of(tmp_path, lines[:done])).values()
+        repeat = history.repeats[3]
+        assert (repeat.winners, repeat.leads, repeat.final) == (winners, of_tasks, None)
+
+
+def test_a_repeat_without_pieces_of_its_end_is_complete_too(lines, tmp_path):
+    older = [*lines[:6], lines[9]]
+    found = [case_histories(past_of(tmp_path, one)) for one in (older, lines)]
+    assert found[0]["case"].runs(3) == found[1]["case"].runs(3)
+
+
+UNPLACED = Remeasurement(0, "ok", (1.0,))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "what"),
+    [
+        (changed(7, finals=()), "line 9: expected 2 winners, got 0"),
+        (changed(7, finals=(UNPLACED,) * 2), "line 9: expected set and place of each slice"),
+        (changed(8, task=1), "line 10: the case has no task 1"),
+        (changed(8, leads=()), "line 10: expected leads of 2 arms, got 0"),
+        (changed(8, leads=((), (Remeasurement(9, "run-error", ()),))), "has no valid trial 9"),
+        (lambda lines: [*lines[:9], lines[8]], "line 11: the leads of task 0 were measured"),
+        (lambda lines: [*lines[:5], lines[6], lines[5]], "line 8: the searches .* are over"),
+        (lambda lines: [*lines[:5], lines[8], lines[5]], "line 8: the searches .* are over"),
+        (lambda lines: [*lines, lines[7]], "line 12: the repeat with seed 3 is over already"),
+    ],
+)
+def test_pieces_of_the_end_that_do_not_follow_are_refused(lines, tmp_path, spoil, what):
     with pytest.raises(StorageError, match=f"bad journal .*{what}"):
         case_histories(past_of(tmp_path, spoil(lines)))
 
@@ -186,9 +233,11 @@ def test_a_round_of_no_task_is_refused(lines, tmp_path):
 
 @pytest.fixture
 def checked_lines(prepared, engine):
-    """A case with one repeat of an arm that has a last check."""
+    """A case with one repeat of an arm that has a last check, without pieces of its end."""
     arm = dataclasses.replace(ONE, last_check=LastCheck())
-    return [begun(prepared, [arm]), *run_repeat(prepared, 3, [arm], RUNS, engine, label="case")]
+    entries = run_repeat(prepared, 3, [arm], RUNS, engine, label="case")
+    whole = [entry for entry in entries if not isinstance(entry, SetEntry | LeadsEntry)]
+    return [begun(prepared, [arm]), *whole]
 
 
 def test_a_last_check_goes_into_its_run(checked_lines, tmp_path):

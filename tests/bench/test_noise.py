@@ -109,9 +109,9 @@ class Asked(FastEngine):
         super().__init__(target)
         self.efforts = []
 
-    def measure_side_by_side(self, programs, check, effort):
+    def measure_sets(self, programs, check, effort, before=None):
         self.efforts.append(effort)
-        return super().measure_side_by_side(programs, check, effort)
+        return super().measure_sets(programs, check, effort, before)
 
 
 def test_slices_are_as_long_as_suits_the_noise_and_a_resumption_does_not_mind(

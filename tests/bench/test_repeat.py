@@ -12,7 +12,14 @@ from pytest_ansorbench.budget import Budget, Trials
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.search import ResumeError
-from pytest_ansorbench.storage.entries import FinalEntry, LastCheckEntry, RepeatEntry, RoundEntry
+from pytest_ansorbench.storage.entries import (
+    FinalEntry,
+    LastCheckEntry,
+    LeadsEntry,
+    RepeatEntry,
+    RoundEntry,
+    SetEntry,
+)
 from pytest_ansorbench.strategies import LastCheck, PairedMeasurement, Registry
 from pytest_ansorbench.workloads import Mlp
 from tests.bench.conftest import FINE, ONE, RUNS, TWO
@@ -27,21 +34,35 @@ def repeat(prepared, engine, strategies=(ONE, TWO), plan=RUNS, seed=5, **options
     return list(run_repeat(prepared, seed, strategies, plan, engine, label="case", **options))
 
 
+def rounds_of(entries):
+    return [entry for entry in entries if isinstance(entry, RoundEntry)]
+
+
+def by_strategy(rounds):
+    return {name: [e for e in rounds if e.strategy == name] for name in ("one", "two")}
+
+
 def turns(entries):
     """Strategy and number of each round, in order."""
-    return [(e.strategy, e.round.index) for e in entries if isinstance(e, RoundEntry)]
+    return [(entry.strategy, entry.round.index) for entry in rounds_of(entries)]
 
 
 def test_it_yields_its_beginning_its_rounds_and_its_end(prepared, engine):
-    begun, *rounds, ended = repeat(prepared, engine)
+    begun, *between, ended = entries = repeat(prepared, engine)
+    rounds, pieces = between[:4], between[4:]
     assert isinstance(begun, RepeatEntry)
     assert begun.machine == engine.machine
     assert all(isinstance(entry, RoundEntry) for entry in rounds)
+    assert [type(entry) for entry in pieces] == [SetEntry, SetEntry, LeadsEntry]
     assert isinstance(ended, FinalEntry)
-    assert {entry.seed for entry in (begun, *rounds, ended)} == {5}
-    assert {entry.label for entry in (begun, *rounds, ended)} == {"case"}
+    assert {entry.seed for entry in entries} == {5}
+    assert {entry.label for entry in entries} == {"case"}
     assert [len(entry.trials) for entry in rounds] == [2] * 4
     assert [(final.status, len(final.latencies_s)) for final in ended.finals] == [("ok", 6)] * 2
+    first, second, leads = pieces
+    assert [final.sets for final in first.finals] == [(0, 0, 0)] * 2
+    assert (second.finals, leads.leads) == (ended.finals, ended.leads)
+    assert ended.leads_s == leads.elapsed_s
 
 
 def test_arms_take_turns_and_each_leads_in_turn(prepared, engine):
@@ -62,14 +83,27 @@ def test_arms_may_run_one_after_the_other(prepared, engine):
 
 
 def test_what_lies_behind_is_not_done_again(prepared, engine):
-    _, *rounds, ended = repeat(prepared, engine)
+    *entries, ended = repeat(prepared, engine)
+    rounds = rounds_of(entries)
     behind = {"one": [rounds[0]], "two": [rounds[1]]}
     rest = repeat(prepared, engine, rounds=behind)
     assert turns(rest) == [("two", 2), ("one", 2)]
     assert rest[-1].finals == ended.finals
-    all_rounds = {name: [e for e in rounds if e.strategy == name] for name in ("one", "two")}
-    [alone] = repeat(prepared, engine, rounds=all_rounds)
-    assert alone.finals == ended.finals
+    *pieces, again = repeat(prepared, engine, rounds=by_strategy(rounds))
+    assert turns(pieces) == []
+    assert again.finals == ended.finals
+
+
+def test_pieces_of_the_end_that_lie_behind_are_not_done_again(prepared, engine):
+    *entries, ended = repeat(prepared, engine)
+    first, second, leads = entries[-3:]
+    behind = by_strategy(rounds_of(entries))
+    rest = repeat(prepared, engine, rounds=behind, winners=first)
+    assert [type(entry) for entry in rest] == [SetEntry, LeadsEntry, FinalEntry]
+    assert rest[0].finals == rest[-1].finals == ended.finals
+    [alone] = repeat(prepared, engine, rounds=behind, winners=second, leads={0: leads})
+    assert (alone.finals, alone.leads) == (ended.finals, ended.leads)
+    assert alone.leads_s == ended.leads_s
 
 
 def test_an_arm_that_is_a_round_ahead_waits(prepared, engine):
@@ -164,21 +198,21 @@ def test_a_last_check_follows_the_last_round_of_all(prepared, engine):
     _, *entries, ended = repeat(prepared, engine, [checking(ONE), TWO])
     assert turns(entries) == [("one", 1), ("two", 1), ("two", 2), ("one", 2)]
     [checked] = [e for e in entries if isinstance(e, LastCheckEntry)]
-    assert entries[-1] is checked
+    assert entries[4] is checked
     assert (checked.label, checked.seed, checked.strategy) == ("case", ended.seed, "one")
     assert checked.ranking.check_s > 0
 
 
 def test_a_last_check_that_lies_behind_is_not_done_again(prepared, engine):
     strategies = [checking(ONE), TWO]
-    _, *entries, ended = repeat(prepared, engine, strategies)
-    *rounds, checked = entries
-    behind = {name: [e for e in rounds if e.strategy == name] for name in ("one", "two")}
-    again = repeat(prepared, engine, strategies, rounds=behind)
-    assert [type(e) for e in again] == [LastCheckEntry, FinalEntry]
+    *entries, ended = repeat(prepared, engine, strategies)
+    behind = by_strategy(rounds_of(entries))
+    checked, *_ = repeat(prepared, engine, strategies, rounds=behind)
+    assert isinstance(checked, LastCheckEntry)
     rankings = {"one": checked.ranking}
-    [alone] = repeat(prepared, engine, strategies, rounds=behind, rankings=rankings)
-    assert alone.finals == ended.finals
+    rest = repeat(prepared, engine, strategies, rounds=behind, rankings=rankings)
+    assert [type(e) for e in rest] == [SetEntry, SetEntry, LeadsEntry, FinalEntry]
+    assert rest[-1].finals == ended.finals
 
 
 class Holding(FastEngine):

@@ -109,7 +109,11 @@ def test_the_journal_has_every_step(make_session):
     session.finish()
     past = read_journal(session.journal)
     kinds = [type(entry).__name__ for entry in past.entries]
-    assert kinds == ["CaseEntry", "RepeatEntry", *["RoundEntry"] * 4, "FinalEntry", "EndEntry"]
+    assert kinds == [
+        *("CaseEntry", "RepeatEntry", *["RoundEntry"] * 4),
+        *("SetEntry", "SetEntry", "LeadsEntry", "FinalEntry"),
+        "EndEntry",
+    ]
     assert past.finished
 
 
@@ -207,6 +211,30 @@ def test_interrupted_anywhere_it_goes_on_to_the_same_end(make_session, trial):
     assert len(rounds) == len(set(rounds)) == 8
     behind = sum(len(e.trials) for e in past.entries if isinstance(e, RoundEntry))
     assert len(progress.standings) == 16 - behind
+
+
+def test_killed_after_any_line_it_goes_on_to_the_same_end(make_session):
+    first = make_session()
+    whole = first.run(CASE, [ONE, TWO], repeats(1))
+    first.close()
+    past = read_journal(first.journal)
+    lines = first.journal.read_bytes().splitlines(keepends=True)
+    assert len(lines) == 1 + len(past.entries) == 11
+    for kept in range(1, len(lines) + 1):
+        path = first.journal.with_name(f"{1000 + kept}.jsonl")
+        path.write_bytes(b"".join(lines[:kept]))
+        session = make_session(past=read_journal(path))
+        result = session.run(CASE, [ONE, TWO], repeats(1))
+        session.close()
+        for run, at_once in zip(result.runs, whole.runs, strict=True):
+            assert (run.final, run.leads) == (at_once.final, at_once.leads)
+            assert [trial.latencies_s for trial in run.trials] == [
+                trial.latencies_s for trial in at_once.trials
+            ]
+        # Every piece is on record once, in the same order: none was measured again.
+        assert path.read_bytes().startswith(b"".join(lines[:kept]))
+        entries = read_journal(path).entries
+        assert [type(entry) for entry in entries] == [type(entry) for entry in past.entries]
 
 
 def test_an_interrupted_network_goes_on(make_session):

@@ -298,6 +298,21 @@ class EngineContract:
         [outcome] = engine.measure_side_by_side([kernel("fine")], check, effort)
         assert outcome.sets == (0, 0, 1, 1)
 
+    def test_side_by_side_goes_on_after_any_set(self, engine, check):
+        programs = [kernel(kind) for kind in ("fine", "wrong", "fine")]
+        first, whole = engine.measure_sets(programs, check, TWO_SETS)
+        assert first.outcomes[0].sets == (0,) * TURNS
+        assert 0 < first.elapsed_s < whole.elapsed_s
+        [resumed] = engine.measure_sets(programs, check, TWO_SETS, first)
+        assert resumed.elapsed_s > first.elapsed_s
+        for before, after, at_once in zip(
+            first.outcomes, resumed.outcomes, whole.outcomes, strict=True
+        ):
+            assert (after.status, after.sets) == (at_once.status, at_once.sets)
+            assert after.places == at_once.places
+            assert after.latencies_s[:TURNS] == before.latencies_s
+        assert [*engine.measure_sets(programs, check, TWO_SETS, resumed)] == []
+
     def test_the_output_of_a_program_is_what_it_computes(self, engine, check):
         [output], [fresh] = engine.outputs(kernel("fine"), check)
         np.testing.assert_allclose(output, check.expected, rtol=1e-6)

@@ -71,7 +71,7 @@ def test_killed_again_and_again_it_comes_to_the_same_end(long):
     """A kill leaves the first lines of a journal, and a process that is gone."""
     path = journal(long)
     assert long.bench(*BUDGET).code == 0
-    for left in (1, 4, 9, 17, 22):  # in the first repeat, at its end, and in the second
+    for left in (1, 4, 17, 22, 24, 30):  # in the first repeat, in its end, and in the second
         packed = path.with_suffix(".jsonl.gz")
         kept = gzip.decompress(packed.read_bytes()).splitlines(keepends=True)[:left]
         packed.unlink()

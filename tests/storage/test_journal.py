@@ -26,11 +26,13 @@ from pytest_ansorbench.storage.entries import (
     CaseEntry,
     EndEntry,
     FinalEntry,
+    LeadsEntry,
     NoiseEntry,
     RepeatEntry,
     RoundEntry,
     SearchState,
     SessionEntry,
+    SetEntry,
 )
 from tests.synthetic import MACHINE, make_run, make_trace
 
@@ -62,7 +64,9 @@ SLICES = Remeasurement(3, "ok", (1.0, 2.0, 1.5), sets=(0, 0, 1), places=(1, 2, 5
 LEAD = Remeasurement(2, "ok", (4.0,), sets=(0,), places=(7,))
 FINAL = FinalEntry("conv2d", 7, (make_run(final=1.0).final, SLICES), ((LEAD,), ()), 0.5, QUIET)
 NOISE = NoiseEntry({"cpu": "made up"}, "end", "2024-01-02T03:04:05+00:00", make_trace(4))
-ENTRIES = (CASE, REPEAT, *ROUNDS, FINAL, NOISE, EndEntry(1))
+SET = SetEntry("conv2d", 7, FINAL.finals, 0.25)
+LEADS = LeadsEntry("conv2d", 7, 0, ((LEAD,), ()), 0.5)
+ENTRIES = (CASE, REPEAT, *ROUNDS, FINAL, NOISE, SET, LEADS, EndEntry(1))
 
 
 @pytest.fixture
@@ -149,8 +153,8 @@ def test_a_journal_of_the_version_without_definitions_is_read(written):
         (
             3,
             lambda text: '{"kind":"other"}',
-            "one of session, case, yardsticks, repeat, recorded, round, last-check, final, "
-            "abandoned, noise, end",
+            "one of session, case, yardsticks, repeat, recorded, round, last-check, set, "
+            "leads, final, abandoned, noise, end",
         ),
         (3, lambda text: "[]", "expected a line with a kind"),
         (3, lambda text: '{"kind":["end"]}', "expected a line with a kind"),
@@ -168,6 +172,10 @@ def test_a_journal_of_the_version_without_definitions_is_read(written):
         (6, lambda text: text.replace("[7]", "[]").replace("[0]", "[1]"), "leads[0][0].sets (1,)"),
         (6, lambda text: text.replace('"leads_s":0.5', '"leads_s":-1'), "leads_s -1.0: expected"),
         (7, lambda text: text.replace("[0,1,1,0]", "[0,1,1,1]"), "0 and 1 in every two"),
+        (8, lambda text: text.replace(":0.25", ":-1"), "elapsed_s -1.0: expected seconds"),
+        (8, lambda text: text.replace("[1.0]", "[]"), "finals[0].latencies_s (): expected at"),
+        (9, lambda text: text.replace("[4.0]", "[0.0]"), "leads[0][0].latencies_s (0.0,): "),
+        (9, lambda text: text.replace(":0.5", ":-1"), "elapsed_s -1.0: expected seconds"),
     ],
 )
 def test_damage_names_file_and_line(written, line, change, what):

@@ -255,7 +255,8 @@ def test_a_fifth_of_a_slices_calls_runs_before_it_uncounted():
     effort = replace(ONE_SET, slice_ms=5.0)
     built = [Built("ok", 0.0, handle=program)]
     turns = TurnTaking(1, effort, Attempting(), lambda lineup: built, [], cold=False)
-    [outcome] = turns.measure()
+    [after] = turns.measure()
+    [outcome] = after.outcomes
     assert outcome.latencies_s == (1e-5,) * TURNS
     assert program.asked == [50, 500, *[100, 500] * TURNS]
 
@@ -348,3 +349,12 @@ def test_a_set_that_time_cuts_short_counts_only_if_it_is_the_first(engine, check
     effort = LateInSecondSet(slice_ms=0.1, turns=TWO_SETS.turns, sets=TWO_SETS.sets)
     [outcome] = engine.measure_side_by_side([kernel("fine")], check, effort)
     assert outcome.sets == (0,) * TURNS
+
+
+def test_the_seconds_of_sets_before_count(engine, check):
+    programs, effort = [kernel("fine")], replace(TWO_SETS, most_s=600.0)
+    first, _ = engine.measure_sets(programs, check, effort)
+    late = replace(first, elapsed_s=600.0)
+    assert [*engine.measure_sets(programs, check, effort, late)] == []
+    [after] = engine.measure_sets(programs, check, effort, first)
+    assert after.outcomes[0].sets == BOTH_SETS
