@@ -67,6 +67,7 @@ class Bench:
         self._tests: dict[str, Collected] = {}
         self._finished: set[str] = set()
         self._shards: Shards | None = None
+        self._over: pytest.Session | None = None  # once it is
         self._began_s = time.monotonic()
 
     @pytest.hookimpl(trylast=True)
@@ -238,19 +239,25 @@ class Bench:
         self._saving.write_json(self._result())
 
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        """Store the result; a failure to do so fails the session."""
+        """Store the result."""
         if workers.is_worker(self._config):
             workers.send(self._config, self._handed())
             return
         if self._shards is not None and exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
             session.exitstatus = pytest.ExitCode.OK  # more shards than there is to share out
+        self._over = session
         result = self._result()
         if not result.cases and result.shards is None:
             return
         result = replace(result, suites=self._verdicts(result), lost=self._suite.lost)
         self._saving.write_json(result)
-        if not self._saving.store(result):
-            session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
+        self._saving.store(result)
+        self._fail_unless_written()
+
+    def _fail_unless_written(self) -> None:
+        """Fail the session if something that was asked for could not be written."""
+        if self._over is not None and self._saving.unwritten:
+            self._over.exitstatus = self._over.exitstatus or pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the table of everything that finished, and write the reports."""
@@ -268,8 +275,9 @@ class Bench:
         if result.cases:
             self._saving.write_reports(result, suites, reporter)
             self._saving.summarize_step(result, suites)
-        for note in self._notes:
+        for note in (*self._notes, *self._saving.unwritten):
             reporter.write_line(note)
+        self._fail_unless_written()
 
     def _result(self) -> Result:
         """Everything so far, with what a session knows of itself."""

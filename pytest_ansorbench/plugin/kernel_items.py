@@ -55,6 +55,7 @@ class KernelBench:
             raise pytest.UsageError(f"bad {flag} {wanted!r}: {NO_SCHEDULES}")
         self._toolchains = toolchains(settings.kernels.against, settings.kernels.variants)
         self._rebuilding: Rebuilding | None = None
+        self._notes: list[str] = []  # lines at the end of the summary
         self._limits: dict[str, KernelLimits] = {}
         self._gates = (0, 0)  # on kernels and on suites, which false alarms are shared out among
 
@@ -136,8 +137,8 @@ class KernelBench:
             pytest.fail("no kernel was made, so there is nothing to judge", pytrace=False)
         judging.settle(_of_all_kernels(verdicts), strict=self._settings.strict)
 
-    def pytest_sessionfinish(self, exitstatus: int) -> None:
-        """Write what there is, and end all processes."""
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Write what there is, and end all processes; a failure to write fails the session."""
         path, rebuilding = self._settings.files.json, self._rebuilding
         if rebuilding is None:
             return
@@ -145,7 +146,12 @@ class KernelBench:
             if exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
                 rebuilding.finish()
             if path is not None:
-                write_rebuilt(rebuilding.rebuilt, path)
+                try:
+                    write_rebuilt(rebuilding.rebuilt, path)
+                except StorageError as error:
+                    flag = flag_of("files.json")
+                    self._notes.append(f"not written: {flag}: {in_options(error)}")
+                    session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
         rebuilding.close()
 
     def pytest_unconfigure(self) -> None:
@@ -158,6 +164,8 @@ class KernelBench:
         if self._rebuilding is not None and (rebuilt := self._rebuilding.rebuilt).kernels:
             terminalreporter.section("ansor kernels")
             print_report(terminalreporter, kernels_report(rebuilt, self._every_verdict()))
+        for note in self._notes:
+            terminalreporter.write_line(note)
 
     def _every_verdict(self) -> tuple[KernelsVerdict, ...]:
         """On all kernels made so far, by the limits of the session."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -26,24 +27,37 @@ class Saving:
         """Prepare; `notes` are the lines at a session's end."""
         self._root, self._settings, self._files = root, settings, settings.files
         self._notes = notes
+        self._unwritten: dict[str, str] = {}
+
+    @property
+    def unwritten(self) -> Sequence[str]:
+        """What was asked for and could not be written, a sentence each."""
+        return [f"not written: {what}: {why}" for what, why in self._unwritten.items()]
+
+    @contextmanager
+    def _written(self, what: str) -> Iterator[None]:
+        """Write what an option asks for; if that fails, remember why until it succeeds."""
+        self._unwritten.pop(what, None)
+        try:
+            yield
+        except (StorageError, OSError) as error:
+            self._unwritten[what] = in_options(error)
 
     def write_json(self, result: Result) -> None:
         path = self._files.json
         if path is not None and (result.cases or result.shards is not None):
-            write_result(result, path)
+            with self._written(flag_of("files.json")):
+                write_result(result, path)
 
-    def store(self, result: Result) -> bool:
-        """Store the result if that was asked for; whether nothing went wrong."""
+    def store(self, result: Result) -> None:
+        """Store the result if that was asked for."""
         name = self._files.save or (_autosave_name(result) if self._files.autosave else None)
         if name is None:
-            return True
-        try:
+            return
+        option = "files.save" if self._files.save else "files.autosave"
+        with self._written(flag_of(option)):
             path = save_numbered(result, self._root / self._files.storage, name)
-        except StorageError as error:
-            self._notes.append(f"not saved: {in_options(error)}")
-            return False
-        self._notes.append(f"saved: {path}")
-        return True
+            self._notes.append(f"saved: {path}")
 
     def write_reports(
         self, result: Result, suites: Sequence[SuiteVerdict], reporter: pytest.TerminalReporter
@@ -52,11 +66,8 @@ class Saving:
         for output in self._files.report:
             scripts = scripts_of(result) if output.has_room else ()
             report = whole_report(result, suites, self._settings, scripts)
-            try:
+            with self._written(f"{flag_of('files.report')} {output}"):
                 write_report(report, [output], reporter.write_line)
-            except OSError as error:
-                self._notes.append(f"not written: {flag_of('files.report')} {output}: {error}")
-            else:
                 if output.path is not None:
                     self._notes.append(f"written: {output.path}")
 

@@ -7,6 +7,7 @@ short, is recognized and dropped. Any other damage is somebody else's, and refus
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import os
 import re
@@ -74,7 +75,7 @@ class Journal(AbstractContextManager["Journal"]):
                 number += 1
                 path = folder / f"{number:04d}.jsonl"
                 try:
-                    stream = path.open("xb")
+                    stream = path.open("xb", buffering=0)
                     break
                 except FileExistsError:
                     continue
@@ -92,7 +93,7 @@ class Journal(AbstractContextManager["Journal"]):
         try:
             if path.name.endswith(_PACKED):
                 path = _unpacked(path)
-            stream = path.open("r+b")
+            stream = path.open("r+b", buffering=0)
         except OSError as error:
             _cannot_write(path, error)
         journal = cls(stream, path)
@@ -102,12 +103,20 @@ class Journal(AbstractContextManager["Journal"]):
         return journal
 
     def append(self, entry: Entry) -> None:
-        """Write a line, and see it on disk before anything else happens."""
+        """Write a line, and see it on disk before anything else happens.
+
+        One that does not fit is taken back whole, so that others can follow.
+        """
+        end = self._stream.tell()
+        left = memoryview(f"{to_line(entry)}\n".encode())
         try:
-            self._stream.write(f"{to_line(entry)}\n".encode())
-            self._stream.flush()
+            while left:
+                left = left[self._stream.write(left) :]
             os.fsync(self._stream.fileno())
         except OSError as error:
+            with contextlib.suppress(OSError):
+                self._stream.truncate(end)
+                self._stream.seek(end)
             _cannot_write(self.path, error)
 
     def close(self) -> None:
