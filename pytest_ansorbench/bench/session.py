@@ -87,6 +87,11 @@ class Session:
         """The journal's file; None before the first case."""
         return self._journal.path if self._journal is not None else None
 
+    @property
+    def is_on_record(self) -> bool:
+        """Whether the journal has all that was done; else there is something to go on with."""
+        return self._journal is None or self._journal.is_whole
+
     def prepare(self, cases: Sequence[str] = ()) -> None:
         """Make the executor, and check that it fits the journal."""
         self._executor = self.new_executor()

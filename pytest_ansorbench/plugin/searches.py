@@ -230,6 +230,7 @@ class Searches:
 
     def _close(self, *, finished: bool) -> None:
         journal = self._session.journal
+        finished = finished and self._session.is_on_record
         if finished:
             try:
                 self._session.finish()

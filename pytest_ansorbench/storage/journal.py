@@ -63,6 +63,7 @@ class Journal(AbstractContextManager["Journal"]):
     def __init__(self, stream: IO[bytes], path: Path) -> None:
         self._stream = stream
         self.path = path
+        self.is_whole = True  # whether all that was to be written is
 
     @classmethod
     def create(cls, storage_dir: Path, session: SessionEntry) -> Journal:
@@ -114,6 +115,7 @@ class Journal(AbstractContextManager["Journal"]):
                 left = left[self._stream.write(left) :]
             os.fsync(self._stream.fileno())
         except OSError as error:
+            self.is_whole = False
             with contextlib.suppress(OSError):
                 self._stream.truncate(end)
                 self._stream.seek(end)

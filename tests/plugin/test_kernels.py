@@ -58,6 +58,14 @@ def test_a_case_none_of_whose_kernels_works_fails_without_a_gate(benched):
     ) in outcome.out
 
 
+def test_a_file_of_kernels_that_cannot_be_written_fails_the_session(benched):
+    outcome = benched.bench(KERNELS, QUICK, "--ansor-json=/dev/full")
+    assert outcome.code == 1, outcome.text
+    assert "1 passed" in outcome.out and "ansor kernels" in outcome.out
+    assert "not written: --ansor-json: bad result file '/dev/full': expected" in outcome.out
+    assert "INTERNALERROR" not in outcome.text and "Traceback" not in outcome.text
+
+
 def test_a_marker_has_a_gate_of_its_own(benched):
     benched.replace("test_cases.py", "trials=4", "min_throughput_ratio=1e6, trials=4")
     outcome = benched.bench(KERNELS, "--ansor-kernel-sets=3", "--ansor-variant=o1:opt-level=1")

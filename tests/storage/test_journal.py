@@ -34,6 +34,7 @@ from pytest_ansorbench.storage.entries import (
     SessionEntry,
     SetEntry,
 )
+from tests.disks import files_of_at_most
 from tests.synthetic import MACHINE, make_run, make_trace
 
 QUIET = MachineState(0.0, 0.0, None, None)
@@ -380,3 +381,18 @@ def test_a_tail_goes_on_when_the_journal_is_compressed(written):
         journal.append(NOISE)
         journal.pack()
     assert tail.read() == [NOISE]
+
+
+def test_a_line_that_does_not_fit_is_taken_back_whole(written):
+    past = read_journal(written)
+    with Journal.reopen(past) as journal:
+        assert journal.is_whole
+        with (
+            files_of_at_most(past.size + 100),
+            pytest.raises(StorageError, match="got 'File too large'; check the folder's"),
+        ):
+            journal.append(ROUNDS[0])
+        assert not journal.is_whole
+        assert written.stat().st_size == past.size
+        journal.append(NOISE)
+    assert read_journal(written).entries == (*ENTRIES, NOISE)
