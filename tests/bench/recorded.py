@@ -10,14 +10,16 @@ from pytest_ansorbench.storage import from_line, read_journal, to_line
 from pytest_ansorbench.storage.entries import (
     FinalEntry,
     LastCheckEntry,
+    LeadsEntry,
     RepeatEntry,
     RoundEntry,
+    SetEntry,
 )
 from tests.bench.conftest import ONE, PLAN, TWO
 from tests.fast_engine import FastEngine
 from tests.faults import Doubling
 
-OF_BLOCKS = (RepeatEntry, RoundEntry, LastCheckEntry, FinalEntry)
+OF_BLOCKS = (RepeatEntry, RoundEntry, LastCheckEntry, SetEntry, LeadsEntry, FinalEntry)
 
 
 def record(target, folder, repeats):
@@ -48,3 +50,11 @@ def record(target, folder, repeats):
 def machine_of(recorded):
     """The machine that a record is of."""
     return from_line(recorded[1][0][0]).machine
+
+
+def lines_of(past):
+    """How many lines there are of a repeat so far."""
+    if past is None:
+        return 0
+    sets = 0 if past.winners is None else 1 + past.winners.finals[0].sets[-1]
+    return 1 + sum(map(len, past.rounds.values())) + sets + len(past.leads)

@@ -18,7 +18,7 @@ from pytest_ansorbench.stats.looks import Looks
 from pytest_ansorbench.storage import from_line, machine_difference, read_journal, to_line
 from pytest_ansorbench.storage.entries import AbandonedEntry, FinalEntry, RepeatEntry
 from tests.bench.conftest import ONE, PLAN, TWO
-from tests.bench.recorded import machine_of, record
+from tests.bench.recorded import lines_of, machine_of, record
 from tests.faults import Doubling
 
 REPEATS = 5
@@ -59,10 +59,7 @@ class Scripted:
 
     def submit(self, block, watcher):
         self.submitted.append(block)
-        done = 0
-        if block.past is not None:
-            done = 1 + sum(map(len, block.past.rounds.values()))
-        self._left[block.seed] = list(self._lines[block.seed][done:])
+        self._left[block.seed] = list(self._lines[block.seed][lines_of(block.past) :])
         self.most = max(self.most, len(self._left))
         watcher.note("it begins")
         watcher.advanced(block.seed, RunProgress("one", 1, 0.25, 0.0, 0.0))

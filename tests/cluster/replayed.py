@@ -110,11 +110,10 @@ class Recorded:
     seen: list[Block] = field(default_factory=list)
 
     def __call__(self, block: Block, slices_ms: Mapping[str, float]) -> ReplayedWork:
+        from tests.bench.recorded import lines_of  # which workers have no need of
+
         self.seen.append(block)
-        lines = self.lines[block.seed]
-        if block.past is not None:
-            done = 1 + sum(map(len, block.past.rounds.values()))
-            lines = lines[done:]
+        lines = self.lines[block.seed][lines_of(block.past) :]
         return ReplayedWork(block.seed, lines, self.pause_s, self.faults, self.begun)
 
 
