@@ -46,8 +46,9 @@ def measure_winners(
 ) -> Generator[SetEntry, None, tuple[Remeasurement, ...]]:
     """Measure the winners of finished searches against each other, an entry after each set.
 
-    It goes on after the sets of an interrupted session, if there were any `before`: a set has
-    processes of its own anyway, and its turns and seconds count through all sets.
+    It goes on after the sets of an interrupted session, if there were any `before`. A set has
+    processes of its own anyway; turns and seconds count through all sets, and slices stay as long
+    as they were, whatever this session thinks of the machine's noise.
 
     Returns one re-measurement an arm; that of an operator without a valid trial says so. What has
     taken `SHARE_OF_SEARCH` of the searches ends with the least effort.
@@ -55,15 +56,18 @@ def measure_winners(
     effort = replace(effort, enough_s=_allowed_s(searches))
     winners = [winner(prepared, search) for search in searches]
     present = [program for program in winners if program is not None]
-    finals = before.finals if before is not None else (_NO_WINNER,) * len(searches)
-    behind = None if before is None else _behind(before, winners)
+    finals: tuple[Remeasurement, ...] = (_NO_WINNER,) * len(searches)
+    behind: AfterSet | None = None
+    if before is not None:
+        effort = replace(effort, slice_ms=before.slice_ms)
+        finals, behind = before.finals, _behind(before, winners)
     for after in engine.measure_sets(present, prepared.check, effort, behind):
         outcomes = iter(after.outcomes)
         finals = tuple(
             _NO_WINNER if program is None else next(outcomes).remeasured(_trial_of(search))
             for search, program in zip(searches, winners, strict=True)
         )
-        yield SetEntry(label, seed, finals, after.elapsed_s)
+        yield SetEntry(label, seed, finals, after.elapsed_s, effort.slice_ms)
     return finals
 
 

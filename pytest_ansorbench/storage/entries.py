@@ -22,11 +22,12 @@ from pytest_ansorbench.records import (
     Trial,
     Yardsticks,
 )
-from pytest_ansorbench.records.checks import check_seconds
+from pytest_ansorbench.records.checks import check, check_seconds
 
 JOURNAL_VERSION: Final = 10
 OLDEST_JOURNAL_VERSION: Final = 9
 """The first that is still read."""
+_LONGEST_SLICE_MS: Final = 10_000.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +125,13 @@ class SetEntry:
     seed: int
     finals: tuple[Remeasurement, ...]  # of all sets so far, one an arm, in the case's order
     elapsed_s: float  # of all sets so far
+    slice_ms: float  # of a slice
 
     def __post_init__(self) -> None:
         check_seconds(self, "elapsed_s")
+        fits = 0.0 < self.slice_ms <= _LONGEST_SLICE_MS
+        expected = f"milliseconds above 0, up to {_LONGEST_SLICE_MS:g}"
+        check(fits, "slice_ms", self.slice_ms, expected)
 
 
 @dataclass(frozen=True, slots=True)

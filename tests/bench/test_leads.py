@@ -164,6 +164,9 @@ def test_winners_go_on_after_any_set(engine, prepared):
     assert entries[-1].finals == finals
     for done, entry in enumerate(entries, start=1):
         assert after(entry) == (entries[done:], finals)
+    shorter = dataclasses.replace(entries[0], slice_ms=2.0)
+    assert {entry.slice_ms for entry in after(shorter)[0]} == {2.0}
+    assert engine.asked[-1][1].slice_ms == 2.0
 
 
 def test_an_arm_without_a_valid_trial_has_no_leads(engine, prepared):

@@ -65,7 +65,7 @@ SLICES = Remeasurement(3, "ok", (1.0, 2.0, 1.5), sets=(0, 0, 1), places=(1, 2, 5
 LEAD = Remeasurement(2, "ok", (4.0,), sets=(0,), places=(7,))
 FINAL = FinalEntry("conv2d", 7, (make_run(final=1.0).final, SLICES), ((LEAD,), ()), 0.5, QUIET)
 NOISE = NoiseEntry({"cpu": "made up"}, "end", "2024-01-02T03:04:05+00:00", make_trace(4))
-SET = SetEntry("conv2d", 7, FINAL.finals, 0.25)
+SET = SetEntry("conv2d", 7, FINAL.finals, 0.25, 5.0)
 LEADS = LeadsEntry("conv2d", 7, 0, ((LEAD,), ()), 0.5)
 ENTRIES = (CASE, REPEAT, *ROUNDS, FINAL, NOISE, SET, LEADS, EndEntry(1))
 
@@ -174,6 +174,7 @@ def test_a_journal_of_the_version_without_definitions_is_read(written):
         (6, lambda text: text.replace('"leads_s":0.5', '"leads_s":-1'), "leads_s -1.0: expected"),
         (7, lambda text: text.replace("[0,1,1,0]", "[0,1,1,1]"), "0 and 1 in every two"),
         (8, lambda text: text.replace(":0.25", ":-1"), "elapsed_s -1.0: expected seconds"),
+        (8, lambda text: text.replace(":5.0", ":0.0"), "slice_ms 0.0: expected milliseconds"),
         (8, lambda text: text.replace("[1.0]", "[]"), "finals[0].latencies_s (): expected at"),
         (9, lambda text: text.replace("[4.0]", "[0.0]"), "leads[0][0].latencies_s (0.0,): "),
         (9, lambda text: text.replace(":0.5", ":-1"), "elapsed_s -1.0: expected seconds"),
