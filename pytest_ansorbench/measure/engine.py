@@ -169,7 +169,9 @@ class Engine(AbstractContextManager["Engine", None], Protocol):
         seconds count as if they had been measured now. It yields nothing if they were enough.
 
         Args:
-            programs, check, effort: As for `measure_side_by_side`.
+            programs: As for `measure_side_by_side`.
+            check: Likewise.
+            effort: Likewise.
             before: What the same programs gave, by the last set that is known of; None for a
                 measurement that begins.
 
