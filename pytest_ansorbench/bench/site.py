@@ -31,8 +31,9 @@ _Entries = Generator[BlockEntry | NoiseEntry, None, None]
 class Site:
     """An engine, how steady its machine is, and the baselines there.
 
-    The engine is started by the first block, and the machine's noise is measured before that
-    block's searches.
+    The engine is started by the first block. The machine's noise is measured before the first
+    block that begins here: one that goes on after an interrupt may have to get on in the few
+    seconds that its session lives.
     """
 
     engine: Engine
@@ -42,14 +43,17 @@ class Site:
     slice_ms: float | None = None  # that suits the machine's noise, if that is known
     yardsticks: YardstickPlan = field(default_factory=YardstickPlan)
     is_used: bool = field(default=False, init=False)  # whether a block was carried out
+    _has_looked: bool = field(default=False, init=False)
     _prepared: tuple[str, PreparedCase] | None = field(default=None, init=False)
 
     def carry_out(self, block: Block, watcher: Watcher) -> _Entries:
         try:
             self.engine.start()
-            if not self.is_used and self.slice_ms is None and self.noise_check_s:
+            is_known = self._has_looked or self.slice_ms is not None
+            if self.noise_check_s and block.past is None and not is_known:
                 watcher.note(f"{block.case.id}  looking at how steady the machine is")
                 noise = self.look("start")
+                self._has_looked = True
                 if noise is not None:
                     self.slice_ms = slice_ms_for(noise.trace)
                     yield noise

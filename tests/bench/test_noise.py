@@ -145,3 +145,17 @@ def test_every_look_is_an_entry_between_complete_repeats(make_looking):
     looks = [place for place, entry in enumerate(entries) if isinstance(entry, NoiseEntry)]
     finals = [place for place, entry in enumerate(entries) if isinstance(entry, FinalEntry)]
     assert looks[0] < finals[0] < finals[-1] < looks[-1]
+
+
+def test_a_repeat_that_goes_on_does_not_wait_for_a_look(make_looking):
+    first = make_looking()
+    first.run(CASE, [ONE], PLAN)
+    first.close()
+    lines = first.journal.read_bytes().splitlines(keepends=True)
+    first.journal.write_bytes(b"".join(lines[:5]))
+    session = make_looking(past=read_journal(first.journal))
+    session.run(CASE, [ONE], PLAN)
+    kinds = [type(entry).__name__ for entry in read_journal(session.journal).entries]
+    assert kinds[:5] == ["CaseEntry", "NoiseEntry", "RepeatEntry", "RoundEntry", "RoundEntry"]
+    again = kinds.index("NoiseEntry", 5)
+    assert kinds[again - 1 : again + 2] == ["FinalEntry", "NoiseEntry", "RepeatEntry"]
