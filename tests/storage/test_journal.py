@@ -288,7 +288,7 @@ def test_killed_at_fifty_random_moments_nothing_announced_is_lost(tmp_path):
 def test_lines_are_plain_json(written):
     lines = [json.loads(line) for line in written.read_text().splitlines()]
     assert [line["kind"] for line in lines] == [
-        *("session", "case", "repeat", "round", "round", "final", "noise", "end")
+        *("session", "case", "repeat", "round", "round", "final", "noise", "set", "leads", "end")
     ]
 
 
