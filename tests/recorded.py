@@ -11,6 +11,7 @@ import pytest
 from pytest_ansorbench import storage
 from pytest_ansorbench.records import Result
 from pytest_ansorbench.stats import judging
+from pytest_ansorbench.storage import numbered
 from tests.pages import REPOSITORY
 
 RESULTS = REPOSITORY / "docs" / "results"
@@ -30,6 +31,8 @@ def judged_once() -> Iterator[None]:
         return judged[key]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(storage, "read_result", functools.cache(storage.read_result))
+        read_result = functools.cache(storage.read_result)
+        for reader in (storage, numbered):
+            patch.setattr(reader, "read_result", read_result)
         patch.setattr(judging, "judge_result", judge)
         yield

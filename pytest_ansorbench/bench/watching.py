@@ -66,8 +66,7 @@ class Watch:
             except MisfitError as error:
                 raise StorageError(f"bad journal {str(self._tail.path)!r}: {error}") from None
             self._is_over = isinstance(entry, EndEntry)
-        if self._session is None:
-            raise StorageError(f"bad journal {str(self._tail.path)!r}: it has not begun")
+        assert self._session is not None  # a tail begins with it, or refuses
         return _session(self._session, self._histories, is_over=self._is_over)
 
 

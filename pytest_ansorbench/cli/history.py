@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.cli.exits import HOLDS, Refusal
 from pytest_ansorbench.cli.formats import add_formats, check_formats, put_out
-from pytest_ansorbench.cli.stored import add_storage, judging, read_stored
+from pytest_ansorbench.cli.stored import add_storage, judging, passed_over
+
+if TYPE_CHECKING:
+    from pytest_ansorbench.records import Result
+    from pytest_ansorbench.stats.judging import JudgedResult
 
 
 def add_command(commands: argparse._SubParsersAction[Any]) -> None:
@@ -29,27 +35,36 @@ def add_command(commands: argparse._SubParsersAction[Any]) -> None:
 def _history(given: argparse.Namespace) -> int:
     from pytest_ansorbench.report.history import Stage, history_report
     from pytest_ansorbench.stats.judging import judge_result
-    from pytest_ansorbench.storage import list_saved, result_changes, result_name
+    from pytest_ansorbench.storage import (
+        list_saved,
+        read_result,
+        readable,
+        result_changes,
+        result_name,
+    )
+
+    def judged(path: Path) -> tuple[Result, JudgedResult]:
+        result = read_result(path)
+        with judging(path):
+            return result, judge_result(result)
 
     check_formats(given)
     if given.last is not None and given.last < 1:
         raise Refusal(f"bad --last {given.last}: expected at least 1, e.g. 10")
-    paths = list_saved(given.storage)
-    if not paths:
-        print(f"nothing saved in {given.storage}; pytest --ansor-bench --ansor-save NAME saves")
-        return HOLDS
+    newest_first = readable(reversed(list_saved(given.storage)), judged, passed_over)
     stages: list[Stage] = []
-    for path in paths[-given.last :] if given.last else paths:
-        _, result = read_stored(given.storage, str(path))
+    for path, (result, found) in reversed([*islice(newest_first, given.last)]):
         with judging(path):
-            judged = judge_result(result)
             changes = (
                 result_changes(
-                    stages[-1].result, result, (), criteria=judged.criteria, any_machine=False
+                    stages[-1].result, result, (), criteria=found.criteria, any_machine=False
                 )
                 if stages
                 else ()
             )
-        stages.append(Stage(result_name(path), result, judged, changes))
+        stages.append(Stage(result_name(path), result, found, changes))
+    if not stages:
+        print(f"nothing saved in {given.storage}; pytest --ansor-bench --ansor-save NAME saves")
+        return HOLDS
     put_out(history_report(stages), given)
     return HOLDS

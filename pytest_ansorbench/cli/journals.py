@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pytest_ansorbench.cli.exits import HOLDS, Refusal
 from pytest_ansorbench.cli.formats import terminal
-from pytest_ansorbench.cli.stored import add_storage, read_stored
+from pytest_ansorbench.cli.stored import add_storage, passed_over, read_stored
 
 if TYPE_CHECKING:
+    from pytest_ansorbench.bench import Watch
+    from pytest_ansorbench.bench.watching import WatchedSession
     from pytest_ansorbench.cluster.settings import ClusterAddress
-    from pytest_ansorbench.records import Result
     from pytest_ansorbench.report import Report
-    from pytest_ansorbench.storage.cleaning import Cleanable
 
 _CLEAR: Final = "\x1b[H\x1b[2J"
 """Cursor to the top left, then erase the screen: ECMA-48, 8.3.21 and 8.3.39."""
@@ -62,6 +62,11 @@ def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
     clean.add_argument(
         "results", nargs="*", metavar="RESULT", help="results beside the stored ones: files"
     )
+    clean.add_argument(
+        "--unreadable",
+        action="store_true",
+        help="journals and stored results as well that are empty, of NUL bytes, or cut short",
+    )
     clean.add_argument("--yes", action="store_true", help="delete them")
     add_storage(clean)
     clean.set_defaults(run=_clean)
@@ -80,19 +85,15 @@ def _watch(given: argparse.Namespace) -> int:
 
 
 def _watch_session(given: argparse.Namespace) -> int:
-    from pytest_ansorbench.bench import Watch
     from pytest_ansorbench.report import overview_report
 
-    watch = Watch(_journal(given.storage, given.journal))
+    watch = _begun(given.storage, given.journal)
 
     def look() -> tuple[Report, bool]:
-        overview = watch.look()
+        overview = _looked(watch)
         return overview_report(overview), overview.is_over
 
-    try:
-        _show(given, look)
-    except ValueError as error:
-        raise Refusal(f"bad journal {str(watch.path)!r}: {error}") from None
+    _show(given, look)
     return HOLDS
 
 
@@ -130,37 +131,78 @@ def _scheduler(wanted: str | None) -> ClusterAddress | None:
     return address if address.scheduler else None
 
 
-def _journal(storage: Path, wanted: str | None) -> Path:
-    """The journal that was asked for, or the newest."""
-    from pytest_ansorbench.storage import find_journal, list_journals
+def _begun(storage: Path, wanted: str | None) -> Watch:
+    """Watches the journal that was asked for, or the newest that can be read."""
+    from pytest_ansorbench.bench import Watch
+    from pytest_ansorbench.storage import find_journal, list_journals, newest
 
     if wanted is not None:
-        return find_journal(storage, wanted)
+        return Watch(find_journal(storage, wanted))
     journals = list_journals(storage)
     if not journals:
         raise Refusal(f"no journal in {str(storage)!r}; pytest --ansor-bench writes one")
-    return journals[-1]
+
+    def begun(path: Path) -> Watch:
+        watch = Watch(path)
+        _looked(watch)
+        return watch
+
+    return newest(journals, begun, passed_over)[1]
+
+
+def _looked(watch: Watch) -> WatchedSession:
+    """How its session stands; runs that cannot be judged are a fault of the journal."""
+    from pytest_ansorbench.storage import StorageError
+
+    try:
+        return watch.look()
+    except ValueError as error:
+        raise StorageError(f"bad journal {str(watch.path)!r}: {error}") from None
 
 
 def _clean(given: argparse.Namespace) -> int:
-    from pytest_ansorbench.storage import cleanable, list_journals, list_saved, read_journal
+    from pytest_ansorbench.storage import (
+        CutShortError,
+        StorageError,
+        cleanable,
+        list_journals,
+        list_saved,
+        read_journal,
+        read_result,
+        readable,
+    )
 
-    results: dict[str, Result] = {}
-    for name in [*map(str, list_saved(given.storage)), *given.results]:
-        _, results[name] = read_stored(given.storage, name)
-    found = [cleanable(read_journal(path), results) for path in list_journals(given.storage)]
-    for one in found:
-        if one.reason:
-            print(f"keeps {one.path} ({_size(one)}): {one.reason}")
-    old = [one for one in found if not one.reason]
-    for one in old:
-        does = "deleted" if given.yes else "would delete"
+    errors: dict[Path, StorageError] = {}
+    results = {
+        str(path): result
+        for path, result in readable(list_saved(given.storage), read_result, errors.__setitem__)
+    }
+    results |= {name: read_stored(given.storage, name)[1] for name in given.results}
+    kept: dict[Path, str] = {}
+    old: dict[Path, str] = {}
+    for _, past in readable(list_journals(given.storage), read_journal, errors.__setitem__):
+        found = cleanable(past, results)
+        if found.reason:
+            kept[found.path] = found.reason
+        else:
+            old[found.path] = f"its runs are in {', '.join(found.taken_over)}"
+    for path, why in errors.items():
+        if not isinstance(why, CutShortError):
+            kept[path] = str(why)
+        elif given.unreadable:
+            old[path] = str(why)
+        else:
+            kept[path] = f"{why}; --unreadable deletes it"
+    for path, reason in kept.items():
+        print(f"keeps {path} ({_size(path)}): {reason}")
+    for path, reason in old.items():
+        does, size = "deleted" if given.yes else "would delete", _size(path)
         if given.yes:
             try:
-                one.path.unlink()
+                path.unlink()
             except OSError as error:
-                raise Refusal(f"cannot delete {str(one.path)!r}: {error.strerror}") from None
-        print(f"{does} {one.path} ({_size(one)}): its runs are in {', '.join(one.taken_over)}")
+                raise Refusal(f"cannot delete {str(path)!r}: {error.strerror}") from None
+        print(f"{does} {path} ({size}): {reason}")
     if not old:
         print(f"nothing to delete in {given.storage}")
     elif not given.yes:
@@ -168,5 +210,5 @@ def _clean(given: argparse.Namespace) -> int:
     return HOLDS
 
 
-def _size(one: Cleanable) -> str:
-    return f"{one.size / 1e6:.1f} MB"
+def _size(path: Path) -> str:
+    return f"{path.lstat().st_size / 1e6:.1f} MB"

@@ -16,7 +16,7 @@ from pytest_ansorbench.cli.formats import (
     put_one,
     put_out,
 )
-from pytest_ansorbench.cli.stored import add_storage, judging, read_stored
+from pytest_ansorbench.cli.stored import add_storage, judging, passed_over, read_stored
 
 if TYPE_CHECKING:
     from pytest_ansorbench.records import CaseResult, Result
@@ -336,22 +336,22 @@ def _list(given: argparse.Namespace) -> int:
         list_saved,
         read_journal,
         read_result,
+        readable,
     )
 
     rows = []
-    for path in list_saved(given.storage):
-        result = read_result(path)
+    for path, result in readable(list_saved(given.storage), read_result, passed_over):
         strategies = sorted({name for case in result.cases for name in case.strategies})
         rows.append([str(path), result.created, len(result.cases), ", ".join(strategies)])
-    journals = [read_journal(path) for path in list_journals(given.storage)]
+    journals = [*readable(list_journals(given.storage), read_journal, passed_over)]
     if rows:
         print(tabulate(rows, headers=["file", "created", "cases", "strategies"]))
     else:
         print(f"nothing saved in {given.storage}; pytest --ansor-bench --ansor-save NAME saves")
-    for past in journals:
+    for path, past in journals:
         if not past.finished:
             print(
-                f"interrupted: {past.path}, begun {past.session.created}; "
-                f"--ansor-resume={journal_name(past.path)} goes on with it"
+                f"interrupted: {path}, begun {past.session.created}; "
+                f"--ansor-resume={journal_name(path)} goes on with it"
             )
     return HOLDS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ from pytest_ansorbench.cli.exits import Refusal
 
 if TYPE_CHECKING:
     from pytest_ansorbench.records import Result
+    from pytest_ansorbench.storage import StorageError
 
 
 _Found = TypeVar("_Found")
@@ -29,19 +31,25 @@ def add_storage(parser: argparse.ArgumentParser) -> None:
 
 def read_stored(storage: Path, wanted: str) -> tuple[Path, Result]:
     """A result by name, number or path, and its file."""
-    from pytest_ansorbench.storage import find_saved, read_result
+    from pytest_ansorbench.storage import read_saved
 
-    path = find_saved(storage, wanted)
-    return path, read_result(path)
+    return read_saved(storage, wanted, passed_over)
+
+
+def passed_over(path: Path, error: StorageError) -> None:
+    """Say of a file that a command goes past why it cannot be read."""
+    print(f"ansor-bench: passed over: {error}", file=sys.stderr)
 
 
 @contextmanager
 def judging(source: str | Path) -> Iterator[None]:
     """Runs that cannot be judged are a fault of their file."""
+    from pytest_ansorbench.storage import StorageError
+
     try:
         yield
     except ValueError as error:
-        raise Refusal(f"bad result file {str(source)!r}: {error}") from None
+        raise StorageError(f"bad result file {str(source)!r}: {error}") from None
 
 
 def narrowed(

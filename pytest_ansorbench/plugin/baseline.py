@@ -10,15 +10,14 @@ import pytest
 
 from pytest_ansorbench.options.declarations import flag_of
 from pytest_ansorbench.options.settings import Settings
-from pytest_ansorbench.plugin.refusals import in_options
+from pytest_ansorbench.plugin.refusals import in_options, passed_over
 from pytest_ansorbench.records import CaseResult, MachineNoise
 from pytest_ansorbench.stats.changes import CaseChanges
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.storage import (
     StorageError,
     changes_since,
-    find_saved,
-    read_result,
+    read_saved,
     suite_changes_since,
 )
 
@@ -29,18 +28,18 @@ ANY_MACHINE: Final = flag_of("baseline.any_machine")
 class Baseline:
     """An earlier result, read before anything of this session is stored."""
 
-    def __init__(self, storage: Path, wanted: str) -> None:
-        """Read it.
+    def __init__(self, storage: Path, wanted: str, notes: list[str]) -> None:
+        """Read it; `notes` are the lines at the session's end.
 
         Raises:
-            pytest.UsageError: There is no such result, or it cannot be read.
+            pytest.UsageError: There is no such result, or none that can be read.
         """
         try:
-            self.path = find_saved(storage, wanted)
-            self._result = read_result(self.path)
+            self.path, self._result = read_saved(storage, wanted, passed_over(notes))
         except StorageError as error:
             flag = flag_of("baseline.compare")
-            raise pytest.UsageError(f"bad {flag}: {in_options(error)}") from None
+            refused = f"bad {flag}: {in_options(error)}"
+            raise pytest.UsageError("\n".join([refused, *notes])) from None
         self.changes: list[CaseChanges] = []  # of the cases of this session so far
 
     @property

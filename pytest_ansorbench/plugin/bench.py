@@ -60,7 +60,7 @@ class Bench:
         wanted = settings.baseline.compare
         # Read before this session stores a result of its own.
         storage = config.rootpath / settings.files.storage
-        self._baseline = None if wanted is None else Baseline(storage, wanted)
+        self._baseline = None if wanted is None else Baseline(storage, wanted, self._notes)
         self._suite = Suite(settings, self._source.looks, self._baseline)
         self._saving = Saving(config.rootpath, settings, self._notes)
         self._family = 1  # over how many gates on cases false alarms could be shared out

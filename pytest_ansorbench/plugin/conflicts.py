@@ -13,7 +13,7 @@ import pytest
 from pytest_ansorbench.options.declarations import flag_of
 from pytest_ansorbench.options.settings import Settings, value_at
 from pytest_ansorbench.plugin import workers
-from pytest_ansorbench.storage import StorageError, slugify
+from pytest_ansorbench.storage import StorageError, check_name
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def check_session(config: pytest.Config, settings: Settings) -> None:
             _check_writable(flag_of("files.report"), output.path)
     if settings.files.save is not None:
         try:
-            slugify(settings.files.save)
+            check_name(settings.files.save)
         except StorageError as error:
             raise pytest.UsageError(f"bad --ansor-save: {error}") from None
 

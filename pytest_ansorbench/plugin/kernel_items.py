@@ -15,7 +15,7 @@ from pytest_ansorbench.options.declarations import flag_of
 from pytest_ansorbench.options.resolve import resolve
 from pytest_ansorbench.options.settings import Settings
 from pytest_ansorbench.plugin import judging
-from pytest_ansorbench.plugin.refusals import failure, in_options, usage
+from pytest_ansorbench.plugin.refusals import failure, in_options, passed_over, usage
 from pytest_ansorbench.plugin.selection import bench_items, case_id, keywords_of, select
 from pytest_ansorbench.plugin.showing import print_report
 from pytest_ansorbench.records import CaseResult
@@ -28,7 +28,7 @@ from pytest_ansorbench.report import (
 )
 from pytest_ansorbench.stats.failures import toolchain_failures
 from pytest_ansorbench.stats.rebuilt_ratios import KernelLimits, judge_rebuilt
-from pytest_ansorbench.storage import StorageError, find_saved, read_result, write_rebuilt
+from pytest_ansorbench.storage import StorageError, read_saved, write_rebuilt
 from pytest_ansorbench.winners import NO_SCHEDULES, Winner, winners_of
 from pytest_ansorbench.workloads import Case
 
@@ -45,9 +45,10 @@ class KernelBench:
         self._config, self._settings = config, settings
         flag, wanted = flag_of("kernels.result"), settings.kernels.result
         assert wanted is not None
+        self._notes: list[str] = []  # lines at the end of the summary
         try:
-            path = find_saved(config.rootpath / settings.files.storage, wanted)
-            self._result = read_result(path)
+            storage = config.rootpath / settings.files.storage
+            _, self._result = read_saved(storage, wanted, passed_over(self._notes))
         except StorageError as error:
             raise pytest.UsageError(f"bad {flag}: {in_options(error)}") from None
         self._winners = fastest(winners_of(self._result))

@@ -6,6 +6,7 @@ Those layers know no options: they raise the facts, and the plugin names the cur
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import pytest
@@ -16,7 +17,7 @@ from pytest_ansorbench.options.declarations import flag_of, option_of
 from pytest_ansorbench.options.resolve import budget_refusal
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.stats.failures import Cause
-from pytest_ansorbench.storage import MissingResultError, UnwritableError
+from pytest_ansorbench.storage import MissingResultError, StorageError, UnwritableError
 
 T = TypeVar("T")
 
@@ -50,6 +51,11 @@ def usage(call: Callable[..., T], *args: Any) -> T:
 def failure(message: str) -> BaseException:
     """A test's failure that is shown as its message alone; raise it `from None`."""
     return pytest.fail.Exception(message, pytrace=False)
+
+
+def passed_over(notes: list[str]) -> Callable[[Path, StorageError], None]:
+    """Notes of a file that a session goes past why it cannot be read."""
+    return lambda path, error: notes.append(f"passed over: {error}")
 
 
 def in_options(error: Exception) -> str:

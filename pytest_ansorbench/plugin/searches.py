@@ -35,7 +35,7 @@ from pytest_ansorbench.options.settings import Settings
 from pytest_ansorbench.plugin import workers
 from pytest_ansorbench.plugin.arms import Arms
 from pytest_ansorbench.plugin.collected import Collected
-from pytest_ansorbench.plugin.refusals import failure, in_options, usage
+from pytest_ansorbench.plugin.refusals import failure, in_options, passed_over, usage
 from pytest_ansorbench.plugin.selection import bench_items, case_id
 from pytest_ansorbench.plugin.workers import Handed
 from pytest_ansorbench.records import CaseResult, Result
@@ -45,12 +45,12 @@ from pytest_ansorbench.storage import (
     Past,
     StorageError,
     find_journal,
-    find_saved,
     journal_name,
     list_journals,
     merge_results,
     read_journal,
-    read_result,
+    read_saved,
+    readable,
 )
 from pytest_ansorbench.strategies import BadModel, control_of
 from pytest_ansorbench.training import BadSamples, LearningFolder
@@ -278,7 +278,7 @@ class Searches:
         if wanted is None:
             return None
         try:
-            result = read_result(find_saved(self._storage, wanted))
+            _, result = read_saved(self._storage, wanted, passed_over(self._notes))
         except StorageError as error:
             raise StorageError(f"bad {flag_of('reference')}: {error}") from None
         return SavedReference(result, EngineSettings.conditions_of(result.settings))
@@ -290,14 +290,15 @@ class Searches:
             return None
         if wanted != NEWEST:
             return read_journal(find_journal(self._storage, wanted, flag_of("resume")))
-        for path in reversed(list_journals(self._storage)):
-            past = read_journal(path)
+        journals = reversed(list_journals(self._storage))
+        for _, past in readable(journals, read_journal, passed_over(self._notes)):
             if not past.finished:
                 return past
-        raise StorageError(
+        refused = (
             f"bad {flag_of('resume')}: no interrupted run in {str(self._storage)!r}; leave the "
             "option out to start a new one"
         )
+        raise StorageError("\n".join([refused, *self._notes]))
 
     def _tell_who_is_asked(self) -> None:
         """Say who is asked for a place to measure at, should nobody answer."""

@@ -130,6 +130,7 @@ def recorded_repeat_s(result: Result) -> Mapping[str, float]:
 
 def _recorded(storage: Path, earlier: str) -> Mapping[str, float]:
     try:
-        return recorded_repeat_s(read_result(find_saved(storage, earlier)))
+        # Past none that cannot be read: another machine might read it, and divide otherwise.
+        return recorded_repeat_s(read_result(find_saved(storage, earlier)[-1]))
     except StorageError as error:
         raise pytest.UsageError(f"bad {flag_of('shard_by')}: {error}") from None

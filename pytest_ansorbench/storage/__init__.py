@@ -9,10 +9,13 @@ from pytest_ansorbench.storage.cleaning import cleanable
 from pytest_ansorbench.storage.commit import describe_commit
 from pytest_ansorbench.storage.entries import from_line, to_line
 from pytest_ansorbench.storage.files import (
+    CutShortError,
     MissingResultError,
     StorageError,
     UnwritableError,
+    newest,
     read_result,
+    readable,
     write_rebuilt,
     write_result,
 )
@@ -34,14 +37,16 @@ from pytest_ansorbench.storage.machine import (
 )
 from pytest_ansorbench.storage.merge import merge_results
 from pytest_ansorbench.storage.numbered import (
+    check_name,
     find_saved,
     list_saved,
+    read_saved,
     result_name,
     save_numbered,
-    slugify,
 )
 
 __all__ = [
+    "CutShortError",
     "Journal",
     "JournalTail",
     "MissingResultError",
@@ -49,6 +54,7 @@ __all__ = [
     "StorageError",
     "UnwritableError",
     "changes_since",
+    "check_name",
     "cleanable",
     "describe_commit",
     "find_journal",
@@ -61,13 +67,15 @@ __all__ = [
     "list_saved",
     "machine_difference",
     "merge_results",
+    "newest",
     "read_journal",
     "read_peak",
     "read_result",
+    "read_saved",
+    "readable",
     "result_changes",
     "result_name",
     "save_numbered",
-    "slugify",
     "suite_changes_since",
     "to_line",
     "write_peak",

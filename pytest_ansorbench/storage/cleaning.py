@@ -16,7 +16,6 @@ class Cleanable:
     """A journal, and whether it may go."""
 
     path: Path
-    size: int  # bytes on disk
     taken_over: tuple[str, ...] = ()  # names of the results that have all its runs
     reason: str = ""  # why it has to stay; empty if it need not
 
@@ -26,23 +25,23 @@ def cleanable(past: Past, results: Mapping[str, Result]) -> Cleanable:
 
     A result is of a journal's session if both began at the same moment.
     """
-    size = past.path.stat().st_size
     if not past.finished:
-        return Cleanable(past.path, size, reason="its session can be resumed")
+        return Cleanable(past.path, reason="its session can be resumed")
     names = [name for name, one in results.items() if one.created == past.session.created]
     taken = {run for name in names for run in _runs(results[name].cases)}
     missing = [run for run in _repeats(past) if run not in taken]
     if not names or missing:
         reason = "no result has its runs" if not names else "no result has all its runs"
-        return Cleanable(past.path, size, reason=reason)
-    return Cleanable(past.path, size, taken_over=tuple(names))
+        return Cleanable(past.path, reason=reason)
+    return Cleanable(past.path, taken_over=tuple(names))
 
 
 def _repeats(past: Past) -> Iterable[tuple[str, int]]:
     """Case and seed of the journal's complete repeats."""
     cases = {entry.label: entry.case for entry in past.entries if isinstance(entry, CaseEntry)}
     finals = (entry for entry in past.entries if isinstance(entry, FinalEntry))
-    return ((cases[entry.label], entry.seed) for entry in finals)
+    # A journal that was changed may have a final without its case; no result has its runs.
+    return ((cases.get(entry.label, entry.label), entry.seed) for entry in finals)
 
 
 def _runs(cases: Sequence[CaseResult]) -> Iterable[tuple[str, int]]:

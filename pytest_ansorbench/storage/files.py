@@ -13,7 +13,7 @@ import json
 import os
 import uuid
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, Final, NoReturn, TypeVar
 
@@ -29,7 +29,10 @@ from pytest_ansorbench.records.rebuilt_kernels import RebuiltKernels
 RESULT: Final = (".json", ".json.gz")
 """How files of results end."""
 _COMPRESSED: Final = b"\x1f\x8b"
+_BEGINS: Final = b'{"schema_version"'
+"""How what `write_result` writes begins."""
 _RecordT = TypeVar("_RecordT", Result, RebuiltKernels)
+_Read = TypeVar("_Read")
 
 
 class StorageError(Exception):
@@ -42,6 +45,46 @@ class MissingResultError(StorageError):
 
 class UnwritableError(StorageError):
     """The folder of stored results and journals cannot be written."""
+
+
+class CutShortError(StorageError):
+    """A file that holds nothing to be read: it is empty, of NUL bytes, or ends too early.
+
+    A kill, a power cut and a full disk leave such files.
+    """
+
+
+def nothing_in(content: bytes) -> str:
+    """What stands in a file that holds nothing, in words; empty if there is more."""
+    if not content:
+        return "an empty file"
+    return "" if content.strip(b"\0") else "NUL bytes alone"
+
+
+def readable(
+    paths: Iterable[Path], read: Callable[[Path], _Read], tell: Callable[[Path, StorageError], None]
+) -> Iterator[tuple[Path, _Read]]:
+    """Read files one after the other, past those that cannot be read: why is told of each."""
+    for path in paths:
+        try:
+            record = read(path)
+        except StorageError as error:
+            tell(path, error)
+        else:
+            yield path, record
+
+
+def newest(
+    paths: Sequence[Path], read: Callable[[Path], _Read], tell: Callable[[Path, StorageError], None]
+) -> tuple[Path, _Read]:
+    """The last of some files, of one at least, that can be read.
+
+    Raises:
+        StorageError: None can be; it is about the first.
+    """
+    first, *later = paths
+    found = next(readable(reversed(later), read, tell), None)
+    return (first, read(first)) if found is None else found
 
 
 def write_result(result: Result, path: Path) -> None:
@@ -132,9 +175,14 @@ def _load(path: Path) -> Any:
     try:
         if content.startswith(_COMPRESSED):
             content = gzip.decompress(content)
+        if nothing := nothing_in(content):
+            raise EOFError(nothing)
         return parse_json(content.decode("utf-8"))
     except (ValueError, RecursionError, OSError, EOFError, zlib.error) as error:
-        raise StorageError(
+        is_ours = _BEGINS.startswith(content[: len(_BEGINS)])
+        ends_early = is_ours and not content.rstrip().endswith(b"}")
+        refused = CutShortError if ends_early or isinstance(error, EOFError) else StorageError
+        raise refused(
             f"bad result file {str(path)!r}: expected JSON, got {error}; if it was cut short, e.g. "
             "by a full disk, restore it or measure again"
         ) from error

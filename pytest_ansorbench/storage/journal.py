@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final, NoReturn
 
+from pytest_ansorbench.codec import parse_json
 from pytest_ansorbench.storage.entries import (
     JOURNAL_VERSION,
     OLDEST_JOURNAL_VERSION,
@@ -28,7 +29,13 @@ from pytest_ansorbench.storage.entries import (
     from_line,
     to_line,
 )
-from pytest_ansorbench.storage.files import StorageError, UnwritableError, written_whole
+from pytest_ansorbench.storage.files import (
+    CutShortError,
+    StorageError,
+    UnwritableError,
+    nothing_in,
+    written_whole,
+)
 
 try:
     import fcntl
@@ -39,6 +46,8 @@ FOLDER: Final = "journals"
 _NAMED: Final = re.compile(r"(\d{4,})\.jsonl(\.gz)?")
 _PLAIN: Final = ".jsonl"
 _PACKED: Final = ".jsonl.gz"
+_BEGINS: Final = b'{"kind":"session"'
+"""How the first line begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,19 +217,11 @@ def read_journal(path: Path) -> Past:
     is found by the name that it had, too, e.g. `0001.jsonl` for `0001.jsonl.gz`.
     """
     path, content = _content(path)
+    _check_begin(path, content)
     complete, newline, rest = content.rpartition(b"\n")
-    entries = list(_entries(path, complete + newline))
-    if not entries or not isinstance(entries[0], SessionEntry):
-        _damaged(path, 1, "expected a journal's first line, of kind 'session'")
-    session = entries[0]
-    if session.journal_version not in range(OLDEST_JOURNAL_VERSION, JOURNAL_VERSION + 1):
-        _damaged(
-            path,
-            1,
-            f"journal_version {session.journal_version} is not {OLDEST_JOURNAL_VERSION} to "
-            f"{JOURNAL_VERSION}, which this version reads",
-        )
-    return Past(path, session, tuple(entries[1:]), len(complete) + len(newline), len(rest))
+    session, *entries = _entries(path, complete + newline)
+    assert isinstance(session, SessionEntry)
+    return Past(path, session, tuple(entries), len(complete) + len(newline), len(rest))
 
 
 class JournalTail:
@@ -235,6 +236,8 @@ class JournalTail:
         """The lines since the last time."""
         self.path, content = _content(self.path, self._read_bytes)
         complete, newline, _ = content.rpartition(b"\n")
+        if not self._lines:
+            _check_begin(self.path, content)
         entries = list(_entries(self.path, complete + newline, self._lines + 1))
         self._read_bytes += len(complete) + len(newline)
         self._lines += len(entries)
@@ -260,6 +263,35 @@ def _content(path: Path, start: int = 0) -> tuple[Path, bytes]:
         raise StorageError(
             f"bad journal {str(path)!r}: expected a readable file, got {reason!r}"
         ) from error
+
+
+def _check_begin(path: Path, content: bytes) -> None:
+    """Refuse what holds nothing, is not ours, or is of a version that another one reads."""
+    first, newline, _ = content.partition(b"\n")
+    nothing = nothing_in(content)
+    if not newline and _BEGINS.startswith(first[: len(_BEGINS)]):
+        nothing = nothing or "one that was cut short"
+    if nothing:
+        raise CutShortError(
+            f"bad journal {str(path)!r}, line 1: expected a journal's first line, got {nothing}; "
+            "a kill or a power cut leaves it so, with nothing to go on with"
+        )
+    try:
+        session = parse_json(first.decode("utf-8"))
+    except (ValueError, RecursionError):
+        session = None
+    if not (newline and isinstance(session, dict) and session.get("kind") == "session"):
+        raise StorageError(
+            f"bad journal {str(path)!r}, line 1: expected a journal's first line, of kind "
+            "'session'; was it written by another tool?"
+        )
+    version = session.get("journal_version")
+    if type(version) is int and version not in range(OLDEST_JOURNAL_VERSION, JOURNAL_VERSION + 1):
+        raise StorageError(
+            f"bad journal {str(path)!r}, line 1: journal_version {version} is not "
+            f"{OLDEST_JOURNAL_VERSION} to {JOURNAL_VERSION}, which this version of "
+            "pytest-ansorbench reads; the one that wrote it goes on with it"
+        )
 
 
 def _unpacked(packed: Path) -> Path:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
+import unicodedata
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NoReturn
 
@@ -12,13 +16,17 @@ from pytest_ansorbench.storage.files import (
     MissingResultError,
     StorageError,
     UnwritableError,
+    newest,
+    read_result,
     write_result,
 )
 
 _NUMBERED: Final = re.compile(r"(\d{4,})_.+\.json(\.gz)?")
+_NEWEST: Final = "newest"
 
-# With four bytes a character and number and ending, still below 255, the limit of a file's name.
-_LONGEST_NAME: Final = 60
+# With four bytes a character, a number, a hash and an ending, still below 255, the limit of a
+# file's name.
+_LONGEST_NAME: Final = 56
 
 
 def save_numbered(result: Result, storage_dir: Path, name: str) -> Path:
@@ -26,7 +34,8 @@ def save_numbered(result: Result, storage_dir: Path, name: str) -> Path:
 
     Processes that save at the same time get different numbers.
     """
-    slug = slugify(name)
+    check_name(name)
+    slug = stored_name(name)
     try:
         storage_dir.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -50,22 +59,32 @@ def list_saved(storage_dir: Path) -> tuple[Path, ...]:
     return tuple(sorted(files, key=lambda path: (_number(path), path.name)))
 
 
-def find_saved(storage_dir: Path, wanted: str) -> Path:
-    """Find a result by `newest`, a number such as `3` or `0003`, its name, or the path of a file.
+def read_saved(
+    storage_dir: Path, wanted: str, tell: Callable[[Path, StorageError], None]
+) -> tuple[Path, Result]:
+    """Read the newest of the results that `find_saved` finds, past those that cannot be read."""
+    return newest(find_saved(storage_dir, wanted), read_result, tell)
 
-    Of several with one name it is the newest.
+
+def find_saved(storage_dir: Path, wanted: str) -> tuple[Path, ...]:
+    """Find results by `newest`, their name, a number such as `3` or `0003`, or the path of a file.
+
+    A name is that which a result was saved under, or what its file is called. They come in order
+    of their numbers, one at least; for `newest` all do.
     """
     saved = list_saved(storage_dir)
-    if wanted == "newest" and saved:
-        return saved[-1]
-    if wanted.isdecimal():
-        found = [path for path in saved if _number(path) == int(wanted)]
-    else:
-        found = [path for path in saved if result_name(path).partition("_")[2] == wanted]
-    if found:
-        return found[-1]
-    if Path(wanted).is_file() or wanted.endswith(RESULT):
-        return Path(wanted)  # reading it will say what is wrong with it
+    if wanted == _NEWEST and saved:
+        return saved
+    name = stored_name(wanted)
+    for found in (
+        [path for path in saved if _name(path) == name],
+        [path for path in saved if wanted in (_name(path), result_name(path))],
+        [path for path in saved if str(_number(path)) == wanted.lstrip("0")],
+    ):
+        if found:
+            return tuple(found)
+    if os.path.isfile(wanted) or wanted.endswith(RESULT):
+        return (Path(wanted),)  # reading it will say what is wrong with it
     expected = f"bad result {wanted!r}: expected a name, a number or a file"
     if not saved:
         raise MissingResultError(f"{expected}, but {str(storage_dir)!r} has none")
@@ -78,12 +97,26 @@ def result_name(path: Path) -> str:
     return path.name.removesuffix(".gz").removesuffix(".json")
 
 
-def slugify(name: str) -> str:
-    """Make a name fit for a file: letters, digits, `_`, `.` and `-`."""
+def check_name(name: str) -> None:
+    """Refuse a name that a result would not be found by: StorageError says what is expected."""
+    if name.strip() in ("", _NEWEST):
+        raise StorageError(
+            f"bad name {name!r}: expected some words other than {_NEWEST!r}, e.g. 'main'"
+        )
+
+
+def stored_name(name: str) -> str:
+    """What the file of a name is called after its number, e.g. `main`.
+
+    It has letters, digits, `_`, `.` and `-`. What is more than that, such as `feature/x`, ends in a
+    hash, as `feature-x~` and eight digits: no other name gets the same.
+    """
+    name = unicodedata.normalize("NFC", name.strip())
     slug = re.sub(r"[^\w.-]+", "-", name)[:_LONGEST_NAME].strip("-._")
-    if not slug:
-        raise StorageError(f"bad name {name!r}: expected at least a letter or digit, e.g. 'main'")
-    return slug
+    if slug == name:
+        return slug
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{slug}~{digest[:8]}"
 
 
 def _create_under(number: int, result: Result, storage_dir: Path, slug: str) -> Path | None:
@@ -118,6 +151,11 @@ def _last_number(storage_dir: Path) -> int:
 
 def _number(path: Path) -> int:
     return int(path.name.partition("_")[0])
+
+
+def _name(path: Path) -> str:
+    """What stands behind the number; some file systems take letters and their accents apart."""
+    return unicodedata.normalize("NFC", result_name(path).partition("_")[2])
 
 
 def _cannot_store(storage_dir: Path, error: OSError) -> NoReturn:

@@ -88,10 +88,10 @@ def test_a_second_case_has_its_own_place(session):
     assert overview.cases[1].gates == ()
 
 
-def test_an_empty_journal_has_not_begun(tmp_path):
+def test_an_empty_journal_is_refused(tmp_path):
     path = tmp_path / "0001.jsonl"
     path.touch()
-    with pytest.raises(StorageError, match="it has not begun"):
+    with pytest.raises(StorageError, match="got an empty file"):
         Watch(path).look()
 
 

@@ -154,3 +154,95 @@ def test_clean_refuses_what_is_no_result(storage, capsys, tmp_path):
     write(storage, *ENTRIES)
     assert run("clean", tmp_path / "nowhere.json", "--storage", storage) == 2
     assert "nowhere.json" in capsys.readouterr().err
+
+
+NOTHING = {
+    "0002": (b"", "got an empty file"),
+    "0003": (bytes(4096), "got NUL bytes alone"),
+    "0004": (b'{"kind":"sess', "got one that was cut short"),
+}
+OF_OTHERS = {
+    "0005": (b'{"kind": "session", "journal_version": 1}\n', "journal_version 1 is not"),
+    "0006": (b'{"benchmarks": []}\n', "was it written by another tool?"),
+}
+
+
+@pytest.fixture
+def littered(storage):
+    """Beside an unfinished journal some that cannot be read, and results that cannot."""
+    write(storage, CASE, REPEAT, ROUNDS[0])
+    for name, (content, _) in {**NOTHING, **OF_OTHERS}.items():
+        (storage / "journals" / f"{name}.jsonl").write_bytes(content)
+    write_result(make_result(), storage / "0001_main.json")
+    (storage / "0002_cut.json").write_bytes((storage / "0001_main.json").read_bytes()[:40])
+    (storage / "0003_other.json").write_text("[1, 2]")
+    return storage
+
+
+def files(folder: Path) -> set[str]:
+    return {path.name for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("command", "shown", "results", "journals"),
+    [
+        ("list", "--ansor-resume=0001 goes on with it", 2, 5),
+        ("watch", "0/1 cases are over", 0, 5),
+        ("history", "0001_main", 2, 0),
+    ],
+)
+def test_commands_go_past_what_cannot_be_read_and_name_it_once(
+    littered, capsys, command, shown, results, journals
+):
+    before = files(littered)
+    assert run(command, "--storage", littered) == 0
+    out, err = capsys.readouterr()
+    assert shown in out
+    lines = err.splitlines()
+    assert all(line.startswith("ansor-bench: passed over: bad ") for line in lines)
+    assert sum("bad result file" in line for line in lines) == results
+    assert sum("bad journal" in line for line in lines) == journals == len(lines) - results
+    for name, (_, reason) in {**NOTHING, **OF_OTHERS}.items() if journals else ():
+        [line] = [line for line in lines if f"{name}.jsonl" in line]
+        assert reason in line
+    assert files(littered) == before
+
+
+def test_clean_deletes_what_holds_nothing_when_told_and_never_what_others_read(littered, capsys):
+    before = files(littered)
+    nothing = {"0002_cut.json", *(f"{name}.jsonl" for name in NOTHING)}
+    assert run("clean", "--storage", littered, "--yes") == 0
+    out = capsys.readouterr().out
+    assert files(littered) == before
+    assert out.count("--unreadable deletes it") == len(nothing)
+    assert run("clean", "--storage", littered, "--unreadable") == 0
+    assert capsys.readouterr().out.count("would delete ") == len(nothing)
+    assert files(littered) == before
+    assert run("clean", "--storage", littered, "--unreadable", "--yes") == 0
+    out = capsys.readouterr().out
+    assert files(littered) == before - nothing
+    for name in (*(f"{name}.jsonl" for name in OF_OTHERS), "0003_other.json"):
+        [line] = [line for line in out.splitlines() if name in line]
+        assert line.startswith("keeps ")
+    for name in nothing:
+        [line] = [line for line in out.splitlines() if name in line]
+        assert line.startswith("deleted ")
+
+
+def test_a_command_that_is_asked_for_what_cannot_be_read_exits_with_2(littered, capsys):
+    for words in (("watch", "2"), ("show", "cut"), ("clean", littered / "0003_other.json")):
+        assert run(*words, "--storage", littered) == 2
+        err = capsys.readouterr().err
+        assert err.startswith("ansor-bench: bad ") and err.count("\n") == 1
+
+
+def test_where_nothing_can_be_read_it_is_said(storage, capsys):
+    (storage / "journals").mkdir(parents=True)
+    (storage / "journals" / "0001.jsonl").touch()
+    (storage / "0001_main.json").touch()
+    for command in ("list", "history"):
+        assert run(command, "--storage", storage) == 0
+        assert "nothing saved in" in capsys.readouterr().out
+    for words in (("watch",), ("show", "newest")):
+        assert run(*words, "--storage", storage) == 2
+        assert "got an empty file" in capsys.readouterr().err

@@ -16,7 +16,15 @@ import pytest
 
 from pytest_ansorbench.codec import to_json
 from pytest_ansorbench.records import OLDEST_SCHEMA_VERSION, SCHEMA_VERSION, RecordError
-from pytest_ansorbench.storage import MissingResultError, StorageError, read_result, write_result
+from pytest_ansorbench.storage import (
+    CutShortError,
+    MissingResultError,
+    StorageError,
+    newest,
+    read_result,
+    readable,
+    write_result,
+)
 from tests.synthetic import make_case_result, make_noise, make_result, make_run
 
 
@@ -226,6 +234,45 @@ def test_json_of_another_tool_is_refused(saved: Path, content: str) -> None:
     saved.write_text(content)
     with pytest.raises(StorageError, match=r"expected a result of pytest-ansorbench"):
         read_result(saved)
+
+
+@pytest.mark.parametrize(
+    ("damage", "what"),
+    [
+        (lambda content: b"", "expected JSON, got an empty file"),
+        (lambda content: bytes(4096), "expected JSON, got NUL bytes alone"),
+        (lambda content: content[:5], "expected JSON"),
+        (lambda content: content[: len(content) // 2] + b",", "expected JSON"),
+        (lambda content: gzip.compress(content)[:-20], "expected JSON"),
+    ],
+    ids=["empty", "NUL", "a few bytes", "half", "compressed"],
+)
+def test_what_a_power_cut_leaves_is_told_from_what_was_changed(
+    saved: Path, damage: Callable[[bytes], bytes], what: str
+) -> None:
+    content = saved.read_bytes()
+    saved.write_bytes(damage(content))
+    with pytest.raises(CutShortError, match=what):
+        read_result(saved)
+    for changed in (b"PNG" + content, content.replace(b":", b";", 1), b"[1, 2]"):
+        saved.write_bytes(changed)
+        with pytest.raises(StorageError) as caught:
+            read_result(saved)
+        assert not isinstance(caught.value, CutShortError)
+
+
+def test_reading_goes_past_what_cannot_be_read(tmp_path: Path, saved: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    bad = [tmp_path / "folder", tmp_path / "missing", tmp_path / "empty"]
+    bad[-1].touch()
+    told: dict[Path, StorageError] = {}
+    paths = [bad[0], saved, *bad[1:], saved]
+    found = [*readable(paths, read_result, told.__setitem__)]
+    assert found == [(saved, read_result(saved))] * 2
+    assert [*told] == bad
+    assert newest(paths[:-1], read_result, told.__setitem__) == found[0]
+    with pytest.raises(StorageError, match="folder': expected an existing file"):
+        newest(bad, read_result, told.__setitem__)
 
 
 @pytest.mark.parametrize("version", [-1, 0, 1, OLDEST_SCHEMA_VERSION - 1, SCHEMA_VERSION + 1])

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from pytest_ansorbench.records import MachineState, Remeasurement, TaskRecord
 from pytest_ansorbench.storage import (
+    CutShortError,
     Journal,
     JournalTail,
     StorageError,
@@ -23,6 +24,7 @@ from pytest_ansorbench.storage import (
 )
 from pytest_ansorbench.storage.entries import (
     JOURNAL_VERSION,
+    OLDEST_JOURNAL_VERSION,
     CaseEntry,
     EndEntry,
     FinalEntry,
@@ -196,8 +198,50 @@ def test_what_is_no_journal_is_refused(tmp_path):
             read_journal(path)
     empty = tmp_path / "empty.jsonl"
     empty.touch()
-    with pytest.raises(StorageError, match="line 1: expected a journal's first line"):
+    with pytest.raises(CutShortError, match="first line, got an empty file"):
         read_journal(empty)
+
+
+@pytest.mark.parametrize(
+    ("damage", "what"),
+    [
+        (lambda lines: b"", "first line, got an empty file; a kill or a power cut leaves it so"),
+        (lambda lines: bytes(4096), "first line, got NUL bytes alone"),
+        (lambda lines: lines[0][:9], "first line, got one that was cut short"),
+        (lambda lines: lines[0].rstrip(), "first line, got one that was cut short"),
+    ],
+    ids=["empty", "NUL", "a few bytes", "no newline"],
+)
+def test_a_journal_that_holds_nothing_is_told_from_one_that_was_changed(written, damage, what):
+    written.write_bytes(damage(written.read_bytes().splitlines(keepends=True)))
+    for read in (read_journal, lambda path: JournalTail(path).read()):
+        with pytest.raises(CutShortError, match=what):
+            read(written)
+
+
+@pytest.mark.parametrize(
+    ("damage", "what"),
+    [
+        (lambda lines: b'{"benchmarks": []}\n', "'session'; was it written by another tool"),
+        (lambda lines: b'{"benchmarks": []}', "'session'; was it written by another tool"),
+        (lambda lines: b"\x89PNG\n\x00", "'session'; was it written by another tool"),
+        (lambda lines: lines[1], "'session'; was it written by another tool"),
+        (
+            lambda lines: b'{"kind": "session", "journal_version": 1, "other": 1}\n',
+            f"journal_version 1 is not {OLDEST_JOURNAL_VERSION} to {JOURNAL_VERSION}, which this "
+            "version of pytest-ansorbench reads; the one that wrote it goes on with it",
+        ),
+        (lambda lines: b"".join(lines).replace(b'"seed":7', b'"seed":x', 1), "but changed"),
+    ],
+    ids=["foreign", "one line", "binary", "no session", "another version", "changed"],
+)
+def test_a_journal_of_others_is_told_from_one_that_holds_nothing(written, damage, what):
+    written.write_bytes(damage(written.read_bytes().splitlines(keepends=True)))
+    for read in (read_journal, lambda path: JournalTail(path).read()):
+        with pytest.raises(StorageError) as caught:
+            read(written)
+        assert what in str(caught.value)
+        assert not isinstance(caught.value, CutShortError)
 
 
 def test_a_journal_is_written_by_one_session_at_a_time(written):
@@ -365,9 +409,9 @@ def test_where_it_cannot_be_compressed_it_stays(written, monkeypatch):
 
 def test_a_tail_gives_every_line_once_when_it_is_complete(written, tmp_path):
     content, path = written.read_bytes(), tmp_path / "tail.jsonl"
-    path.write_bytes(b"")
+    first = content.index(b"\n") + 1
     tail, seen = JournalTail(path), []
-    for end in range(0, len(content) + 97, 97):
+    for end in range(first, len(content) + 97, 97):
         path.write_bytes(content[:end])
         seen += tail.read()
     assert tuple(seen) == (SESSION, *ENTRIES)

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+import unicodedata
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 
 from pytest_ansorbench.storage import (
     StorageError,
     find_saved,
     list_saved,
     read_result,
+    read_saved,
     result_name,
     save_numbered,
     write_result,
 )
+from pytest_ansorbench.storage.numbered import stored_name
 from tests.synthetic import make_result
 
 
@@ -62,27 +68,89 @@ def test_a_folder_in_place_of_a_file_takes_its_number(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "slug"),
+    ("name", "stored"),
     [
         ("main", "main"),
-        ("feature/new search", "feature-new-search"),
-        ("../../etc/passwd", "etc-passwd"),
+        (" main ", "main"),
         ("v1.2_rc-3", "v1.2_rc-3"),
         ("größer", "größer"),
-        ("a\x00b\n", "a-b"),
-        ("x" * 300, "x" * 60),
+        ("gro\u0308ßer", "größer"),
+        ("2024", "2024"),
+        ("feature/new search", "feature-new-search~"),
+        ("../../etc/passwd", "etc-passwd~"),
+        ("a\x00b\n", "a-b~"),
+        ("-x", "x~"),
+        ("///", "~"),
+        ("x" * 300, "x" * 56 + "~"),
     ],
 )
-def test_names_become_fit_for_files(tmp_path: Path, name: str, slug: str) -> None:
+def test_names_become_fit_for_files_and_are_found_again(
+    tmp_path: Path, name: str, stored: str
+) -> None:
+    save_numbered(make_result(), tmp_path, "other")
     path = save_numbered(make_result(), tmp_path, name)
-    assert path == tmp_path / f"0001_{slug}.json"
+    assert path.name.startswith(f"0002_{stored}")
+    digits = path.name.removeprefix(f"0002_{stored}").removesuffix(".json")
+    assert re.fullmatch("[0-9a-f]{8}" if stored.endswith("~") else "", digits)
+    save_numbered(make_result(), tmp_path, "another")
+    for wanted in (name, "2", "0002", result_name(path), result_name(path)[5:], str(path)):
+        assert find_saved(tmp_path, wanted) == (path,)
 
 
-@pytest.mark.parametrize("name", ["", " ", "///", "..", "-_."])
-def test_a_name_without_letters_or_digits_is_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(StorageError, match=r"bad name .*: expected at least a letter or digit"):
+NAMES = st.text(min_size=1).filter(lambda name: name.strip() not in ("", "newest"))
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(
+        NAMES, min_size=1, max_size=4, unique_by=lambda n: unicodedata.normalize("NFC", n.strip())
+    )
+)
+@example(["feature/x", "feature-x", "feature x", "x"])
+@example(["1", "2", "0001", "0004"])
+def test_any_name_is_found_again_under_the_same_words_and_no_others(
+    tmp_path_factory: pytest.TempPathFactory, names: list[str]
+) -> None:
+    folder = tmp_path_factory.mktemp("stored")
+    for number, name in enumerate(names, start=1):
+        (folder / f"{number:04}_{stored_name(name)}.json").touch(exist_ok=False)
+    assert len(list_saved(folder)) == len(names)
+    for number, name in enumerate(names, start=1):
+        [found] = find_saved(folder, name)
+        assert found.name.startswith(f"{number:04}_")
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.text())
+def test_any_words_are_a_saved_result_or_refused(tmp_path: Path, wanted: str) -> None:
+    (tmp_path / "0001_main.json").touch()
+    try:
+        assert find_saved(tmp_path, wanted)
+    except StorageError as error:
+        assert str(error).startswith("bad result ")
+
+
+@pytest.mark.parametrize("name", ["", " ", "newest", " newest\n"])
+def test_a_name_that_stands_for_something_else_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(StorageError, match=r"bad name .*: expected some words other than 'newest'"):
         save_numbered(make_result(), tmp_path, name)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_newest_that_can_be_read_is_read_and_others_are_told(tmp_path: Path) -> None:
+    good = save_numbered(make_result(), tmp_path, "main")
+    cut = save_numbered(make_result(), tmp_path, "main")
+    cut.write_bytes(cut.read_bytes()[:-10])
+    (tmp_path / "0003_other.json").write_text("[1, 2]")
+    told: dict[Path, StorageError] = {}
+    assert read_saved(tmp_path, "main", told.__setitem__) == (good, make_result())
+    assert [*told] == [cut]
+    assert read_saved(tmp_path, "newest", told.__setitem__)[0] == good
+    assert [*told] == [cut, tmp_path / "0003_other.json"]
+    assert "written by another tool" in str(told[tmp_path / "0003_other.json"])
+    for wanted in ("2", "other", str(cut)):
+        with pytest.raises(StorageError, match="bad result file"):
+            read_saved(tmp_path, wanted, told.__setitem__)
 
 
 def test_a_file_in_place_of_the_folder(tmp_path: Path) -> None:
@@ -100,11 +168,11 @@ def test_a_compressed_result_keeps_its_number_and_name(tmp_path: Path) -> None:
     write_result(read_result(saved), packed)
     saved.unlink()
     for wanted in ("newest", "1", "main", str(packed)):
-        assert find_saved(tmp_path, wanted) == packed
+        assert find_saved(tmp_path, wanted) == (packed,)
     assert result_name(packed) == "0001_main"
     assert save_numbered(make_result(), tmp_path, "main").name == "0002_main.json"
     missing = str(tmp_path / "other.json.gz")
-    assert find_saved(tmp_path, missing) == Path(missing)
+    assert find_saved(tmp_path, missing) == (Path(missing),)
 
 
 def test_no_folder_holds_no_results(tmp_path: Path) -> None:
