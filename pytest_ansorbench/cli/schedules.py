@@ -111,6 +111,8 @@ def _import(given: argparse.Namespace) -> int:
         raise Refusal(f"bad --case: {error}") from None
     check_toolchain()
     imported = import_database(given.database, cases, given.strategy)
+    for line in imported.dropped:
+        print(f"left out: {line}")
     if not imported.records:
         raise Refusal(
             f"bad --database {str(given.database)!r}: none of its {imported.left_out} records "

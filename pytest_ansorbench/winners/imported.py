@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from pytest_ansorbench.packed import pack_program, pack_trace
+from pytest_ansorbench.packed import pack_program
 from pytest_ansorbench.records import (
     SCHEMA_VERSION,
     CaseResult,
@@ -19,9 +19,8 @@ from pytest_ansorbench.records import (
     TaskRecord,
     Trial,
 )
-from pytest_ansorbench.records.checks import are_latencies
 from pytest_ansorbench.storage import fingerprint
-from pytest_ansorbench.winners.database import DATABASE_FILES, DatabaseError
+from pytest_ansorbench.winners.reading import Tuned, read_database
 from pytest_ansorbench.workloads.definition import definition_of
 
 if TYPE_CHECKING:
@@ -37,6 +36,7 @@ class Imported:
     result: Result  # a run of each case that it has records of
     records: int  # that were taken
     left_out: int  # of programs that no case has, or without a latency
+    dropped: tuple[str, ...]  # lines that were cut short
 
 
 def import_database(folder: Path, cases: Iterable[Case], strategy: str) -> Imported:
@@ -45,7 +45,7 @@ def import_database(folder: Path, cases: Iterable[Case], strategy: str) -> Impor
     Its records say neither when they were measured nor on what, so that the run has no search time
     and its machine nothing but a target. Its schedules are what it is good for.
     """
-    records = _read(folder)
+    records, dropped = read_database(folder)
     runs = []
     machines: dict[str, Any] = {}
     taken = 0
@@ -72,49 +72,10 @@ def import_database(folder: Path, cases: Iterable[Case], strategy: str) -> Impor
         settings={},
         cases=tuple(runs),
     )
-    return Imported(result, taken, len(records) - taken)
+    return Imported(result, taken, len(records) - taken, dropped)
 
 
-@dataclass(frozen=True, eq=False)
-class _Record:
-    mod: IRModule
-    schedule: str
-    latencies_s: tuple[float, ...]
-    target: str
-
-    @property
-    def is_valid(self) -> bool:
-        return bool(self.latencies_s) and are_latencies(self.latencies_s)
-
-
-def _read(folder: Path) -> list[_Record]:
-    from tvm.s_tir.meta_schedule.database import JSONDatabase
-
-    if missing := [name for name in DATABASE_FILES if not (folder / name).is_file()]:
-        raise DatabaseError(
-            f"bad folder {str(folder)!r}: it has no {missing[0]}; expected the work_dir of a "
-            "JSONDatabase"
-        )
-    try:
-        database = JSONDatabase(work_dir=str(folder), allow_missing=False)
-        return [
-            _Record(
-                record.workload.mod,
-                pack_trace(record.trace),
-                tuple(float(seconds) for seconds in record.run_secs or ()),
-                str(record.target),
-            )
-            for record in database.get_all_tuning_records()
-        ]
-    except Exception as error:  # TVM raises many types
-        lines = [line for line in str(error).splitlines() if line.strip()]
-        reason = lines[-1].strip() if lines else type(error).__name__
-        raise DatabaseError(
-            f"bad folder {str(folder)!r}: this version of TVM cannot read it: {reason}"
-        ) from None
-
-
-def _of_task(records: Sequence[_Record], mod: IRModule) -> list[_Record]:
+def _of_task(records: Sequence[Tuned], mod: IRModule) -> list[Tuned]:
     from tvm_ffi import structural_equal
 
     return [one for one in records if one.is_valid and structural_equal(one.mod, mod)]
@@ -123,7 +84,7 @@ def _of_task(records: Sequence[_Record], mod: IRModule) -> list[_Record]:
 def _run(
     case: Case,
     tasks: Sequence[Task],
-    found: Sequence[Sequence[_Record]],
+    found: Sequence[Sequence[Tuned]],
     strategy: str,
     machine: str,
 ) -> Run:
@@ -151,7 +112,7 @@ def _run(
     )
 
 
-def _best(records: Sequence[_Record]) -> str | None:
+def _best(records: Sequence[Tuned]) -> str | None:
     """As `Run.best_trials` chooses: by the median, the earliest of equals."""
     best = min(records, key=lambda one: median(one.latencies_s), default=None)
     return None if best is None else best.schedule

@@ -111,8 +111,12 @@ def test_what_was_exported_can_be_imported_and_compared(tuned, path, tmp_path, c
     assert main(words) == 2
     assert "none of its" in capsys.readouterr().err
     monkeypatch.setattr("pytest_ansorbench.workloads.get", lambda name: MATMUL)
+    with (tmp_path / "database" / "database_tuning_record.json").open("a") as records:
+        records.write("[0, [[")
     assert main([*words, "--case", MATMUL.id, "--strategy", "mine"]) == 0
-    assert "cases: 1, records: 1" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "left out: database_tuning_record.json: its last line, " in out
+    assert "cases: 1, records: 1" in out
     assert main(["schedule", imported]) == 0
     assert f"# {MATMUL.id}, mine, seed 0" in capsys.readouterr().out
 
