@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import io
 import sys
 from collections.abc import Sequence
 
@@ -29,6 +30,9 @@ __all__ = ["main", "make_parser"]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command with the words of a command line; gives the exit code."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # Of a character that a terminal cannot show it gets the number.
+        sys.stdout.reconfigure(errors="backslashreplace")
     given = make_parser().parse_args(arguments)
     # A large result is millions of objects, all of them needed to the end: the garbage collector
     # would go through them again and again.
@@ -44,7 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         message = sentence(error)
         if message is None:
             raise
-        print(f"ansor-bench: {message}", file=sys.stderr)
+        from pytest_ansorbench.report.render.text import printable
+
+        print(f"ansor-bench: {printable(message)}", file=sys.stderr)
         return ERROR
     finally:
         if was_collecting:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import shutil
 import sys
@@ -47,6 +48,8 @@ def put_one(report: Report, output: Output) -> None:
         if output == Output(_DEFAULT):
             print(terminal().render(report))
         else:
+            if output.path is None:
+                _take_any_text()
             write_report(report, [output], print)
     except BrokenPipeError:
         raise  # `main` tells what that is
@@ -54,6 +57,12 @@ def put_one(report: Report, output: Output) -> None:
         raise Refusal(f"bad --format {str(output)!r}: {error}") from None
     if output.path is not None:
         print(f"written: {output.path}")
+
+
+def _take_any_text() -> None:
+    """Have standard output hold what a file would, whatever a terminal can show."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def outputs_of(given: argparse.Namespace) -> list[Output]:

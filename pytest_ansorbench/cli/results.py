@@ -330,6 +330,7 @@ def _with_suite_limits(result: Result, given: argparse.Namespace) -> Result:
 def _list(given: argparse.Namespace) -> int:
     from tabulate import tabulate
 
+    from pytest_ansorbench.report.render.text import printable
     from pytest_ansorbench.storage import (
         journal_name,
         list_journals,
@@ -342,7 +343,8 @@ def _list(given: argparse.Namespace) -> int:
     rows = []
     for path, result in readable(list_saved(given.storage), read_result, passed_over):
         strategies = sorted({name for case in result.cases for name in case.strategies})
-        rows.append([str(path), result.created, len(result.cases), ", ".join(strategies)])
+        told = (printable(result.created), len(result.cases), printable(", ".join(strategies)))
+        rows.append([str(path), *told])
     journals = [*readable(list_journals(given.storage), read_journal, passed_over)]
     if rows:
         print(tabulate(rows, headers=["file", "created", "cases", "strategies"]))
@@ -351,7 +353,7 @@ def _list(given: argparse.Namespace) -> int:
     for path, past in journals:
         if not past.finished:
             print(
-                f"interrupted: {path}, begun {past.session.created}; "
+                f"interrupted: {path}, begun {printable(past.session.created)}; "
                 f"--ansor-resume={journal_name(path)} goes on with it"
             )
     return HOLDS

@@ -129,7 +129,7 @@ OPTIONS: Final = (
         default="default,optimized",
         per_test=True,
     ),
-    Option("cases", "case ID,ID", "run only the cases with these ids", values.words, default="all"),
+    Option("cases", "case ID,ID", "run only the cases with these ids", values.ids, default="all"),
     Option(
         "shard",
         "shard I/N",

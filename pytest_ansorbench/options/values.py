@@ -34,6 +34,14 @@ def words(value: object) -> tuple[str, ...]:
     return names
 
 
+def ids(value: object) -> tuple[str, ...]:
+    """Ids of cases, commas between them and in them: what there is to run tells which are which."""
+    parts = value if isinstance(value, list | tuple) else [value]
+    if not parts or not all(isinstance(part, str) for part in parts):
+        raise ValueError("expected ids of cases separated by commas")
+    return tuple(parts)
+
+
 def whole_number(least: int, example: int) -> Callable[[object], int]:
     """A parser of whole numbers from `least` up."""
 

@@ -96,7 +96,7 @@ def settle(
     found: dict[str | None, list[str]] = {"broken": [], "undecided": []}
     for outcome, sentence in judgements:
         if outcome in found:
-            found[outcome].append(sentence)
+            found[outcome].append(Terminal().line(sentence))  # it names cases, which may be odd
     if strict:
         found["broken"] += found.pop("undecided")
     if found["broken"]:
@@ -170,8 +170,9 @@ def suite_properties(verdict: SuiteVerdict) -> list[tuple[str, object]]:
 def _properties(
     name: str, search: Estimate, throughput: Estimate, outcome: str | None
 ) -> list[tuple[str, object]]:
+    name = Terminal().line(f"ansor_{name}")  # pytest escapes values alone
     return [
-        (f"ansor_{name}_search_ratio", search.value),
-        (f"ansor_{name}_throughput_ratio", throughput.value),
-        (f"ansor_{name}_verdict", outcome or "no gate"),
+        (f"{name}_search_ratio", search.value),
+        (f"{name}_throughput_ratio", throughput.value),
+        (f"{name}_verdict", outcome or "no gate"),
     ]

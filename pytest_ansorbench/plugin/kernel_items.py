@@ -120,7 +120,7 @@ class KernelBench:
         for verdict in verdicts:
             prefix = f"ansor_kernels_{verdict.toolchain}"
             for one in verdict.kernels:
-                name = f"{prefix}_{one.kernel}_throughput_ratio"
+                name = Terminal().line(f"{prefix}_{one.kernel}_throughput_ratio")
                 item.user_properties.append((name, one.ratio.value))
         failures = judging.of_failures(
             case.id, toolchain_failures(kernels), self._settings.to_json()

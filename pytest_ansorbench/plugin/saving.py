@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ import pytest
 from pytest_ansorbench.options.declarations import flag_of
 from pytest_ansorbench.options.settings import Settings
 from pytest_ansorbench.plugin.refusals import in_options
-from pytest_ansorbench.plugin.showing import short_report, whole_report
+from pytest_ansorbench.plugin.showing import short_report, whole_report, write_text
 from pytest_ansorbench.records import Result, SuiteVerdict
 from pytest_ansorbench.report import Markdown, write_report
 from pytest_ansorbench.storage import StorageError, save_numbered, write_result
@@ -67,7 +68,7 @@ class Saving:
             scripts = scripts_of(result) if output.has_room else ()
             report = whole_report(result, suites, self._settings, scripts)
             with self._written(f"{flag_of('files.report')} {output}"):
-                write_report(report, [output], reporter.write_line)
+                write_report(report, [output], partial(write_text, reporter))
                 if output.path is not None:
                     self._notes.append(f"written: {output.path}")
 

@@ -52,17 +52,38 @@ def select(items: list[pytest.Item], wanted: Sequence[str], config: pytest.Confi
     Raises:
         pytest.UsageError: No collected test has one of the ids.
     """
-    import difflib  # only a bench needs it
-
     known = [case for case in map(case_id, bench_items(items)) if case is not None]
-    for case in wanted:
-        if case not in known:
-            close = difflib.get_close_matches(case, known, n=1) or known[:1]
-            hint = f", e.g. {close[0]!r}" if close else "; no case was collected"
-            raise pytest.UsageError(
-                f"bad --ansor-case {case!r}: expected the id of a collected case{hint}"
-            )
-    deselect(items, [item for item in items if case_id(item) not in wanted], config)
+    chosen = {case for text in wanted for case in ids_in(text, known)}
+    deselect(items, [item for item in items if case_id(item) not in chosen], config)
+
+
+def ids_in(text: str, known: Sequence[str]) -> list[str]:
+    """The known ids in a text, with commas between them.
+
+    Ids may have commas as well: the longest that begins somewhere counts, if known ones follow.
+
+    Raises:
+        pytest.UsageError: It is not made of known ids.
+    """
+    there, parts = set(known), text.split(",")
+    found: dict[int, list[str]] = {len(parts): []}  # by part, the ids in all from there on
+    for start in reversed(range(len(parts))):
+        for end in range(len(parts), start, -1):
+            name = ",".join(parts[start:end])
+            name = name if name in there else name.strip()
+            if name in there and end in found:
+                found[start] = [name, *found[end]]
+                break
+    if 0 not in found:
+        import difflib  # only a bench needs it
+
+        unknown = next((part for part in map(str.strip, parts) if part not in there), text)
+        close = difflib.get_close_matches(unknown, known, n=1) or known[:1]
+        hint = f", e.g. {close[0]!r}" if close else "; no case was collected"
+        raise pytest.UsageError(
+            f"bad --ansor-case {unknown!r}: expected the id of a collected case{hint}"
+        )
+    return found[0]
 
 
 def deselect(items: list[pytest.Item], unwanted: list[pytest.Item], config: pytest.Config) -> None:

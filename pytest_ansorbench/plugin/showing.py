@@ -45,8 +45,7 @@ def print_report(reporter: pytest.TerminalReporter, report: Report) -> None:
         # A log keeps its lines whole, to be searched.
         width=writer.fullwidth if writer.hasmarkup else None,
     )
-    for line in terminal.render(report).split("\n"):
-        reporter.write_line(line)
+    write_text(reporter, terminal.render(report))
 
 
 def short_report(
@@ -104,7 +103,7 @@ def progress_on(config: pytest.Config) -> Progress:
 
     def write(text: str) -> None:
         with capture.global_and_fixture_disabled() if capture else nullcontext():
-            reporter.write(text, flush=True)
+            reporter.write(_showable(text, config), flush=True)
 
     reporter.ensure_newline()
     if reporter.isatty:
@@ -113,3 +112,18 @@ def progress_on(config: pytest.Config) -> Progress:
         except ImportError:
             return LiveLine(write)
     return RepeatLog(lambda line: write(f"{line}\n"))
+
+
+def write_text(reporter: pytest.TerminalReporter, text: str) -> None:
+    """Write lines on pytest's terminal."""
+    for line in _showable(text, reporter.config).split("\n"):
+        reporter.write_line(line)
+
+
+def _showable(text: str, config: pytest.Config) -> str:
+    """Text with numbers for the characters that the terminal cannot show.
+
+    pytest does as much for a text as a whole, its line ends and colours included.
+    """
+    encoding = getattr(config.get_terminal_writer()._file, "encoding", None) or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TextIO, cast
 
 from pytest_ansorbench.bench.progress import ProgressUpdate, RunProgress
+from pytest_ansorbench.report.render.text import printable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -44,7 +45,7 @@ class LiveLine:
         self._drawn_s, self._length = float("-inf"), 0
 
     def _draw(self, text: str) -> None:
-        text = text[: shutil.get_terminal_size().columns - 1]
+        text = printable(text)[: shutil.get_terminal_size().columns - 1]
         self._write("\r" + text.ljust(self._length))
         self._drawn_s, self._length = time.monotonic(), len(text)
 
@@ -63,13 +64,13 @@ class RepeatLog:
         """Write a line if this is the first trial of another repeat."""
         last = self._last
         if last is not None and (last.case, last.repeat) != (update.case, update.repeat):
-            self._write(repeat_line(last))
+            self._write(printable(repeat_line(last)))
         self._last = update
 
     def clear(self) -> None:
         """Write the line of the last repeat of the case, as far as it got."""
         if self._last is not None:
-            self._write(repeat_line(self._last))
+            self._write(printable(repeat_line(self._last)))
         self._last = None
 
 
@@ -137,7 +138,7 @@ class LiveTable:
         from rich.text import Text
 
         settled, gates = now.settled
-        heading = f"{now.case}  repeat {now.repeat}/{now.repeats}"
+        heading = f"{printable(now.case)}  repeat {now.repeat}/{now.repeats}"
         if gates:
             heading += f"  {settled}/{gates} gates settled"
         arms = Table.grid(padding=(0, 2))

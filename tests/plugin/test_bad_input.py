@@ -42,7 +42,7 @@ def refusal(outcome) -> str:
         ("--ansor-target=cuda", "only CPUs can be measured so far"),
         ('--ansor-target={"kind": "llvm", "mcpu": "8086"}', "LLVM knows no CPU '8086'"),
         ('--ansor-target={"kind"', "expected an LLVM target"),
-        ("--ansor-save=///", "bad --ansor-save: bad name '///': expected at least a letter"),
+        ("--ansor-save=newest", "bad --ansor-save: bad name 'newest': expected some words other"),
         ("--ansor-json=.", "bad --ansor-json '.': expected a file that can be written"),
         ("--ansor-json=test_cases.py/x.json", "bad --ansor-json"),
     ],

@@ -200,3 +200,14 @@ def test_standard_output_stays_pytest_s(
     print("a test prints")
     assert out.getvalue() == "a test prints\n"
     table.clear()
+
+
+def test_an_id_cannot_command_a_terminal():
+    odd = dataclasses.replace(UPDATE, case="two\nlines\x1b[2J")
+    written: list[str] = []
+    LiveLine(written.append).update(odd)
+    assert written[0].startswith("\r") and written[0][1:].isprintable()
+    log = RepeatLog(written.append)
+    log.update(odd)
+    log.clear()
+    assert written[1].startswith("two lines?[2J  repeat ") and written[1].isprintable()

@@ -9,12 +9,12 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pytest_ansorbench.report.cells import Cell, Text
+from pytest_ansorbench.report.cells import Cell, Setting, Text
 from pytest_ansorbench.report.render.text import printable
 from pytest_ansorbench.report.sections import Column, Report, Table
 
 _UNITS: Final = {"GFLOP/s": "gflops", "MFLOP": "mflop"}
-_FORMULA: Final = re.compile(r"[=+\-@]")
+_FORMULA: Final = re.compile("\\s*[-=+@\uff0d\uff1d\uff0b\uff20]")
 """How a cell begins that a spreadsheet would compute
 (https://owasp.org/www-community/attacks/CSV_Injection)."""
 
@@ -49,7 +49,7 @@ def _column(column: Column, cells: tuple[Cell, ...]) -> dict[str, list[str]]:
     """What a column becomes: texts by name."""
     fields = [cell.fields() for cell in cells]
     unit = _UNITS.get(column.unit, re.sub(r"\W+", "_", column.unit))
-    key = printable(column.key)
+    key = _harmless(column.key)
     return {
         "_".join(filter(None, (key, name, "" if name else unit))): [
             _text(one.get(name), cell) for one, cell in zip(fields, cells, strict=True)
@@ -63,5 +63,10 @@ def _text(value: Any, cell: Cell) -> str:
         return ""
     if not isinstance(value, str):
         return json.dumps(value)
-    text = printable(value)
-    return f"'{text}" if isinstance(cell, Text) and _FORMULA.match(text) else text
+    return _harmless(value) if isinstance(cell, Text | Setting) else value
+
+
+def _harmless(text: str) -> str:
+    """Words from a file, which a spreadsheet must not compute."""
+    text = printable(text)
+    return f"'{text}" if _FORMULA.match(text) else text

@@ -12,6 +12,8 @@ from pytest_ansorbench.report.cells import Cell, Text
 from pytest_ansorbench.report.sections import Column, Table
 
 INDENT: Final = "  "
+_MARKS: Final = re.compile(r"[\\`*$~|]|\](?=\()|(?<![^\W_])_|_(?![^\W_])")
+"""What a Markdown cell would take for a mark: of code, emphasis, formulas, columns, links."""
 
 
 def printable(text: str) -> str:
@@ -20,13 +22,14 @@ def printable(text: str) -> str:
 
 
 def markdown_cell(text: str) -> str:
-    """A cell of a Markdown table, which a bar would split."""
-    return printable(text).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
+    """A cell of a Markdown table in which nothing is a mark or a tag."""
+    text = _MARKS.sub(r"\\\g<0>", printable(text))
+    return text.replace("&", "&amp;").replace("<", "&lt;")
 
 
 def markdown_words(text: str) -> str:
-    """Words of a Markdown paragraph, in which a tag would be taken for HTML."""
-    return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", printable(text))
+    """Words of a Markdown paragraph, in which a tag would be taken for HTML, or a link for one."""
+    return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", printable(text)).replace("](", "]\\(")
 
 
 def written(escape: Callable[[str], str]) -> Callable[[Cell], str]:

@@ -16,9 +16,11 @@ from pytest_ansorbench.report.cells import (
     Part,
     Ratio,
     Seconds,
+    Setting,
     Text,
     throughput,
 )
+from pytest_ansorbench.report.render.text import printable
 from pytest_ansorbench.report.sections import Column, Group, Lines, Section, Table
 from tests.report.rendered import rendered
 
@@ -73,9 +75,15 @@ def test_only_tables_are_written_with_a_blank_line_between() -> None:
     assert rendered(section, "csv") == "case\na\n\ncase\na"
 
 
-def test_no_cell_is_a_formula() -> None:
-    table = Table(COLUMNS[:1], (Group(((Text("=1+1"),), (Text("@x"),), (Text("-n"),))),))
-    assert [row["case"] for row in read(rendered(table, "csv"))] == ["'=1+1", "'@x", "'-n"]
+@given(st.sampled_from("=+-@\uff1d\uff20"), st.text(" \t\n\r"), st.text())
+def test_no_cell_is_a_formula(sign: str, before: str, after: str) -> None:
+    text = f"{before}{sign}{after}"
+    table = Table(
+        (*COLUMNS[:1], Column(text, text)), (Group(((Text(text), Setting(text)),)),)
+    )
+    headings, row = csv.reader(io.StringIO(rendered(table, "csv")))
+    assert [cell[0] for cell in (headings[1], *row)] == ["'"] * 3
+    assert row[0].endswith(printable(text))
 
 
 @given(st.lists(st.text(), min_size=1, max_size=3))

@@ -22,7 +22,17 @@ def test_text_without_any_stays_as_it_is(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "shown"),
-    [("a|b", r"a\|b"), (r"a\|b", r"a\\\|b"), ("<= 0.33", "&lt;= 0.33"), ("a\nb", "a b")],
+    [
+        ("a|b", r"a\|b"),
+        (r"a\|b", r"a\\\|b"),
+        ("<= 0.33", "&lt;= 0.33"),
+        ("a\nb", "a b"),
+        ("$(id) `id` *", r"\$(id) \`id\` \*"),
+        ("0.50 [0.25, 1.00]", "0.50 [0.25, 1.00]"),
+        ("[x](http://y)", r"[x\](http://y)"),
+        ("a_b __c__", r"a_b \_\_c\_\_"),
+        ("&lt;", "&amp;lt;"),
+    ],
 )
 def test_a_markdown_cell_is_not_split(text: str, shown: str) -> None:
     assert markdown_cell(text) == shown
@@ -35,6 +45,7 @@ def test_a_markdown_cell_is_not_split(text: str, shown: str) -> None:
         ("<img src=x>", "&lt;img src=x>"),
         ("</b><!-- <?", "&lt;/b>&lt;!-- &lt;?"),
         ("a\nb\x07", "a b?"),
+        ("[x](http://y) [1](2)", r"[x]\(http://y) [1]\(2)"),
     ],
 )
 def test_markdown_words_hold_no_tag(text: str, shown: str) -> None:
