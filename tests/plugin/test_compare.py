@@ -51,6 +51,28 @@ def test_a_result_is_compared_by_name_number_or_path(stored, wanted):
         assert f"  {figure}  " in table
 
 
+@pytest.mark.parametrize("name", ["feature/x", "2024", "1", "-x", "größe β", "x" * 100])
+def test_a_result_is_found_under_the_words_it_was_saved_under(stored, name):
+    for words in (name, "other"):
+        assert stored.bench(REPLAY, f"--ansor-save={words}").code == 0
+    outcome = stored.bench(REPLAY, f"--ansor-compare={name}")
+    assert outcome.code == 0, outcome.text
+    assert "ansor bench compared with 0002_" in outcome.out
+
+
+def test_the_newest_that_can_be_read_is_compared_with(stored):
+    folder = stored.root / ".ansor_bench"
+    (folder / "0002_main.json").touch()
+    (folder / "0003_other.json").write_text("[1, 2]")
+    outcome = stored.bench(REPLAY, "--ansor-compare")
+    assert outcome.code == 0, outcome.text
+    assert "ansor bench compared with 0001_main.json" in outcome.out
+    assert outcome.out.count("passed over: bad result file ") == 2
+    refused = stored.bench(REPLAY, "--ansor-compare=other")
+    assert refused.code == 4
+    assert "was it written by another tool?" in refused.err
+
+
 @pytest.mark.usefixtures("fast_engine")
 def test_a_live_session_is_compared_with_one_before(project):
     assert project.bench("--ansor-save=main").code == 0

@@ -25,7 +25,7 @@ def test_nothing_dies_of_them_and_nothing_obeys_them(project):
     write_result(result_of([Saved(name) for name in IDS]), project.root / "saved.json")
     outcome = project.bench_apart(
         *("--ansor-replay=saved.json", "--junit-xml=junit.xml", "--ansor-report=markdown"),
-        "--ansor-max-early-search-ratio=0.1",
+        *("--ansor-max-early-search-ratio=0.1", "--ansor-strict"),
         **{"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C"},
     )
     assert outcome.code == 1, outcome.text

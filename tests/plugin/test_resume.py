@@ -108,6 +108,24 @@ def test_a_line_cut_short_is_dropped_with_a_note(interrupted):
     )
 
 
+def test_journals_that_cannot_be_read_are_passed_over_and_told(interrupted):
+    journal(interrupted, 2).touch()
+    journal(interrupted, 3).write_bytes(bytes(4096))
+    journal(interrupted, 4).write_text('{"kind": "session", "journal_version": 1}\n')
+    outcome = interrupted.bench(*BUDGET, "--ansor-resume")
+    assert outcome.code == 0, outcome.text
+    assert outcome.out.count("passed over: bad journal ") == 3
+    assert read_journal(journal(interrupted)).finished
+    assert journal(interrupted, 2).exists()
+    nothing = interrupted.bench(*BUDGET, "--ansor-resume")
+    assert nothing.code == 4
+    assert "no interrupted run in" in nothing.err
+    for reason in ("got an empty file", "got NUL bytes alone", "journal_version 1 is not"):
+        assert nothing.err.count(reason) == 1
+    assert interrupted.bench(*BUDGET).code == 0
+    assert read_journal(journal(interrupted, 5)).finished
+
+
 def test_other_settings_are_refused(interrupted):
     outcome = interrupted.bench(*BUDGET, "--ansor-resume", "--ansor-trials=16")
     assert outcome.code == 1
