@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,7 +63,7 @@ class Session:
         self._machines: dict[str, Mapping[str, Any]] = {}
         self._journal: Journal | None = None
         self._planned: tuple[str, ...] = ()
-        self._begun = Counter[str]()
+        self._labels = set[str]()  # of the cases that were begun
         self._results: list[CaseResult] = []
         self._experiments: list[Experiment] = []
         self._notes: list[str] = []
@@ -227,9 +227,11 @@ class Session:
         return result
 
     def _label(self, case: str) -> str:
-        """What the journal calls a case: two tests may tune the same one."""
-        self._begun[case] += 1
-        return case if self._begun[case] == 1 else f"{case}#{self._begun[case]}"
+        """What the journal calls a case, once each: two tests may tune the same one."""
+        numbered = (f"{case}#{number}" for number in count(2))
+        label = next(name for name in chain([case], numbered) if name not in self._labels)
+        self._labels.add(label)
+        return label
 
     def _open_journal(self) -> Journal:
         if self._journal is None and self.past is not None:

@@ -164,6 +164,26 @@ def test_two_tests_of_one_case_are_two_cases(make_session):
     assert labels == ["doubling", "doubling#2"]
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Numbered(Doubling):
+    """A case with the id that the journal gives a second one."""
+
+    id = "doubling#2"
+
+
+def test_an_id_that_looks_like_a_second_case_is_told_from_one(make_session):
+    session = make_session()
+    for case in (CASE, Numbered(), CASE):
+        session.run(case, [ONE], repeats(1))
+    past = read_journal(session.journal)
+    begun = [(e.label, e.case) for e in past.entries if isinstance(e, CaseEntry)]
+    assert begun == [
+        ("doubling", "doubling"),
+        ("doubling#2", "doubling#2"),
+        ("doubling#3", "doubling"),
+    ]
+
+
 def test_progress_counts_all_arms_and_repeats(make_session):
     progress = Recording()
     make_session().run(CASE, [ONE, TWO], PLAN, progress)
