@@ -271,6 +271,7 @@ def _compare(given: argparse.Namespace) -> int:
 
 
 def _merge(given: argparse.Namespace) -> int:
+    from pytest_ansorbench.report.render.text import printable
     from pytest_ansorbench.stats.judging import judge_result
     from pytest_ansorbench.storage import write_result
 
@@ -286,7 +287,7 @@ def _merge(given: argparse.Namespace) -> int:
         shards = "shard" if len(missing) == 1 else "shards"
         print(f"missing: {shards} {', '.join(map(str, missing))}")
         if merged.lost:
-            print(f"without any run: {', '.join(merged.lost)}")
+            print(f"without any run: {printable(', '.join(merged.lost))}")
     return UNDECIDED if missing else HOLDS
 
 

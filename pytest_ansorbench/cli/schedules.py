@@ -101,6 +101,7 @@ def _add_import(commands: argparse._SubParsersAction[Any]) -> None:
 
 def _import(given: argparse.Namespace) -> int:
     from pytest_ansorbench.environment import check_toolchain
+    from pytest_ansorbench.report.render.text import printable
     from pytest_ansorbench.storage import write_result
     from pytest_ansorbench.winners import import_database
     from pytest_ansorbench.workloads import OPERATORS, UnknownCase, get
@@ -112,7 +113,7 @@ def _import(given: argparse.Namespace) -> int:
     check_toolchain()
     imported = import_database(given.database, cases, given.strategy)
     for line in imported.dropped:
-        print(f"left out: {line}")
+        print(f"left out: {printable(line)}")
     if not imported.records:
         raise Refusal(
             f"bad --database {str(given.database)!r}: none of its {imported.left_out} records "
@@ -128,6 +129,7 @@ def _import(given: argparse.Namespace) -> int:
 
 def _schedule(given: argparse.Namespace) -> int:
     from pytest_ansorbench.packed import PackedError
+    from pytest_ansorbench.report.render.text import printable
     from pytest_ansorbench.winners import NO_SCHEDULES, Script, winners_of
 
     path, result = read_stored(given.storage, given.result)
@@ -142,10 +144,9 @@ def _schedule(given: argparse.Namespace) -> int:
         script = Script.of(winner)
     except PackedError as error:
         raise Refusal(f"bad result file {str(path)!r}: {winner.case}: {error}") from None
-    print(
-        f"# {winner.case}, {winner.strategy}, seed {winner.seed}, {winner.task.name}: "
-        f"{1e3 * winner.latency_s:.4g} ms, {winner.gflops:.4g} GFLOP/s"
-    )
+    head = f"# {winner.case}, {winner.strategy}, seed {winner.seed}, {winner.task.name}: "
+    speed = f"{1e3 * winner.latency_s:.4g} ms, {winner.gflops:.4g} GFLOP/s"
+    print(printable(head + speed))
     if given.only != "program":
         print("", "# the schedule, as calls of tvm.s_tir.Schedule", sep="\n")
         print(script.trace)
@@ -156,6 +157,7 @@ def _schedule(given: argparse.Namespace) -> int:
 
 def _export(given: argparse.Namespace) -> int:
     from pytest_ansorbench.environment import MisfitError
+    from pytest_ansorbench.report.render.text import printable
     from pytest_ansorbench.winners import NO_SCHEDULES, export_database
 
     if given.top < 1:
@@ -170,7 +172,7 @@ def _export(given: argparse.Namespace) -> int:
     except MisfitError as error:
         raise Refusal(f"a result's target {error.value!r} does not fit: {error.problem}") from None
     for line in exported.left_out:
-        print(f"left out: {line}")
+        print(f"left out: {printable(line)}")
     print(
         f"{given.database}: programs: {exported.workloads}, schedules: {exported.records}; "
         f"ms.database.JSONDatabase(work_dir={str(given.database)!r}) reads it"
@@ -180,6 +182,7 @@ def _export(given: argparse.Namespace) -> int:
 
 def _sourced(storage: Path, source: str) -> Iterator[tuple[Winner, Target]]:
     """The winners of a result, or the trials of a journal, with their targets."""
+    from pytest_ansorbench.bench.history import case_histories
     from pytest_ansorbench.environment import check_toolchain, resolve_target
     from pytest_ansorbench.storage import fingerprint, is_journal, read_journal
     from pytest_ansorbench.storage.entries import RepeatEntry
@@ -188,6 +191,7 @@ def _sourced(storage: Path, source: str) -> Iterator[tuple[Winner, Target]]:
     check_toolchain()
     if is_journal(Path(source)):
         past = read_journal(Path(source))
+        case_histories(past)  # refuses lines that do not follow from those before them
         begun = [entry for entry in past.entries if isinstance(entry, RepeatEntry)]
         machines = {fingerprint(entry.machine): entry.machine for entry in begun}
         winners = tuned_in(past)
