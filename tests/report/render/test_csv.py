@@ -78,9 +78,7 @@ def test_only_tables_are_written_with_a_blank_line_between() -> None:
 @given(st.sampled_from("=+-@\uff1d\uff20"), st.text(" \t\n\r"), st.text())
 def test_no_cell_is_a_formula(sign: str, before: str, after: str) -> None:
     text = f"{before}{sign}{after}"
-    table = Table(
-        (*COLUMNS[:1], Column(text, text)), (Group(((Text(text), Setting(text)),)),)
-    )
+    table = Table((*COLUMNS[:1], Column(text, text)), (Group(((Text(text), Setting(text)),)),))
     headings, row = csv.reader(io.StringIO(rendered(table, "csv")))
     assert [cell[0] for cell in (headings[1], *row)] == ["'"] * 3
     assert row[0].endswith(printable(text))
