@@ -16,7 +16,7 @@ from pytest_ansorbench.plugin import judging, workers
 from pytest_ansorbench.plugin.baseline import Baseline
 from pytest_ansorbench.plugin.blame import failures, usage_errors
 from pytest_ansorbench.plugin.collected import Collected
-from pytest_ansorbench.plugin.refusals import failure, in_options
+from pytest_ansorbench.plugin.refusals import LATE, failure, in_options
 from pytest_ansorbench.plugin.saved_runs import SavedRuns
 from pytest_ansorbench.plugin.saving import Saving
 from pytest_ansorbench.plugin.searches import Searches
@@ -65,6 +65,9 @@ class Bench:
         self._saving = Saving(config.rootpath, settings, self._notes)
         self._family = 1  # over how many gates on cases false alarms could be shared out
         self._tests: dict[str, Collected] = {}
+        self._tuning: dict[str, Collected] = {}  # by case, the first test that tunes it
+        # By test, what it came to when it was judged
+        self._judged: dict[str, tuple[Collected, CaseResult, CaseChanges | None]] = {}
         self._finished: set[str] = set()
         self._shards: Shards | None = None
         self._over: pytest.Session | None = None  # once it is
@@ -81,7 +84,7 @@ class Bench:
                 select(items, settings.cases, self._config)
             for item in bench_items(items):
                 try:
-                    self._tests[item.nodeid] = Collected.of(item, self._source.arms)
+                    self._collect(item)
                 except pytest.UsageError as error:
                     raise pytest.UsageError(f"{item.nodeid}: {error}") from None
             tests = self._tests.values()
@@ -93,6 +96,53 @@ class Bench:
                 self._keep_shard(settings.shard, items)
         if self._tests and settings.has_suite_gates and settings.shard is None:
             items.append(judging.LastTest.of(session, "suite", self._judge_suite))
+
+    def _collect(self, item: pytest.Item) -> None:
+        """Resolve a test; a usage error if its runs could not be told from those of another."""
+        if item.nodeid in self._tests:
+            raise pytest.UsageError(
+                "it was collected twice; ask for it once, and without --keep-duplicates"
+            )
+        test = Collected.of(item, self._source.arms)
+        self._check_apart(test)
+        self._tests[item.nodeid] = test
+
+    def _check_apart(self, test: Collected) -> None:
+        """Refuse a case whose runs would be mixed with those of another test: ids tell them apart.
+
+        Raises:
+            pytest.UsageError: They would.
+        """
+        if test.case is None:
+            return
+        first, settings = self._tuning.setdefault(test.case, test), self._settings
+        if first.name == test.name:
+            return
+        if settings.shard is not None:
+            how = "as well, and shards are put together by the ids of cases"
+        elif settings.replay:  # budgets are those that were run
+            return
+        elif workers.is_worker(self._config):
+            how = "as well, and what processes have run is put together by the ids of cases"
+        elif first.settings.budget != test.settings.budget:
+            how = "under another budget, and results are told apart by the ids of cases"
+        else:
+            return
+        raise pytest.UsageError(
+            f"bad case {test.case!r}: {first.name} tunes it {how}; give one of the two another id, "
+            "or run them in sessions of their own"
+        )
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Go by the tests that other plugins have left, in the order that these gave them."""
+        judging.put_last(session.items)
+        collected, names = self._tests, [item.nodeid for item in session.items]
+        self._tests = {name: collected[name] for name in names if name in collected}
+        if any(isinstance(item, judging.LastTest) for item in session.items):
+            for name, test in collected.items():
+                if name not in self._tests:  # e.g. by --lf
+                    self._suite.lose(test.label)
 
     def _keep_shard(self, shard: Shard, items: list[pytest.Item]) -> None:
         """Leave the tests of other shards out; the number of gates stays that of all."""
@@ -111,17 +161,23 @@ class Bench:
         deselect(items, others, self._config)
 
     def tune(self, item: pytest.Item, case: Case) -> CaseResult:
-        """Run the case of a test and judge it: the test fails if a gate is broken."""
+        """Run the case of a test and judge it: the test fails if a gate is broken.
+
+        A test that is run again, as by pytest-rerunfailures, comes to what it came to.
+        """
         __tracebackhide__ = True
-        test = self._tests.get(item.nodeid) or Collected.of(item, self._source.arms)
-        if test.case is None:
-            test = test.with_case(case.id, self._source.arms)
-        result = self._run(test, case)
-        changes = self._changes(test, result)
-        if self._baseline is not None and changes is not None:
-            self._baseline.changes.append(changes)
-        for verdict in result.verdicts:
-            item.user_properties += judging.case_properties(verdict)
+        if item.nodeid in self._judged:
+            judging.note_rerun(item, self._notes)
+        else:
+            test = self._test_of(item, case)
+            result = self._run(test, case)
+            changes = self._changes(test, result)
+            if self._baseline is not None and changes is not None:
+                self._baseline.changes.append(changes)
+            for verdict in result.verdicts:
+                item.user_properties += judging.case_properties(verdict)
+            self._judged[item.nodeid] = test, result, changes
+        test, result, changes = self._judged[item.nodeid]
         if self._settings.shard is None:  # else there are not all runs that gates are about
             judging.settle(
                 (
@@ -132,6 +188,28 @@ class Bench:
                 tables=lambda: Terminal().render(failure_report(result, changes)),
             )
         return result
+
+    def _test_of(self, item: pytest.Item, case: Case) -> Collected:
+        """A test with the case that it tunes; a failure if it cannot be run beside the others."""
+        __tracebackhide__ = True
+        known, name, settings = self._tests.get(item.nodeid), str(case.id), self._settings
+        try:
+            test = known or Collected.of(item, self._source.arms)
+            if test.case != name:
+                parted = settings.shard is not None or workers.is_worker(self._config)
+                if parted and test.case is not None:
+                    raise failure(
+                        f"bad case {name!r}: the test was shared out by its parameter, the case "
+                        f"{test.case!r}; expected that one"
+                    )
+                test = test.with_case(name, self._source.arms)
+            counted = test.gates or settings.has_suite_gates or settings.shard is not None
+            if known is None and counted:
+                raise failure(LATE)
+            self._check_apart(test)
+        except pytest.UsageError as error:
+            raise failure(str(error)) from None
+        return test
 
     def _run(self, test: Collected, case: Case) -> CaseResult:
         """Run one case and keep its result; files are brought up to date at once."""
@@ -193,8 +271,9 @@ class Bench:
             verdicts = suite.judge(self._every_result())
             if not enough:
                 break
-        for verdict in verdicts:
-            item.user_properties += judging.suite_properties(verdict)
+        item.user_properties = [
+            figure for verdict in verdicts for figure in judging.suite_properties(verdict)
+        ]
         if not suite.gates:
             pytest.fail(
                 "no case was compared, so there is nothing to judge the suite by; run it with its "
@@ -247,7 +326,8 @@ class Bench:
             session.exitstatus = pytest.ExitCode.OK  # more shards than there is to share out
         self._over = session
         result = self._result()
-        if not result.cases and result.shards is None:
+        nothing = not result.cases and result.shards is None
+        if nothing or self._config.getoption("collectonly"):
             return
         result = replace(result, suites=self._verdicts(result), lost=self._suite.lost)
         self._saving.write_json(result)

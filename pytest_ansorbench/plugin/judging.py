@@ -82,6 +82,18 @@ class LastTest(pytest.Item):
         return self.path, None, self.nodeid
 
 
+def put_last(items: list[pytest.Item]) -> None:
+    """Have the plugin's own tests run after all others, which --ff and others would change."""
+    items.sort(key=lambda item: isinstance(item, LastTest))
+
+
+def note_rerun(item: pytest.Item, notes: list[str]) -> None:
+    """Say at the session's end that a test was judged once, however often it was run."""
+    note = f"{item.nodeid}: run again, but judged once: a gate gets no second chance"
+    if note not in notes:
+        notes.append(note)
+
+
 def settle(
     judgements: Iterable[Judgement], *, strict: bool, tables: Callable[[], str] | None = None
 ) -> None:

@@ -21,6 +21,13 @@ from pytest_ansorbench.storage import MissingResultError, StorageError, Unwritab
 
 T = TypeVar("T")
 
+LATE: Final = (
+    "ansor_bench was asked for while the test ran, when gates were counted and tests shared out "
+    "already; name it among the test's arguments, or mark the test with "
+    "@pytest.mark.usefixtures('ansor_bench')"
+)
+"""Why a test that nobody knew of cannot be judged."""
+
 _FIELDS: Final = {
     "target": "target",
     "cores": "engine.cores",

@@ -103,20 +103,21 @@ def share_out(cases: Sequence[PlannedCase], count: int) -> list[dict[str, tuple[
     The longest goes first, to the part that has least to do so far; of several such to one that
     has the case already (longest processing time first, Graham 1969,
     https://doi.org/10.1137/0117039: no part takes longer than 4/3 of what the best division
-    does). It depends on its arguments alone, so that each machine finds its own part.
+    does). It depends on what the cases are and not on their order, so that each machine finds its
+    own part in whatever order it collected them.
     """
-    blocks = [
-        (case.repeat_s * len(seeds), place, seeds)
-        for place, case in enumerate(cases)
+    blocks = sorted(
+        (-case.repeat_s * len(seeds), case.name, seeds)
+        for case in cases
         for seeds in ([(seed,) for seed in case.seeds] if case.divisible else [case.seeds])
-    ]
+    )
     loads_s = [0.0] * count
-    parts: list[dict[int, tuple[int, ...]]] = [{} for _ in range(count)]
-    for seconds, place, seeds in sorted(blocks, key=lambda block: (-block[0], *block[1:])):
-        lightest = min(range(count), key=lambda at: (loads_s[at], place not in parts[at], at))
-        loads_s[lightest] += seconds
-        parts[lightest][place] = (*parts[lightest].get(place, ()), *seeds)
-    return [{cases[place].name: part[place] for place in sorted(part)} for part in parts]
+    parts: list[dict[str, tuple[int, ...]]] = [{} for _ in range(count)]
+    for minus_s, name, seeds in blocks:
+        lightest = min(range(count), key=lambda at: (loads_s[at], name not in parts[at], at))
+        loads_s[lightest] -= minus_s
+        parts[lightest][name] = (*parts[lightest].get(name, ()), *seeds)
+    return parts
 
 
 def recorded_repeat_s(result: Result) -> Mapping[str, float]:

@@ -31,6 +31,9 @@ def merge_results(results: Mapping[str, Result]) -> Result:
     are all there make a whole session.
     """
     (first_name, merged), *others = results.items()
+    if others:
+        for name, result in results.items():
+            _check_once(name, result)
     sources = {case.case: first_name for case in merged.cases}
     for name, other in others:
         _check_equal(first_name, name, "commit", merged.commit.get("id"), other.commit.get("id"))
@@ -79,10 +82,25 @@ def _united(one: Shards | None, other: Shards | None, one_name: str, name: str) 
     if one is None or other is None:
         return one or other
     _check_equal(one_name, name, "number of shards", one.count, other.count)
-    _check_equal(one_name, name, "list of the session's cases", one.cases, other.cases)
+    # Each has them in the order in which its tests were collected.
+    mine, theirs = (tuple(sorted(shards.cases)) for shards in (one, other))
+    _check_equal(one_name, name, "list of the session's cases", mine, theirs)
     if twice := sorted({*one.there} & {*other.there}):
         _clash(one_name, name, f"both have shard {Shard(twice[0], one.count)}")
     return replace(one, there=tuple(sorted((*one.there, *other.there))))
+
+
+def _check_once(name: str, result: Result) -> None:
+    """Refuse a result with two entries of a case: which of them others belong to is not told."""
+    seen: set[str] = set()
+    for case in result.cases:
+        if case.case in seen:
+            raise StorageError(
+                f"bad result {name!r}: it has the case {case.case} twice, from two tests, and cannot "
+                "be merged with others; run such tests in sessions of their own, or give their "
+                "cases different ids"
+            )
+        seen.add(case.case)
 
 
 def _joined(one: CaseResult, other: CaseResult, one_name: str, other_name: str) -> CaseResult:
