@@ -28,7 +28,6 @@ class LastingServer(ForkServer):
 
     def __init__(self, **options: Any) -> None:
         self._key = _key(options)
-        self._in_order = True  # no request is without its reply
         taken = next((one for one in _idle if one._key == self._key), None)
         if taken is None:
             super().__init__(**options)
@@ -59,12 +58,6 @@ class LastingServer(ForkServer):
         _idle.append(self)
         if len(_idle) > _MOST_IDLE:
             _end(_idle[0])
-
-    def _request(self, *message: Any, **more: Any) -> dict[str, Any]:
-        self._in_order = False
-        reply = super()._request(*message, **more)
-        self._in_order = True
-        return reply
 
 
 def _key(options: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -68,6 +68,12 @@ class Site:
         except EngineError:
             self.engine.close()
             raise
+        except (Exception, GeneratorExit):
+            raise
+        except BaseException:
+            # Ctrl-C, or a time limit such as pytest-timeout's, may have cut a request short.
+            self.engine.close()
+            raise
 
     def look(self, moment: Moment) -> NoiseEntry | None:
         """Measure the machine's noise; None if that cannot be done, or is not asked for."""

@@ -24,6 +24,8 @@ __all__ = ["AnsorBench", "UndecidedWarning"]
 BENCH: Final = "ansorbench-bench"
 """Name of the plugin that does the work."""
 
+_SKIPPED: Final = "tuning case; run it with --ansor-bench"
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     add_options(parser)
@@ -47,21 +49,21 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     from pytest_ansorbench.options.resolve import resolve
     from pytest_ansorbench.plugin.conflicts import check_session
+    from pytest_ansorbench.plugin.pytest_benchmark import Bridge
     from pytest_ansorbench.plugin.refusals import usage
 
     settings = usage(resolve, config)
     check_session(config, settings)
+    bridge = Bridge(config, table=settings.table.benchmark)
+    config.pluginmanager.register(bridge, f"{BENCH}-pytest-benchmark")
     if settings.kernels.result is not None:
         from pytest_ansorbench.plugin.kernel_items import KernelBench
 
         config.pluginmanager.register(KernelBench(config, settings), BENCH)
         return
     from pytest_ansorbench.plugin.bench import Bench
-    from pytest_ansorbench.plugin.pytest_benchmark import Bridge
 
     config.pluginmanager.register(Bench(config, settings), BENCH)
-    bridge = Bridge(config, table=settings.table.benchmark)
-    config.pluginmanager.register(bridge, f"{BENCH}-pytest-benchmark")
 
 
 @pytest.fixture
@@ -73,7 +75,9 @@ def ansor_bench(request: pytest.FixtureRequest) -> AnsorBench:
     """
     from pytest_ansorbench.plugin.judging import OneCase
 
-    bench: Bench | KernelBench = request.config.pluginmanager.getplugin(BENCH)
+    bench: Bench | KernelBench | None = request.config.pluginmanager.getplugin(BENCH)
+    if bench is None:  # asked for late, by a test that nothing showed to be a tuning case
+        pytest.skip(_SKIPPED)
     return OneCase(request.node, bench.tune)
 
 
@@ -81,6 +85,6 @@ class _Skipper:
     """Without `--ansor-bench`, tuning cases are skipped and cost nothing."""
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        skip = pytest.mark.skip(reason="tuning case; run it with --ansor-bench")
+        skip = pytest.mark.skip(reason=_SKIPPED)
         for item in bench_items(items):
             item.add_marker(skip)

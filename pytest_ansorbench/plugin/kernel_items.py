@@ -15,7 +15,7 @@ from pytest_ansorbench.options.declarations import flag_of
 from pytest_ansorbench.options.resolve import resolve
 from pytest_ansorbench.options.settings import Settings
 from pytest_ansorbench.plugin import judging
-from pytest_ansorbench.plugin.refusals import failure, in_options, passed_over, usage
+from pytest_ansorbench.plugin.refusals import LATE, failure, in_options, passed_over, usage
 from pytest_ansorbench.plugin.selection import bench_items, case_id, keywords_of, select
 from pytest_ansorbench.plugin.showing import print_report
 from pytest_ansorbench.records import CaseResult
@@ -45,7 +45,6 @@ class KernelBench:
         self._config, self._settings = config, settings
         flag, wanted = flag_of("kernels.result"), settings.kernels.result
         assert wanted is not None
-        self._notes: list[str] = []  # lines at the end of the summary
         try:
             storage = config.rootpath / settings.files.storage
             _, self._result = read_saved(storage, wanted, passed_over(self._notes))
@@ -58,6 +57,8 @@ class KernelBench:
         self._rebuilding: Rebuilding | None = None
         self._notes: list[str] = []  # lines at the end of the summary
         self._limits: dict[str, KernelLimits] = {}
+        self._judgements: dict[str, tuple[judging.Judgement, ...]] = {}  # by test, of those made
+        self._notes: list[str] = []  # lines at the end of the summary
         self._gates = (0, 0)  # on kernels and on suites, which false alarms are shared out among
 
     @pytest.hookimpl(trylast=True)
@@ -77,8 +78,10 @@ class KernelBench:
         if tests and suite:
             items.append(judging.LastTest.of(session, "kernels", self._judge_suite))
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Start the toolchains once, before the first case, if there is one to be run."""
+        judging.put_last(session.items)
         if self._config.getoption("collectonly") or not any(bench_items(session.items)):
             return
         settings = self._settings
@@ -103,8 +106,23 @@ class KernelBench:
             raise pytest.UsageError(in_options(error)) from None
 
     def tune(self, item: pytest.Item, case: Case) -> CaseResult:
-        """Make the kernels of a case again and judge them; gives the saved result of the case."""
+        """Make the kernels of a case again and judge them; gives the saved result of the case.
+
+        A test that is run again, as by pytest-rerunfailures, comes to what it came to.
+        """
         __tracebackhide__ = True
+        if item.nodeid in self._judgements:
+            judging.note_rerun(item, self._notes)
+        else:
+            self._judgements[item.nodeid] = self._made_again(item, case)
+        judging.settle(self._judgements[item.nodeid], strict=self._settings.strict)
+        return next(one for one in self._result.cases if one.case == case.id)
+
+    def _made_again(self, item: pytest.Item, case: Case) -> tuple[judging.Judgement, ...]:
+        """Make the kernels of a case again, and hold them against its limits."""
+        __tracebackhide__ = True
+        if item.nodeid not in self._limits:
+            raise failure(LATE)
         winners = self._winners_of(case.id)
         if not winners:
             pytest.skip(f"{self._settings.kernels.result} keeps no schedule of {case.id}")
@@ -115,8 +133,7 @@ class KernelBench:
             kernels = self._rebuilding.make(rows, effort, lambda winner: case)
         except EngineError as error:
             raise failure(f"the measurement engine gave up: {error}") from None
-        limits = self._limits.get(item.nodeid) or self._limits_of(item)
-        verdicts = self._judged(kernels, limits)
+        verdicts = self._judged(kernels, self._limits[item.nodeid])
         for verdict in verdicts:
             prefix = f"ansor_kernels_{verdict.toolchain}"
             for one in verdict.kernels:
@@ -125,8 +142,7 @@ class KernelBench:
         failures = judging.of_failures(
             case.id, toolchain_failures(kernels), self._settings.to_json()
         )
-        judging.settle([*failures, *_of_kernels(verdicts)], strict=self._settings.strict)
-        return next(one for one in self._result.cases if one.case == case.id)
+        return (*failures, *_of_kernels(verdicts))
 
     def _judge_suite(self, item: pytest.Item) -> None:
         """Judge all kernels together, after the last case."""

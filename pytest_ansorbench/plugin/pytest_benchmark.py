@@ -8,7 +8,7 @@ All that ends up in its files is made by pytest-benchmark itself.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -17,6 +17,8 @@ from pytest_benchmark.session import BenchmarkSession
 from pytest_benchmark.utils import NameWrapper
 
 from pytest_ansorbench.codec import to_json
+from pytest_ansorbench.plugin.judging import LastTest
+from pytest_ansorbench.plugin.selection import FIXTURE
 from pytest_ansorbench.records import CaseResult, Run, Verdict
 
 
@@ -27,6 +29,27 @@ class Bridge:
         self._config = config
         self._table = table  # whether pytest-benchmark shows its table of the same runs
         self._ours = 0
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collection_modifyitems(
+        self, items: list[pytest.Item]
+    ) -> Generator[None, object, object]:
+        """Have `--benchmark-only` leave tuning cases alone: they are benchmarks as well."""
+        # There it is, too, where it was kept from being a plugin.
+        session = getattr(self._config, "_benchmarksession", None)
+        if not isinstance(session, BenchmarkSession) or not session.only:
+            return (yield)
+        session.only = False
+        try:
+            answer = yield
+        finally:
+            session.only = True
+        skip = pytest.mark.skip(reason="no benchmark, and --benchmark-only is given")
+        for item in items:
+            names = getattr(item, "fixturenames", ())
+            if not (FIXTURE in names or "benchmark" in names or isinstance(item, LastTest)):
+                item.add_marker(skip)
+        return answer
 
     def pytest_ansorbench_case_finished(self, item: pytest.Item, result: CaseResult) -> None:
         """Make a benchmark of each strategy, in a group named after the case."""

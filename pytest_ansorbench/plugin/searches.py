@@ -65,6 +65,7 @@ _REFUSALS: Final = (
     ImportFailed,
     ResumeError,
     StorageError,
+    ToolchainError,
     UnhostableError,
     UnsupportedCaseError,
     UntunedError,

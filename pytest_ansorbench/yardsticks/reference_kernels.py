@@ -77,7 +77,11 @@ def library_kernel(
             capture_output=True,
             text=True,
             timeout=_TIMEOUT_S,
-            env={**os.environ, **dict.fromkeys(_THREADS, str(threads))},
+            env={
+                **os.environ,
+                "PYTHONWARNINGS": "ignore",  # a library's are not the user's
+                **dict.fromkeys(_THREADS, str(threads)),
+            },
             check=False,
         )
     except subprocess.TimeoutExpired:

@@ -132,6 +132,7 @@ class ForkServer:
         self._control = self._process.channel
         self.machine: Mapping[str, Any] = {}  # as its interpreter has it, once it is warm
         self.closed = False
+        self._in_order = True  # no request is without its reply
         self._children: dict[int, Child] = {}
         self._ended: dict[int, Ended] = {}
 
@@ -183,10 +184,12 @@ class ForkServer:
     def wait_for_end(self, child: Child) -> Ended:
         deadline = time.monotonic() + _BURIAL_TIMEOUT_S
         while child.pid not in self._ended:
-            if self.closed:
+            if self.closed or not self._in_order:
                 raise ServerDied
             if wait([self._control.fileno()], max(0.0, deadline - time.monotonic())):
+                self._in_order = False
                 self._note_end(self._receive())
+                self._in_order = True
             else:  # it does not exit by itself, though its channel is closed
                 child.kill()
                 deadline = time.monotonic() + _BURIAL_TIMEOUT_S
@@ -210,12 +213,16 @@ class ForkServer:
         payload: bytes = b"",
         descriptors: Sequence[int] = (),
     ) -> dict[str, Any]:
+        if not self._in_order:  # an interrupt cut one short, whose reply would pass for this one's
+            raise ServerDied
+        self._in_order = False
         try:
             self._control.send(message, payload, descriptors)
         except ChannelClosed:
             raise ServerDied from None
         while "ended" in (reply := self._receive()):
             self._note_end(reply)
+        self._in_order = True
         return reply
 
     def _receive(self) -> dict[str, Any]:

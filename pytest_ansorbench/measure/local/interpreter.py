@@ -43,7 +43,8 @@ class Interpreter:
                     stdin=subprocess.DEVNULL,
                     stdout=self._log,
                     stderr=self._log,
-                    env={**os.environ, **environment},
+                    # Warnings in there are not the user's, who may have made them errors.
+                    env={**os.environ, "PYTHONWARNINGS": "ignore", **environment},
                     pass_fds=[theirs.fileno()],
                     start_new_session=True,
                 )
