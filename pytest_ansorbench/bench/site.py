@@ -68,7 +68,7 @@ class Site:
         except EngineError:
             self.engine.close()
             raise
-        except (Exception, GeneratorExit):
+        except (Exception, GeneratorExit):  # between two requests
             raise
         except BaseException:
             # Ctrl-C, or a time limit such as pytest-timeout's, may have cut a request short.

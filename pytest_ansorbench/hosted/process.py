@@ -58,6 +58,9 @@ class HostProcess:
             answer, payload = self._process().channel.receive()
         except ChannelClosed:
             raise self._gone() from None
+        except BaseException:  # an interrupt: the answer would pass for that to the next request
+            self.close()
+            raise
         if "error" in answer:
             if answer["kind"] == "stay":
                 raise StayError(answer["error"])

@@ -174,8 +174,10 @@ class Project:
 def options(*arguments: str) -> list[str]:
     # Hypothesis has nothing to do here, and takes a second to be imported. A look at the machine
     # takes seconds; tests that want one say so.
-    without = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest")
-    return [*without, "--ansor-noise-check=0", *arguments]
+    # Plugins of others are asked for by the tests that are about them.
+    without = ("cacheprovider", "hypothesispytest", "randomly", "rerunfailures", "timeout")
+    blocked = (f"-pno:{name}" for name in without)
+    return [*blocked, "--ansor-noise-check=0", *arguments]
 
 
 def command(*arguments: str) -> list[str]:

@@ -100,3 +100,44 @@ def test_a_bench_works_where_it_is_disabled_blocked_or_impersonated(everything, 
     assert "3 passed" in outcome.out
     assert "benchmark 'a'" not in outcome.out
     assert "ansor bench" in outcome.out
+
+
+OTHERS = "def test_sum(benchmark): benchmark(sum, [1, 2])\ndef test_else(): pass\n"
+
+
+@pytest.mark.parametrize(
+    ("option", "counts"),
+    [
+        ("--benchmark-only", "5 passed, 1 skipped"),  # three cases, their suite, and a benchmark
+        ("--benchmark-skip", "5 passed, 1 skipped"),
+        ("--benchmark-disable", "6 passed"),
+        ("--benchmark-enable", "6 passed"),
+    ],
+)
+def test_its_options_say_nothing_of_tuning_cases_and_their_gates(everything, option, counts):
+    everything.write("test_plain.py", OTHERS)
+    suite = "--ansor-max-suite-search-ratio"
+    outcome = everything.bench(*REPLAY, f"{suite}=0.9", option)
+    assert outcome.code == 0, outcome.text
+    assert counts in outcome.out
+    assert everything.bench(*REPLAY, f"{suite}=0.1", option).code == 1
+
+
+def test_benchmark_only_counts_where_it_was_kept_from_being_a_plugin(everything):
+    everything.write("test_plain.py", OTHERS)
+    outcome = everything.bench(*REPLAY, "--benchmark-only", "-p", "no:pytest-benchmark")
+    assert outcome.code == 0, outcome.text
+    assert "4 passed, 1 skipped" in outcome.out
+
+
+def test_a_case_beside_its_fixture_passes(everything):
+    everything.write(
+        "test_cases.py",
+        "from tests.saved_cases import SAVED\n"
+        "def test_both(ansor_bench, benchmark):\n"
+        "    ansor_bench(SAVED[0])\n"
+        "    benchmark(sum, [1, 2])\n",
+    )
+    outcome = everything.bench(*REPLAY)
+    assert outcome.code == 0, outcome.text
+    assert "1 passed" in outcome.out

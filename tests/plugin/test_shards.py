@@ -119,6 +119,30 @@ def test_parts_are_balanced_by_recorded_seconds(saved):
     assert sum(many.values()) > sum(few.values())
 
 
+@pytest.mark.parametrize("by", [(), ("--ansor-shard-by=saved.json",)], ids=["trials", "seconds"])
+def test_parts_whose_tests_come_in_random_order_make_a_whole(saved, by):
+    pytest.importorskip("pytest_randomly")
+    for index in (1, 2, 3):
+        part = (f"--ansor-shard={index}/3", f"--ansor-json={index}.json", *by)
+        order = ("-p", "randomly", f"--randomly-seed={index}")
+        outcome = saved.bench(REPLAY, *part, *order)
+        assert outcome.code == 0, outcome.text
+    outcome = merge(saved, "1.json", "2.json", "3.json")
+    assert (outcome.code, outcome.out) == (0, "all.json: 3 cases, 30 runs from 3 results\n")
+
+
+def test_parts_whose_files_come_in_another_order_make_a_whole(saved):
+    files = {"test_cases.py": "[:2]", "test_more.py": "[2:]"}
+    for name, some in files.items():
+        saved.write(name, GATED.format(limit=0.9).replace('"case", SAVED', f'"case", SAVED{some}'))
+    for index, names in ((1, [*files]), (2, [*files][::-1])):
+        part = (f"--ansor-shard={index}/2", f"--ansor-json={index}.json")
+        outcome = saved.bench(REPLAY, *part, *names)
+        assert outcome.code == 0, outcome.text
+    outcome = merge(saved, "1.json", "2.json")
+    assert (outcome.code, outcome.out) == (0, "all.json: 3 cases, 30 runs from 2 results\n")
+
+
 def test_it_works_under_xdist(saved):
     for shard, processes in (("1/2", "2"), ("2/2", "0")):
         part = (f"--ansor-shard={shard}", f"--ansor-json={shard[0]}.json", "-n", processes)

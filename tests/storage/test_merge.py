@@ -165,3 +165,18 @@ def test_missing_parts_are_known_and_what_only_they_have_is_lost() -> None:
 def test_parts_of_different_sessions_are_refused(other: Result, what: str) -> None:
     with pytest.raises(StorageError, match=f"bad results 'a' and 'b': {what}"):
         merge_results({"a": part(1, case="a"), "b": other})
+
+
+def test_a_result_with_two_entries_of_a_case_is_itself_but_has_no_part_in_others() -> None:
+    [case] = shard().cases
+    twice = dataclasses.replace(shard(), cases=(case, case))
+    assert merge_results({"a": twice}) == twice
+    for results in ({"a": twice, "b": shard("b")}, {"b": shard("b"), "a": twice}):
+        with pytest.raises(StorageError, match=f"bad result 'a': it has the case {case.case} twice"):
+            merge_results(results)
+
+
+def test_parts_may_have_the_sessions_cases_in_any_order() -> None:
+    other = dataclasses.replace(part(2, 2, case="b"), shards=Shards(2, (2,), ("c", "b", "a")))
+    merged = merge_results({"1": part(1, 2, case="a"), "2": other})
+    assert (merged.shards, merged.lost) == (None, ("c",))

@@ -171,3 +171,35 @@ def test_last_words_are_the_last_line():
         assert last_words(log) == ""
         log.write(b"x" * 5000 + b"\nearly\nlate\n\n")
         assert last_words(log) == ": late"
+
+
+@pytest.fixture(scope="module")
+def strict(_started_for_real):
+    """One that a user started who has made errors of warnings."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONWARNINGS", "error")
+        started = ForkServer(threads=1, memory_limit_mb=1000)
+        started.wait_until_warm()
+    yield started
+    started.close()
+
+
+def test_it_starts_where_warnings_are_errors(strict):
+    assert strict.fork().bury().cause == "worker exited with code 0"
+
+
+def test_a_request_that_was_cut_short_is_the_servers_last(strict, monkeypatch):
+    def interrupted():
+        raise KeyboardInterrupt
+
+    child = strict.fork()
+    with monkeypatch.context() as patch:
+        patch.setattr(strict, "_receive", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            strict.fork()
+    # Its reply would pass for that to the next one.
+    for ask in (strict.fork, child.bury):
+        with pytest.raises(ServerDied):
+            ask()
+    strict.close()
+    assert not psutil.pid_exists(child.pid)
