@@ -32,7 +32,7 @@ def test_a_broken_gate_gets_no_second_chance(saved, reruns):
     files = ("--ansor-json=out.json", "--junitxml=junit.xml")
     outcome = saved.bench(REPLAY, BROKEN, *reruns, *files)
     assert outcome.code == 1, outcome.text
-    assert "1 failed, 2 rerun" in outcome.out
+    assert "1 failed" in outcome.out and "2 rerun" in outcome.out
     assert outcome.out.count(SECOND_CHANCE) == 1
     assert [case["case"] for case in saved.json("out.json")["cases"]] == ["a"]
     names = [one.get("name") for one in ET.parse(saved.root / "junit.xml").iter("property")]
@@ -42,7 +42,7 @@ def test_a_broken_gate_gets_no_second_chance(saved, reruns):
 def test_a_broken_suite_gets_none_either(everything, reruns):
     outcome = everything.bench(REPLAY, BROKEN_SUITE, *reruns, "--junitxml=junit.xml")
     assert outcome.code == 1, outcome.text
-    assert "1 failed, 3 passed, 2 rerun" in outcome.out
+    assert "1 failed, 3 passed" in outcome.out and "2 rerun" in outcome.out
     names = [one.get("name") for one in ET.parse(everything.root / "junit.xml").iter("property")]
     assert names.count("ansor_suite_fast_verdict") == 1
 
@@ -70,7 +70,7 @@ def test_a_test_that_fails_otherwise_is_run_again_and_tuned_once(everything, rer
     everything.write("test_cases.py", FLAKY)
     outcome = everything.bench(REPLAY, HOLDS, *reruns, "--ansor-json=out.json")
     assert outcome.code == 0, outcome.text
-    assert "2 passed, 2 rerun" in outcome.out
+    assert "2 passed" in outcome.out and "2 rerun" in outcome.out
     assert f"test_cases.py::test_after: {SECOND_CHANCE}" in outcome.out
     assert outcome.out.count(SECOND_CHANCE) == 1
     assert [case["case"] for case in everything.json("out.json")["cases"]] == ["a", "b"]

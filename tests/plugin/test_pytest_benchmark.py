@@ -102,7 +102,13 @@ def test_a_bench_works_where_it_is_disabled_blocked_or_impersonated(everything, 
     assert "ansor bench" in outcome.out
 
 
-OTHERS = "def test_sum(benchmark): benchmark(sum, [1, 2])\ndef test_else(): pass\n"
+OTHERS = """
+def test_sum(benchmark):
+    benchmark.pedantic(sum, ([1, 2],))
+
+def test_else():
+    pass
+"""
 
 
 @pytest.mark.parametrize(
@@ -136,7 +142,7 @@ def test_a_case_beside_its_fixture_passes(everything):
         "from tests.saved_cases import SAVED\n"
         "def test_both(ansor_bench, benchmark):\n"
         "    ansor_bench(SAVED[0])\n"
-        "    benchmark(sum, [1, 2])\n",
+        "    benchmark.pedantic(sum, ([1, 2],))\n",
     )
     outcome = everything.bench(*REPLAY)
     assert outcome.code == 0, outcome.text
