@@ -141,7 +141,7 @@ class Bench:
         self._tests = {name: collected[name] for name in names if name in collected}
         if any(isinstance(item, judging.LastTest) for item in session.items):
             for name, test in collected.items():
-                if name not in self._tests:  # e.g. by --lf
+                if name not in self._tests:  # as pytest-split may have it
                     self._suite.lose(test.label)
 
     def _keep_shard(self, shard: Shard, items: list[pytest.Item]) -> None:

@@ -76,6 +76,13 @@ class LastTest(pytest.Item):
 
     def runtest(self) -> None:
         __tracebackhide__ = True
+        lf = self.config.getoption("lf", False)
+        if lf and self.nodeid in self.config.cache.get("cache/lastfailed", {}):
+            pytest.fail(
+                "all cases are judged together, and --lf leaves those out that passed; run it "
+                "without --lf",
+                pytrace=False,
+            )
         self._judge(self)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
