@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_ansorbench.bench.arms import Arm
-from pytest_ansorbench.bench.history import BlockEntry, RepeatHistory
+from pytest_ansorbench.bench.history import RepeatHistory
 from pytest_ansorbench.bench.prepared import RunPlan
 from pytest_ansorbench.bench.progress import RunProgress
 from pytest_ansorbench.bench.reference import StandIn
 from pytest_ansorbench.records import Yardsticks
-from pytest_ansorbench.storage.entries import NoiseEntry
+from pytest_ansorbench.storage.entries import BlockEntry, NoiseEntry
 
 if TYPE_CHECKING:
     from pytest_ansorbench.workloads.case import Case, Task

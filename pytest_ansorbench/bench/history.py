@@ -21,6 +21,7 @@ from pytest_ansorbench.search import ResumeError, select
 from pytest_ansorbench.storage import Journal, Past, StorageError, fingerprint
 from pytest_ansorbench.storage.entries import (
     AbandonedEntry,
+    BlockEntry,
     CaseEntry,
     EndEntry,
     Entry,
@@ -30,16 +31,12 @@ from pytest_ansorbench.storage.entries import (
     NoiseEntry,
     RecordedEntry,
     RepeatEntry,
+    RepeatLine,
     RoundEntry,
     SessionEntry,
     SetEntry,
     YardsticksEntry,
 )
-
-# What is written down of a repeat that has begun
-RepeatLine = RecordedEntry | RoundEntry | LastCheckEntry | SetEntry | LeadsEntry | FinalEntry
-# What is written down of a repeat while it is carried out
-BlockEntry = YardsticksEntry | RepeatEntry | RepeatLine
 
 
 class MisfitError(ValueError):

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from pytest_ansorbench.bench.arms import AnySearch, Arm, search_of
 from pytest_ansorbench.bench.finals import measure_leads, measure_winners
-from pytest_ansorbench.bench.history import BlockEntry
 from pytest_ansorbench.bench.prepared import PreparedCase, RunPlan
 from pytest_ansorbench.bench.reference import RecordedSearch, StandIn
 from pytest_ansorbench.records import LastRanking, Remeasurement
 from pytest_ansorbench.stats.recorded import MOST_DRIFT
 from pytest_ansorbench.storage.entries import (
+    BlockEntry,
     FinalEntry,
     LastCheckEntry,
     LeadsEntry,

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.bench.blocks import Block, BlockEvent, Ended, Watcher, Wrote
-from pytest_ansorbench.bench.history import BlockEntry
 from pytest_ansorbench.bench.prepared import PreparedCase, prepare
 from pytest_ansorbench.bench.progress import RunProgress
 from pytest_ansorbench.bench.repeat import run_repeat
@@ -18,7 +17,7 @@ from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.noise_probe import observe_noise
 from pytest_ansorbench.stats.noise_model import slice_ms_for
 from pytest_ansorbench.storage import fingerprint, machine_difference
-from pytest_ansorbench.storage.entries import NoiseEntry, YardsticksEntry
+from pytest_ansorbench.storage.entries import BlockEntry, NoiseEntry, YardsticksEntry
 
 if TYPE_CHECKING:
     from pytest_ansorbench.measure.engine import Engine

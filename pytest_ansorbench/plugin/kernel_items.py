@@ -43,6 +43,7 @@ class KernelBench:
             pytest.UsageError: There is none, or it keeps no schedules.
         """
         self._config, self._settings = config, settings
+        self._notes: list[str] = []  # lines at the end of the summary
         flag, wanted = flag_of("kernels.result"), settings.kernels.result
         assert wanted is not None
         try:
@@ -55,10 +56,8 @@ class KernelBench:
             raise pytest.UsageError(f"bad {flag} {wanted!r}: {NO_SCHEDULES}")
         self._toolchains = toolchains(settings.kernels.against, settings.kernels.variants)
         self._rebuilding: Rebuilding | None = None
-        self._notes: list[str] = []  # lines at the end of the summary
         self._limits: dict[str, KernelLimits] = {}
         self._judgements: dict[str, tuple[judging.Judgement, ...]] = {}  # by test, of those made
-        self._notes: list[str] = []  # lines at the end of the summary
         self._gates = (0, 0)  # on kernels and on suites, which false alarms are shared out among
 
     @pytest.hookimpl(trylast=True)

@@ -24,7 +24,7 @@ from pytest_ansorbench.records import (
 )
 from pytest_ansorbench.records.checks import check, check_seconds
 
-JOURNAL_VERSION: Final = 10
+JOURNAL_VERSION: Final = 11
 OLDEST_JOURNAL_VERSION: Final = 9
 """The first that is still read."""
 _LONGEST_SLICE_MS: Final = 10_000.0
@@ -199,21 +199,12 @@ class EndEntry:
     cases: int  # how many it ran
 
 
-Entry = (
-    SessionEntry
-    | CaseEntry
-    | YardsticksEntry
-    | RepeatEntry
-    | RecordedEntry
-    | RoundEntry
-    | LastCheckEntry
-    | SetEntry
-    | LeadsEntry
-    | FinalEntry
-    | AbandonedEntry
-    | NoiseEntry
-    | EndEntry
-)
+# What is written down of a repeat that has begun
+RepeatLine = RecordedEntry | RoundEntry | LastCheckEntry | SetEntry | LeadsEntry | FinalEntry
+# What is written down of a repeat while it is carried out
+BlockEntry = YardsticksEntry | RepeatEntry | RepeatLine
+
+Entry = SessionEntry | CaseEntry | BlockEntry | AbandonedEntry | NoiseEntry | EndEntry
 
 KINDS: Final[Mapping[str, type[Entry]]] = MappingProxyType(
     {

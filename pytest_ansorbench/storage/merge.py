@@ -96,9 +96,9 @@ def _check_once(name: str, result: Result) -> None:
     for case in result.cases:
         if case.case in seen:
             raise StorageError(
-                f"bad result {name!r}: it has the case {case.case} twice, from two tests, and cannot "
-                "be merged with others; run such tests in sessions of their own, or give their "
-                "cases different ids"
+                f"bad result {name!r}: it has the case {case.case} twice, from two tests, and "
+                "cannot be merged with others; run such tests in sessions of their own, or give "
+                "their cases different ids"
             )
         seen.add(case.case)
 

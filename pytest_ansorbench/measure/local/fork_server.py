@@ -174,7 +174,7 @@ class ForkServer:
         with theirs:
             try:
                 reply = self._request({"op": "fork", "role": role}, descriptors=[theirs.fileno()])
-            except ServerDied:
+            except BaseException:
                 ours.close()
                 raise
         child = Child(reply["pid"], Channel(ours), self)
