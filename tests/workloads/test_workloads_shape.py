@@ -1,5 +1,7 @@
 """Shapes that no operator can have, and what the user reads."""
 
+from dataclasses import dataclass
+
 import pytest
 
 from pytest_ansorbench import workloads
@@ -97,3 +99,15 @@ def test_every_family_checks_its_fields(family, fields):
     for field in complete:
         with pytest.raises(BadShape, match=rf"^bad {field} 0: expected a positive int"):
             family(**{**complete, field: 0})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Named(workloads.BatchMatmul):
+    name: str
+    scale: float = 0.5
+
+
+def test_fields_that_are_no_whole_numbers_are_whatever_they_are():
+    assert Named(batch=1, m=16, n=16, k=16, name="a,b").name == "a,b"
+    with pytest.raises(BadShape, match="^bad m 0: "):
+        Named(batch=1, m=0, n=16, k=16, name="a,b")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -22,16 +23,13 @@ class BadShape(ValueError):
 
 
 class Shaped:
-    """A dataclass of whole numbers, which are all at least 1; `padding` may be 0."""
+    """A dataclass whose whole numbers are all at least 1; `padding` may be 0."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
-    # Fields that are no numbers, which a subclass checks itself.
-    words: ClassVar[frozenset[str]] = frozenset()
-
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
-            if field.name in self.words:
+            if not re.search(r"\bint\b", str(field.type)):
                 continue
             value = getattr(self, field.name)
             require = require_not_negative if field.name == "padding" else require_positive

@@ -51,7 +51,6 @@ class Typed(Shaped, Operator):
     dtype: str = "float32"
     accumulator: str | None = None
 
-    words: ClassVar[frozenset[str]] = frozenset({"dtype", "accumulator"})
     # By data type, those that it may be summed in, the default first.
     accumulators: ClassVar[Mapping[str, Sequence[str]]] = ALL
 
