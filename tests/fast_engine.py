@@ -150,8 +150,11 @@ class FastEngine:
         if built.handle is None:
             raise UntunedError(f"{built.status}: {built.error}")
         called = built.handle.called()
-        fresh = () if check.fresh is None else called.outputs_of(check.fresh)[0]
-        return tuple(called.outputs()), tuple(fresh)
+        outputs = tuple(output.copy() for output in called.outputs())
+        if check.fresh is None:
+            return outputs, ()
+        called.call_on(check.fresh)
+        return outputs, tuple(called.outputs())
 
     def _built(self, program: Program, check: Check | None) -> Built:
         if self.compiles:

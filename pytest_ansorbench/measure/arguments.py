@@ -50,12 +50,49 @@ class Arguments:
         # One for each argument of the kernel, in order; the last are the outputs.
         self.arrays: tuple[NDArray[Any], ...] = (*map(aligned, given), *self.outputs)
 
+    def clear(self, check: Check) -> None:
+        """Fill the outputs with what a call with the check's inputs must not leave there."""
+        self.blank()
+        for output, right in zip(self.outputs, check.outputs, strict=False):
+            _fill(output, right.expected)
+
+    def blank(self) -> None:
+        """Fill the outputs as the guards are."""
+        for memory in self._guarded:
+            memory[GUARD:-GUARD].fill(_GUARD_BYTE)
+
+    def is_blank(self) -> bool:
+        """Whether nothing was written since."""
+        return all((memory == _GUARD_BYTE).all() for memory in self._guarded)
+
     def damage(self) -> str:
         """What the kernel wrote where it should not: one sentence, empty if nothing."""
-        for memory in self._guarded:
-            for side in (memory[:GUARD], memory[-GUARD:]):
-                if (side != _GUARD_BYTE).any():
-                    return "the kernel wrote outside of its output"
+        if all(map(_guards_hold, self._guarded)):
+            return ""
+        return "the kernel wrote outside of its output"
+
+
+class OwnInputs:
+    """Inputs between guards in memory of their own, whose contents may change."""
+
+    def __init__(self, like: Sequence[NDArray[Any]]) -> None:
+        guarded = [_guarded(array.dtype, array.shape) for array in like]
+        self._guarded = [memory for memory, _ in guarded]
+        self._held: Sequence[NDArray[Any]] = ()
+        self.arrays = tuple(array for _, array in guarded)
+
+    def hold(self, contents: Sequence[NDArray[Any]]) -> None:
+        for array, content in zip(self.arrays, contents, strict=True):
+            array[...] = content
+        self._held = contents
+
+    def damage(self) -> str:
+        """What the kernel wrote to them or beside them: one sentence, empty if nothing."""
+        for place, (array, content) in enumerate(zip(self.arrays, self._held, strict=False)):
+            if not same_bytes([array], [content]):
+                return f"the kernel wrote to its input {place}"
+            if not _guards_hold(self._guarded[place]):
+                return f"the kernel wrote beside its input {place}"
         return ""
 
 
@@ -65,6 +102,14 @@ def shapes_of(args_info: Sequence[ArgInfo]) -> Shapes:
         (str(dtype), [int(extent) for extent in shape])
         for _, dtype, shape in (info.as_json() for info in args_info)
     ]
+
+
+def same_bytes(arrays: Sequence[NDArray[Any]], others: Sequence[NDArray[Any]]) -> bool:
+    """Whether arrays of equal shapes are the same in every bit."""
+    return all(
+        np.array_equal(_bytes(one), _bytes(other))
+        for one, other in zip(arrays, others, strict=True)
+    )
 
 
 def aligned(array: NDArray[Any]) -> NDArray[Any]:
@@ -103,6 +148,14 @@ def _guarded(
     memory = in_ordinary_pages(size + 2 * GUARD)
     memory.fill(_GUARD_BYTE)
     return memory, memory[GUARD : GUARD + size].view(kind).reshape(shape)
+
+
+def _guards_hold(memory: NDArray[np.uint8]) -> bool:
+    return all((side == _GUARD_BYTE).all() for side in (memory[:GUARD], memory[-GUARD:]))
+
+
+def _bytes(array: NDArray[Any]) -> NDArray[np.uint8]:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
 
 def _fill(output: NDArray[Any], right: NDArray[Any] | None) -> None:

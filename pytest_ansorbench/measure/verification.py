@@ -1,21 +1,45 @@
-"""What a program that was called wrote: compared with the reference, or handed on."""
+"""What a program that was called wrote: compared with the reference, or handed on.
+
+A program that is timed is called again and again with the same arguments, and tells by that when
+it is. So it is also called with other contents at the same place in memory, and with outputs that
+hold no result: a program that remembers, skips its work or is right by chance shows there.
+"""
 
 from __future__ import annotations
 
+import itertools
+import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from pytest_ansorbench.arrays import pack_arrays
-from pytest_ansorbench.measure.arguments import mismatch
+from pytest_ansorbench.measure.arguments import mismatch, same_bytes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pytest_ansorbench.workloads.case import Check
 
+_REPEATED_S: Final = 0.005
+"""Seconds in which a program is called again, beyond the first calls."""
+_REPEATED_CALLS: Final = 8
+_SLOWER: Final = 3.0
+"""Latency where each call is checked over that where calls are timed, above which it lies. Caches
+that others have used account for less."""
+_CALL_S: Final = 1e-4
+"""What a single call may take beside: threads that wake up, Python around it."""
+_COMPARISONS: Final = 3
+
 
 class Called(Protocol):
     """A program that was called with the inputs of its check."""
+
+    @property
+    def timed_s(self) -> float | None:
+        """Seconds of a call when calls were last timed; None if they never were."""
+
+    def time_again(self) -> float:
+        """Time calls as they were last timed; seconds of a call."""
 
     def outputs(self) -> Sequence[NDArray[Any]]:
         """What its last call wrote."""
@@ -23,28 +47,90 @@ class Called(Protocol):
     def damage(self) -> str:
         """What it wrote where it should not: one sentence, empty if nothing is known."""
 
-    def outputs_of(self, check: Check) -> tuple[Sequence[NDArray[Any]], str]:
-        """What a call with other inputs writes, and what it damages."""
+    def call_again(self) -> None:
+        """Call it as it was timed, with outputs that hold no result."""
+
+    def call_on(self, check: Check) -> float:
+        """Call it with a check's inputs, always at the same place in memory; seconds it took.
+
+        This is another place than that of the inputs that it is timed on.
+        """
+
+    def late(self) -> str:
+        """Wait, and tell what it still writes after it has returned; empty if nothing."""
 
 
 def fault(program: Called, check: Check | None) -> str:
-    """What is wrong with what it wrote, and writes for the fresh inputs; empty if nothing."""
+    """What is wrong with what it wrote, and writes when it is called again; empty if nothing."""
     wrong = program.damage()
     if check is None or wrong:
         return wrong
-    wrong = mismatch(program.outputs(), check)
-    if check.fresh is None or wrong:
+    fresh = check if check.fresh is None else check.fresh
+    timed = _taken(program)
+    program.call_again()
+    again = _taken(program)
+    late = program.late()
+    seconds = program.call_on(fresh)
+    other = _taken(program)
+    if wrong := late or program.damage() or mismatch(timed, check):
         return wrong
-    outputs, wrong = program.outputs_of(check.fresh)
-    if not wrong and (wrong := mismatch(outputs, check.fresh)):
-        wrong = f"with inputs that it was not timed on, {wrong}"
-    return wrong
+    if wrong := mismatch(again, check):
+        return f"called once more, {wrong}"
+    if wrong := mismatch(other, fresh):
+        return f"with inputs that it was not timed on, {wrong}"
+    known = (check, timed), (fresh, other)
+    return _unsteady(program, known) or _slower(program, seconds, (fresh, check))
 
 
 def computed(program: Called, check: Check | None) -> dict[str, Any]:
     """What it wrote, and what it writes for the fresh inputs, as a reply to the parent."""
-    outputs = list(program.outputs())
+    outputs = _taken(program)
     count = len(outputs)
     if check is not None and check.fresh is not None:
-        outputs += program.outputs_of(check.fresh)[0]
+        program.call_on(check.fresh)
+        outputs += _taken(program)
     return {"count": count, "payload": pack_arrays(outputs)}
+
+
+def _taken(program: Called) -> list[NDArray[Any]]:
+    """Its outputs as they are at this moment."""
+    return [output.copy() for output in program.outputs()]
+
+
+def _unsteady(program: Called, known: Sequence[tuple[Check, Sequence[NDArray[Any]]]]) -> str:
+    """What is wrong in one of some more calls, with contents that change from call to call."""
+    started_s = time.perf_counter()
+    for check, right in itertools.islice(itertools.cycle(known), _REPEATED_CALLS):
+        if time.perf_counter() - started_s > _REPEATED_S:
+            break
+        program.call_on(check)
+        outputs = _taken(program)
+        if wrong := program.damage():
+            return wrong
+        if not same_bytes(outputs, right) and (wrong := mismatch(outputs, check)):
+            return f"not in every call does it compute the same: {wrong}"
+    return ""
+
+
+def _slower(program: Called, seconds: float, checks: Sequence[Check]) -> str:
+    """How much longer it takes where contents change; empty if it may be as fast as it was timed.
+
+    One call that was disturbed says nothing. Suspicion is confirmed by calls of both kinds in turn.
+    The first of the checks has other contents than what is timed.
+    """
+    timed_s = program.timed_s
+    if timed_s is None or not _is_slower(seconds, timed_s):
+        return ""
+    for _ in range(_COMPARISONS):
+        timed_s = program.time_again()
+        seconds = min(program.call_on(check) for check in (*checks, *checks))
+        if not _is_slower(seconds, timed_s):
+            return ""
+    return (
+        f"a call takes {1e3 * timed_s:.3g} ms where it is timed, and {1e3 * seconds:.3g} ms with "
+        "inputs that change"
+    )
+
+
+def _is_slower(seconds: float, timed_s: float) -> bool:
+    return seconds > _SLOWER * timed_s + _CALL_S

@@ -12,16 +12,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, median
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from pytest_ansorbench.measure.arguments import (
     Arguments,
+    OwnInputs,
     Shapes,
     aligned,
     in_own_memory,
+    same_bytes,
     shapes_of,
 )
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
@@ -42,12 +44,21 @@ if TYPE_CHECKING:
 
 KERNEL_ENTRY: Final = "main"
 """The function of a kernel's module."""
+LATE: Final = "the kernel still wrote to its output after it had returned"
 _NETWORK_ENTRY: Final = "with_arguments"
 """A network's `main`, bound to its arguments."""
 
 
+LATE_S: Final = 0.001
+"""Seconds in which a program that has returned must not write."""
+
+
 class Compiled(ABC):
     """Something compiled, which can be called once it has its arguments."""
+
+    timed_s: float | None = None
+    """Seconds of a call when calls were last timed."""
+    _timing = (0, 0, 0)
 
     @abstractmethod
     def take(
@@ -59,21 +70,38 @@ class Compiled(ABC):
     def call(self) -> float:
         """Seconds of one call."""
 
-    @abstractmethod
     def time(self, calls: int, samples: int, flush_bytes: int) -> list[float]:
         """Call it once uncounted, then time `samples` times `calls` calls; seconds a call."""
+        seconds = self._time(calls, samples, flush_bytes)
+        self.timed_s, self._timing = median(seconds), (calls, samples, flush_bytes)
+        return seconds
+
+    def time_again(self) -> float:
+        """Time calls as they were last timed; seconds of a call."""
+        return median(self._time(*self._timing))
 
     @abstractmethod
     def outputs(self) -> Sequence[NDArray[Any]]:
         """What its last call wrote."""
 
     @abstractmethod
-    def outputs_of(self, check: Check) -> tuple[Sequence[NDArray[Any]], str]:
-        """What a call with other inputs writes, and as `damage` what it damages."""
-
     def damage(self) -> str:
         """What it wrote where it should not: one sentence, empty if nothing is known."""
-        return ""
+
+    @abstractmethod
+    def call_again(self) -> None:
+        """Call it as it was timed, with outputs that hold no result."""
+
+    @abstractmethod
+    def call_on(self, check: Check) -> float:
+        """Call it with a check's inputs, always at the same place in memory; seconds it took."""
+
+    @abstractmethod
+    def late(self) -> str:
+        """Wait, and tell what it still writes after it has returned; empty if nothing."""
+
+    @abstractmethod
+    def _time(self, calls: int, samples: int, flush_bytes: int) -> list[float]: ...
 
     def code_bytes(self) -> int | None:
         """Bytes of its object file; None if it has none."""
@@ -89,6 +117,8 @@ class CompiledKernel(Compiled):
         self._arguments: Arguments | None = None
         self._tensors: Sequence[Any] = ()
         self._predecessors: Predecessors | None = None
+        self._check: Check | None = None
+        self._own: OwnInputs | None = None
 
     @classmethod
     def of_saved(cls, payload: bytes, target: Target) -> CompiledKernel:
@@ -114,6 +144,7 @@ class CompiledKernel(Compiled):
         if not shapes and check is not None:
             check = replace(check, inputs=tuple(map(in_own_memory, check.inputs)))
         self._shapes = shapes or self._shapes
+        self._check, self._own = check, None
         self._arguments = Arguments(self._shapes, check)
         self._tensors = tensors_on(self._arguments.arrays)
         if surroundings is not None:
@@ -122,7 +153,7 @@ class CompiledKernel(Compiled):
     def call(self) -> float:
         return first_run(self._module, KERNEL_ENTRY, self._tensors)
 
-    def time(self, calls: int, samples: int, flush_bytes: int) -> list[float]:
+    def _time(self, calls: int, samples: int, flush_bytes: int) -> list[float]:
         if self._predecessors is None:
             return evaluate(
                 self._module, KERNEL_ENTRY, self._tensors, calls, samples, flush_bytes=flush_bytes
@@ -136,13 +167,26 @@ class CompiledKernel(Compiled):
     def outputs(self) -> Sequence[NDArray[Any]]:
         return self._ready().outputs
 
-    def outputs_of(self, check: Check) -> tuple[Sequence[NDArray[Any]], str]:
-        arguments = Arguments(self._shapes, check)
-        self._module[KERNEL_ENTRY](*tensors_on(arguments.arrays))
-        return arguments.outputs, arguments.damage()
-
     def damage(self) -> str:
-        return self._ready().damage()
+        return self._ready().damage() or ("" if self._own is None else self._own.damage())
+
+    def call_again(self) -> None:
+        assert self._check is not None
+        self._ready().clear(self._check)
+        self.call()
+
+    def call_on(self, check: Check) -> float:
+        if self._own is None:
+            self._own = OwnInputs(check.inputs)
+        self._own.hold(check.inputs)
+        self._ready().clear(check)
+        tensors = tensors_on((*self._own.arrays, *self._ready().outputs))
+        return first_run(self._module, KERNEL_ENTRY, tensors)
+
+    def late(self) -> str:
+        self._ready().blank()
+        time.sleep(LATE_S)
+        return "" if self._ready().is_blank() else LATE
 
     def code_bytes(self) -> int | None:
         with _written(self._module) as path:
@@ -178,21 +222,49 @@ class CompiledNetwork(Compiled):
         assert check is not None
         self._tensors = tensors_on(map(aligned, check.inputs))
         self._machine.save_function("main", _NETWORK_ENTRY, *self._tensors)
+        self._returned: Any = None
+        others = check.inputs if check.fresh is None else check.fresh.inputs
+        self._varying = [
+            place
+            for place, (one, other) in enumerate(zip(check.inputs, others, strict=True))
+            if one is not other
+        ]
+        self._own = OwnInputs([check.inputs[place] for place in self._varying])
 
     def call(self) -> float:
         return first_run(self._machine.module, _NETWORK_ENTRY, ())
 
-    def time(self, calls: int, samples: int, flush_bytes: int) -> list[float]:
+    def outputs(self) -> Sequence[NDArray[Any]]:
+        """What it computes; it is called for that once more if calls were only timed."""
+        if self._returned is None:
+            self.call_again()
+        return tuple(_arrays(self._returned))
+
+    def damage(self) -> str:
+        """What it wrote to those inputs that are not weights, or beside them."""
+        return self._own.damage()
+
+    def call_again(self) -> None:
+        self._returned = self._machine.module[_NETWORK_ENTRY]()
+
+    def call_on(self, check: Check) -> float:
+        self._own.hold([check.inputs[place] for place in self._varying])
+        arrays = [*map(aligned, check.inputs)]
+        for place, own in zip(self._varying, self._own.arrays, strict=True):
+            arrays[place] = own
+        tensors = tensors_on(arrays)
+        started_s = time.perf_counter()
+        self._returned = self._machine["main"](*tensors)
+        return time.perf_counter() - started_s
+
+    def late(self) -> str:
+        before = self.outputs()
+        time.sleep(LATE_S)
+        return "" if same_bytes(before, self.outputs()) else LATE
+
+    def _time(self, calls: int, samples: int, flush_bytes: int) -> list[float]:
         module = self._machine.module
         return evaluate(module, _NETWORK_ENTRY, (), calls, samples, flush_bytes=flush_bytes)
-
-    def outputs(self) -> Sequence[NDArray[Any]]:
-        """What it computes; it is called for that once more."""
-        return tuple(_arrays(self._machine.module[_NETWORK_ENTRY]()))
-
-    def outputs_of(self, check: Check) -> tuple[Sequence[NDArray[Any]], str]:
-        tensors = tensors_on(map(aligned, check.inputs))
-        return tuple(_arrays(self._machine["main"](*tensors))), ""
 
 
 def _arrays(value: Any) -> Iterator[NDArray[Any]]:

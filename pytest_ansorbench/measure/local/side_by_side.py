@@ -6,10 +6,11 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from statistics import median, median_low
 from typing import Final
 
 from pytest_ansorbench.measure.local.fork_server import ServerDied
-from pytest_ansorbench.measure.local.runnable import Runnable
+from pytest_ansorbench.measure.local.runnable import Runnable, WrongOutput
 from pytest_ansorbench.measure.local.runner import Runner
 from pytest_ansorbench.measure.local.supervisor import Supervisor
 from pytest_ansorbench.measure.outcomes import AfterSet, Built, Measured, MeasuredInTurn
@@ -19,6 +20,10 @@ from pytest_ansorbench.stats.paired_ratio import NeighbourRatios, log_ratios
 _WARM_UP: Final = 0.2
 """Of a slice's calls, before it and uncounted: one call does not bring all of a short kernel's data
 back that a long one's has pushed out of the caches."""
+_TIRED: Final = 3.0
+"""Times that a program gets slower in the course of a set, above which it lies."""
+_LEAST_SLICES: Final = 15
+"""Of a set in which such a course is judged."""
 _SHORTEST_S: Final = 1e-9
 """A clock may show 0 s for a kernel that does nothing."""
 
@@ -36,6 +41,13 @@ class _Participant:
     place: int = 0  # of the slice that is next
     latencies_s: list[float] = field(default_factory=list)
     places: list[int] = field(default_factory=list)
+    tired: str = ""  # what is wrong with the course of its slices
+
+    @property
+    def course(self) -> float:
+        """Latency of the last third of its slices over that of the first."""
+        third = len(self.latencies_s) // 3
+        return median(self.latencies_s[-third:]) / median(self.latencies_s[:third])
 
 
 class TurnTaking:
@@ -144,6 +156,7 @@ class TurnTaking:
                     time.sleep(self._effort.rest_ms / 1e3)
                 self._attempt(participant, self._take_slice)
             turns += 1
+        _find_tired(participants)
         for participant in participants:
             self._attempt(participant, self._finish)
         for number, participant in zip(self.running, participants, strict=True):
@@ -218,6 +231,8 @@ class TurnTaking:
 
     def _finish(self, participant: _Participant, program: Runnable) -> None:
         program.resume()
+        if participant.tired:
+            raise WrongOutput(participant.tired)
         program.verify()
         program.end()
 
@@ -228,3 +243,17 @@ class TurnTaking:
             (*so_far.sets, *[self.sets] * len(participant.latencies_s)),
             (*so_far.places, *participant.places),
         )
+
+
+def _find_tired(participants: Sequence[_Participant]) -> None:
+    """Find who is fast at first only: all others met the same machine, and did not get slower."""
+    whole = [
+        one for one in participants if one.failure is None and len(one.latencies_s) >= _LEAST_SLICES
+    ]
+    for participant in whole:
+        others = [one.course for one in whole if one is not participant]
+        if others and participant.course > _TIRED * max(1.0, median_low(others)):
+            participant.tired = (
+                f"the last slices of a process took {participant.course:.3g} times as long as its "
+                "first"
+            )

@@ -11,9 +11,15 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_ansorbench.measure.arguments import Arguments, Shapes
+from pytest_ansorbench.measure.arguments import Arguments, OwnInputs, Shapes, same_bytes
 from pytest_ansorbench.measure.local.channel import Channel, answer
-from pytest_ansorbench.measure.local.compiled import KERNEL_ENTRY, evaluate, first_run
+from pytest_ansorbench.measure.local.compiled import (
+    KERNEL_ENTRY,
+    LATE,
+    LATE_S,
+    evaluate,
+    first_run,
+)
 from pytest_ansorbench.measure.verification import computed, fault
 
 if TYPE_CHECKING:
@@ -44,33 +50,80 @@ _OPERATIONS: Final = (
 class _Loaded:
     """A program in the session, by the number that it is called by."""
 
+    timed_s = None
+    """Nothing is judged by it: a single call goes there and back."""
+
     def __init__(self, module: Any, shapes: Shapes, device: Any) -> None:
         self.module = module
         self.tensors: Sequence[Any] = ()  # its arguments on the device, once they are made
         self._shapes = shapes
         self._device = device
-        self._written = 1  # how many of them are outputs
+        self._check: Check | None = None
+        self._arguments: Arguments | None = None  # as they are sent
+        self._own: OwnInputs | None = None
+        self._own_tensors: Sequence[Any] = ()
 
     def take(self, check: Check | None) -> None:
         """Send the arguments: the check's inputs, or random ones, and outputs with no result."""
-        from tvm.runtime import tensor
+        self._check, self._own = check, None
+        self._arguments = Arguments(self._shapes, check)
+        self.tensors = self._sent(self._arguments.arrays)
 
-        arguments = Arguments(self._shapes, check)
-        self._written = len(arguments.outputs)
-        self.tensors = [tensor(array, device=self._device) for array in arguments.arrays]
+    def time_again(self) -> float:
+        raise NotImplementedError("a device's calls are not timed one by one")
 
     def outputs(self) -> Sequence[NDArray[Any]]:
-        return [tensor.numpy() for tensor in self.tensors[-self._written :]]
-
-    def outputs_of(self, check: Check) -> tuple[Sequence[NDArray[Any]], str]:
-        other = _Loaded(self.module, self._shapes, self._device)
-        other.take(check)
-        other.module[KERNEL_ENTRY](*other.tensors)
-        return other.outputs(), ""
+        return [tensor.numpy() for tensor in self._written]
 
     def damage(self) -> str:
-        """Nothing is known of memory on the device."""
-        return ""
+        """What it wrote to its inputs; of other memory on the device nothing is known."""
+        if self._own is None:
+            return ""
+        for tensor, array in zip(self._own_tensors, self._own.arrays, strict=True):
+            array[...] = tensor.numpy()
+        return self._own.damage()
+
+    def call_again(self) -> None:
+        assert self._check is not None
+        self._clear(self._check)
+        self.module[KERNEL_ENTRY](*self.tensors)
+
+    def call_on(self, check: Check) -> float:
+        if self._own is None:
+            self._own = OwnInputs(check.inputs)
+            self._own_tensors = self._sent(self._own.arrays)
+        self._own.hold(check.inputs)
+        for tensor, array in zip(self._own_tensors, self._own.arrays, strict=True):
+            tensor.copyfrom(array)
+        self._clear(check)
+        return first_run(self.module, KERNEL_ENTRY, (*self._own_tensors, *self._written))
+
+    def late(self) -> str:
+        self._ready().blank()
+        self._send_outputs()
+        time.sleep(LATE_S)
+        return "" if same_bytes(self.outputs(), self._ready().outputs) else LATE
+
+    @property
+    def _written(self) -> Sequence[Any]:
+        return self.tensors[-len(self._ready().outputs) :]
+
+    def _ready(self) -> Arguments:
+        assert self._arguments is not None
+        return self._arguments
+
+    def _clear(self, check: Check) -> None:
+        self._ready().clear(check)
+        self._send_outputs()
+
+    def _send_outputs(self) -> None:
+        for tensor, array in zip(self._written, self._ready().outputs, strict=True):
+            tensor.copyfrom(array)
+
+    def _sent(self, arrays: Sequence[NDArray[Any]]) -> list[Any]:
+        from tvm.runtime import tensor
+
+        return [tensor(array, device=self._device) for array in arrays]
 
 
 class RelayMain:
