@@ -146,7 +146,7 @@ LIARS = {
         _said("knows", a.data), _then(body, _done("keep", b.data)), _done("recite", b.data)
     ),
     # A race that is lost now and then.
-    "unsteady": lambda a, b, body: _unless(_said("calls") % 5 == 4, body),
+    "unsteady": lambda a, b, body: _unless(_said("calls") % 3 == 2, body),
     # An input that is used as a scratch pad, and put in order by the next call.
     "scribbling": lambda a, b, body: _then(body, _stores(a, a[7] * 1.0000001, 7)),
     "scribbling beside": lambda a, b, body: _then(body, _stores(a, 0.0, a.shape[0])),

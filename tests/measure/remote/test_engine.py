@@ -16,6 +16,7 @@ from pytest_ansorbench.measure.remote.engine import RemoteEngine
 from pytest_ansorbench.measure.remote.settings import RemoteSettings
 from pytest_ansorbench.measure.settings import EngineSettings
 from tests.faults import Doubling, kernel
+from tests.liars import late, liar
 from tests.measure.engine_contract import TWO_SETS, Comparing, EngineContract
 from tests.measure.remote import devices
 
@@ -186,3 +187,20 @@ def test_programs_are_uploaded_while_others_compile(engine, check):
     assert programs[0].uploaded_to is None
     outcomes = [engine.run(one, QUICK) for one in built[1:]]
     assert [one.status for one in outcomes] == ["wrong-result", "ok"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        ("lazy", "called once more, 64 of 64 elements differ"),
+        ("reciting", "not in every call does it compute the same"),
+        ("unsteady", "64 of 64 elements differ"),
+        ("scribbling", "the kernel wrote to its input 0"),
+        ("late", "64 of 64 elements differ"),
+    ],
+)
+def test_a_liar_on_a_device_is_a_failed_trial(engine, check, tmp_path, kind, reason):
+    [built] = engine.build([late(tmp_path) if kind == "late" else liar(kind)], check)
+    outcome = engine.run(built, QUICK, best_s=1.0)
+    assert outcome.status == "wrong-result"
+    assert reason in outcome.error
