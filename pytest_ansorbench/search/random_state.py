@@ -23,10 +23,15 @@ class PrivateRandomState:
 
     def __init__(self, seed: int) -> None:
         self._state: Any = np.random.RandomState(seed).get_state()
+        self._dumped = b"", ""  # the words that were dumped last, and their text
 
     def dump(self) -> tuple[str, int]:
         _, key, position, _, _ = self._state
-        return base64.b64encode(np.asarray(key, dtype="<u4").tobytes()).decode("ascii"), position
+        words = np.asarray(key, dtype="<u4").tobytes()
+        if words != self._dumped[0]:
+            self._dumped = words, base64.b64encode(words).decode("ascii")
+        # The same text as long as it stays: a history keeps one a round.
+        return self._dumped[1], position
 
     def load(self, text: str, position: int) -> None:
         try:

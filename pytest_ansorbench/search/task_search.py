@@ -88,6 +88,7 @@ class TaskSearch:
         self.trials_done = 0
         self._shared = shared
         self._empty_rounds = 0
+        self._reads_database = getattr(strategy.proposer, "reads_database", True)
         self._blind = False  # whether the cost model answered at random when last it was asked
         self._context = TuneContext(
             task.mod,
@@ -166,7 +167,8 @@ class TaskSearch:
     ) -> None:
         """Update database, cost model and proposer, as MetaSchedule's callbacks do."""
         results = [_runner_result(outcome) for outcome in measured]
-        self._commit(candidates, results)
+        if self._reads_database:
+            self._commit(candidates, results)
         runnable = [
             i for i, outcome in enumerate(measured) if not outcome.status.startswith("build-")
         ]

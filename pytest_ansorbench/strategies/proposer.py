@@ -28,7 +28,8 @@ class Setup:
         context: MetaSchedule's view of the task: `mod` (the unscheduled program), `target`, and
             `space_generator` with its `postprocs` and `mutator_probs`.
         sketches: The design space, one schedule per sketch, with decisions drawn at random.
-        database: Empty at the start; the search commits every trial to it.
+        database: Empty at the start; the search commits every trial to it, unless the policy says
+            that it does not read it.
         cost_model: Untrained at the start, trained by the search; None if the strategy has none.
         budget_trials: Trials the run may measure, all tasks together; with a run time those to
             plan for, where more may follow.
@@ -126,7 +127,11 @@ class Proposer(Protocol):
 
 
 class ProposerPolicy(Protocol):
-    """Parameters of a proposer: best a frozen dataclass, so that a strategy can be shared."""
+    """Parameters of a proposer: best a frozen dataclass, so that a strategy can be shared.
+
+    One with `reads_database = False` does without `Setup.database`, which then stays empty: the
+    record of a trial takes some 40 kB.
+    """
 
     def start(self, setup: Setup) -> Proposer:
         """A new proposer for one task of one run. This costs no search time.

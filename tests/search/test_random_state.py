@@ -30,3 +30,16 @@ def test_the_outside_is_left_as_it_was():
     one = np.random.uniform()
     draws(PrivateRandomState(0), 10)
     assert [one, np.random.uniform()] == list(expected)
+
+
+def test_a_state_that_stays_is_one_text_however_often_it_is_dumped():
+    state = PrivateRandomState(0)
+    first = draws(state, 1)  # which makes the words for the next 300
+    text, position = state.dump()
+    rest = draws(state, 2)
+    assert state.dump()[0] is text
+    resumed = PrivateRandomState(1)
+    resumed.load(text, position)
+    assert first + draws(resumed, 2) == draws(PrivateRandomState(0), 3) == first + rest
+    draws(state, 624)
+    assert state.dump()[0] != text

@@ -99,6 +99,14 @@ def test_tasks_share_the_cost_model_and_keep_their_own_policies(unbuilding_engin
     assert set(phases.values()) == {"explore"}
 
 
+@pytest.mark.parametrize(("name", "records"), [("random", 4), ("draft", 0)])
+def test_who_does_not_read_the_database_has_no_record_in_it(unbuilding_engine, name, records):
+    made = search(unbuilding_engine, Registry().get(name), trials=4)
+    finished(made)
+    assert len(made.trials) == 4
+    assert len(made.tasks[0]._shared.database) == records
+
+
 class Promising:
     """A random search whose promises tell how many trials it has seen, over all tasks."""
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from reprlib import repr as short
-from typing import Any, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,6 +88,8 @@ class Draft:
         full_trials: Trials that a task has to expect for all of this neighbourhood. One of a
             network that expects fewer gets its share of it.
     """
+
+    reads_database: ClassVar[bool] = False
 
     model: DecisionModelPolicy = field(default_factory=BoostedTrees)
     neighbourhood: Neighbourhood = field(default_factory=Neighbourhood)
