@@ -36,25 +36,20 @@ class Arguments:
         if check is None:
             rng = np.random.default_rng(0)
             given = [rng.uniform(-1, 1, shape).astype(dtype) for dtype, shape in shapes[:-1]]
-            expected: Sequence[NDArray[Any] | None] = [None]
         else:
             given = list(check.inputs)
-            expected = [output.expected for output in check.outputs]
-            expected = expected or [None] * (len(shapes) - len(given))
         written = shapes[len(given) :]
         guarded = [_guarded(dtype, shape) for dtype, shape in written]
         self._guarded = [memory for memory, _ in guarded]
         self.outputs = tuple(output for _, output in guarded)
-        for output, right in zip(self.outputs, expected, strict=True):
-            _fill(output, right)
+        self._spoil(check)
         # One for each argument of the kernel, in order; the last are the outputs.
         self.arrays: tuple[NDArray[Any], ...] = (*map(aligned, given), *self.outputs)
 
     def clear(self, check: Check) -> None:
         """Fill the outputs with what a call with the check's inputs must not leave there."""
         self.blank()
-        for output, right in zip(self.outputs, check.outputs, strict=False):
-            _fill(output, right.expected)
+        self._spoil(check)
 
     def blank(self) -> None:
         """Fill the outputs as the guards are."""
@@ -70,6 +65,15 @@ class Arguments:
         if all(map(_guards_hold, self._guarded)):
             return ""
         return "the kernel wrote outside of its output"
+
+    def _spoil(self, check: Check | None) -> None:
+        """Put in outputs that were just made, or are blank, what no right kernel leaves there."""
+        expected: Sequence[NDArray[Any] | None] = (
+            () if check is None else [output.expected for output in check.outputs]
+        )
+        known: Sequence[NDArray[Any] | None] = expected or [None] * len(self.outputs)
+        for output, right in zip(self.outputs, known, strict=True):
+            _fill(output, right)
 
 
 class OwnInputs:

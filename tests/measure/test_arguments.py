@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ansorbench.measure.arguments import ALIGNMENT, GUARD, Arguments, aligned, mismatch
+from pytest_ansorbench.measure.arguments import (
+    ALIGNMENT,
+    GUARD,
+    Arguments,
+    OwnInputs,
+    aligned,
+    mismatch,
+    same_bytes,
+)
 from pytest_ansorbench.workloads import Check
 
 SHAPES = [("float32", [3, 5]), ("float32", [7])]
@@ -87,3 +95,46 @@ def test_one_byte_outside_is_found(offset):
     arguments = Arguments(SHAPES, None)
     arguments._guarded[0][GUARD + offset] ^= 1
     assert "outside" in arguments.damage()
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, "int8", "bool"])
+def test_an_output_can_be_cleared_as_often_as_one_likes(dtype):
+    expected = np.ones((3, 7), dtype)
+    check = Check((), expected)
+    arguments = Arguments([(dtype, [3, 7])], check)
+    for _ in range(2):
+        arguments.outputs[0][...] = expected
+        arguments.clear(check)
+        assert mismatch(arguments.outputs, check).startswith("21 of 21 elements differ")
+    arguments.outputs[0][...] = expected
+    arguments.clear(Check((), ()))
+    unknown = Arguments([(dtype, [3, 7])], Check((), ()))
+    assert same_bytes(arguments.outputs, unknown.outputs)
+
+
+def test_a_byte_that_is_written_to_a_blank_output_is_found():
+    arguments = Arguments(SHAPES, None)
+    arguments.blank()
+    assert arguments.is_blank()
+    arguments.outputs[0][-1] = 1.0
+    assert not arguments.is_blank()
+
+
+def test_inputs_of_their_own_tell_what_was_written_to_them():
+    given = np.arange(15, dtype=np.float32).reshape(3, 5), np.ones(2, "bfloat16")
+    own = OwnInputs(given)
+    assert own.damage() == ""
+    own.hold(given)
+    assert same_bytes(own.arrays, given)
+    assert own.damage() == ""
+    own.arrays[1][0] = 2
+    assert own.damage() == "the kernel wrote to its input 1"
+    own.hold(given)
+    own._guarded[0][GUARD - 1] ^= 1
+    assert own.damage() == "the kernel wrote beside its input 0"
+
+
+def test_numbers_that_are_none_are_the_same_if_their_bytes_are():
+    one = np.array([np.nan, 0.0], np.float32)
+    assert same_bytes([one], [one.copy()])
+    assert not same_bytes([one], [np.array([np.nan, -0.0], np.float32)])
