@@ -229,6 +229,7 @@ class _Draft:
         before = known.best_gflops
         for seen in batch:
             point = self._point(seen.candidate.payload)
+            point = replays.taken.get(point, point)
             known.gflops.append((point, seen.gflops))
             if seen.build_s:
                 known.build_s.append((point, seen.build_s))

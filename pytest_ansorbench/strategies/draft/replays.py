@@ -34,7 +34,8 @@ class Replays:
         self._maker = maker
         self._fingerprints: set[int] = set()
         # Not to be proposed: points that were before, that are no program, or another's program.
-        self.taken: set[Point] = set()
+        # Each is its own value: what else is known of a point is kept with this very object.
+        self.taken: dict[Point, Point] = {}
         self.begin_round()
 
     def begin_round(self) -> None:
@@ -61,13 +62,14 @@ class Replays:
 
     def take(self, points: Iterable[Point], fingerprint: int) -> None:
         """Count points and a program as proposed, as before an interruption."""
-        self.taken |= {*points}
+        for point in points:
+            self.taken.setdefault(point, point)
         self._fingerprints.add(fingerprint)
 
     def release(self, drafted: Iterable[Drafted]) -> None:
         """Let points and programs be proposed again."""
         for one in drafted:
-            self.taken.discard(one.point)
+            self.taken.pop(one.point, None)
             self._fingerprints.discard(one.program.fingerprint)
 
     def _replayed(self, point: Point) -> ScheduledProgram | None:
@@ -81,11 +83,11 @@ class Replays:
             settled = (index, self._spaces[index].settled(vector, program))
             if program.fingerprint not in self._fingerprints:
                 self._fingerprints.add(program.fingerprint)
-                self.taken.add(settled)
+                self.taken.setdefault(settled, settled)
                 return settled
             self.repeated += 1
         else:
             self.failed += 1
-        self.taken.add(point)
+        self.taken.setdefault(point, point)
         self.rejected.append(point)
         return None

@@ -16,6 +16,8 @@ from pytest_ansorbench.strategies.draft.prior import Trials
 from pytest_ansorbench.strategies.errors import require_at_least, require_positive
 
 _KEY: Final = "draft"
+_MOST_TRIALS: Final = 4096
+"""Of a network that a model of its tasks is fitted to: after these each task knows itself best."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ class Siblings:
 
         It follows from the number of trials alone, so that a resumed run makes the same model.
         """
+        trials = min(trials, _MOST_TRIALS)
         if trials < self.least:
             return 0
         first = self.least
@@ -95,7 +98,8 @@ class Family:
     ) -> None:
         """Note trials of one sketch; throughput is 0 for a failed one."""
         measured = np.asarray(gflops, dtype=np.float64)
-        self._reports.append(_Report(member, kind, features, measured))
+        if self.trials < _MOST_TRIALS:
+            self._reports.append(_Report(member, kind, features, measured))
         self.trials += len(features)
 
     def known(

@@ -75,6 +75,19 @@ def test_a_model_is_made_anew_when_trials_have_grown_enough():
     assert modelled == [0, 0, 0, 0, 4, 4, 6, 6, 6, 9, 9, 9, 9, 9, 14]
 
 
+def test_after_thousands_of_trials_a_network_is_told_nothing_more():
+    family, siblings = Family(), Siblings()
+    mine, other = family.join(), family.join()
+    for _ in range(1030):
+        family.report(other, "a", rows(1.0, 2.0, 3.0, 4.0), [1.0, 2.0, 3.0, 4.0])
+    assert family.trials == 4 * 1030
+    first = siblings.modelled(family.trials)
+    assert siblings.modelled(10**6) == first <= 4096
+    known = family.known(mine, ["a"], siblings.least, first)["a"]
+    assert len(known.features) == first // 4 * 4
+    assert len(family._reports) == 1024
+
+
 @given(st.integers(1, 50), st.floats(0.01, 2.0), st.integers(0, 3_000))
 def test_a_model_is_of_most_of_what_is_known(least, regrowth, trials):
     siblings = Siblings(least=least, regrowth=regrowth)
