@@ -44,13 +44,11 @@ if TYPE_CHECKING:
 
 KERNEL_ENTRY: Final = "main"
 """The function of a kernel's module."""
+LATE_S: Final = 0.001
+"""Seconds in which a program that has returned must not write."""
 LATE: Final = "the kernel still wrote to its output after it had returned"
 _NETWORK_ENTRY: Final = "with_arguments"
 """A network's `main`, bound to its arguments."""
-
-
-LATE_S: Final = 0.001
-"""Seconds in which a program that has returned must not write."""
 
 
 class Compiled(ABC):
