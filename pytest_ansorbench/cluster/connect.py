@@ -59,14 +59,20 @@ def _connected(address: ClusterAddress, patience_s: float) -> tuple[Any, Any]:
     import dask
     from distributed import LocalCluster
 
-    with dask.config.set(QUIET):
-        cluster = LocalCluster(
-            n_workers=address.workers,
-            threads_per_worker=1,
-            host="127.0.0.1",
-            dashboard_address=None,
-            resources={RESOURCE: 1},
-        )
+    try:
+        with dask.config.set(QUIET):
+            cluster = LocalCluster(
+                n_workers=address.workers,
+                threads_per_worker=1,
+                host="127.0.0.1",
+                dashboard_address=None,
+                resources={RESOURCE: 1},
+            )
+    except (OSError, RuntimeError, TimeoutError) as error:  # as if one is killed meanwhile
+        raise EngineError(
+            f"the workers did not start ({type(error).__name__}: {error}); is something killing "
+            "them, or is the machine out of memory?"
+        ) from None
     return connected(cluster.scheduler_address, patience_s), cluster
 
 
