@@ -18,6 +18,7 @@ class Built:
     error: str = ""  # first line of the failure
     peak_memory_mb: float = 0.0  # of a process that ended in failure
     handle: Any = None  # the engine's own hold on the compiled program; None unless `ok`
+    was_killed: bool = False  # its process, by somebody else than the engine
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,8 @@ class Measured:
     it did not, or the measurement policy compares nothing."""
     lost_incumbent: bool = False
     """Whether the incumbent could not be run, so that another one is needed."""
+    was_killed: bool = False
+    """Whether somebody else than the engine has killed its process."""
 
     @classmethod
     def not_run(cls, built: Built) -> Measured:
@@ -44,6 +47,7 @@ class Measured:
             error=built.error,
             build_s=built.build_s,
             peak_memory_mb=built.peak_memory_mb,
+            was_killed=built.was_killed,
         )
 
 

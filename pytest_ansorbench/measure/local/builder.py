@@ -98,6 +98,7 @@ class Builder:
                 time.monotonic() - started_s,
                 error=str(failure) or ended.cause,
                 peak_memory_mb=ended.peak_memory_mb,
+                was_killed=ended.was_killed and isinstance(failure, WorkerDied),
             )
         return Built("ok", time.monotonic() - started_s, handle=handle)
 

@@ -43,6 +43,10 @@ Role = Literal["worker", "relay"]
 """Of a child: to compile and run programs, or to talk to a device."""
 
 
+class KilledWarming(EngineError):
+    """Somebody has killed the fork server while it started: another one may start."""
+
+
 class ServerDied(Exception):
     """The fork server is gone, and its children with it; none of them is to blame."""
 
@@ -55,6 +59,8 @@ class Ended:
     """Its signal or exit code, and its last words if any."""
     peak_memory_mb: float
     """Largest resident memory it had, shared pages included."""
+    was_killed: bool = False
+    """Whether it died of SIGKILL, as of the system's when memory runs out."""
 
 
 class Child:
@@ -159,7 +165,8 @@ class ForkServer:
                     f"the interpreter {self._python!r} lacks what is needed{words}; install "
                     "pytest-ansorbench there, the same version as here"
                 ) from None
-            raise EngineError(f"the fork server did not start: {cause}{words}") from None
+            failure = KilledWarming if self._process.was_killed else EngineError
+            raise failure(f"the fork server did not start: {cause}{words}") from None
         except BaseException:
             self.close()
             raise
@@ -235,4 +242,5 @@ class ForkServer:
         self._ended[message["ended"]] = Ended(
             cause_of_death(message["code"]) + str(message["last_words"]),
             float(message["peak_memory_mb"]),
+            message["code"] == -signal.SIGKILL,
         )

@@ -6,10 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from pytest_ansorbench.measure.engine import KilledError
 from pytest_ansorbench.measure.local.builder import Builder
 from pytest_ansorbench.measure.local.fork_server import ForkServer
 from pytest_ansorbench.measure.local.runner import Runner
-from pytest_ansorbench.measure.local.side_by_side import BuildSet, TurnTaking
+from pytest_ansorbench.measure.local.side_by_side import MOST_KILLS, BuildSet, TurnTaking
 from pytest_ansorbench.measure.local.supervisor import Supervisor
 from pytest_ansorbench.measure.outcomes import AfterSet, Built, Measured, MeasuredInTurn
 from pytest_ansorbench.measure.policy import Measurement
@@ -101,8 +102,14 @@ class ForkingEngine(ABC):
         ).measure()
 
     def outputs(self, program: Program, check: Check) -> Outputs:
-        [built] = self.build([program], check)
-        return self.runner.outputs(built)
+        for left in reversed(range(MOST_KILLS)):
+            [built] = self.build([program], check)
+            try:
+                return self.runner.outputs(built)
+            except KilledError:
+                if not left:
+                    raise
+        raise AssertionError
 
     @abstractmethod
     def _new_server(self) -> ForkServer: ...

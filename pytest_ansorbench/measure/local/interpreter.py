@@ -75,6 +75,11 @@ class Interpreter:
         """The cause and its last words, once its channel has ended."""
         return cause_of_death(self._process.wait()), last_words(self._log)
 
+    @property
+    def was_killed(self) -> bool:
+        """Whether it ended by SIGKILL, which is nobody's own fault."""
+        return self._process.wait() == -signal.SIGKILL
+
     def close(self) -> None:
         """Kill it and all that shares its process group; returns when it is gone."""
         with contextlib.suppress(ProcessLookupError, PermissionError):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from pytest_ansorbench.measure.engine import CrashedError, UntunedError
+from pytest_ansorbench.measure.engine import CrashedError, KilledError, UntunedError
 from pytest_ansorbench.measure.local.asking import ProgramError, WorkerDied, WorkerTimeout
 from pytest_ansorbench.measure.local.fork_server import ServerDied
 from pytest_ansorbench.measure.local.runnable import Runnable, WrongOutput
@@ -81,12 +81,15 @@ class Runner:
             except ServerDied:
                 built = self._restored(program)
                 continue
+            if outcome.was_killed:
+                raise KilledError(outcome.error)
             if outcome.status != "ok":
                 failure = CrashedError if outcome.status == "run-error" else UntunedError
                 raise failure(outcome.error)
             program.end()
             return outputs[-1]
-        raise UntunedError(f"{built.status}: {built.error}")
+        failure = KilledError if built.was_killed else UntunedError
+        raise failure(f"{built.status}: {built.error}")
 
     def attempt(self, program: Runnable, work: Callable[[Runnable], tuple[float, ...]]) -> Measured:
         """Do something with a program that gives samples; if the program fails, it has ended."""
@@ -99,6 +102,7 @@ class Runner:
                 _RUN_STATUS.get(type(failure), "run-error"),
                 error=str(failure) or ended.cause,
                 peak_memory_mb=ended.peak_memory_mb,
+                was_killed=ended.was_killed and isinstance(failure, WorkerDied),
             )
 
     def _run(

@@ -27,6 +27,10 @@ _LEAST_SLICES: Final = 15
 _SHORTEST_S: Final = 1e-9
 """A clock may show 0 s for a kernel that does nothing."""
 
+MOST_KILLS: Final = 3
+"""So often a process is killed by somebody else before that counts as its program's failure: what
+is killed each time may be what memory runs out of."""
+
 BuildSet = Callable[[Sequence[int]], Sequence[Built]]
 """Builds the programs with these numbers for one set of processes, in this order."""
 
@@ -81,6 +85,7 @@ class TurnTaking:
         self._turns = max((len(one.latencies_s) for one in measured), default=0)
         self._places = 1 + max((one.places[-1] for one in measured), default=-1)
         self._started_s = time.monotonic() - before.elapsed_s
+        self._kills = 0
 
     @property
     def running(self) -> list[int]:
@@ -118,7 +123,10 @@ class TurnTaking:
                 yield AfterSet(self.outcomes, self._elapsed_s)
 
     def measure_set(self) -> None:
-        """One set of processes; it counts for nothing if a fork server died, and all with it."""
+        """One set of processes; it counts for nothing if a fork server died, and all with it.
+
+        So it is if one of them was killed by somebody else, until that has happened too often.
+        """
         lineup = self.lineup
         try:
             self._take_turns(dict(zip(lineup, self._build_set(lineup), strict=True)))
@@ -159,6 +167,11 @@ class TurnTaking:
         _find_tired(participants)
         for participant in participants:
             self._attempt(participant, self._finish)
+        failures = [one.failure for one in participants if one.failure is not None]
+        if any(failure.was_killed for failure in failures):
+            self._kills += 1
+            if self._kills < MOST_KILLS:
+                return
         for number, participant in zip(self.running, participants, strict=True):
             if participant.failure is not None:
                 self._outcomes[number] = MeasuredInTurn(

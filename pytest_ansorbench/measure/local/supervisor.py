@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from pytest_ansorbench.measure.arguments import dump_check
 from pytest_ansorbench.measure.engine import EngineError
-from pytest_ansorbench.measure.local.fork_server import Child, ForkServer, Role
+from pytest_ansorbench.measure.local.fork_server import Child, ForkServer, KilledWarming, Role
 
 if TYPE_CHECKING:
     from pytest_ansorbench.workloads.case import Check
@@ -47,14 +47,8 @@ class Supervisor:
         """Start another server in place of one that died, unless that has been done."""
         if dead is not self._server:
             return
-        self.restarts += 1
-        self._restarts_in_a_row += 1
         dead.close()
-        if self._restarts_in_a_row > _MOST_RESTARTS_IN_A_ROW:
-            raise EngineError(
-                f"the fork server died {self._restarts_in_a_row} times in a row: is something "
-                "killing it, or is the machine out of memory?"
-            )
+        self._count_death()
         self._start()
 
     def renew(self) -> None:
@@ -73,7 +67,21 @@ class Supervisor:
             self._server = None
 
     def _start(self) -> ForkServer:
-        server = self._new_server()
-        server.wait_until_warm()
-        self._server, self._loaded, self._is_new = server, None, True
-        return server
+        while True:
+            server = self._new_server()
+            try:
+                server.wait_until_warm()
+            except KilledWarming:
+                self._count_death()
+                continue
+            self._server, self._loaded, self._is_new = server, None, True
+            return server
+
+    def _count_death(self) -> None:
+        self.restarts += 1
+        self._restarts_in_a_row += 1
+        if self._restarts_in_a_row > _MOST_RESTARTS_IN_A_ROW:
+            raise EngineError(
+                f"the fork server died {self._restarts_in_a_row} times in a row: is something "
+                "killing it, or is the machine out of memory?"
+            )

@@ -19,6 +19,7 @@ from pytest_ansorbench.measure.local.interpreter import (
     cause_of_death,
     last_words,
 )
+from pytest_ansorbench.measure.local.supervisor import Supervisor
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -146,6 +147,20 @@ def test_a_server_that_dies_while_it_starts_says_how(monkeypatch, tmp_path):
     with pytest.raises(EngineError, match="SIGABRT: farewell"):
         server.wait_until_warm()
     server.close()
+
+
+def test_a_server_that_is_killed_while_it_starts_is_replaced():
+    started = []
+
+    def killed():
+        started.append(ForkServer(threads=1, memory_limit_mb=1000))
+        psutil.Process(started[-1].pid).kill()
+        return started[-1]
+
+    supervisor = Supervisor(killed)
+    with pytest.raises(EngineError, match="died 4 times in a row"):
+        supervisor.renew()
+    assert len(started) == supervisor.restarts == 4
 
 
 def test_without_fork_nothing_is_measured(monkeypatch):

@@ -159,8 +159,20 @@ def test_where_all_fail_it_ends(engine, check):
     assert statuses(outcomes) == ["wrong-result", "build-error", "run-error"]
 
 
-def test_a_process_killed_from_outside_fails_alone(engine, check):
+def test_a_process_killed_from_outside_costs_that_set_which_counts_once(engine, check):
+    kills = iter([1, 2])
     # Of the second set, the second program has the first process.
+    effort = disturbed(
+        TWO_SETS,
+        in_turn=lambda turn: turn == TURNS + 1 and next(kills, 0) and workers(engine)[0].kill(),
+    )
+    outcomes = engine.measure_side_by_side([kernel("fine")] * 3, check, effort)
+    assert statuses(outcomes) == ["ok", "ok", "ok"]
+    assert all(outcome.sets == BOTH_SETS for outcome in outcomes)
+    assert next(kills, None) is None
+
+
+def test_a_process_killed_each_time_fails_alone(engine, check):
     effort = disturbed(
         TWO_SETS, in_turn=lambda turn: turn == TURNS + 1 and workers(engine)[0].kill()
     )
