@@ -204,18 +204,26 @@ class Session:
         )
 
     def finish(self) -> None:
-        """Look at the machine a last time, note that this is the end, and compress the journal."""
+        """Look at the machine a last time."""
         if self._journal is not None and self._executor is not None:
             noise = self._executor.finish()
             if noise is not None:
                 self._journal.append(noise)
                 self._noise.entries.append(noise)
+
+    def stop(self) -> None:
+        """End all processes."""
+        if self._executor is not None:
+            self._executor.close()
+
+    def conclude(self) -> None:
+        """Note that nothing is left to go on with, its result included; compress the journal."""
+        if self._journal is not None:
             self._journal.append(EndEntry(len(self._results)))
             self._journal.pack()
 
     def close(self) -> None:
-        if self._executor is not None:
-            self._executor.close()
+        self.stop()
         if self._journal is not None:
             self._journal.close()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -92,6 +93,7 @@ class Searches:
         learn = settings.files.learn
         self._learning = None if learn is None else LearningFolder(config.rootpath / learn)
         self._cases: dict[str, Case] = {}
+        self._finished = False
         self._others: list[Result] = []
         self._reference = self._saved_reference()
         past = self._past()
@@ -223,16 +225,10 @@ class Searches:
         if workers.is_worker(self._config):
             return
         ran_all = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
-        self._close(finished=ran_all and not (session.shouldstop or session.shouldfail))
-
-    def pytest_unconfigure(self) -> None:
-        """End all processes, however the session ended."""
-        self._close(finished=False)
-
-    def _close(self, *, finished: bool) -> None:
+        stopped = session.shouldstop or session.shouldfail
         journal = self._session.journal
-        finished = finished and self._session.is_on_record
-        if finished:
+        self._finished = bool(ran_all and not stopped and self._session.is_on_record)
+        if self._finished:
             try:
                 self._session.finish()
             except StorageError as error:
@@ -240,11 +236,24 @@ class Searches:
         elif journal is not None:
             flag = flag_of("resume")
             self._notes.append(f"to go on where this stopped: {flag}={journal_name(journal)}")
-        self._session.close()
+        self._session.stop()
         self._arms.close()
         self._notes += [*self._session.notes, *self._toolchain_notes()]
-        if finished and journal is not None:
+        if self._finished and journal is not None:
             self._learn(journal)
+
+    def pytest_unconfigure(self) -> None:
+        """End all processes, however the session ended, and the journal if nothing is left to do.
+
+        Killed while it writes its result, a session can be resumed, for that alone.
+        """
+        try:
+            if self._finished and self._session.is_on_record:
+                self._session.conclude()
+        except StorageError as error:
+            sys.stderr.write(f"{in_options(error)}\n")
+        self._session.close()
+        self._arms.close()
 
     def _executor(self) -> Executor:
         """Who carries repeats out."""

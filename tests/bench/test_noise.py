@@ -37,6 +37,7 @@ def test_it_looks_once_before_the_first_search_and_once_at_the_end(make_looking,
     assert moments(session.noise) == ["start", "end"]
     assert session.result().noise == session.noise
     assert {one.machine for one in session.noise} == {fingerprint(FastEngine(target).machine)}
+    session.conclude()
     kinds = [type(entry).__name__ for entry in read_journal(session.journal).entries]
     assert kinds[:3] == ["CaseEntry", "NoiseEntry", "RepeatEntry"]
     assert kinds[-2:] == ["NoiseEntry", "EndEntry"]
@@ -98,6 +99,7 @@ def test_nothing_depends_on_the_last_look(make_looking, target, monkeypatch, fai
 
     monkeypatch.setattr(engine, "measure_side_by_side", fail)
     session.finish()
+    session.conclude()
     assert moments(session.noise) == ["start"]
     assert read_journal(session.journal).finished
 

@@ -107,6 +107,7 @@ def test_the_journal_has_every_step(make_session):
     session = make_session()
     session.run(CASE, [ONE, TWO], repeats(1))
     session.finish()
+    session.conclude()
     past = read_journal(session.journal)
     kinds = [type(entry).__name__ for entry in past.entries]
     assert kinds == [

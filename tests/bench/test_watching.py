@@ -64,13 +64,13 @@ def test_it_follows_line_by_line(session, tmp_path):
 def test_it_knows_the_end(session):
     watch = Watch(session.journal)
     assert watch.look().left_s > 0.0
-    session.finish()
+    session.conclude()
     overview = watch.look()
     assert (overview.is_over, overview.left_s) == (True, 0.0)
 
 
 def test_a_case_that_goes_on_with_more_repeats_is_not_over(make_session, session):
-    session.finish()
+    session.conclude()
     session.close()
     again = make_session(past=read_journal(session.journal))
     again.prepare()

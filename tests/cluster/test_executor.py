@@ -45,6 +45,7 @@ def test_verdicts_are_those_of_the_same_measurements_here(three_workers, recorde
         wait_until(lambda: workers_of(session) == 3)
         result = carried_out(session)
         session.finish()
+        session.conclude()
     assert result == recorded[0]
     assert [block.seed for block in work_of.seen] == list(range(REPEATS))
     # Several were under way at a time: one began before the one before it was over.

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from pytest_ansorbench.storage import read_journal
+from pytest_ansorbench.storage import read_journal, read_result
 from pytest_ansorbench.storage.entries import FinalEntry, RoundEntry
 from tests.plugin.project import CASES, Project, trials
 
@@ -106,6 +106,29 @@ def test_a_line_cut_short_is_dropped_with_a_note(interrupted):
     assert "a last line that was cut short (20 bytes) was dropped; its round is run again" in (
         outcome.out
     )
+
+
+BEFORE_IT_IS_STORED = """
+import shutil
+import pytest
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session):
+    shutil.copytree(session.config.rootpath / ".ansor_bench", "killed")
+"""
+
+
+def test_killed_before_its_result_is_stored_a_session_stores_it_when_resumed(project):
+    project.write("conftest.py", (project.root / "conftest.py").read_text() + BEFORE_IT_IS_STORED)
+    assert project.bench("--ansor-save=main").code == 0
+    assert not (project.root / "killed" / "0001_main.json").exists()
+    (project.root / "killed").rename(project.root / "left")
+    outcome = project.bench("--ansor-save=main", "--ansor-storage=left", "--ansor-resume")
+    assert outcome.code == 0, outcome.text
+    first, again = (
+        read_result(project.root / name / "0001_main.json") for name in (".ansor_bench", "left")
+    )
+    assert again.cases == first.cases
 
 
 def test_journals_that_cannot_be_read_are_passed_over_and_told(interrupted):
