@@ -264,13 +264,16 @@ def left_running(mark: str, patience_s: float = _PATIENCE_S) -> list[str]:
     """Processes of a session that are there after a time in which they should have ended."""
     deadline_s = time.monotonic() + patience_s
     while True:
-        left = [
-            f"{process.pid} {process.status()} {' '.join(process.cmdline())[-120:]}"
-            for process in _marked(mark)
-        ]
+        left = [_told(process) for process in _marked(mark)]
         if not left or time.monotonic() > deadline_s:
             return left
         time.sleep(0.05)
+
+
+def _told(process: psutil.Process) -> str:
+    with contextlib.suppress(psutil.Error):
+        return f"{process.pid} {process.status()} {' '.join(process.cmdline())[-120:]}"
+    return str(process.pid)
 
 
 def end(mark: str) -> None:
