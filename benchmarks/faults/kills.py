@@ -130,9 +130,21 @@ def one_session(folder: Path, seed: int, indices: list[int]) -> Iterator[Outcome
         yield Outcome(CAMPAIGN, index, seed, what, verdict, told, round(seconds, 2))
     if not done:
         # It was over before the first: this one, too, has to meet a session.
-        yield from () if ended and not faults else [
-            Outcome(CAMPAIGN, indices[0], seed, f"none of {live.kind}", "fault", "; ".join(faults), 0.0)
-        ]
+        yield from (
+            ()
+            if ended and not faults
+            else [
+                Outcome(
+                    CAMPAIGN,
+                    indices[0],
+                    seed,
+                    f"none of {live.kind}",
+                    "fault",
+                    "; ".join(faults),
+                    0.0,
+                )
+            ]
+        )
 
 
 def met(live: Live, kill: Kill, deadline_s: float) -> bool:

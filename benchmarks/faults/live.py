@@ -163,12 +163,14 @@ class Live:
         """Processes of this life by what they are.
 
         Args:
-            which: `main`, `server`, `candidate` (which has begun to run a kernel), `builder` (any
+            which: `all`, `main`, `server`, `candidate` (which has begun to run a kernel), `builder` (any
                 other child of the fork server) or `worker`, of a cluster.
         """
         assert self.process is not None
         if which == "main":
             return [psutil.Process(self.process.pid)] if self.code is None else []
+        if which == "all":
+            return _marked(self.mark)
         found = []
         for process in _children(self.process.pid):
             with contextlib.suppress(psutil.Error):
@@ -189,7 +191,9 @@ class Live:
         found = {}
         for path in list_journals(self.storage):
             name = path.name.removesuffix(".gz")
-            content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+            content = (
+                gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+            )
             found[name] = content[: content.rfind(b"\n") + 1]
         return found
 

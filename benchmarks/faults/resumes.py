@@ -129,7 +129,9 @@ def cuts(seed: int, session: int, first: int, most: int) -> Iterator[Outcome]:
             except Exception as error:
                 told = f"{type(error).__name__}: {error}"
             else:
-                told = difference(whole, again) or difference(lines, cut.read_bytes().splitlines(keepends=True))
+                told = difference(whole, again) or difference(
+                    lines, cut.read_bytes().splitlines(keepends=True)
+                )
             yield Outcome(
                 CAMPAIGN,
                 first + kept - 1,
@@ -157,7 +159,11 @@ def carried_out(folder: Path, drawn: Drawn, past: Path | None) -> tuple[Path, li
     )
     tick = Ticking()
     ticking: Any = lambda *arguments, **options: Clock(tick, **options)  # noqa: E731
-    with patch("time.perf_counter", tick), patch("time.monotonic", tick), patch.object(loop, "Clock", ticking):
+    with (
+        patch("time.perf_counter", tick),
+        patch("time.monotonic", tick),
+        patch.object(loop, "Clock", ticking),
+    ):
         try:
             result = session.run(Doubling(), drawn.arms, drawn.plan)
         finally:
@@ -172,7 +178,7 @@ def difference(whole: list[bytes], again: list[bytes]) -> str:
     for number, (one, other) in enumerate(itertools.zip_longest(whole, again, fillvalue=b""), 1):
         if one != other:
             at = next((i for i, (a, b) in enumerate(zip(one, other)) if a != b), 0)
-            return f"line {number}: {one[max(0,at-60):at+60]!r} is {other[max(0,at-60):at+60]!r}"
+            return f"line {number}: {one[max(0, at - 60) : at + 60]!r} is {other[max(0, at - 60) : at + 60]!r}"
     return ""
 
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any
 
-from pytest_ansorbench.measure.local.asking import ProgramError, WorkerDied, WorkerTimeout
+from pytest_ansorbench.measure.local.asking import (
+    ProgramError,
+    WorkerDied,
+    WorkerTimeout,
+    replied,
+)
 from pytest_ansorbench.measure.local.fork_server import ServerDied
 from pytest_ansorbench.measure.local.supervisor import Supervisor
 from pytest_ansorbench.measure.local.worker import Worker
@@ -105,6 +109,5 @@ class Builder:
 
 def _ready(busy: Sequence[Worker]) -> list[Worker]:
     """Wait until some workers have a reply, or have none in time; these workers."""
-    patience_s = min(worker.patience_s for worker in busy)
-    replied = wait([worker.child.channel.fileno() for worker in busy], patience_s)
-    return [w for w in busy if w.child.channel.fileno() in replied or not w.patience_s]
+    done = replied(busy)
+    return [worker for worker in busy if worker in done or not worker.patience_s]

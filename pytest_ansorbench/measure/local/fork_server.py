@@ -81,6 +81,14 @@ class Child:
                     return int(line.split()[1]) * 1024 / 1e6
         return 0.0
 
+    @property
+    def is_stopped(self) -> bool:
+        """Whether somebody has stopped it; False where that cannot be told: Linux can."""
+        with contextlib.suppress(OSError):
+            status = Path(f"/proc/{self.pid}/stat").read_text()
+            return status.rpartition(")")[2].split()[0] == "T"
+        return False
+
     def suspend(self) -> None:
         self._signal(signal.SIGSTOP)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from pytest_ansorbench.environment import resolve_target
@@ -22,3 +24,10 @@ def in_network():
     settings = EngineSettings(caches="network", check="all")
     with LocalEngine(resolve_target(None), settings) as engine:
         yield engine
+
+
+@pytest.fixture
+def patience(engine, monkeypatch):
+    """A run has a second."""
+    settings = dataclasses.replace(engine.runner._settings, run_timeout_s=1)
+    monkeypatch.setattr(engine.runner, "_settings", settings)

@@ -34,13 +34,6 @@ def task():
     return Doubling().tasks()[0]
 
 
-@pytest.fixture
-def patience(engine, monkeypatch):
-    """A run has a second."""
-    settings = dataclasses.replace(engine.runner._settings, run_timeout_s=1)
-    monkeypatch.setattr(engine.runner, "_settings", settings)
-
-
 class TestContract(EngineContract):
     """What every engine has to do."""
 
