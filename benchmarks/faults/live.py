@@ -163,8 +163,8 @@ class Live:
         """Processes of this life by what they are.
 
         Args:
-            which: `all`, `main`, `server`, `candidate` (which has begun to run a kernel), `builder` (any
-                other child of the fork server) or `worker`, of a cluster.
+            which: `all`, `main`, `server`, `candidate` (which has begun to run a kernel), `builder`
+                (any other child of the fork server) or `worker`, of a cluster.
         """
         assert self.process is not None
         if which == "main":
@@ -196,6 +196,10 @@ class Live:
             )
             found[name] = content[: content.rfind(b"\n") + 1]
         return found
+
+    def lines(self) -> int:
+        """Complete lines of all journals."""
+        return sum(content.count(b"\n") for content in self.journaled().values())
 
     def rounds(self) -> int:
         """Rounds that all journals hold."""

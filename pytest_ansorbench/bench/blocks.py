@@ -96,7 +96,20 @@ class Lost:
     reason: str
 
 
-BlockEvent = Wrote | Ended | Lost
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """The session was stopped for a while in a step of a block, whose time is not the search's.
+
+    The step counts for nothing; the block has to be submitted again, with what it has written.
+
+    Attributes:
+        seed: Seed of the block.
+    """
+
+    seed: int
+
+
+BlockEvent = Wrote | Ended | Lost | Stopped
 
 
 class Executor(Protocol):

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pytest_ansorbench.bench.blocks import Block, Ended, Executor, Lost
+from pytest_ansorbench.bench.blocks import Block, Ended, Executor, Lost, Stopped
 from pytest_ansorbench.bench.history import CaseJournal, RepeatHistory
 from pytest_ansorbench.bench.interrupts import remembered_interrupts
 from pytest_ansorbench.bench.progress import Progress, ProgressUpdate, RunProgress
@@ -101,6 +101,9 @@ class Experiment:
             self._abandon(seed, event.reason)
             self._begun_s[seed] = time.monotonic()
             self._spent_of = {key: n for key, n in self._spent_of.items() if key[0] != seed}
+        elif isinstance(event, Stopped):
+            self.note(f"{self.block.case.id}  was stopped: its round is run again")
+            self._begin(seed)
         else:
             self.journal.append(event.entry)
         self._fill()

@@ -1,4 +1,4 @@
-"""Ctrl-C that cannot get lost."""
+"""Ctrl-C that cannot get lost, and stops that are noticed."""
 
 from __future__ import annotations
 
@@ -55,3 +55,34 @@ def remembered_interrupts() -> Iterator[Reminder]:
         raise
     finally:
         signal.signal(signal.SIGINT, usual)
+
+
+class Stops:
+    """Notices that this process was stopped and goes on, as by Ctrl-Z and `fg`.
+
+    Elsewhere than in the main thread nothing is noticed.
+    """
+
+    def __init__(self) -> None:
+        self._came = False
+        self._usual: signal._HANDLER = None
+
+    def watch(self) -> None:
+        """Begin to notice. Does nothing where that is done."""
+        main = threading.current_thread() is threading.main_thread()
+        if main and hasattr(signal, "SIGCONT") and self._usual is None:
+            self._usual = signal.signal(signal.SIGCONT, self._note)
+
+    def came(self) -> bool:
+        """Whether it was stopped since this was asked last."""
+        came, self._came = self._came, False
+        return came
+
+    def close(self) -> None:
+        """Leave the signal to who had it before."""
+        if self._usual is not None:
+            signal.signal(signal.SIGCONT, self._usual)
+            self._usual = None
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self._came = True

@@ -6,9 +6,10 @@ from collections.abc import Generator, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from pytest_ansorbench.bench.blocks import Block, BlockEvent, Ended, Watcher, Wrote
+from pytest_ansorbench.bench.blocks import Block, BlockEvent, Ended, Stopped, Watcher, Wrote
+from pytest_ansorbench.bench.interrupts import Stops
 from pytest_ansorbench.bench.prepared import PreparedCase, prepare
 from pytest_ansorbench.bench.progress import RunProgress
 from pytest_ansorbench.bench.repeat import run_repeat
@@ -17,12 +18,20 @@ from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.noise_probe import observe_noise
 from pytest_ansorbench.stats.noise_model import slice_ms_for
 from pytest_ansorbench.storage import fingerprint, machine_difference
-from pytest_ansorbench.storage.entries import BlockEntry, NoiseEntry, YardsticksEntry
+from pytest_ansorbench.storage.entries import (
+    BlockEntry,
+    LastCheckEntry,
+    NoiseEntry,
+    RoundEntry,
+    YardsticksEntry,
+)
 
 if TYPE_CHECKING:
     from pytest_ansorbench.measure.engine import Engine
     from pytest_ansorbench.records import Moment
 
+_MOST_STOPS: Final = 3
+"""So often in a row a step is done again in which the session was stopped."""
 _Entries = Generator[BlockEntry | NoiseEntry, None, None]
 
 
@@ -120,6 +129,8 @@ class LocalExecutor:
     def __init__(self, site: Site) -> None:
         self._site = site
         self._block: tuple[int, _Entries] | None = None
+        self._stops = Stops()
+        self._done_again = 0
 
     @property
     def target(self) -> str:
@@ -137,6 +148,7 @@ class LocalExecutor:
 
     def submit(self, block: Block, watcher: Watcher) -> None:
         assert self._block is None
+        self._stops.watch()
         self._block = block.seed, self._site.carry_out(block, watcher)
 
     def receive(self) -> BlockEvent:
@@ -144,6 +156,13 @@ class LocalExecutor:
         assert self._block is not None
         seed, entries = self._block
         for entry in entries:
+            was_stopped = self._stops.came()
+            if was_stopped and isinstance(entry, RoundEntry | LastCheckEntry):
+                self._done_again += 1
+                if self._done_again <= _MOST_STOPS:
+                    self.cancel()
+                    return Stopped(seed)
+            self._done_again = 0
             return Wrote(seed, entry)
         self._block = None
         return Ended(seed)
@@ -166,4 +185,5 @@ class LocalExecutor:
             return None
 
     def close(self) -> None:
+        self._stops.close()
         self._site.engine.close()

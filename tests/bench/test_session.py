@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import signal
 
 import pytest
 
@@ -256,6 +257,41 @@ def test_killed_after_any_line_it_goes_on_to_the_same_end(make_session):
         assert path.read_bytes().startswith(b"".join(lines[:kept]))
         entries = read_journal(path).entries
         assert [type(entry) for entry in entries] == [type(entry) for entry in past.entries]
+
+
+class Continued(Recording):
+    """Progress in which the session goes on after a stop, at some trials."""
+
+    def __init__(self, *at):
+        super().__init__()
+        self.at = at
+
+    def update(self, standing):
+        super().update(standing)
+        if len(self.standings) in self.at:
+            signal.raise_signal(signal.SIGCONT)
+
+
+def test_a_round_in_which_the_session_was_stopped_is_run_again(make_session):
+    first = make_session()
+    whole = first.run(CASE, [ONE, TWO], PLAN)
+    first.close()
+    session, progress = make_session(), Continued(1, 9)
+    result = session.run(CASE, [ONE, TWO], PLAN, progress)
+    assert len(progress.standings) == 16 + 2 * 2
+    assert progress.notes.count("doubling  was stopped: its round is run again") == 2
+    for run, undisturbed in zip(result.runs, whole.runs, strict=True):
+        assert (run.final, run.leads) == (undisturbed.final, undisturbed.leads)
+        assert [trial.index for trial in run.trials] == [*range(4)]
+    session.close()
+    assert signal.getsignal(signal.SIGCONT) is signal.SIG_DFL
+
+
+def test_stopped_again_and_again_it_goes_on_all_the_same(make_session):
+    session, progress = make_session(), Continued(*range(1, 1000))
+    result = session.run(CASE, [ONE, TWO], PLAN, progress)
+    assert len(progress.standings) == 4 * 16
+    assert all(len(run.trials) == 4 for run in result.runs)
 
 
 def test_an_interrupted_network_goes_on(make_session):

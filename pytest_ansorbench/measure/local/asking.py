@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 _LATE_S: Final = 1.0
-"""So late nobody wakes up who was not stopped meanwhile, as by Ctrl-Z or with all of a container."""
+"""So late nobody wakes up who was not stopped meanwhile, as by Ctrl-Z or with a container."""
 _MOST_STOPS: Final = 3
 """So often a process that was stopped gets its time again."""
 

@@ -12,7 +12,7 @@ import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from types import MappingProxyType
+from types import FrameType, MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pytest_ansorbench.measure.local.channel import Channel, answer
@@ -121,7 +121,7 @@ class WorkerMain:
                 break
         return result
 
-    def _note_stop(self, *_: object) -> None:
+    def _note_stop(self, number: int, frame: FrameType | None) -> None:
         self._stops += 1
 
     def _ready(self) -> Compiled:
