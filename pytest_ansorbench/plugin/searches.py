@@ -239,6 +239,11 @@ class Searches:
         self._session.stop()
         self._arms.close()
         self._notes += [*self._session.notes, *self._toolchain_notes()]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_terminal_summary(self) -> None:
+        """Learn once the result is stored: with another model the session cannot be resumed."""
+        journal = self._session.journal
         if self._finished and journal is not None:
             self._learn(journal)
 
