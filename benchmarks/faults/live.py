@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import gzip
 import io
+import itertools
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 import psutil
+from ledger import SURVIVED, Ledger, Outcome
 
 from pytest_ansorbench.cli import main as ansor_bench
 from pytest_ansorbench.records import Result
@@ -30,6 +35,8 @@ from pytest_ansorbench.storage import (
 )
 
 ROOT: Final = Path(__file__).parents[2]
+SESSION_S: Final = 600.0
+"""After which a session hangs."""
 MARK: Final = "ANSOR_FAULTS_SESSION"
 """The variable that all processes of a session inherit."""
 KINDS: Final[Mapping[str, Sequence[str]]] = {
@@ -201,6 +208,15 @@ class Live:
         """Complete lines of all journals."""
         return sum(content.count(b"\n") for content in self.journaled().values())
 
+    def ends(self, deadline_s: float) -> bool:
+        """Wait for its end; False if it does not come in time, and then it is ended."""
+        while self.code is None:
+            if time.monotonic() > deadline_s:
+                end(self.mark)
+                return False
+            time.sleep(0.05)
+        return True
+
     def rounds(self) -> int:
         """Rounds that all journals hold."""
         return sum(content.count(b'{"kind":"round"') for content in self.journaled().values())
@@ -308,9 +324,12 @@ def left_files(folder: Path) -> list[str]:
 def lost_lines(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> Iterator[str]:
     """Journals whose lines of before are not all there, as they were."""
     for name, lines in before.items():
-        if not after.get(name, b"").startswith(lines):
-            kept = os.path.commonprefix([lines, after.get(name, b"")]).count(b"\n")
-            yield f"{name} has {kept} of its {lines.count(bytes([10]))} lines"
+        now = after.get(name, b"")
+        if not now.startswith(lines):
+            were = lines.splitlines()
+            pairs = zip(were, now.splitlines(), strict=False)
+            kept = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
+            yield f"{name} has {kept} of its {len(were)} lines"
 
 
 def wrong_result(result: Result, case: str, failed_trials: int) -> Iterator[str]:
@@ -331,12 +350,13 @@ def wrong_result(result: Result, case: str, failed_trials: int) -> Iterator[str]
         yield f"expected the runs {wanted}, got {got}"
     failed = 0
     for run in runs:
+        who = f"{run.strategy}, seed {run.seed}"
         indices = [trial.index for trial in run.trials]
         if indices != [*range(TRIALS)]:
-            yield f"{run.strategy}, seed {run.seed}: expected trials 0 to {TRIALS - 1}, got {indices}"
+            yield f"{who}: expected trials 0 to {TRIALS - 1}, got {indices}"
         failed += sum(trial.status != "ok" for trial in run.trials)
         if run.final.status != "ok":
-            yield f"{run.strategy}, seed {run.seed}: its winner {run.final.status}: {run.final.error}"
+            yield f"{who}: its winner {run.final.status}: {run.final.error}"
     if failed > failed_trials:
         errors = {trial.error for run in runs for trial in run.trials if trial.status != "ok"}
         yield f"{failed} trials failed and not at most {failed_trials}: {'; '.join(errors)}"
@@ -365,3 +385,60 @@ def killed(process: psutil.Process) -> bool:
     except psutil.Error:
         return False
     return True
+
+
+Done = tuple[int, str, Sequence[str], float]
+"""What was done in a session: its index, what it was, what was wrong after it, its seconds."""
+OneSession = Callable[[Path, int, Sequence[int], float], Sequence[Outcome]]
+"""Carries out one session in a folder, from a seed, with some trials of these indices; so many
+times sooner than they were drawn, as an earlier one was over before the first came."""
+
+
+def outcomes_of(
+    campaign: str, seed: int, first: int, done: Sequence[Done], at_end: Sequence[str]
+) -> list[Outcome]:
+    """The outcomes of what was done in a session, which share what is wrong at its end.
+
+    One that came to no harm before anything was done to it has none.
+    """
+    if not done and at_end:
+        done = [(first, "nothing", (), 0.0)]
+    outcomes = []
+    for index, what, faults, seconds in done:
+        told = "; ".join([*faults, *(f"at the end: {fault}" for fault in at_end)])
+        verdict = "fault" if told else SURVIVED
+        outcomes.append(Outcome(campaign, index, seed, what, verdict, told, round(seconds, 2)))
+    return outcomes
+
+
+def carry_out(doc: str | None, campaign: str, trials: int, one_session: OneSession) -> int:
+    """A campaign's command: sessions, until there are outcomes enough.
+
+    Args:
+        doc: Of the script.
+        campaign: Its name, after which its ledger is called unless told otherwise.
+        trials: How many there are unless told otherwise.
+        one_session: Carries out one session.
+
+    Returns:
+        0 if all survived.
+    """
+    parser = argparse.ArgumentParser(description=(doc or "").split("\n")[0])
+    parser.add_argument("--into", type=Path, default=Path(f"{campaign}.jsonl"))
+    parser.add_argument("--trials", type=int, default=trials, help=f"default: {trials}")
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    ledger, haste, code = Ledger(given.into), 1.0, 0
+    while missing := [index for index in range(given.trials) if index not in ledger.done]:
+        folder = Path(tempfile.mkdtemp(prefix=f"ansor-{campaign}-"))
+        outcomes = one_session(folder, given.seed, missing, haste)
+        haste = 1.0 if outcomes else 2.0 * haste
+        for outcome in outcomes:
+            ledger.add(outcome)
+            print(f"{outcome.index}: {outcome.what}: {outcome.verdict} {outcome.told}", flush=True)
+        if all(outcome.verdict == SURVIVED for outcome in outcomes):
+            shutil.rmtree(folder)
+        else:
+            code = 1
+            print(f"kept: {folder}", flush=True)
+    return code

@@ -69,12 +69,11 @@ def one_session(folder: Path, seed: int, index: int, seconds: float) -> Outcome:
         faults += live.faults_after_kill()
     else:
         faults.append(f"no line in {MOST_IN_VAIN} lives")
-    lives = (
-        f"{live.kind}, {len(added)} lives of {seconds:g} s with {', '.join(map(str, added))} lines"
-    )
+    lines = ", ".join(map(str, added))
+    what = f"{live.kind}, {len(added)} lives of {seconds:g} s with {lines} lines"
     verdict, told = ("fault", "; ".join(faults)) if faults else (SURVIVED, "")
     return Outcome(
-        CAMPAIGN, index, seed, lives, verdict, told, round(time.monotonic() - started_s, 1)
+        CAMPAIGN, index, seed, what, verdict, told, round(time.monotonic() - started_s, 1)
     )
 
 

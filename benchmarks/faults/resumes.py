@@ -32,7 +32,14 @@ from ledger import SURVIVED, Ledger, Outcome, draws
 ROOT: Final = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
-from pytest_ansorbench.bench import FixedRepeats, LocalExecutor, Plan, RunPlan, Session, Site  # noqa: E402
+from pytest_ansorbench.bench import (  # noqa: E402
+    FixedRepeats,
+    LocalExecutor,
+    Plan,
+    RunPlan,
+    Session,
+    Site,
+)
 from pytest_ansorbench.budget import Budget, Trials  # noqa: E402
 from pytest_ansorbench.codec import to_json  # noqa: E402
 from pytest_ansorbench.environment import resolve_target  # noqa: E402
@@ -177,8 +184,9 @@ def difference(whole: list[bytes], again: list[bytes]) -> str:
     """The first line in which two texts differ; empty if they are equal."""
     for number, (one, other) in enumerate(itertools.zip_longest(whole, again, fillvalue=b""), 1):
         if one != other:
-            at = next((i for i, (a, b) in enumerate(zip(one, other)) if a != b), 0)
-            return f"line {number}: {one[max(0, at - 60) : at + 60]!r} is {other[max(0, at - 60) : at + 60]!r}"
+            at = next((i for i in range(len(one)) if one[: i + 1] != other[: i + 1]), len(one))
+            around = slice(max(0, at - 60), at + 60)
+            return f"line {number}: {one[around]!r} is {other[around]!r}"
     return ""
 
 

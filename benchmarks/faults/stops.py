@@ -4,8 +4,9 @@
 
 The main process, the fork server, a process that runs or compiles a candidate, or all of the
 session get SIGSTOP, and SIGCONT 0.5 to 20 s later. The session has to end with all runs and
-trials, none of which failed; no trial has a latency that includes a stop; and search times are
-told with and without the stops.
+trials, none of which failed; no trial has a latency that includes a stop, and no round has a long
+stop of the main process in its seconds. Stops of a process that compiles, or of the fork server
+alone, are in the search time: nobody can tell them from slow ones.
 
 Moment, victim and length of each stop follow from the seed and its number alone. A campaign that is
 interrupted goes on where it stopped.
@@ -13,33 +14,35 @@ interrupted goes on where it stopped.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import random
-import shutil
 import signal
 import sys
-import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import psutil
-from kills import SESSION_S, wait_for_end
-from ledger import SURVIVED, Ledger, Outcome, draws
-from live import CASES, Live
+from ledger import Outcome, draws
+from live import SESSION_S, Live, carry_out, outcomes_of
 
+from pytest_ansorbench.records import Result
 from pytest_ansorbench.storage import StorageError, read_result
 
 CAMPAIGN: Final = "stops"
 VICTIMS: Final = ("main", "server", "candidate", "builder", "all")
+OF_MAIN: Final = ("main", "all")
 KINDS: Final = ("operator", "network")
 MOST_IN_A_SESSION: Final = 4
+SHORTEST_S: Final = 0.5
+LONGEST_S: Final = 20.0
 LONGEST_LATENCY_S: Final = 0.05
 """The kernels take microseconds, and a busy machine makes milliseconds of them; a stop is half a
 second at least, which a hundred calls of a sample may share."""
+LONGEST_ROUND_S: Final = 8.0
+"""A round of two trials takes a second, and some on a busy machine."""
 
 
 @dataclass(frozen=True)
@@ -66,61 +69,45 @@ class Stop:
         return cls(
             rng.choice(VICTIMS),
             rng.uniform(2.0, 12.0),
-            0.5 * 40.0 ** rng.random(),  # 0.5 to 20 s
+            SHORTEST_S * (LONGEST_S / SHORTEST_S) ** rng.random(),
             rng.choice(KINDS),
             rng.random(),
         )
 
 
-def main() -> int:
-    """Stop, until it is enough."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--into", type=Path, default=Path("stops.jsonl"))
-    parser.add_argument("--trials", type=int, default=100, help="stops (default: 100)")
-    parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
-    ledger = Ledger(given.into)
-    while missing := [index for index in range(given.trials) if index not in ledger.done]:
-        folder = Path(tempfile.mkdtemp(prefix="ansor-stops-"))
-        outcomes = list(one_session(folder, given.seed, missing[:MOST_IN_A_SESSION]))
-        for outcome in outcomes:
-            ledger.add(outcome)
-            print(f"{outcome.index}: {outcome.what}: {outcome.verdict} {outcome.told}", flush=True)
-        if all(outcome.verdict == SURVIVED for outcome in outcomes):
-            shutil.rmtree(folder)
-        else:
-            print(f"kept: {folder}", flush=True)
-    return 0
-
-
-def one_session(folder: Path, seed: int, indices: list[int]) -> Iterator[Outcome]:
+def one_session(folder: Path, seed: int, indices: Sequence[int], haste: float) -> list[Outcome]:
     """Stops of one session, as many as meet it, and what became of all of them."""
     live = Live(folder, Stop.drawn(draws(seed, indices[0])).kind)
     live.start()
     deadline_s = time.monotonic() + SESSION_S
-    done: list[tuple[int, str, float]] = []
-    for index in indices:
+    done: list[tuple[int, str, list[str], float]] = []
+    longest_s = {True: 0.0, False: 0.0}
+    for index in indices[:MOST_IN_A_SESSION]:
         stop = Stop.drawn(draws(seed, index))
-        if not met(live, stop, deadline_s):
+        if not met(live, stop, haste, deadline_s):
             break
-        done.append((index, f"{stop.victim} of {live.kind} for {stop.seconds:.1f} s", stop.seconds))
-    ended = wait_for_end(live, deadline_s)
-    faults = [*live.faults_at_end(0), *latencies(live)] if ended else ["hang", live.last_words()]
-    for index, what, seconds in done:
-        verdict = SURVIVED if not faults else "fault"
-        told = "; ".join(faults)
-        yield Outcome(CAMPAIGN, index, seed, what, verdict, told, round(seconds, 2))
+        of_main = stop.victim in OF_MAIN
+        longest_s[of_main] = max(longest_s[of_main], stop.seconds)
+        what = f"{stop.victim} of {live.kind} for {stop.seconds:.1f} s"
+        done.append((index, what, [], stop.seconds))
+    if not live.ends(deadline_s):
+        faults = ["hang", live.last_words()]
+    else:
+        faults = [*live.faults_at_end(0)]
+        with contextlib.suppress(StorageError):  # which is among the faults
+            result = read_result(live.project / "result.json")
+            faults += impossible(result, longest_s[True], longest_s[False])
+    return outcomes_of(CAMPAIGN, seed, indices[0], done, faults)
 
 
-def met(live: Live, stop: Stop, deadline_s: float) -> bool:
+def met(live: Live, stop: Stop, haste: float, deadline_s: float) -> bool:
     """Wait for the moment of a stop, stop and go on; False if the session is over before."""
-    time.sleep(stop.after_s)
+    time.sleep(stop.after_s / haste)
     while live.code is None and time.monotonic() < deadline_s:
-        victims = live.victims(stop.victim)
-        if victims:
-            chosen = (
-                victims if stop.victim == "all" else victims[int(stop.which * len(victims)) :][:1]
-            )
+        chosen = live.victims(stop.victim)
+        if chosen and stop.victim != "all":
+            chosen = [chosen[int(stop.which * len(chosen))]]
+        if chosen:
             _send(chosen, signal.SIGSTOP)
             time.sleep(stop.seconds)
             _send(chosen, signal.SIGCONT)
@@ -129,26 +116,34 @@ def met(live: Live, stop: Stop, deadline_s: float) -> bool:
     return False
 
 
-def _send(processes: list[psutil.Process], number: signal.Signals) -> None:
+def _send(processes: Sequence[psutil.Process], number: signal.Signals) -> None:
     for process in processes:
         with contextlib.suppress(psutil.Error):
             process.send_signal(number)
 
 
-def latencies(live: Live) -> Iterator[str]:
-    """Latencies of trials and of winners that cannot be their programs'."""
-    try:
-        result = read_result(live.project / "result.json")
-    except StorageError:
-        return
-    assert [case.case for case in result.cases] == [CASES[live.kind]]
+def impossible(result: Result, of_main_s: float, of_others_s: float) -> Iterator[str]:
+    """Latencies and rounds that have a stop in them.
+
+    Args:
+        result: What the session came to.
+        of_main_s: Longest stop of its main process.
+        of_others_s: Longest of any other.
+    """
     for run in result.cases[0].runs:
+        who = f"{run.strategy}, seed {run.seed}"
         for trial in run.trials:
-            if trial.latencies_s and max(trial.latencies_s) > LONGEST_LATENCY_S:
-                yield f"{run.strategy}, seed {run.seed}, trial {trial.index}: {max(trial.latencies_s):.2f} s"
-        if run.final.latencies_s and max(run.final.latencies_s) > LONGEST_LATENCY_S:
-            yield f"{run.strategy}, seed {run.seed}, winner: {max(run.final.latencies_s):.2f} s"
+            latency_s = max(trial.latencies_s, default=0.0)
+            # A busy machine lets a call wait, too, but not for as long as a stop.
+            if latency_s > LONGEST_LATENCY_S and trial.run_s > SHORTEST_S:
+                yield f"{who}, trial {trial.index}: {latency_s:.2f} s a call"
+        latency_s = max(run.final.latencies_s, default=0.0)
+        if latency_s > SHORTEST_S:
+            yield f"{who}, winner: {latency_s:.2f} s a call"
+        for one in run.rounds:
+            if one.search_s > of_main_s > LONGEST_ROUND_S > of_others_s:
+                yield f"{who}, round {one.index}: {one.search_s:.1f} s"
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(carry_out(__doc__, CAMPAIGN, 100, one_session))

@@ -101,3 +101,32 @@ def test_a_result_with_other_runs_or_trials_than_it_should_have_is_found(
     failed = dataclasses.replace(runs[0], trials=trials)
     assert "1 trials failed and not at most 0: gone" in faults(failed, *runs[1:])[0]
     assert faults(failed, *runs[1:], failed=1) == []
+
+
+def test_a_stop_in_a_latency_or_in_a_round_is_found(live, import_script, target, tmp_path):
+    stops = import_script("stops")
+    result, _ = record(target, tmp_path, 1)
+
+    def faults(run, of_main_s=9.0, of_others_s=0.0):
+        case = dataclasses.replace(result, runs=(run, *result.runs[1:]))
+        one = type("Result", (), {"cases": (case,)})
+        return [*stops.impossible(one, of_main_s, of_others_s)]
+
+    run = result.runs[0]
+    assert faults(run) == []
+    late = dataclasses.replace(run.trials[0], latencies_s=(0.3,), run_s=0.9)
+    found = dataclasses.replace(run, trials=(late, *run.trials[1:]))
+    assert faults(found) == ["one, seed 0, trial 0: 0.30 s a call"]
+    long = dataclasses.replace(run.rounds[1], build_s=12.0)
+    found = dataclasses.replace(run, rounds=(run.rounds[0], long))
+    assert faults(found) == ["one, seed 0, round 2: 12.0 s"]
+    assert faults(found, of_others_s=12.0) == []
+
+
+def test_cut_sessions_come_to_the_same_bytes_and_what_is_forgotten_is_found(
+    live, import_script, target, monkeypatch
+):
+    resumes = import_script("resumes")
+    assert [outcome.told for outcome in resumes.cuts(1, 0, 0, 8)] == [""] * 8
+    monkeypatch.setattr(resumes.loop, "restore", lambda state, entries: None)
+    assert {outcome.verdict for outcome in resumes.cuts(1, 0, 0, 8)} == {"survived", "fault"}
