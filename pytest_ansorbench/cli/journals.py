@@ -165,6 +165,7 @@ def _clean(given: argparse.Namespace) -> int:
         CutShortError,
         StorageError,
         cleanable,
+        left_over,
         list_journals,
         list_saved,
         read_journal,
@@ -186,6 +187,8 @@ def _clean(given: argparse.Namespace) -> int:
             kept[found.path] = found.reason
         else:
             old[found.path] = f"its runs are in {', '.join(found.taken_over)}"
+    for path in left_over(given.storage):
+        errors[path] = CutShortError("left by a process that was killed while it wrote")
     for path, why in errors.items():
         if not isinstance(why, CutShortError):
             kept[path] = str(why)

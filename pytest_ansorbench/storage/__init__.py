@@ -5,7 +5,7 @@ from pytest_ansorbench.storage.changes import (
     result_changes,
     suite_changes_since,
 )
-from pytest_ansorbench.storage.cleaning import cleanable
+from pytest_ansorbench.storage.cleaning import cleanable, left_over
 from pytest_ansorbench.storage.commit import describe_commit
 from pytest_ansorbench.storage.entries import from_line, to_line
 from pytest_ansorbench.storage.files import (
@@ -63,6 +63,7 @@ __all__ = [
     "from_line",
     "is_journal",
     "journal_name",
+    "left_over",
     "list_journals",
     "list_saved",
     "machine_difference",

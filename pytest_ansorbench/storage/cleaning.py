@@ -1,14 +1,22 @@
-"""Which journals nobody needs any more, because results have all their runs."""
+"""Which files of a storage folder nobody needs any more."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import contextlib
+import re
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from pytest_ansorbench.records import CaseResult, Result
 from pytest_ansorbench.storage.entries import CaseEntry, FinalEntry
-from pytest_ansorbench.storage.journal import Past
+from pytest_ansorbench.storage.journal import FOLDER, Past
+
+_TEMPORARY: Final = re.compile(r"\.([0-9a-f]{32}\.tmp|\d{4,}\.reserved)")
+"""Files of a write that is under way, and of a number that is being taken."""
+_UNDER_WAY_S: Final = 3600.0
 
 
 @dataclass(frozen=True)
@@ -34,6 +42,24 @@ def cleanable(past: Past, results: Mapping[str, Result]) -> Cleanable:
         reason = "no result has its runs" if not names else "no result has all its runs"
         return Cleanable(past.path, reason=reason)
     return Cleanable(past.path, taken_over=tuple(names))
+
+
+def left_over(storage_dir: Path) -> Iterator[Path]:
+    """What processes that were killed while they wrote have left in a storage folder.
+
+    A file that is younger than an hour may be under way.
+    """
+    for folder in (storage_dir, storage_dir / FOLDER):
+        for path in sorted(folder.glob(".*")):
+            if _TEMPORARY.fullmatch(path.name) and _age_s(path) > _UNDER_WAY_S:
+                yield path
+
+
+def _age_s(path: Path) -> float:
+    """Of a file; 0 for one that is gone."""
+    with contextlib.suppress(OSError):
+        return time.time() - path.lstat().st_mtime
+    return 0.0
 
 
 def _repeats(past: Past) -> Iterable[tuple[str, int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import time
 from pathlib import Path
 
@@ -227,6 +228,22 @@ def test_clean_deletes_what_holds_nothing_when_told_and_never_what_others_read(l
     for name in nothing:
         [line] = [line for line in out.splitlines() if name in line]
         assert line.startswith("deleted ")
+
+
+def test_clean_deletes_what_killed_writers_have_left_when_told(storage, capsys):
+    write(storage, *ENTRIES)
+    left = [storage / f".{'0a' * 16}.tmp", storage / "journals" / ".0002.reserved"]
+    others = [storage / f".{'1b' * 16}.tmp", storage / ".hidden.tmp"]  # one is under way
+    for path in (*left, *others):
+        path.touch()
+    for path in (*left, others[1]):
+        os.utime(path, (0.0, 0.0))
+    assert run("clean", "--storage", storage, "--yes") == 0
+    assert capsys.readouterr().out.count("killed while it wrote; --unreadable deletes it") == 2
+    assert all(path.exists() for path in left)
+    assert run("clean", "--storage", storage, "--unreadable", "--yes") == 0
+    assert not any(path.exists() for path in left)
+    assert all(path.exists() for path in others)
 
 
 def test_a_command_that_is_asked_for_what_cannot_be_read_exits_with_2(littered, capsys):
