@@ -8,9 +8,11 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from pathlib import Path
 
+import numpy as np
 import psutil
 import pytest
 
@@ -20,10 +22,10 @@ from pytest_ansorbench.measure.policy import FixedMeasurement
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.workloads.case import Surroundings
-from tests.faults import Doubling, kernel
+from tests.faults import Doubling, counting, kernel
 from tests.interpreters import WITHOUT_TORCH
 from tests.measure.engine_contract import Comparing, EngineContract
-from tests.measure.local.processes import gone, server
+from tests.measure.local.processes import gone, server, workers
 
 QUICK = FixedMeasurement(number=1, repeat=3, min_repeat_ms=1)
 NEVER_BEATEN_S = 1e-12
@@ -129,6 +131,23 @@ def test_a_candidate_killed_from_outside_fails_alone(engine, task):
     outcomes = [engine.run(program, QUICK) for program in built]
     assert [outcome.status for outcome in outcomes] == ["ok", "run-error", "ok"]
     assert "SIGKILL" in outcomes[1].error
+
+
+def test_an_untuned_program_killed_from_outside_is_run_again(engine, task, tmp_path):
+    calls = tmp_path / "calls"
+    calls.touch()
+
+    def kill():
+        while not calls.stat().st_size:
+            time.sleep(0.001)
+        workers(engine)[-1].kill()
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    [output], _ = engine.outputs(counting(calls, sleep_us=200_000), task.check)
+    killer.join()
+    np.testing.assert_allclose(output, task.check.expected, rtol=1e-6)
+    assert calls.stat().st_size == 3  # one that was cut short, and one with each inputs
 
 
 @pytest.mark.parametrize("moment", ["before the build", "before the run"])
