@@ -145,9 +145,10 @@ class Experiment:
             if misfit:
                 self._abandon(seed, misfit)
                 past = None
-        for name, rounds in (past.rounds if past else {}).items():
-            self._behind[seed, name] = history.spent(rounds)
-        self._begun_s[seed] = time.monotonic()
+        if seed not in self._begun_s:  # else it goes on after a stop
+            for name, rounds in (past.rounds if past else {}).items():
+                self._behind[seed, name] = history.spent(rounds)
+        self._begun_s.setdefault(seed, time.monotonic())
         block = replace(
             self.block,
             seed=seed,

@@ -280,6 +280,7 @@ def test_a_round_in_which_the_session_was_stopped_is_run_again(make_session):
     result = session.run(CASE, [ONE, TWO], PLAN, progress)
     assert len(progress.standings) == 16 + 2 * 2
     assert progress.notes.count("doubling  was stopped: its round is run again") == 2
+    assert progress.standings[-1].runs_done == progress.standings[-1].runs_total == 4
     for run, undisturbed in zip(result.runs, whole.runs, strict=True):
         assert (run.final, run.leads) == (undisturbed.final, undisturbed.leads)
         assert [trial.index for trial in run.trials] == [*range(4)]
