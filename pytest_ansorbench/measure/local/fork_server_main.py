@@ -9,7 +9,6 @@ parallel loops, but never starts TVM's thread pool.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import gc
 import os
 import signal
@@ -33,15 +32,16 @@ from pytest_ansorbench.measure.local.compiled import (
     tensors_on,
 )
 from pytest_ansorbench.measure.local.fork_server import PROTOCOL
-from pytest_ansorbench.measure.local.interpreter import anonymous_file, last_words
+from pytest_ansorbench.measure.local.interpreter import (
+    anonymous_file,
+    end_with_parent,
+    last_words,
+)
 from pytest_ansorbench.measure.local.machine import describe_machine
 from pytest_ansorbench.measure.local.worker_main import WorkerMain
 from pytest_ansorbench.measure.noise_probe import steady_kernel
 from pytest_ansorbench.measure.remote.relay_main import RelayMain
 from pytest_ansorbench.workloads.case import Check
-
-_PR_SET_PDEATHSIG: Final = 1
-
 
 _Main = type[WorkerMain] | type[RelayMain]
 _MAINS: Final[Mapping[str, _Main]] = MappingProxyType({"worker": WorkerMain, "relay": RelayMain})
@@ -178,7 +178,7 @@ def _enter_child(log: IO[bytes], memory_limit_mb: int, server: int) -> None:
 
     os.setpgid(0, 0)
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        end_with_parent()
         if os.getppid() != server:
             os._exit(0)
         pages = int(Path("/proc/self/statm").read_text().split()[0])

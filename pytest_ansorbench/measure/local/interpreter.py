@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import signal
 import socket
@@ -18,6 +19,7 @@ from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.local.channel import Channel
 
 _NONE: Final[Mapping[str, str]] = MappingProxyType({})
+_PR_SET_PDEATHSIG: Final = 1
 
 
 class Interpreter:
@@ -87,6 +89,15 @@ class Interpreter:
         self._process.wait()
         self.channel.close()
         self._log.close()
+
+
+def end_with_parent() -> None:
+    """Have the system end this process as soon as the thread that started it has ended. On Linux.
+
+    Elsewhere nothing is done; and nothing if the parent has ended already.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def anonymous_file() -> IO[bytes]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import os
 import signal
+import subprocess
+import sys
 from multiprocessing.connection import wait
 
 import psutil
@@ -20,6 +22,7 @@ from pytest_ansorbench.measure.local.interpreter import (
     last_words,
 )
 from pytest_ansorbench.measure.local.supervisor import Supervisor
+from tests.measure.local.processes import gone
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -161,6 +164,31 @@ def test_a_server_that_is_killed_while_it_starts_is_replaced():
     with pytest.raises(EngineError, match="died 4 times in a row"):
         supervisor.renew()
     assert len(started) == supervisor.restarts == 4
+
+
+WAITS = """
+import sys, time
+from pytest_ansorbench.measure.local.interpreter import end_with_parent
+end_with_parent()
+print(flush=True)
+time.sleep(60)
+"""
+STARTS_IT = f"""
+import subprocess, sys
+with subprocess.Popen([sys.executable, "-c", {WAITS!r}], stdout=subprocess.PIPE) as one:
+    one.stdout.readline()
+    print(one.pid, flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with its parent")
+def test_a_process_can_end_with_its_parent():
+    command = [sys.executable, "-c", STARTS_IT]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as parent:
+        child = int(parent.stdout.readline())
+        assert psutil.Process(child).ppid() == parent.pid
+        parent.kill()
+    gone([child])
 
 
 def test_without_fork_nothing_is_measured(monkeypatch):
