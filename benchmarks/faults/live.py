@@ -30,6 +30,7 @@ from pytest_ansorbench.storage import (
     CutShortError,
     StorageError,
     list_journals,
+    list_saved,
     read_journal,
     read_result,
 )
@@ -267,7 +268,10 @@ class Live:
         if self.code != 0:
             yield f"exit code {self.code}: {self.last_words()}"
         yield from self.faults_after_kill()
-        for path in (self.project / "result.json", self.storage / "0001_main.json"):
+        stored = list_saved(self.storage)
+        if not stored:
+            yield "no result is stored"
+        for path in (self.project / "result.json", *stored[-1:]):
             try:
                 result = read_result(path)
             except StorageError as error:
