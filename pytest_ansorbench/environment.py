@@ -12,6 +12,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
+from pytest_ansorbench.cores import usable_cores
 from pytest_ansorbench.tvm_versions import NEWEST, VersionError, check_pair
 
 if TYPE_CHECKING:
@@ -59,11 +60,12 @@ def check_toolchain() -> None:
 def resolve_target(text: str | None) -> Target:
     """The LLVM target to tune for, with `mcpu` and `num-cores`; None means this machine's CPU.
 
+    Without `num-cores` it has those that this process may use.
+
     Raises:
         MisfitError: TVM rejects the target, or it is no CPU target, or LLVM does not know its
             CPU.
     """
-    from tvm.s_tir.meta_schedule.utils import cpu_count
     from tvm.target import Target
 
     if text is None:
@@ -84,7 +86,7 @@ def resolve_target(text: str | None) -> Target:
         )
     host = Target.from_device("cpu").export()
     attributes.setdefault("mcpu", host["mcpu"])
-    attributes.setdefault("num-cores", cpu_count(logical=False))
+    attributes.setdefault("num-cores", usable_cores().count)
     attributes.pop("tag", None)
     attributes.pop("keys", None)
     target = Target({key: _plain(value) for key, value in attributes.items()})

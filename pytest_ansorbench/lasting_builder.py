@@ -7,10 +7,10 @@ with large batches pays that a few times; one with small batches would do little
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from pytest_ansorbench.cores import usable_cores
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def lasting_builder(
     from tvm.s_tir.meta_schedule.builder import PyBuilder
     from tvm.s_tir.meta_schedule.builder.local_builder import PopenPoolExecutor, StatusKind
 
-    count = len(os.sched_getaffinity(0)) if workers is None else workers
+    count = usable_cores().count if workers is None else workers
     for name, value, example in (("workers", count, 2), ("programs", programs, 256)):
         if value < 1:
             raise ValueError(f"bad {name} {value}: expected at least 1, e.g. {example}")

@@ -19,7 +19,7 @@ MAY_IMPORT_PYTEST = {"plugin", "options", "hookspecs"}
 
 #: Each layer imports from the ones before it, and from itself.
 LAYERS = [
-    {"arrays", "records", "workloads", "budget", "environment", "tvm_versions"},
+    {"arrays", "records", "workloads", "budget", "cores", "environment", "tvm_versions"},
     {"codec", "packed", "stats", "measure", "travel"},
     {"strategies", "storage", "yardsticks"},
     {"search"},

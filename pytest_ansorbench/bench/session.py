@@ -242,19 +242,26 @@ class Session:
         return label
 
     def _open_journal(self) -> Journal:
-        if self._journal is None and self.past is not None:
-            self._journal = Journal.reopen(self.past)
         if self._journal is None:
-            begun = SessionEntry(
-                JOURNAL_VERSION,
-                self._created,
-                self._began_on,
-                self._commit,
-                self.settings,
-                self._planned,
-            )
-            self._journal = Journal.create(self.storage, begun)
+            past = self.past
+            self._journal = journal = Journal.reopen(past) if past else self._new_journal()
+            if journal.unlocked:
+                self._notes.append(
+                    f"{journal.path}: its file system has no locks ({journal.unlocked}); let no "
+                    "other session go on with it while this one runs"
+                )
         return self._journal
+
+    def _new_journal(self) -> Journal:
+        begun = SessionEntry(
+            JOURNAL_VERSION,
+            self._created,
+            self._began_on,
+            self._commit,
+            self.settings,
+            self._planned,
+        )
+        return Journal.create(self.storage, begun)
 
 
 def _check_supported(

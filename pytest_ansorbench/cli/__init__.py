@@ -8,6 +8,7 @@ or an unreadable file, 3 one is undecided and none broken, or shards are missing
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gc
 import io
 import sys
@@ -39,7 +40,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     was_collecting = gc.isenabled()
     gc.disable()
     try:
-        return int(given.run(given))
+        code = int(given.run(given))
+        sys.stdout.flush()
+        return code
     except BrokenPipeError:
         # The reader of our output has seen enough, as in `ansor-bench cases | head`.
         sys.stderr.close()
@@ -51,10 +54,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from pytest_ansorbench.report.render.text import printable
 
         print(f"ansor-bench: {printable(message)}", file=sys.stderr)
+        _end_output()
         return ERROR
     finally:
         if was_collecting:
             gc.enable()
+
+
+def _end_output() -> None:
+    """Have what could not be printed not tried again when Python ends, which it would tell of."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        with contextlib.suppress(OSError):
+            sys.stdout.close()
 
 
 def make_parser() -> argparse.ArgumentParser:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, TypeVar
 
@@ -14,6 +15,9 @@ ERROR: Final = 2
 UNDECIDED: Final = 3
 SKIP: Final = 125
 """What `git bisect run` takes for a commit that cannot be told good or bad."""
+
+_NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""Why what is printed to a file does not arrive there."""
 
 
 class Refusal(Exception):
@@ -39,6 +43,8 @@ def sentence(error: Exception) -> str | None:
         return f"{error.problem}; give it, e.g. {' or '.join(ways)}"
     if isinstance(error, UnwritableError):
         return f"{error}; see --storage"
+    if isinstance(error, OSError) and error.errno in _NO_ROOM and error.filename is None:
+        return f"cannot write the output: {error.strerror}"
     if isinstance(error, DatabaseError):
         return f"--database: {error}"
     told = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -16,6 +15,7 @@ from pytest_ansorbench.cluster.pool import Pool, identify, requirements
 from pytest_ansorbench.cluster.settings import RESOURCE, ClusterAddress, ClusterSettings
 from pytest_ansorbench.cluster.work import LiveWork, SiteSettings, packed
 from pytest_ansorbench.cluster.workers import check_dask, connected
+from pytest_ansorbench.cores import usable_cores
 from pytest_ansorbench.environment import MisfitError, check_toolchain
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.local.machine import describe_machine
@@ -80,7 +80,7 @@ def _shared_out(site: SiteSettings, workers: int) -> SiteSettings:
     """The site with cores of its own for each of several workers on this machine."""
     if workers == 1:
         return site
-    usable = site.engine.cores or sorted(os.sched_getaffinity(0))
+    usable = site.engine.cores or usable_cores().cpus
     each = len(usable) // workers
     threads = _threads(site.target)
     if each < (threads or 1):

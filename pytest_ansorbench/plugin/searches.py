@@ -25,6 +25,7 @@ from pytest_ansorbench.bench import (
 from pytest_ansorbench.budget import BudgetError
 from pytest_ansorbench.cluster.connect import cluster_executor
 from pytest_ansorbench.cluster.work import SiteSettings
+from pytest_ansorbench.cores import usable_cores
 from pytest_ansorbench.environment import ToolchainError
 from pytest_ansorbench.hosted import HostedStrategy, UnhostableError
 from pytest_ansorbench.measure.engine import Engine, EngineError, UntunedError
@@ -271,9 +272,13 @@ class Searches:
             site = SiteSettings(settings.target, settings.engine, noise_check_s, yardsticks, {})
             root = self._config.rootpath
             return cluster_executor(settings.cluster, site, root, self._notes.append)
+        engine = _engine(settings)
+        if settings.remote.address is None:
+            note = usable_cores().note(int(engine.target.attrs["num-cores"]))
+            self._notes += [note] if note else []
         return LocalExecutor(
             Site(
-                _engine(settings),
+                engine,
                 storage=self._storage,
                 noise_check_s=noise_check_s,
                 yardsticks=yardsticks,

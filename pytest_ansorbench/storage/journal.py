@@ -73,6 +73,7 @@ class Journal(AbstractContextManager["Journal"]):
         self._stream = stream
         self.path = path
         self.is_whole = True  # whether all that was to be written is
+        self.unlocked = ""  # why others are not kept from writing it; empty if they are
 
     @classmethod
     def create(cls, storage_dir: Path, session: SessionEntry) -> Journal:
@@ -153,11 +154,13 @@ class Journal(AbstractContextManager["Journal"]):
             return
         try:
             fcntl.flock(self._stream.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except BlockingIOError:
             self._stream.close()
             raise StorageError(
                 f"bad journal {str(self.path)!r}: another session is writing it; wait for its end"
             ) from None
+        except OSError as error:  # as some file systems of networks and containers have it
+            self.unlocked = error.strerror or str(error)
 
 
 def list_journals(storage_dir: Path) -> tuple[Path, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Iterable
@@ -51,8 +52,14 @@ def export_database(
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".database-", dir=folder) as unfinished:
             exported = _write(_by_program(winners), top, Path(unfinished))
+            lines = (exported.workloads, exported.records)
+            for name, expected in zip(DATABASE_FILES, lines, strict=True):
+                path = Path(unfinished) / name
+                path.touch()  # TVM makes it with the first record
+                # TVM does not look whether what it writes arrives.
+                if path.read_bytes().count(b"\n") != expected:
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             for name in DATABASE_FILES:
-                (Path(unfinished) / name).touch()  # TVM makes it with the first record
                 os.replace(Path(unfinished) / name, folder / name)
     except OSError as error:
         raise DatabaseError(f"bad folder {str(folder)!r}: {error.strerror}") from error

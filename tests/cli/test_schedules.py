@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from pytest_ansorbench.cli import main
 from pytest_ansorbench.storage import write_result
 from pytest_ansorbench.winners import winners_of
 from pytest_ansorbench.workloads import MATRIX_NORM
+from tests.disks import files_of_at_most
 from tests.synthetic import make_case_result, make_result
 from tests.winners.conftest import MATMUL, MLP, tuned
 
@@ -132,3 +135,22 @@ def test_imports_of_nothing_are_refused(tmp_path, capsys, words, message):
     output = str(tmp_path / "x.json")
     assert main(["import", "--database", str(tmp_path), "-o", output, *words]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_an_export_that_does_not_fit_leaves_no_database(path, tmp_path, capsys):
+    folder = tmp_path / "database"
+    with files_of_at_most(1000):
+        assert main(["export", path, "--database", str(folder)]) == 2
+    assert "No space left on device" in capsys.readouterr().err
+    assert [*folder.iterdir()] == []
+    assert main(["export", path, "--database", str(folder)]) == 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="takes a disk that is always full")
+def test_output_that_does_not_arrive_is_said_in_a_sentence(path, monkeypatch, capsys):
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        monkeypatch.setattr("sys.stdout", full)
+        assert main(["schedule", path, MATMUL.id]) == 2
+    assert (
+        capsys.readouterr().err == "ansor-bench: cannot write the output: No space left on device\n"
+    )

@@ -244,6 +244,17 @@ def test_a_journal_of_others_is_told_from_one_that_holds_nothing(written, damage
         assert not isinstance(caught.value, CutShortError)
 
 
+def test_without_locks_a_journal_is_written_and_says_so(written, monkeypatch):
+    def no_locks(*asked):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr("fcntl.flock", no_locks)
+    with Journal.reopen(read_journal(written)) as journal:
+        assert journal.unlocked == "No locks available"
+        journal.append(NOISE)
+    assert read_journal(written).entries == (*ENTRIES, NOISE)
+
+
 def test_a_journal_is_written_by_one_session_at_a_time(written):
     past = read_journal(written)
     with Journal.reopen(past), pytest.raises(StorageError, match="another session is writing it"):

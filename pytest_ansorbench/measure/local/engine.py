@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from pytest_ansorbench.cores import usable_cores
 from pytest_ansorbench.environment import check_cores, check_toolchain, resolve_target
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
 from pytest_ansorbench.measure.local.asking import ProgramError, WorkerDied, WorkerTimeout
@@ -76,7 +77,7 @@ class LocalEngine(ForkingEngine):
             threads=int(self.target.attrs["num-cores"]),
             memory_limit_mb=self._settings.memory_limit_mb,
             caches=self._settings.found_caches,
-            cores=self._settings.cores,
+            cores=self._settings.cores or usable_cores().to_pin_to,
             python=self.toolchain.python,
         )
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from pytest_ansorbench.environment import resolve_target
+from pytest_ansorbench.measure.local.engine import LocalEngine
 from pytest_ansorbench.measure.noise_probe import steady_kernel
 from pytest_ansorbench.measure.program import Program
+from tests.bound import bound_to_one_cpu, takes_two_cpus
 
-pytestmark = pytest.mark.skipif(
-    not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < 2,
-    reason="takes two cores that threads can be bound to",
-)
+pytestmark = takes_two_cpus
 
 
 def affinities(pid):
@@ -38,3 +38,15 @@ def test_the_calling_thread_keeps_off_the_cores_of_the_pool(engine, first):
     assert not caller & set().union(*pool)
     assert caller | set().union(*pool) <= os.sched_getaffinity(0)
     engine.discard(built)
+
+
+def test_threads_stay_on_the_cpus_that_this_process_is_bound_to():
+    target = resolve_target('{"kind": "llvm", "num-cores": 2}')
+    with bound_to_one_cpu() as cpu, LocalEngine(target) as engine:
+        [built] = engine.build([Program.operator(steady_kernel())], None)
+        worker = built.handle
+        worker.allow(30.0)
+        worker.make_arguments()
+        worker.first_call()
+        assert affinities(worker.child.pid) == [{cpu}, {cpu}]
+        engine.discard(built)
