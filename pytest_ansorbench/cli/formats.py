@@ -25,8 +25,9 @@ def add_formats(parser: argparse.ArgumentParser) -> None:
         action="append",
         dest="formats",
         metavar="FORMAT[:PATH]",
-        help="terminal, markdown, html, csv, json or latex, to standard output or to a file, e.g. "
-        f"html:pr.html; may be given several times (default: {_DEFAULT})",
+        help="terminal, markdown, html, csv, json, latex or comment (the worst in markdown of at "
+        "most 65,000 bytes), to standard output or to a file, e.g. html:pr.html; may be given "
+        f"several times (default: {_DEFAULT})",
     )
 
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -16,9 +17,12 @@ from pytest_ansorbench.options.settings import Settings
 from pytest_ansorbench.plugin.refusals import in_options
 from pytest_ansorbench.plugin.showing import short_report, whole_report, write_text
 from pytest_ansorbench.records import Result, SuiteVerdict
-from pytest_ansorbench.report import Markdown, write_report
+from pytest_ansorbench.report import fitted, write_report
 from pytest_ansorbench.storage import StorageError, save_numbered, write_result
 from pytest_ansorbench.winners import scripts_of
+
+_SUMMARY_BYTES: Final = 1_000_000
+"""GitHub shows no summary of a step that is above 1 MiB."""
 
 
 class Saving:
@@ -80,13 +84,19 @@ class Saving:
         path = os.environ.get("GITHUB_STEP_SUMMARY")
         if not path or self._files.github == "off":
             return
-        text = Markdown().render(short_report(result, suites, self._settings))
+        report = short_report(result, suites, self._settings)
+        problem = ""
         try:
             with Path(path).open("a", encoding="utf-8") as summary:
-                summary.write(f"{text}\n\n")
+                if text := fitted(report, _SUMMARY_BYTES - summary.tell()):
+                    summary.write(f"{text}\n\n")
+                else:
+                    problem = f"{path} is full, of {_SUMMARY_BYTES:,} bytes at most"
         except OSError as error:
+            problem = str(error)
+        if problem:
             flag = flag_of("files.github")
-            self._notes.append(f"no step summary: {error}; {flag} off leaves it out")
+            self._notes.append(f"no step summary: {problem}; {flag} off leaves it out")
 
 
 def _autosave_name(result: Result) -> str:

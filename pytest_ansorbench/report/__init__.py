@@ -22,8 +22,8 @@ from pytest_ansorbench.report.rebuilt_tables import (
     kernels_report,
     suite_gate_sentence,
 )
+from pytest_ansorbench.report.render.comment import fitted
 from pytest_ansorbench.report.render.formats import RENDERERS
-from pytest_ansorbench.report.render.markdown import Markdown
 from pytest_ansorbench.report.render.outputs import Output, write_report
 from pytest_ansorbench.report.render.terminal import Terminal
 from pytest_ansorbench.report.sections import Report, Section
@@ -44,7 +44,6 @@ __all__ = [
     "Layout",
     "LiveLine",
     "LiveTable",
-    "Markdown",
     "Output",
     "RepeatLog",
     "Report",
@@ -59,6 +58,7 @@ __all__ = [
     "curves",
     "failure_report",
     "failures_sentence",
+    "fitted",
     "full_report",
     "gate_sentence",
     "kernel_gate_sentence",

@@ -69,3 +69,15 @@ def test_a_summary_that_cannot_be_written_is_a_note(saved, monkeypatch):
     outcome = saved.bench(REPLAY)
     assert outcome.code == 0
     assert "no step summary: " in outcome.out and "--ansor-github off" in outcome.out
+
+
+def test_a_summary_that_grows_too_long_is_shortened_and_says_so(saved, monkeypatch):
+    summary = saved.root / "summary.md"
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    for before, expected in (("x" * 999_500, "see the whole report\n\n"), ("x" * 1_000_000, "x")):
+        summary.write_text(before)
+        outcome = saved.bench(REPLAY)
+        assert outcome.code == 0
+        text = summary.read_text()
+        assert len(text) <= 1_000_002 and text.rstrip(" ").endswith(expected)
+    assert "no step summary: " in outcome.out and "is full" in outcome.out

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, Protocol
 
+from pytest_ansorbench.report.render.comment import Comment
 from pytest_ansorbench.report.render.csv import Csv
 from pytest_ansorbench.report.render.html import Html
 from pytest_ansorbench.report.render.json import Json
@@ -45,6 +46,7 @@ RENDERERS: Final[Mapping[str, Renderer]] = MappingProxyType(
         "csv": Csv(),
         "json": Json(),
         "latex": Latex(),
+        "comment": Comment(),
     }
 )
 """Every format by its name."""

@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 import pytest
 
 from pytest_ansorbench.report import RENDERERS
+from pytest_ansorbench.report.render.comment import MARK
 from tests.report.render.contract import HOSTILE, RendererContract
 from tests.report.rendered import latex_cells, markdown_cells, simple_cells
 
@@ -29,6 +30,15 @@ class TestMarkdown(RendererContract):
 
     def cells(self, text: str) -> list[list[str]]:
         return markdown_cells(text)
+
+
+class TestComment(RendererContract):
+    """The one for comments on pull requests, which is found again by its first line."""
+
+    renderer = RENDERERS["comment"]
+
+    def cells(self, text: str) -> list[list[str]]:
+        return markdown_cells(text.removeprefix(f"{MARK}\n\n"))
 
 
 class TestLatex(RendererContract):
@@ -111,6 +121,7 @@ class TestCsv:
 
 def test_each_has_its_tests_here() -> None:
     tested = {
-        cls.renderer for cls in (TestTerminal, TestMarkdown, TestLatex, TestJson, TestHtml, TestCsv)
+        cls.renderer
+        for cls in (TestTerminal, TestMarkdown, TestComment, TestLatex, TestJson, TestHtml, TestCsv)
     }
     assert tested == set(RENDERERS.values())
