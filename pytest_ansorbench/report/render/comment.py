@@ -167,9 +167,9 @@ def _left_out(report: Report, places: Collection[_Place]) -> str:
                 counts["rows"] += not case
             case _:
                 counts["other parts"] += 1
-    told = {"cases": len(cases), **counts}
-    words = ", ".join(f"{count} more {what}" for what, count in told.items() if count)
-    return f"left out for want of room: {words}: see the whole report"
+    told = {"cases of the table": len(cases), **counts}
+    words = ", ".join(f"{count} {what}" for what, count in told.items() if count)
+    return f"left out for want of room: {words}; see the whole report"
 
 
 def _with_short_sentences(report: Report) -> Report:

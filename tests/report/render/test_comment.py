@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -26,7 +25,7 @@ from pytest_ansorbench.report.sections import (
 from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.limits import Limits
 from tests.report.rendered import markdown_cells
-from tests.synthetic import make_case_result
+from tests.synthetic import make_case_result, named
 
 COLUMNS = (Column("case", "case", kind="words"), Column("verdict", "verdict", kind="words"))
 
@@ -51,15 +50,6 @@ def report(cases):
     )
 
 
-def named(result, case):
-    """A result as that of another case."""
-    verdicts = [
-        replace(one, comparison=replace(one.comparison, case=case)) for one in result.verdicts
-    ]
-    runs = tuple(replace(run, case=case) for run in result.runs)
-    return replace(result, case=case, runs=runs, verdicts=tuple(verdicts))
-
-
 def rows(text):
     """The rows of the table in a text."""
     table = [line for line in text.split("\n") if line.startswith("|")]
@@ -82,10 +72,14 @@ def test_what_does_not_fit_is_cut_to_the_worst_and_that_is_said():
     assert kept[-1] == ["all cases", "broken"]
     assert text.count("x = 1") == 0
     last = text.rpartition("\n")[2]
-    counted = {what: int(count) for count, what in re.findall(r"(\d+) more ([a-z ]+)", last)}
+    counted = {what: int(count) for count, what in re.findall(r"(\d+) ([a-z ]+)", last)}
     cases = sum(case.startswith("case") for case, _ in kept)
     sentences = text.count("is sooner") + text.count("warning")
-    assert counted == {"cases": 1000 - cases, "sentences": 1001 - sentences, "other parts": 1000}
+    assert counted == {
+        "cases of the table": 1000 - cases,
+        "sentences": 1001 - sentences,
+        "other parts": 1000,
+    }
     assert len(Markdown().render(whole)) > 50_000
 
 
@@ -119,4 +113,4 @@ def test_a_comment_on_hundreds_of_real_cases_fits():
     assert 60_000 < len(text.encode()) <= 65_000
     assert text.startswith(f"{MARK}\n\n{cases[700].case}: ")
     assert rows(text)[0][0] == cases[700].case
-    assert " more cases" in text.rpartition("\n")[2]
+    assert " cases of the table" in text.rpartition("\n")[2]
