@@ -16,6 +16,7 @@ PACKAGE = Path(pytest_ansorbench.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 NAME = "pytest_ansorbench."
 MAY_IMPORT_PYTEST = {"plugin", "options", "hookspecs"}
+WALL_CLOCKS = {"time.time", "time.time_ns", "datetime.now", "datetime.utcnow", "datetime.today"}
 
 #: Each layer imports from the ones before it, and from itself.
 LAYERS = [
@@ -233,3 +234,22 @@ def test_options_and_plugin_import_neither_numpy_nor_tvm():
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60
     )
     assert completed.stdout.strip() == "[]", completed.stderr
+
+
+def test_wall_clocks_date_what_is_written_and_time_nothing():
+    """They jump, by years where a battery is empty: durations and limits go by monotonic ones."""
+    dates = 0
+    of_files = PACKAGE / "storage" / "cleaning.py"  # which have ages by the wall clock
+    for path in {*MODULES} - {of_files}:
+        nodes = [*ast.walk(tree(path))]
+        written = {
+            id(one.value)
+            for one in nodes
+            if isinstance(one, ast.FormattedValue)
+            or (isinstance(one, ast.Attribute) and one.attr == "isoformat")
+        }
+        for call in nodes:
+            if isinstance(call, ast.Call) and ast.unparse(call.func) in WALL_CLOCKS:
+                assert id(call) in written, f"{path}, line {call.lineno}"
+                dates += 1
+    assert dates > 3

@@ -346,6 +346,8 @@ def test_a_broken_gate_fails_the_last_step_and_nothing_before(tmp_path):
     passed(reported)
     assert "broken" in reported.stdout
     assert shell(tmp_path, on_push["gates"][0]).returncode == 1
+    gates = GITHUB["jobs"]["verdict"]["steps"][-1]
+    assert (gates["name"], gates["if"]) == ("gates", "${{ !cancelled() }}")
     *_, last = lines("verdict")
     assert shell(tmp_path, last).returncode == 1
 
