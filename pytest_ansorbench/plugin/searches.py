@@ -95,6 +95,7 @@ class Searches:
         self._learning = None if learn is None else LearningFolder(config.rootpath / learn)
         self._cases: dict[str, Case] = {}
         self._finished = False
+        self._over: pytest.Session | None = None  # once it is
         self._others: list[Result] = []
         self._reference = self._saved_reference()
         past = self._past()
@@ -225,6 +226,7 @@ class Searches:
         """End all processes before the result is stored: a last look at the machine is in it."""
         if workers.is_worker(self._config):
             return
+        self._over = session
         ran_all = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
         stopped = session.shouldstop or session.shouldfail
         journal = self._session.journal
@@ -362,6 +364,8 @@ class Searches:
             )
         except (BadModel, BadSamples, StorageError, OSError, ValueError) as error:
             learnt = f"nothing learnt: {error}"
+            if self._over is not None:
+                self._over.exitstatus = self._over.exitstatus or pytest.ExitCode.TESTS_FAILED
         self._notes.append(learnt)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,10 +29,19 @@ class ModelKind:
     features: int  # columns that it takes
 
     def save(self, booster: Booster, path: Path, **more: Any) -> None:
-        """Write a booster as the suffix says, `.ubj` or `.json`, with more JSON in its header."""
+        """Write a booster as the suffix says, `.ubj` or `.json`, with more JSON in its header.
+
+        The file is written whole or not at all.
+        """
         header = {"format": self.format, "features": self.features, **more}
         booster.set_attr(**{_ATTRIBUTE: json.dumps(header)})
-        booster.save_model(path)
+        content = booster.save_raw("json" if path.suffix == ".json" else "ubj")
+        partial = path.with_name(path.name + ".partial")
+        with partial.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
 
     def load(self, path: Path) -> tuple[Booster, Mapping[str, Any]]:
         """Read a booster and its header, if it expects what this version extracts."""

@@ -12,6 +12,7 @@ from pytest_ansorbench.strategies import BadModel, PredictedRules, load_rule_mod
 from pytest_ansorbench.strategies.features import POOLED
 from pytest_ansorbench.strategies.rule_model import SHIPPED
 from pytest_ansorbench.training.rule_fit import FitSettings, fit
+from tests.disks import files_of_at_most
 from tests.training.samples import RULES, WEIGHTS, make_samples
 
 STOCK = dict(zip(RULES, WEIGHTS, strict=True))
@@ -94,3 +95,12 @@ def test_a_model_for_other_rules_is_refused(model, tmp_path):
     model.save(path)
     with pytest.raises(BadModel, match="expected the target's rules MutateTileSize, MutateThread"):
         PredictedRules(path).start({"MutateTileSize": 0.9, "MutateThreadBinding": 0.1})
+
+
+def test_a_model_that_does_not_fit_on_a_disk_leaves_the_one_that_was_there(model, tmp_path):
+    path = tmp_path / "rules.ubj"
+    model.save(path)
+    before = path.read_bytes()
+    with files_of_at_most(100), pytest.raises(OSError, match="File too large"):
+        model.save(path)
+    assert path.read_bytes() == before
