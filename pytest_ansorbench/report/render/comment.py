@@ -26,7 +26,7 @@ _MOST: Final = 65_000
 _LONGEST: Final = 1_000
 """Characters of a sentence, some of which name hundreds of cases."""
 _RANKS: Final = {"broken": 1, "undecided": 2}
-_OPENING, _REST, _OF_A_CASE = 0, 3, 4
+_OPENING, _WARNING, _REST, _OF_A_CASE = 0, 2, 3, 4
 
 _Place = tuple[int, int, int, int]
 """Of a sentence, a row or another block: section, block, group, and place in that."""
@@ -49,8 +49,8 @@ def fitted(report: Report, size: int) -> str:
     """A report in Markdown of so many bytes at most; empty if there is no room for anything.
 
     If it is longer, what is worst is kept, and comes first in its table: what opens the report,
-    then broken gates, undecided ones, the rest, and details of single cases. The last line says how
-    much is left out.
+    then broken gates, undecided ones and warnings, the rest, and details of single cases. The last
+    line says how much is left out.
     """
     whole = Markdown().render(report)
     if _bytes(whole) <= size:
@@ -74,10 +74,11 @@ def _ranks(report: Report) -> Iterator[tuple[_Place, int]]:
     for s, section in enumerate(report.sections):
         for b, block in enumerate(section.blocks):
             match block:
-                case Lines(sentences):
+                case Lines(sentences, tone=tone):
                     for at, sentence in enumerate(sentences):
                         opens = s == 0 and (at == 0 or isinstance(sentence, str))
-                        rank = _OPENING if opens else _rank([sentence])
+                        told = _WARNING if tone == "warning" else _rank([sentence])
+                        rank = _OPENING if opens else told
                         yield (s, b, 0, at), _OF_A_CASE if section.subject else rank
                 case Table():
                     for g, group in enumerate(block.groups):
