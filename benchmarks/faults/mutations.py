@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import mutators
-from judge import Reader, judge
+from judge import LIMIT_S, Reader, judge
 from ledger import SURVIVED, Ledger, Outcome, draws
 from mutators import MARK, Mutation
 from seeds import seeds as good_files
@@ -227,7 +227,6 @@ _OF_JOURNALS: Final = {
     command("export", "FILE", "--database=STORE/database"): 2,
     command("list", "--storage=STORE", into="journals/0001.jsonl"): 3,
     command("clean", "--yes", "--storage=STORE", into="journals/0001.jsonl"): 2,
-    command("train-draft", "--from", "FILE", "--trees=1", "-o", "STORE/model.ubj"): 1,
 }
 _OF_PACKED: Final = {
     called("resume", _resumed): 8,
@@ -355,7 +354,9 @@ def made(kind: str, seed: int, index: int, seeds: Path, folder: Path) -> Trial:
     return Trial(index, f"{reader.__name__}: {what}", file, read)
 
 
-def outcomes(kind: str, seed: int, indices: Sequence[int], seeds: Path) -> Iterator[Outcome]:
+def outcomes(
+    kind: str, seed: int, indices: Sequence[int], seeds: Path, limit_s: float = LIMIT_S
+) -> Iterator[Outcome]:
     """What becomes of the files of some trials."""
     for at in range(0, len(indices), BATCH):
         with tempfile.TemporaryDirectory(prefix="ansor-faults-") as folder:
@@ -363,7 +364,8 @@ def outcomes(kind: str, seed: int, indices: Sequence[int], seeds: Path) -> Itera
                 made(kind, seed, one, seeds, Path(folder)) for one in indices[at : at + BATCH]
             ]
             marks = [trial.file.parent / MARK for trial in trials]
-            found = judge([(trial.file, trial.read) for trial in trials], planted=marks)
+            files = [(trial.file, trial.read) for trial in trials]
+            found = judge(files, planted=marks, limit_s=limit_s)
             for trial, told in zip(trials, found, strict=True):
                 words = told.told.replace(f"{folder}/{trial.index}/", "")
                 if told.verdict == SURVIVED:
@@ -386,6 +388,9 @@ def main() -> None:
     parser.add_argument("--kind", action="append", choices=[*KINDS], help="(default: all)")
     parser.add_argument("--trials", type=int, help=f"of each kind (default: {TRIALS} of all)")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--limit", type=float, default=LIMIT_S, help="seconds of a file (default: %(default)s)"
+    )
     parser.add_argument("--good", type=Path, help="folder of seeds.py (default: made anew)")
     parser.add_argument("--repeat", type=int, metavar="INDEX", help="this trial alone, shown")
     given = parser.parse_args()
@@ -394,7 +399,7 @@ def main() -> None:
         _warm()
         for kind in kinds:
             if given.repeat is not None:
-                for outcome in outcomes(kind, given.seed, [given.repeat], seeds):
+                for outcome in outcomes(kind, given.seed, [given.repeat], seeds, given.limit):
                     print(outcome)
                 continue
             share = KINDS[kind].share / sum(one.share for one in KINDS.values())
@@ -402,7 +407,7 @@ def main() -> None:
             ledger = Ledger(given.into / f"mutations-{kind}.jsonl")
             left = [index for index in range(trials) if index not in ledger.done]
             bad = 0
-            for outcome in outcomes(kind, given.seed, left, seeds):
+            for outcome in outcomes(kind, given.seed, left, seeds, given.limit):
                 ledger.add(outcome)
                 if outcome.verdict != SURVIVED:
                     bad += 1
