@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterable
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 # Makes bfloat16 and the kinds of float8 names that np.dtype knows.
@@ -15,6 +18,34 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _LENGTH: Final = struct.Struct("!Q")
+_MOST_BYTES: Final = 1 << 29
+"""Of all arrays of an archive; one that claims more is hostile."""
+
+
+class BadArchive(ValueError):
+    """A file that holds no arrays, or others than were asked for; the message says why."""
+
+
+@contextmanager
+def opened_archive(path: Path) -> Iterator[Mapping[str, NDArray[Any]]]:
+    """The arrays of an `.npz` file by name, each read when it is asked for, never unpickled.
+
+    Raises:
+        BadArchive: The file cannot be read, or what is done with its arrays fails.
+    """
+    try:
+        # Opened here, since NumPy leaves open what it cannot read.
+        with path.open("rb") as file:
+            with zipfile.ZipFile(file) as archive:
+                claimed = sum(entry.file_size for entry in archive.infolist())
+            if claimed > _MOST_BYTES:
+                raise BadArchive(f"expected {_MOST_BYTES} bytes at most, got {claimed}")
+            file.seek(0)
+            with np.load(file, allow_pickle=False) as arrays:
+                yield arrays
+    except Exception as error:  # a damaged file has NumPy, zipfile and zlib raise many types
+        words = " ".join(str(error).split())[:200]
+        raise BadArchive(words or type(error).__name__) from None
 
 
 def is_float(dtype: np.dtype[Any]) -> bool:

@@ -213,8 +213,11 @@ class _Code:
         *("subprocess.Popen", "pickle.find_class", "socket.connect", "socket.bind", "pty.spawn"),
         *("shutil.rmtree", "webbrowser.open", "urllib.Request"),
     )
-    WRITERS: Final = ("dataclasses.py", "__init__.py", "enum.py", "typing.py", "functools.py")
-    """Modules of the standard library that write code of their own."""
+    WRITERS: Final = (
+        *("/dataclasses.py", "/collections/__init__.py", "/tvm_ffi/error.py", "/functools.py"),
+        *("/torch/fx/graph_module.py", "/torch/fx/_lazy_graph_module.py", "/typing.py", "/enum.py"),
+    )
+    """Modules that write code of their own, e.g. TVM's the lines of C++ in a traceback."""
 
     def __init__(self) -> None:
         self.ran = ""
@@ -235,20 +238,13 @@ class _Code:
         if event in self.FORBIDDEN:
             self.ran = self.ran or f"{event} {arguments!r}"[:300]
         elif event == "ctypes.dlopen":
-            if not Path(str(arguments[0])).is_relative_to(Path(sys.prefix)):
+            library = str(arguments[0])
+            if not any(library.startswith(folder) for folder in sys.path if folder):
                 self.ran = self.ran or f"{event} {arguments!r}"[:300]
         elif event == "exec":
             name = getattr(arguments[0], "co_filename", "?")
-            if not os.path.isfile(name) and not self._is_of_a_library(name):
-                self.ran = self.ran or f"exec of {name}"
-
-    @staticmethod
-    def _is_of_a_library(name: str) -> bool:
-        """Whether the code was made by a module that makes its own, as dataclasses do."""
-        if name.startswith("<frozen"):
-            return True
-        frame = sys._getframe(2)
-        while frame is not None and frame.f_code.co_filename == __file__:
-            frame = frame.f_back
-        caller = Path(frame.f_code.co_filename) if frame is not None else Path()
-        return caller.is_relative_to(Path(contextlib.__file__).parent)
+            caller = sys._getframe(1).f_code.co_filename
+            is_planted = "__import__" in getattr(arguments[0], "co_names", ())
+            is_file = name.startswith("<frozen") or caller.startswith("<frozen importlib")
+            if is_planted or not (is_file or caller.endswith(self.WRITERS)):
+                self.ran = self.ran or f"exec of {name} by {caller}"

@@ -1,13 +1,20 @@
-"""Boosters as files: XGBoost's own format, with a header that says what a model is of."""
+"""Boosters as files: XGBoost's own format, with a header that says what a model is of.
+
+XGBoost's parser takes a file that is damaged to the end of the process. So a model's card, which
+lies beside it, has the hash of the model's bytes, and others are never parsed.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+
+from pytest_ansorbench.codec import parse_json
 
 if TYPE_CHECKING:
     from xgboost import Booster
@@ -31,7 +38,8 @@ class ModelKind:
     def save(self, booster: Booster, path: Path, **more: Any) -> None:
         """Write a booster as the suffix says, `.ubj` or `.json`, with more JSON in its header.
 
-        The file is written whole or not at all.
+        The file is written whole or not at all. Its card has what tells a damaged file, and nothing
+        else yet.
         """
         header = {"format": self.format, "features": self.features, **more}
         booster.set_attr(**{_ATTRIBUTE: json.dumps(header)})
@@ -42,6 +50,7 @@ class ModelKind:
             file.flush()
             os.fsync(file.fileno())
         partial.replace(path)
+        write_card({"model": file_facts(path)}, path)
 
     def load(self, path: Path) -> tuple[Booster, Mapping[str, Any]]:
         """Read a booster and its header, if it expects what this version extracts."""
@@ -49,7 +58,7 @@ class ModelKind:
 
         booster = xgboost.Booster()
         try:
-            booster.load_model(path)
+            booster.load_model(bytearray(self._described(path)))
         except (xgboost.core.XGBoostError, OSError, ValueError) as error:
             raise BadModel(
                 f"bad {self.name} {path}: {_last_line(error)}; expected a file that "
@@ -68,6 +77,41 @@ class ModelKind:
                     f"{length}; train it anew with {self.command}"
                 )
         return booster, header
+
+    def _described(self, path: Path) -> bytes:
+        """What a file holds, if its card tells of just that."""
+        content, card = path.read_bytes(), card_beside(path)
+        try:
+            told = parse_json(card.read_text(encoding="utf-8"))["model"]["sha256"]
+        except (OSError, ValueError, TypeError, LookupError, RecursionError):
+            told = None
+        if told != hashlib.sha256(content).hexdigest():
+            raise ValueError(
+                f"its card, {card.name}, does not tell of this file, as where one of them was cut "
+                "short, changed or left behind"
+            )
+        return content
+
+
+def card_beside(model: Path) -> Path:
+    """Where a model's card lies."""
+    return model.with_suffix(".card.json")
+
+
+def file_facts(path: Path) -> dict[str, Any]:
+    """What a card tells of a file."""
+    content = path.read_bytes()
+    return {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+
+
+def write_card(card: Mapping[str, Any], model: Path) -> Path:
+    """Write a model's card beside it.
+
+    Nothing on it may depend on when or where the fit was made: equal data give an equal card.
+    """
+    path = card_beside(model)
+    path.write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
+    return path
 
 
 def _header(text: str | None) -> dict[str, Any]:

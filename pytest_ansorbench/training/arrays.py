@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import os
-import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pytest_ansorbench.arrays import BadArchive, opened_archive
+
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
     from numpy.typing import NDArray
+
+
+Like = Mapping[str, tuple[type[np.generic], tuple[str | int, ...]]]
+"""Of each field of a record the kind of its values, and its axes: an extent, or a name for one."""
 
 
 class BadSamples(ValueError):
@@ -32,16 +37,31 @@ def save_arrays(record: DataclassInstance, path: Path) -> None:
     partial.replace(path)
 
 
-def load_arrays(kind: type[DataclassInstance], path: Path) -> dict[str, NDArray[Any]]:
-    """The fields of a record; what else the file holds is not looked at."""
+def load_arrays(path: Path, like: Like) -> dict[str, NDArray[Any]]:
+    """The fields of a record; what else the file holds is not looked at.
+
+    Raises:
+        BadSamples: They are not there, or are not alike.
+    """
+    known: dict[str | int, int] = {}
     try:
-        # Opened here, since NumPy leaves open what it cannot read.
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            return {one.name: archive[one.name] for one in fields(kind)}
-    except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
+        with opened_archive(path) as archive:
+            arrays = {name: archive[name] for name in like}
+            for name, (kind, axes) in like.items():
+                array = arrays[name]
+                seen = zip(axes, array.shape, strict=False)
+                known = {axis: size for axis, size in seen if isinstance(axis, str)} | known
+                shape = tuple(known.get(axis, axis) for axis in axes)
+                if not np.issubdtype(array.dtype, kind) or array.shape != shape:
+                    found, expected = [*array.shape], [*shape]
+                    raise BadArchive(
+                        f"its {name} is {array.dtype}{found}; expected {kind.__name__}{expected}"
+                    )
+    except BadArchive as error:
         raise BadSamples(
             f"bad samples {path}: {error}; delete the file to collect them anew"
         ) from None
+    return arrays
 
 
 def digest(data: Sequence[DataclassInstance]) -> str:

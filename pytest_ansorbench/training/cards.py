@@ -1,13 +1,10 @@
-"""How models are judged and described: by what was left out of the fit, on a card beside them."""
+"""How models are judged, by what was left out of the fit, and what else their cards tell."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,24 +32,9 @@ def cross_predict(
     return [predicted[index] for index in sorted(predicted)]
 
 
-def file_facts(path: Path) -> dict[str, Any]:
-    content = path.read_bytes()
-    return {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-
-
 def library_versions() -> dict[str, str]:
     return {name: version(name) for name in ("apache-tvm", "xgboost", "numpy")}
 
 
 def rounded(scores: Mapping[str, float]) -> dict[str, float]:
     return {name: round(value, 4) for name, value in scores.items()}
-
-
-def write_card(card: Mapping[str, Any], model: Path) -> Path:
-    """Write a model's card beside it.
-
-    Nothing on it may depend on when or where the fit was made: equal data give an equal card.
-    """
-    path = model.with_suffix(".card.json")
-    path.write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
-    return path

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from pytest_ansorbench.search.sketches import SketchIndex
 from pytest_ansorbench.storage import Past
 from pytest_ansorbench.storage.entries import CaseEntry, RoundEntry
 from pytest_ansorbench.strategies import (
+    POOLED,
     ProgramMaker,
     extract,
     extractor_of,
@@ -25,7 +26,7 @@ from pytest_ansorbench.strategies import (
 )
 from pytest_ansorbench.strategies.draft.encoding import kinds_of
 from pytest_ansorbench.strategies.draft.space import DecisionSpace
-from pytest_ansorbench.training.arrays import BadSamples, load_arrays
+from pytest_ansorbench.training.arrays import BadSamples, Like, load_arrays
 from pytest_ansorbench.workloads.definition import shipped
 
 if TYPE_CHECKING:
@@ -38,6 +39,16 @@ if TYPE_CHECKING:
 
 # The tasks of the case with this id; None if it is not known.
 Tasks = Callable[[str], "Sequence[Task] | None"]
+
+
+_TEXT: Final = (np.str_, ())
+_LIKE: Final[Like] = {
+    **{"case": _TEXT, "task": _TEXT, "machine": _TEXT, "search_s": (np.floating, ())},
+    "features": (np.floating, ("programs", POOLED)),
+    "latencies_s": (np.floating, ("programs",)),
+    "kinds": (np.str_, ("programs",)),
+    "decisions": (np.floating, ("programs", "columns")),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +79,7 @@ class Programs:
 
 
 def load_programs(path: Path) -> Programs:
-    arrays = load_arrays(Programs, path)
+    arrays = load_arrays(path, _LIKE)
     texts = {name: str(arrays[name]) for name in ("case", "task", "machine")}
     programs = Programs(
         **texts,
@@ -78,12 +89,9 @@ def load_programs(path: Path) -> Programs:
         kinds=arrays["kinds"],
         decisions=arrays["decisions"],
     )
-    for rows in (programs.features, programs.decisions):
-        if rows.ndim != 2 or len(rows) != len(programs.latencies_s):
-            raise BadSamples(
-                f"bad samples {path}: expected a row of features for each of "
-                f"{len(programs.latencies_s)} latencies, got shape {rows.shape}"
-            )
+    seconds = [*programs.latencies_s, programs.search_s]
+    if not all(one > 0.0 for one in seconds) or math.isinf(programs.search_s):
+        raise BadSamples(f"bad samples {path}: expected seconds above 0; delete the file")
     return programs
 
 

@@ -29,7 +29,7 @@ from pytest_ansorbench.strategies import (
     stock_weights,
     undecided,
 )
-from pytest_ansorbench.training.arrays import BadSamples, load_arrays, save_arrays
+from pytest_ansorbench.training.arrays import BadSamples, Like, load_arrays, save_arrays
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,6 +39,16 @@ if TYPE_CHECKING:
 
 # Candidates whose features are held in memory at a time.
 _BATCH: Final = 512
+
+
+_LIKE: Final[Like] = {
+    **{"case": (np.str_, ()), "settings": (np.str_, ()), "rules": (np.str_, ("rules",))},
+    "weights": (np.floating, ("rules",)),
+    "features": (np.floating, ("programs", POOLED)),
+    "scores": (np.floating, ("programs",)),
+    "mutant_scores": (np.floating, ("programs", "rules", "draws")),
+    "inapplicable": (np.integer, ("programs", "rules")),
+}
 
 
 class MixedSamples(BadSamples):
@@ -78,7 +88,7 @@ class Samples:
 
 
 def load_samples(path: Path) -> Samples:
-    arrays: dict[str, Any] = load_arrays(Samples, path)
+    arrays: dict[str, Any] = load_arrays(path, _LIKE)
     texts = {name: str(arrays[name]) for name in ("case", "settings")}
     return Samples(**{**arrays, **texts, "rules": tuple(map(str, arrays["rules"]))})
 

@@ -9,14 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from pytest_ansorbench.strategies.model_file import file_facts, write_card
 from pytest_ansorbench.training.arrays import digest
-from pytest_ansorbench.training.cards import (
-    cross_predict,
-    file_facts,
-    library_versions,
-    rounded,
-    write_card,
-)
+from pytest_ansorbench.training.cards import cross_predict, library_versions, rounded
 from pytest_ansorbench.training.rule_fit import (
     TIE,
     FitSettings,

@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
-from zipfile import BadZipFile
 
 import numpy as np
 
-from pytest_ansorbench.arrays import is_float
+from pytest_ansorbench.arrays import BadArchive, is_float, opened_archive
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -174,9 +173,9 @@ class _Archive:
 
     def __call__(self, seed: int) -> Mapping[str, Any]:
         try:
-            with np.load(self.path, allow_pickle=False) as arrays:
+            with opened_archive(self.path) as arrays:
                 return dict(arrays)
-        except (OSError, EOFError, ValueError, TypeError, BadZipFile) as error:
+        except BadArchive as error:
             raise BadInputs(
                 f"bad inputs file {str(self.path)!r}: {error}; expected an archive of arrays, as "
                 "numpy.savez writes it"

@@ -10,6 +10,7 @@ import pytest
 
 from pytest_ansorbench.strategies import BadModel, PredictedRules, load_rule_model
 from pytest_ansorbench.strategies.features import POOLED
+from pytest_ansorbench.strategies.model_file import file_facts, write_card
 from pytest_ansorbench.strategies.rule_model import SHIPPED
 from pytest_ansorbench.training.rule_fit import FitSettings, fit
 from tests.disks import files_of_at_most
@@ -54,6 +55,7 @@ def test_a_model_of_another_kind_is_refused(model, tmp_path, change, message):
     attributes = content["learner"]["attributes"]
     attributes["ansor_bench"] = json.dumps({**json.loads(attributes["ansor_bench"]), **change})
     path.write_text(json.dumps(content))
+    write_card({"model": file_facts(path)}, path)
     with pytest.raises(BadModel, match=re.escape(f"bad rule model {path}: {message}")):
         load_rule_model(path)
 
@@ -63,9 +65,13 @@ def test_a_booster_of_somebody_else_is_refused(tmp_path):
 
     matrix = xgboost.DMatrix(np.zeros((4, 2)), label=[0, 1, 0, 1])
     booster = xgboost.train({"objective": "binary:logistic"}, matrix, num_boost_round=1)
-    booster.save_model(tmp_path / "foreign.ubj")
+    path = tmp_path / "foreign.ubj"
+    booster.save_model(path)
+    with pytest.raises(BadModel, match=r"its card, foreign\.card\.json, does not"):
+        load_rule_model(path)
+    write_card({"model": file_facts(path)}, path)
     with pytest.raises(BadModel, match="expected format 1, got None"):
-        load_rule_model(tmp_path / "foreign.ubj")
+        load_rule_model(path)
 
 
 @pytest.mark.parametrize("content", [None, b"", b"no model", bytes(range(64))])
@@ -75,6 +81,30 @@ def test_what_is_no_model_is_refused(tmp_path, content):
         path.write_bytes(content)
     with pytest.raises(BadModel, match=r"bad rule model .*expected a file that ansor-bench"):
         load_rule_model(path)
+
+
+CARDS = [None, "", "{}", "[]", "null", '{"model": {"sha256": 1}}', "[" * 10_000]
+
+
+@pytest.mark.parametrize("card", CARDS)
+def test_a_model_whose_card_tells_nothing_is_refused(model, tmp_path, card):
+    path = tmp_path / "rules.ubj"
+    model.save(path)
+    path.with_suffix(".card.json").unlink()
+    if card is not None:
+        path.with_suffix(".card.json").write_text(card)
+    with pytest.raises(BadModel, match=r"rules\.ubj: its card, rules\.card\.json, does"):
+        load_rule_model(path)
+
+
+def test_a_damaged_model_never_reaches_the_parser_that_dies_of_it(model, tmp_path):
+    path = tmp_path / "rules.ubj"
+    model.save(path)
+    content = path.read_bytes()
+    for damaged in (content[: len(content) // 2], content + b"x", content[::-1]):
+        path.write_bytes(damaged)
+        with pytest.raises(BadModel, match="does not tell of this file"):
+            load_rule_model(path)
 
 
 def test_rules_are_matched_by_name_whatever_their_order(model, tmp_path):

@@ -8,13 +8,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from pytest_ansorbench.arrays import BadArchive, opened_archive
 from pytest_ansorbench.strategies.draft.prior import Trials
 from pytest_ansorbench.strategies.model_file import BadModel
 from pytest_ansorbench.strategies.program_model import SHIPPED as SHIPPED_MODEL
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # The file that comes with the package; its card lies beside it.
 SHIPPED: Final = SHIPPED_MODEL.with_suffix(".npz")
@@ -73,24 +77,23 @@ def is_experience(path: Path) -> bool:
         return False
 
 
+def _trials(archive: Mapping[str, NDArray[Any]], kind: str) -> Trials:
+    features, throughput = archive[_FEATURES + kind], archive[_THROUGHPUT + kind]
+    if features.ndim != 2 or throughput.shape != features.shape[:1]:
+        shapes = f"{features.shape} and {throughput.shape}"
+        raise BadArchive(f"expected a row of features for each throughput of {kind}, got {shapes}")
+    return Trials(features.astype(np.float32), throughput.astype(np.float64))
+
+
 @lru_cache(maxsize=4)
 def _read(path: Path, modified_ns: int) -> Mapping[str, Trials]:
     """A file as it was at some time; each task of each run asks for it."""
     try:
-        # Opened here, since NumPy leaves open what it cannot read.
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+        with opened_archive(path) as archive:
             header = json.loads(str(archive[_HEADER]))
-            kinds = [
-                name.removeprefix(_FEATURES) for name in archive.files if name.startswith(_FEATURES)
-            ]
-            known = {
-                kind: Trials(
-                    archive[_FEATURES + kind].astype(np.float32),
-                    archive[_THROUGHPUT + kind].astype(np.float64),
-                )
-                for kind in kinds
-            }
-    except (EOFError, KeyError, ValueError, TypeError, zipfile.BadZipFile) as error:
+            kinds = [name.removeprefix(_FEATURES) for name in archive if name.startswith(_FEATURES)]
+            known = {kind: _trials(archive, kind) for kind in kinds}
+    except BadArchive as error:
         raise BadModel(f"bad experience {path}: {error}; {_EXPECTED}") from None
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise BadModel(f"bad experience {path}: expected format {FORMAT}; make it anew")
