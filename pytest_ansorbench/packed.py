@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tvm import IRModule
     from tvm.s_tir import Schedule, Trace
 
-_MOST_BYTES: Final = 1 << 30
+_MOST_BYTES: Final = 1 << 28
 """Nothing unpacks to more; a file that claims to is hostile."""
 
 
@@ -120,6 +120,8 @@ def inflated(text: str) -> str:
     inflater = zlib.decompressobj()
     try:
         content = inflater.decompress(base64.b64decode(text, validate=True), _MOST_BYTES)
+        if inflater.unconsumed_tail:
+            raise ValueError(f"more than {_MOST_BYTES} bytes")
         return content.decode("utf-8")
     except (binascii.Error, zlib.error, ValueError) as error:
         raise PackedError(f"expected packed text, got {error}") from None

@@ -11,6 +11,7 @@ from pytest_ansorbench.packed import PackedError
 from pytest_ansorbench.records import (
     LastRanking,
     MachineNoise,
+    RecordError,
     Recording,
     Remeasurement,
     Run,
@@ -88,6 +89,8 @@ class RepeatHistory:
             return
         task, rounds = entry.round.task, self.rounds.setdefault(name, [])
         _expect(0 <= task < len(case.tasks), f"the case has no task {task}")
+        of_round = all(trial.round == entry.round.index for trial in entry.trials)
+        _expect(of_round, f"expected trials of round {entry.round.index} alone")
         follows = entry.round.index == len(rounds) + 1
         _expect(follows, f"expected round {len(rounds) + 1}, got {entry.round.index}")
         rounds.append(entry)
@@ -190,7 +193,10 @@ class CaseHistory:
     def runs(self, seed: int) -> tuple[Run, ...]:
         """The runs of a complete repeat, in order of the arms."""
         if seed not in self._runs:
-            self._runs[seed] = self._assembled(seed)
+            try:
+                self._runs[seed] = self._assembled(seed)
+            except RecordError as error:
+                raise ResumeError(f"its repeat with seed {seed} is no repeat: {error}") from None
         return self._runs[seed]
 
     def _assembled(self, seed: int) -> tuple[Run, ...]:

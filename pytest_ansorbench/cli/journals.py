@@ -156,7 +156,7 @@ def _looked(watch: Watch) -> WatchedSession:
 
     try:
         return watch.look()
-    except ValueError as error:
+    except (ValueError, ArithmeticError) as error:
         raise StorageError(f"bad journal {str(watch.path)!r}: {error}") from None
 
 

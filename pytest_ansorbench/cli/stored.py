@@ -48,7 +48,7 @@ def judging(source: str | Path) -> Iterator[None]:
 
     try:
         yield
-    except ValueError as error:
+    except (ValueError, ArithmeticError) as error:
         raise StorageError(f"bad result file {str(source)!r}: {error}") from None
 
 

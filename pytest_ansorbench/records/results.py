@@ -54,6 +54,7 @@ class CaseResult:
 
     def __post_init__(self) -> None:
         strategies, challengers = self.strategies, self.strategies[1:]
+        check(bool(strategies), "strategies", strategies, "at least one strategy")
         once = len(set(strategies)) == len(strategies)
         check(once, "strategies", strategies, "each strategy once")
         of_case = f"one of the case's strategies, {', '.join(strategies)}"
@@ -123,6 +124,8 @@ class Result:
     shards: Shards | None = None
 
     def __post_init__(self) -> None:
+        for name, described in self.machines.items():
+            check(isinstance(described, Mapping), f"machines.{name}", described, "an object")
         expected = f"one of the result's machines, {', '.join(self.machines)}"
         named = {f"noise[{index}].machine": one.machine for index, one in enumerate(self.noise)}
         for index, case in enumerate(self.cases):

@@ -243,6 +243,8 @@ class TaskRecord:
     def __post_init__(self) -> None:
         expected = f"from 1 to {_MOST_CALLS:.0e}"
         check(1 <= self.weight <= _MOST_CALLS, "weight", self.weight, expected)
+        expected = f"from 0 to {_MOST_FLOPS:.0e}"
+        check(0 <= self.flops <= _MOST_FLOPS, "flops", self.flops, expected)
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,14 +343,13 @@ class Run:
         check(bool(self.tasks), "tasks", self.tasks, "at least one task")
         for index, round_ in enumerate(self.rounds):
             self._check_index(f"rounds[{index}].task", round_.task, "tasks")
-        if len(self.tasks) > 1:  # a trial's round says which task it is of
-            for index, trial in enumerate(self.trials):
-                expected = f"one of the run's {len(self.rounds)} rounds, from 1"
-                known = 1 <= trial.round <= len(self.rounds)
-                check(known, f"trials[{index}].round", trial.round, expected)
-        if not _all_fit(self.trials):
+        if not _all_fit(self.trials, len(self.rounds)):
             for index, trial in enumerate(self.trials):
                 at, search_s = f"trials[{index}]", trial.search_s
+                known = 1 <= trial.round <= len(self.rounds)
+                expected = f"one of the run's {len(self.rounds)} rounds, from 1"
+                check(known, f"{at}.round", trial.round, expected)
+                check(trial.index == index, f"{at}.index", trial.index, "its place, from 0")
                 check(0.0 <= search_s <= MOST_SECONDS, f"{at}.search_s", search_s, SECONDS)
                 check_samples(trial.status, trial.latencies_s, f"{at}.latencies_s")
         for index, lead in enumerate(self.leads or ()):
@@ -418,8 +419,13 @@ class Run:
         return len(self.trials) - sum([t.status == "ok" for t in self.trials])
 
 
-def _all_fit(trials: Sequence[Trial]) -> bool:
-    """Whether times and samples of many trials fit, told several times as fast as one by one."""
+def _all_fit(trials: Sequence[Trial], rounds: int) -> bool:
+    """Whether all of many trials fit, told several times as fast as one by one."""
+    of_rounds = [trial.round for trial in trials]
+    if of_rounds and not 1 <= min(of_rounds) <= max(of_rounds) <= rounds:
+        return False
+    if [trial.index for trial in trials] != [*range(len(trials))]:
+        return False
     times = [trial.search_s for trial in trials]
     valid = [trial.latencies_s for trial in trials if trial.status == "ok"]
     samples = list(itertools.chain.from_iterable(valid))

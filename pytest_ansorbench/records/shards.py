@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Final
 
 from pytest_ansorbench.records.checks import ascend, check
+
+_MOST: Final = 999_999
+"""Parts of a session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,8 @@ class Shards:
     cases: tuple[str, ...]
 
     def __post_init__(self) -> None:
+        expected = f"from 1 to {_MOST}"
+        check(1 <= self.count <= _MOST, "count", self.count, expected)
         there = self.there
         fits = bool(there) and there[0] >= 1 and there[-1] <= self.count and ascend(there)
         expected = f"at least one, from 1 to {self.count}, in ascending order"

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Context
 from itertools import groupby
-from math import isfinite
 from typing import Any, Final
 
 import numpy as np
@@ -21,6 +20,7 @@ from pytest_ansorbench.report.wording import counted, decisions_text
 from pytest_ansorbench.stats.ranks import rank_correlation
 
 _THREE_DIGITS: Final = Context(prec=3)
+_MOST: Final = 1e15
 
 
 def decision_sentences(run: Run) -> Iterator[str]:
@@ -97,8 +97,8 @@ def _rounded(value: Any) -> Any:
 
 
 def _number(value: Any) -> float:
-    """A number, 0 if it is none."""
-    usable = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+    """A number, 0 if it is none, or larger than any count or score."""
+    usable = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _MOST
     return float(value) if usable else 0.0
 
 

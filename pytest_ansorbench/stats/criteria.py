@@ -60,10 +60,7 @@ class Criteria:
         given: dict[str, Any] = {}
         for name in ("tolerance", "confidence", "noise", "false_alarms"):
             if name in settings:
-                value = settings[name]
-                if isinstance(value, bool) or not isinstance(value, int | float):
-                    raise ValueError(f"bad setting {name} {value!r}: expected a number")
-                given[name] = float(value)
+                given[name] = recorded_number(settings, name)
         if "goal" in settings:
             given["goal"] = Goal.parse(str(settings["goal"]))
         if "progress" in settings:
@@ -71,6 +68,14 @@ class Criteria:
         if isinstance(settings.get("repeats"), str):
             given["looks"] = Looks.parse(settings["repeats"])
         return cls(**given)
+
+
+def recorded_number(settings: Mapping[str, Any], name: str) -> float:
+    """A setting that is a number, from a file that says so."""
+    value = settings[name]
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e9:
+        raise ValueError(f"bad setting {name} {value!r}: expected a number")
+    return float(value)
 
 
 def check_tolerance(tolerance: float) -> None:

@@ -16,7 +16,7 @@ from pytest_ansorbench.records import (
     Verdict,
 )
 from pytest_ansorbench.stats.compare import compare
-from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.criteria import Criteria, recorded_number
 from pytest_ansorbench.stats.evidence import Evidence, limit_evidence
 from pytest_ansorbench.stats.figures import FIGURES, Figure
 from pytest_ansorbench.stats.gate import Judge, families, settled_gate
@@ -107,8 +107,5 @@ def suite_limits(settings: Mapping[str, Any]) -> Limits:
     given = {}
     for figure in FIGURES.values():
         if figure.suite_keyword and settings.get(figure.suite_keyword) is not None:
-            limit = settings[figure.suite_keyword]
-            if isinstance(limit, bool) or not isinstance(limit, int | float):
-                raise ValueError(f"bad setting {figure.suite_keyword} {limit!r}: expected a number")
-            given[figure.key] = float(limit)
+            given[figure.key] = recorded_number(settings, figure.suite_keyword)
     return Limits(given)

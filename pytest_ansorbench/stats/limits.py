@@ -24,7 +24,8 @@ class Limits(Mapping[str, float]):
             if key not in FIGURES or not FIGURES[key].limit_word:
                 known = ", ".join(key for key, figure in FIGURES.items() if figure.limit_word)
                 raise ValueError(f"bad figure {key!r}: expected one that has limits, {known}")
-            if not 1e-6 <= limit <= 1e6:
+            is_number = isinstance(limit, int | float) and not isinstance(limit, bool)
+            if not is_number or not 1e-6 <= limit <= 1e6:
                 raise ValueError(
                     f"bad limit of {key} {limit!r}: expected a ratio from 1e-6 to 1e6, e.g. 0.75"
                 )

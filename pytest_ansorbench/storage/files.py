@@ -9,6 +9,7 @@ import contextlib
 import dataclasses
 import gc
 import gzip
+import io
 import json
 import os
 import uuid
@@ -29,6 +30,11 @@ from pytest_ansorbench.records.rebuilt_kernels import RebuiltKernels
 RESULT: Final = (".json", ".json.gz")
 """How files of results end."""
 _COMPRESSED: Final = b"\x1f\x8b"
+_MOST_BYTES: Final = 1 << 26
+_MOST_TIMES: Final = 100
+"""By how much results and journals shrink at most, ten times what they do; up to `_MOST_BYTES`,
+anything goes.
+"""
 _BEGINS: Final = b'{"schema_version"'
 """How what `write_result` writes begins."""
 _RecordT = TypeVar("_RecordT", Result, RebuiltKernels)
@@ -59,6 +65,23 @@ def nothing_in(content: bytes) -> str:
     if not content:
         return "an empty file"
     return "" if content.strip(b"\0") else "NUL bytes alone"
+
+
+def unpacked(content: bytes) -> bytes:
+    """What a compressed file holds.
+
+    Raises:
+        OSError, EOFError, zlib.error: It is damaged, or holds more than could be told in its size.
+    """
+    most = max(_MOST_BYTES, _MOST_TIMES * len(content))
+    parts, size = [], 0
+    with gzip.GzipFile(fileobj=io.BytesIO(content)) as stream:
+        while part := stream.read(1 << 20):
+            parts.append(part)
+            size += len(part)
+            if size > most:
+                raise OSError(f"more than {_MOST_TIMES} times what is compressed")
+    return b"".join(parts)
 
 
 def readable(
@@ -174,7 +197,7 @@ def _load(path: Path) -> Any:
         ) from error
     try:
         if content.startswith(_COMPRESSED):
-            content = gzip.decompress(content)
+            content = unpacked(content)
         if nothing := nothing_in(content):
             raise EOFError(nothing)
         return parse_json(content.decode("utf-8"))

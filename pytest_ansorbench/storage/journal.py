@@ -34,6 +34,7 @@ from pytest_ansorbench.storage.files import (
     StorageError,
     UnwritableError,
     nothing_in,
+    unpacked,
     written_whole,
 )
 
@@ -258,7 +259,9 @@ def _content(path: Path, start: int = 0) -> tuple[Path, bytes]:
                 f"bad journal {str(path)!r}: expected an existing file, e.g. "
                 f".ansor_bench/{FOLDER}/0001.jsonl"
             )
-        with gzip.open(path) if path.name.endswith(_PACKED) else path.open("rb") as stream:
+        if path.name.endswith(_PACKED):
+            return path, unpacked(path.read_bytes())[start:]
+        with path.open("rb") as stream:
             stream.seek(start)
             return path, stream.read()
     except (OSError, EOFError, zlib.error) as error:

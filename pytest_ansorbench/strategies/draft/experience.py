@@ -73,7 +73,7 @@ def is_experience(path: Path) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
             return f"{_HEADER}.npy" in archive.namelist()
-    except (OSError, zipfile.BadZipFile):
+    except Exception:  # zipfile raises many types on damaged files
         return False
 
 
