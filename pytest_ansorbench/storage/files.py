@@ -74,7 +74,8 @@ def unpacked(content: bytes) -> bytes:
         OSError, EOFError, zlib.error: It is damaged, or holds more than could be told in its size.
     """
     most = max(_MOST_BYTES, _MOST_TIMES * len(content))
-    parts, size = [], 0
+    parts: list[bytes] = []
+    size = 0
     with gzip.GzipFile(fileobj=io.BytesIO(content)) as stream:
         while part := stream.read(1 << 20):
             parts.append(part)

@@ -123,13 +123,7 @@ MORE = {"applied": 10, "gain": -0.1, "improved": 0.1, "inapplicable": 3, "invali
 UNROLL = {"applied": 1, "gain": 0.0, "improved": 0.0}
 
 
-def run_with(*decisions):
-    run = make_run()
-    rounds = [
-        dataclasses.replace(run.rounds[0], index=index, decisions=decided)
-        for index, decided in enumerate(decisions, start=1)
-    ]
-    return dataclasses.replace(run, rounds=tuple(rounds))
+run_with = deciding
 
 
 def test_means_are_weighted_by_what_they_are_means_of():
@@ -186,7 +180,7 @@ def test_what_a_file_says_otherwise_is_passed_over(junk):
     assert rule_totals([run_with({"drawn_rules": junk})]) == ()
 
 
-@pytest.mark.parametrize("value", ["many", None, True, float("nan"), [1]])
+@pytest.mark.parametrize("value", ["many", None, True, float("nan"), [1], 10**400, 1e300])
 def test_what_is_no_number_counts_as_none(value):
     [totals] = rule_totals([run_with({"drawn_rules": {"A": {"applied": value, "gain": value}}})])
     assert (totals.applied, totals.gain) == (0, 0.0)

@@ -38,6 +38,8 @@ def test_what_an_older_result_did_not_record_is_todays_default() -> None:
         {"noise": -0.1},
         {"noise": True},
         {"noise": math.nan},
+        {"noise": 10**400},
+        {"progress": []},
         {"false_alarms": 0.0},
         {"goal": "best"},
     ],

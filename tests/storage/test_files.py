@@ -313,6 +313,13 @@ def test_the_same_result_gives_the_same_compressed_bytes(tmp_path: Path) -> None
     assert one.read_bytes()[4:8] == bytes(4)  # where the format has the time of day
 
 
+def test_what_unpacks_without_measure_is_refused_before_it_fills_memory(tmp_path: Path) -> None:
+    path = tmp_path / "result.json.gz"
+    path.write_bytes(gzip.compress(b" " * (65 << 20), 1))
+    with pytest.raises(StorageError, match=r"result\.json\.gz'.*more than 100 times what is"):
+        read_result(path)
+
+
 def test_a_damaged_compressed_result_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "result.json.gz"
     write_result(make_result(), path)
@@ -364,6 +371,16 @@ FAULTS: list[tuple[Callable[[Any], object], str]] = [
     (lambda v: run(v)["rounds"][0].update(task=1), r"rounds\[0\].task 1: expected one of"),
     (lambda v: run(v)["rounds"][0].update(task=-1), r"rounds\[0\].task -1: expected one of"),
     (lambda v: two_tasks(v, round=99), r"trials\[0\].round 99: expected one of the run's"),
+    (lambda v: first_trial(v, round=99), r"trials\[0\].round 99: expected one of the run's 2"),
+    (lambda v: first_trial(v, round=0), r"trials\[0\].round 0: expected one of the run's 2"),
+    (lambda v: first_trial(v, index=1), r"trials\[0\].index 1: expected its place, from 0"),
+    (lambda v: run(v)["tasks"][0].update(flops=10**400), r"tasks\[0\].flops .*: expected from 0"),
+    (lambda v: v["cases"][0].update(strategies=[]), r"strategies \(\): expected at least one"),
+    (lambda v: v["machines"].update(x=1), r"bad machines.x 1: expected an object"),
+    (
+        lambda v: v.update(shards={"count": 10**12, "there": [1], "cases": []}),
+        r"bad shards.count 1000000000000: expected from 1 to 999999",
+    ),
     (lambda v: v["cases"][0].update(strategies=["default"] * 2), r"bad cases\[0\].strategies"),
     (lambda v: v["cases"][0].update(control="slow"), r"bad cases\[0\].control 'slow'"),
     (

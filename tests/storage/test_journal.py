@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import errno
+import gzip
 import json
 import os
 import subprocess
@@ -404,6 +405,12 @@ def test_a_damaged_compressed_journal_is_refused(packed):
         packed.write_bytes(damage)
         with pytest.raises(StorageError, match="bad journal"):
             read_journal(packed)
+
+
+def test_what_unpacks_without_measure_is_refused_before_it_fills_memory(packed):
+    packed.write_bytes(packed.read_bytes() + gzip.compress(b"\n" * (65 << 20), 1))
+    with pytest.raises(StorageError, match="bad journal .*more than 100 times what is compressed"):
+        read_journal(packed)
 
 
 def test_where_it_cannot_be_compressed_it_stays(written, monkeypatch):
