@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import io
 import json
 import os
 import resource
@@ -29,6 +30,8 @@ MEMORY_MB: Final = 1024.0
 LIMIT_S: Final = 10.0
 LONGEST: Final = 2000
 """Characters of a sentence."""
+STARTS: Final = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn")
+"""Events of processes that are started."""
 
 Reader = Callable[[Path], str | None]
 """Reads a file as a command does: None if it can be read, or the sentence that is told."""
@@ -55,6 +58,7 @@ def judge(
     files: Sequence[tuple[Path, Reader]],
     *,
     planted: Sequence[Path] = (),
+    starts: bool = False,
     limit_s: float = LIMIT_S,
     memory_mb: float = MEMORY_MB,
 ) -> Iterator[Told]:
@@ -63,12 +67,13 @@ def judge(
     Args:
         files: Each with its reader.
         planted: Files that code makes which stands in what is read.
+        starts: Whether readers may start processes.
         limit_s: Seconds for each.
         memory_mb: Memory for each.
     """
     at = 0
     while at < len(files):
-        for told in _through(files[at:], planted, limit_s, memory_mb):
+        for told in _through(files[at:], planted, starts, limit_s, memory_mb):
             yield told
             at += 1
 
@@ -76,6 +81,7 @@ def judge(
 def _through(
     files: Sequence[tuple[Path, Reader]],
     planted: Sequence[Path],
+    starts: bool,
     limit_s: float,
     memory_mb: float,
 ) -> Iterator[Told]:
@@ -88,7 +94,9 @@ def _through(
     if not child:
         os.close(reading)
         try:
-            _child(files, planted, writing, output, memory_mb)
+            _child(files, planted, starts, writing, output, memory_mb)
+        except BaseException:
+            os.write(output, traceback.format_exc().encode())
         finally:
             os._exit(0)
     os.close(writing)
@@ -138,6 +146,7 @@ def _blamed(reading: int, output: int, child: int, files: int, limit_s: float) -
 def _child(
     files: Sequence[tuple[Path, Reader]],
     planted: Sequence[Path],
+    starts: bool,
     writing: int,
     output: int,
     memory_mb: float,
@@ -151,7 +160,7 @@ def _child(
     most = pages * resource.getpagesize() + int(3 * memory_mb * 2**20)
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    code = _Code()
+    code = _Code(() if starts else STARTS)
     sys.addaudithook(code)
     gc.freeze()
     for file, read in files:
@@ -179,6 +188,23 @@ def _child(
         gc.collect(0)
 
 
+def commanded(words: Sequence[str]) -> tuple[int, str, str]:
+    """A command line's exit code, what it showed, and what it said on standard error."""
+    from pytest_ansorbench.cli import main
+
+    shown, said = io.TextIOWrapper(io.BytesIO(), encoding="utf-8"), io.StringIO()
+    with contextlib.redirect_stdout(shown), contextlib.redirect_stderr(said):
+        code = main(words)
+        shown.flush()
+    return code, shown.buffer.getvalue().decode(), said.getvalue()
+
+
+def is_sentence(told: str, file: Path) -> bool:
+    """Whether what was told is one line that names a file, fit for a terminal."""
+    line = told.strip()
+    return line.isprintable() and file.name in line and len(line) < LONGEST
+
+
 def _read(file: Path, read: Reader) -> tuple[str, str]:
     try:
         told = read(file)
@@ -188,11 +214,7 @@ def _read(file: Path, read: Reader) -> tuple[str, str]:
         return "traceback", traceback.format_exc(limit=-4)
     if told is None:
         return SURVIVED, ""
-    lines = told.strip().splitlines()
-    if len(lines) != 1 or not lines[0].isprintable():
-        return "no sentence", told
-    names_it = file.name in told
-    return (SURVIVED if names_it and len(told) < LONGEST else "no sentence"), told
+    return SURVIVED if is_sentence(told, file) else "no sentence", told
 
 
 def _peak_mb() -> float:
@@ -209,9 +231,8 @@ class _Code:
     """An audit hook that notes what data must not lead to."""
 
     FORBIDDEN: Final = (
-        *("os.system", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn"),
-        *("subprocess.Popen", "pickle.find_class", "socket.connect", "socket.bind", "pty.spawn"),
-        *("shutil.rmtree", "webbrowser.open", "urllib.Request"),
+        *("os.system", "os.exec", "pickle.find_class", "socket.connect", "socket.bind"),
+        *("webbrowser.open", "urllib.Request"),
     )
     WRITERS: Final = (
         *("/dataclasses.py", "/collections/__init__.py", "/tvm_ffi/error.py", "/functools.py"),
@@ -219,7 +240,8 @@ class _Code:
     )
     """Modules that write code of their own, e.g. TVM's the lines of C++ in a traceback."""
 
-    def __init__(self) -> None:
+    def __init__(self, forbidden: Sequence[str]) -> None:
+        self.forbidden = (*self.FORBIDDEN, *forbidden)
         self.ran = ""
         self._watching = False
 
@@ -235,7 +257,7 @@ class _Code:
     def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
         if not self._watching:
             return
-        if event in self.FORBIDDEN:
+        if event in self.forbidden:
             self.ran = self.ran or f"{event} {arguments!r}"[:300]
         elif event == "ctypes.dlopen":
             library = str(arguments[0])

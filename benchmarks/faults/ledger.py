@@ -29,6 +29,7 @@ class Outcome:
         verdict: "survived", or the fault's name, e.g. "crash", "hang", "traceback".
         told: The sentence that was printed, "" if there was none.
         seconds: The trial's.
+        mb: Memory that it took at most, if that was watched.
     """
 
     campaign: str
@@ -38,6 +39,7 @@ class Outcome:
     verdict: str
     told: str
     seconds: float
+    mb: float = 0.0
 
 
 def draws(seed: int, index: int) -> random.Random:

@@ -1,36 +1,45 @@
 """Damaged files of every kind that is read: none may be more than told in a sentence.
 
     python benchmarks/faults/mutations.py --into docs/results/faults [--kind journal] [--trials N]
-    python benchmarks/faults/mutations.py --kind journal --repeat 1234 --keep damaged/
+    python benchmarks/faults/mutations.py --kind journal --repeat 1234 --into damaged
 
 Each trial damages a good file of its kind by what is drawn from the seed and the trial's number,
 and reads it as a command of the product does, in a child with limits. A file that reads as valid
 survives; so does one whose command ends with one sentence that names it. All else is a fault: a
 traceback, no sentence, a crash, a hang, memory, code run. A kind's journal goes on where it
-stopped. pytest-benchmark's files and models' cards are written and never read; they are given to
-the commands that might take them for something else.
+stopped. pytest-benchmark's files are written and never read; they are given to the commands that
+might take them for something else. Cases are code and are left out, as is what our own processes
+send each other.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import io
+import importlib
+import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
+from unittest import mock
 
 import mutators
-from judge import LIMIT_S, Reader, judge
+from judge import LIMIT_S, Reader, commanded, judge
 from ledger import SURVIVED, Ledger, Outcome, draws
 from mutators import MARK, Mutation
 from seeds import seeds as good_files
 
 TRIALS: Final = 100_000
+FEWEST: Final = 5_000
+"""Of a kind."""
+CASE: Final = "softmax-m1536-n128"
+"""Of the database."""
 BATCH: Final = 25
 """Files a child reads."""
 
@@ -40,82 +49,77 @@ class Kind:
     """A kind of file.
 
     Attributes:
-        seeds: Names of good ones in the folder of seeds, a folder for a database.
+        seeds: Names of good ones in the folder of seeds.
         mutate: Damages one.
         readers: What reads it; the numbers are how often each is drawn.
-        share: Of all trials, by weight.
-        damaged: Of a seed that is a folder, the files that are damaged.
+        weight: Of its trials among all.
+        parts: Of one that is a folder, the files that are damaged.
+        beside: How the name of a file ends that lies beside it.
+        starts: Whether its readers start processes.
     """
 
     seeds: Sequence[str]
     mutate: Mutation
-    readers: Mapping[Callable[[Path, Path], str | None], int]
-    share: float = 1.0
-    damaged: Sequence[str] = field(default=())
+    readers: Mapping[Command | Call, int]
+    weight: float = 1.0
+    parts: Sequence[str] = ("",)
+    beside: str = ""
+    starts: bool = False
 
 
-def command(*words: str, into: str = "") -> Callable[[Path, Path], str | None]:
-    """A reader that is a command line: FILE stands for the file, SEEDS for the good ones.
+@dataclass(frozen=True)
+class Command:
+    """Reads a file as a command line does: FILE stands for it, SEEDS for good files.
 
-    Args:
-        words: The command's.
-        into: Where the file is put before, in a folder of its own that is STORE.
+    Attributes:
+        words: The command line; OUT stands for a folder of the trial's own.
+        into: Where the file lies in that folder, which is a folder of stored results then.
     """
 
-    def read(file: Path, seeds: Path) -> str | None:
-        from pytest_ansorbench.cli import main
+    words: tuple[str, ...]
+    into: str = ""
 
-        store = file.parent / "store"
-        names = {"FILE": str(file), "SEEDS": str(seeds), "STORE": str(store)}
-        if into:
-            target = store / into
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(file, target)
-            file = target
-        out, err = io.StringIO(), io.StringIO()
-        filled = []
-        for word in words:
-            for name, value in names.items():
-                word = word.replace(name, value)
-            filled.append(word)
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            code = main(filled)
-        shown = out.getvalue()
-        if any(not line.isprintable() for line in shown.splitlines()):
-            return f"{shown}\nwith characters that are not printable"
-        told = err.getvalue()
-        if code == 2 and not told:
-            return "nothing was said"
-        if into:
-            told = told.replace(target.name, f"{target.name} alias {names['FILE']}", 1)
-        return told.replace("\n", " ").strip() if told.count("\n") <= 1 and told else told or None
+    @property
+    def name(self) -> str:
+        return self.words[0]
 
-    read.__name__ = words[0]
-    return read
+    def __call__(self, file: Path, seeds: Path, out: Path) -> str | None:
+        named = {"FILE": str(file), "SEEDS": str(seeds), "OUT": str(out)}
+        words = [re.sub("|".join(named), lambda it: named[it[0]], word) for word in self.words]
+        code, shown, told = commanded(words)
+        for line in shown.splitlines():
+            if not line.isprintable():
+                return f"not to be printed: {line!r}"
+        return told or (None if code in (0, 1, 3) else f"nothing but exit code {code}")
 
 
-def called(name: str, read: Callable[[Path], Any]) -> Callable[[Path, Path], str | None]:
-    """A reader that is a function of the package."""
+@dataclass(frozen=True)
+class Call:
+    """Reads a file as a session does, where no command does."""
 
-    def reading(file: Path, seeds: Path) -> str | None:
+    name: str
+    read: Callable[[Path], object]
+    into: ClassVar[str] = ""
+
+    def __call__(self, file: Path, seeds: Path, out: Path) -> str | None:
         from pytest_ansorbench.cli.exits import sentence
-        from pytest_ansorbench.strategies.model_file import BadModel
-        from pytest_ansorbench.training.arrays import BadSamples
-        from pytest_ansorbench.workloads.inputs import BadInputs
+        from pytest_ansorbench.search import ResumeError
+        from pytest_ansorbench.strategies import BadModel
+        from pytest_ansorbench.training import BadSamples
+        from pytest_ansorbench.workloads import BadInputs
 
         try:
-            read(file)
+            self.read(file)
         except (BadModel, BadSamples, BadInputs) as error:
             return str(error)
+        except ResumeError as error:
+            return f"bad --ansor-resume: {file}: {error}"
         except Exception as error:
             told = sentence(error)
             if told is None:
                 raise
             return told
         return None
-
-    reading.__name__ = name
-    return reading
 
 
 def _resumed(file: Path) -> None:
@@ -143,6 +147,10 @@ def _program_model(file: Path) -> None:
     model = load_program_model(file)
     model.predict(np.zeros((4, POOLED), np.float32))
     model.predict(np.full((4, POOLED), np.nan, np.float32))
+
+
+def _described_model(file: Path) -> None:
+    _program_model(file.with_name(file.name.replace(".card.json", ".ubj")))
 
 
 def _rule_model(file: Path) -> None:
@@ -198,6 +206,34 @@ def _peak(file: Path) -> None:
     read_peak(file.parent.parent, file.stem)
 
 
+def _imported(file: Path) -> None:
+    """As `import` does, whose parser runs in a fork instead of an interpreter of its own."""
+    from pytest_ansorbench.winners import import_database, reading
+    from pytest_ansorbench.workloads import get
+
+    with mock.patch.object(reading, "parsed", _parsed):
+        import_database(file, [get(CASE)], "imported")
+
+
+def _parsed(folder: Path, copy: Path) -> dict[str, Any]:
+    from pytest_ansorbench.winners import DatabaseError, reader_main
+
+    with tempfile.TemporaryFile() as answer:
+        child = os.fork()
+        if not child:
+            with contextlib.suppress(Exception):
+                answer.write(json.dumps(reader_main._content(str(copy))).encode())
+                answer.flush()
+            os._exit(0)
+        os.waitpid(child, 0)
+        answer.seek(0)
+        text = answer.read()
+    if not text:
+        raise DatabaseError(f"bad folder {str(folder)!r}: this version of TVM cannot read it")
+    answered: dict[str, Any] = json.loads(text)
+    return answered
+
+
 def _inside(name: str) -> Mutation:
     """What damages an entry of an archive."""
     if name.endswith(".npy"):
@@ -210,29 +246,29 @@ def _either(*mutations: Mutation) -> Mutation:
 
 
 _OF_RESULTS: Final = {
-    command("show", "FILE"): 8,
-    command("show", "-v", "FILE"): 2,
-    command("compare", "SEEDS/result.json", "FILE"): 3,
-    command("compare", "FILE", "SEEDS/result.json"): 2,
-    command("report", "FILE", "--format=html"): 2,
-    command("merge", "FILE", "-o", "STORE/merged.json"): 1,
-    command("schedule", "FILE", "--only=trace"): 2,
-    command("export", "FILE", "--database=STORE/database"): 2,
-    command("list", "--storage=STORE", into="0001_it.json"): 1,
-    command("history", "--storage=STORE", into="0001_it.json"): 1,
+    Command(("show", "FILE")): 8,
+    Command(("show", "-v", "FILE")): 2,
+    Command(("compare", "SEEDS/result.json", "FILE")): 3,
+    Command(("compare", "FILE", "SEEDS/result.json")): 2,
+    Command(("report", "FILE", "--format=html")): 2,
+    Command(("merge", "FILE", "-o", "OUT/merged.json")): 1,
+    Command(("schedule", "FILE", "--only=trace")): 2,
+    Command(("export", "FILE", "--database=OUT/database")): 2,
+    Command(("list", "--storage=OUT"), "0001_it.json"): 1,
+    Command(("history", "--storage=OUT"), "0001_it.json"): 1,
 }
 _OF_JOURNALS: Final = {
-    called("resume", _resumed): 8,
-    command("watch", "--once", "FILE"): 6,
-    command("export", "FILE", "--database=STORE/database"): 2,
-    command("list", "--storage=STORE", into="journals/0001.jsonl"): 3,
-    command("clean", "--yes", "--storage=STORE", into="journals/0001.jsonl"): 2,
+    Call("resume", _resumed): 8,
+    Command(("watch", "--once", "FILE")): 6,
+    Command(("export", "FILE", "--database=OUT/database")): 2,
+    Command(("list", "--storage=OUT"), "journals/0001.jsonl"): 3,
+    Command(("clean", "--yes", "--storage=OUT"), "journals/0001.jsonl"): 2,
 }
 _OF_PACKED: Final = {
-    called("resume", _resumed): 8,
-    command("watch", "--once", "FILE"): 6,
-    command("list", "--storage=STORE", into="journals/0001.jsonl.gz"): 3,
-    command("clean", "--yes", "--storage=STORE", into="journals/0001.jsonl.gz"): 2,
+    Call("resume", _resumed): 8,
+    Command(("watch", "--once", "FILE")): 6,
+    Command(("list", "--storage=OUT"), "journals/0001.jsonl.gz"): 3,
+    Command(("clean", "--yes", "--storage=OUT"), "journals/0001.jsonl.gz"): 2,
 }
 
 KINDS: Final[Mapping[str, Kind]] = {
@@ -258,127 +294,125 @@ KINDS: Final[Mapping[str, Kind]] = {
         ["database"],
         _either(mutators.of_lines, mutators.of_lines, mutators.of_bytes),
         {
-            command(
-                "import",
-                "--database=FILE",
-                "-o",
-                "STORE/imported.json",
-                "--case=softmax-m1536-n128",
-            ): 1
+            Call("import", _imported): 39,
+            Command(("import", "--database=FILE", "-o", "imported.json", f"--case={CASE}")): 1,
         },
-        damaged=["database_workload.json", "database_tuning_record.json"],
+        parts=["database_workload.json", "database_tuning_record.json"],
+        starts=True,
     ),
     "model": Kind(
         ["program.ubj", "draft.ubj"],
         mutators.of_bytes,
-        {called("program model", _program_model): 1},
+        {Call("program model", _program_model): 1},
+        beside=".card.json",
     ),
     "model-json": Kind(
-        ["program.json"],
+        ["plain.json"],
         _either(mutators.of_json, mutators.of_bytes),
-        {called("program model", _program_model): 1},
+        {Call("program model", _program_model): 1},
+        beside=".card.json",
     ),
-    "rule-model": Kind(["rules.ubj"], mutators.of_bytes, {called("rule model", _rule_model): 1}),
+    "rule-model": Kind(
+        ["rules.ubj"],
+        mutators.of_bytes,
+        {Call("rule model", _rule_model): 1},
+        beside=".card.json",
+    ),
     "experience": Kind(
-        ["experience.npz"], mutators.of_zip(_inside), {called("experience", _experience): 1}
+        ["experience.npz"], mutators.of_zip(_inside), {Call("experience", _experience): 1}
     ),
     "card": Kind(
         ["program.card.json", "draft.card.json"],
         _either(mutators.of_json, mutators.of_bytes),
         {
-            called("program model", _program_model): 1,
-            command("show", "FILE"): 1,
-            command("compare", "SEEDS/result.json", "FILE"): 1,
+            Call("program model", _described_model): 2,
+            Command(("show", "FILE")): 1,
+            Command(("compare", "SEEDS/result.json", "FILE")): 1,
         },
+        beside=".ubj",
     ),
-    "onnx": Kind(["one.onnx", "two.onnx"], mutators.of_onnx, {called("onnx", _onnx): 1}),
-    "pt2": Kind(["one.pt2", "two.pt2"], mutators.of_zip(_inside, 0), {called("pt2", _exported): 1}),
+    "onnx": Kind(["one.onnx", "two.onnx"], mutators.of_onnx, {Call("onnx", _onnx): 1}),
+    "pt2": Kind(["one.pt2", "two.pt2"], mutators.of_zip(_inside, 0), {Call("pt2", _exported): 1}),
     "pytest-benchmark": Kind(
         ["benchmark.json"],
         _either(mutators.of_json, mutators.of_bytes),
         {
-            command("show", "FILE"): 2,
-            command("compare", "SEEDS/result.json", "FILE"): 1,
-            command("list", "--storage=STORE", into="0001_it.json"): 1,
+            Command(("show", "FILE")): 2,
+            Command(("compare", "SEEDS/result.json", "FILE")): 1,
+            Command(("list", "--storage=OUT"), "0001_it.json"): 1,
         },
     ),
-    "samples": Kind(["samples.npz"], mutators.of_zip(_inside), {called("samples", _programs): 1}),
+    "samples": Kind(["samples.npz"], mutators.of_zip(_inside), {Call("samples", _programs): 1}),
     "rule-samples": Kind(
-        ["rule-samples.npz"], mutators.of_zip(_inside), {called("rule samples", _rule_samples): 1}
+        ["rule-samples.npz"], mutators.of_zip(_inside), {Call("rule samples", _rule_samples): 1}
     ),
-    "inputs": Kind(["inputs.npz"], mutators.of_zip(_inside), {called("inputs", _inputs): 1}),
+    "inputs": Kind(["inputs.npz"], mutators.of_zip(_inside), {Call("inputs", _inputs): 1}),
     "peak": Kind(
         ["peaks/peak.json"],
         _either(mutators.of_json, mutators.of_bytes),
-        {called("peak", _peak): 1},
+        {Call("peak", _peak): 1},
     ),
 }
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A damaged file, and what reads it."""
+    """A damaged file, and what reads it, in a folder of its own."""
 
     index: int
     what: str
+    here: Path
     file: Path
     read: Reader
 
 
 def made(kind: str, seed: int, index: int, seeds: Path, folder: Path) -> Trial:
-    """Make the damaged file of a trial in a folder of its own."""
-    rng = draws(seed, index)
-    of = KINDS[kind]
+    """Make the damaged file of a trial."""
+    rng, of, here = draws(seed, index), KINDS[kind], folder / str(index)
     name, other = rng.choice(of.seeds), rng.choice(of.seeds)
-    reader = rng.choices([*of.readers], [*of.readers.values()])[0]
-    here = folder / str(index)
-    file = here / name
+    [reader] = rng.choices([*of.readers], [*of.readers.values()])
+    part = rng.choice(of.parts)
+    source, file = seeds / name, here / "out" / reader.into if reader.into else here / name
     file.parent.mkdir(parents=True)
-    if of.damaged:
-        shutil.copytree(seeds / name, file)
-        part = rng.choice(of.damaged)
-        content, what = of.mutate(
-            rng, (seeds / name / part).read_bytes(), (seeds / name / part).read_bytes()
-        )
-        (file / part).write_bytes(content)
-        what = f"{part}, {what}"
-    else:
-        content, what = of.mutate(rng, (seeds / name).read_bytes(), (seeds / other).read_bytes())
-        file.write_bytes(content)
-        what = f"{name}, {what}"
+    if part:
+        shutil.copytree(source, file)
+    if of.beside:
+        near = name.split(".")[0] + of.beside
+        shutil.copy(seeds / near, here / near)
+    good, another = (source / part).read_bytes(), (seeds / other / part).read_bytes()
+    content, what = of.mutate(rng, good, another)
+    (file / part).write_bytes(content)
 
     def read(path: Path) -> str | None:
         os.chdir(here)
-        return reader(path, seeds)
+        return reader(path, seeds, here / "out")
 
-    return Trial(index, f"{reader.__name__}: {what}", file, read)
+    return Trial(index, f"{reader.name}: {Path(name) / part}, {what}", here, file, read)
 
 
 def outcomes(
-    kind: str, seed: int, indices: Sequence[int], seeds: Path, limit_s: float = LIMIT_S
+    kind: str, seed: int, indices: Sequence[int], seeds: Path, folder: Path, limit_s: float
 ) -> Iterator[Outcome]:
-    """What becomes of the files of some trials."""
-    for at in range(0, len(indices), BATCH):
-        with tempfile.TemporaryDirectory(prefix="ansor-faults-") as folder:
-            trials = [
-                made(kind, seed, one, seeds, Path(folder)) for one in indices[at : at + BATCH]
-            ]
-            marks = [trial.file.parent / MARK for trial in trials]
-            files = [(trial.file, trial.read) for trial in trials]
-            found = judge(files, planted=marks, limit_s=limit_s)
-            for trial, told in zip(trials, found, strict=True):
-                words = told.told.replace(f"{folder}/{trial.index}/", "")
-                if told.verdict == SURVIVED:
-                    words = words[:160]
-                yield Outcome(
-                    f"mutations, {kind}",
-                    trial.index,
-                    seed,
-                    trial.what[:300],
-                    told.verdict,
-                    words,
-                    round(told.seconds, 3),
-                )
+    """What becomes of the files of some trials, which are made in a folder."""
+    trials = [made(kind, seed, index, seeds, folder) for index in indices]
+    found = judge(
+        [(trial.file, trial.read) for trial in trials],
+        planted=[trial.here / MARK for trial in trials],
+        starts=KINDS[kind].starts,
+        limit_s=limit_s,
+    )
+    for trial, told in zip(trials, found, strict=True):
+        survived = told.verdict == SURVIVED
+        yield Outcome(
+            campaign=f"mutations, {kind}",
+            index=trial.index,
+            seed=seed,
+            what=trial.what[: 100 if survived else 1000],
+            verdict=told.verdict,
+            told=told.told.strip().replace(f"{trial.here}/", "")[: 100 if survived else None],
+            seconds=round(told.seconds, 3),
+            mb=round(told.mb, 1),
+        )
 
 
 def main() -> None:
@@ -386,41 +420,57 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--into", type=Path, default=Path("faults"), help="folder of journals")
     parser.add_argument("--kind", action="append", choices=[*KINDS], help="(default: all)")
-    parser.add_argument("--trials", type=int, help=f"of each kind (default: {TRIALS} of all)")
+    parser.add_argument(
+        "--trials", type=int, help=f"of each kind (default: {TRIALS} of all, {FEWEST} at least)"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
-        "--limit", type=float, default=LIMIT_S, help="seconds of a file (default: %(default)s)"
+        "--limit", type=float, default=LIMIT_S, help="seconds for a file (default: %(default)g)"
     )
-    parser.add_argument("--good", type=Path, help="folder of seeds.py (default: made anew)")
-    parser.add_argument("--repeat", type=int, metavar="INDEX", help="this trial alone, shown")
+    parser.add_argument("--good", type=Path, help="what seeds.py made (default: made anew)")
+    parser.add_argument(
+        "--repeat", type=int, metavar="INDEX", help="this trial alone; its file stays in --into"
+    )
     given = parser.parse_args()
-    kinds = given.kind or [*KINDS]
     with contextlib.nullcontext(given.good) if given.good else good_files() as seeds:
         _warm()
-        for kind in kinds:
+        for kind in given.kind or KINDS:
+            campaign = partial(outcomes, kind, given.seed, limit_s=given.limit)
             if given.repeat is not None:
-                for outcome in outcomes(kind, given.seed, [given.repeat], seeds, given.limit):
-                    print(outcome)
-                continue
-            share = KINDS[kind].share / sum(one.share for one in KINDS.values())
-            trials = given.trials or max(5_000, round(TRIALS * share))
-            ledger = Ledger(given.into / f"mutations-{kind}.jsonl")
-            left = [index for index in range(trials) if index not in ledger.done]
-            bad = 0
-            for outcome in outcomes(kind, given.seed, left, seeds, given.limit):
+                print(*campaign([given.repeat], seeds.resolve(), given.into.resolve()))
+            else:
+                trials = given.trials or max(FEWEST, round(TRIALS * _share(kind)))
+                _go_on(kind, trials, seeds.resolve(), given.into, campaign)
+
+
+def _share(kind: str) -> float:
+    return KINDS[kind].weight / sum(one.weight for one in KINDS.values())
+
+
+def _go_on(
+    kind: str, trials: int, seeds: Path, into: Path, campaign: Callable[..., Iterator[Outcome]]
+) -> None:
+    ledger = Ledger(into / f"mutations-{kind}.jsonl")
+    left = [index for index in range(trials) if index not in ledger.done]
+    faults = 0
+    for at in range(0, len(left), BATCH):
+        with tempfile.TemporaryDirectory(prefix="ansor-faults-") as folder:
+            for outcome in campaign(left[at : at + BATCH], seeds, Path(folder)):
                 ledger.add(outcome)
                 if outcome.verdict != SURVIVED:
-                    bad += 1
-                    print(kind, outcome.index, outcome.verdict, outcome.what, outcome.told[-400:])
-            print(f"{kind}: {len(left)} trials, {bad} faults", flush=True)
+                    faults += 1
+                    print(kind, outcome.index, outcome.verdict, outcome.what, outcome.told[-500:])
+    print(f"{kind}: {len(left)} trials, {faults} faults", flush=True)
 
 
 def _warm() -> None:
     """Import what readers import, so that children have it; nothing is computed here."""
-    import onnx  # noqa: F401
-    import torch  # noqa: F401
-    import xgboost  # noqa: F401
-    from torch.export.pt2_archive import _package  # noqa: F401
+    for module in (
+        *("onnx", "torch", "torch.export.pt2_archive._package", "xgboost"),
+        *("tvm", "tvm.relax.frontend.onnx", "tvm.relax.frontend.torch", "tvm.s_tir.meta_schedule"),
+        *("pytest_ansorbench.cli", "pytest_ansorbench.report", "pytest_ansorbench.workloads"),
+    ):
+        importlib.import_module(module)
 
 
 if __name__ == "__main__":
