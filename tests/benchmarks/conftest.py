@@ -16,7 +16,8 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 @pytest.fixture
 def import_script(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], ModuleType]]:
     """Imports a script by its name; all scripts are forgotten at the end."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    for folder in (BENCHMARKS, BENCHMARKS / "faults"):
+        monkeypatch.syspath_prepend(str(folder))
     yield importlib.import_module
-    for path in BENCHMARKS.glob("*.py"):
+    for path in BENCHMARKS.rglob("*.py"):
         sys.modules.pop(path.stem, None)
