@@ -42,8 +42,10 @@ def unpack_program(text: str) -> IRModule:
         mod: IRModule = ir.load_json(content)
     except Exception as error:  # TVM raises many types
         raise PackedError(
-            f"the program cannot be read by this version of TVM: {_first_line(error)}"
+            f"the program cannot be read by this version of TVM: {first_line(error)}"
         ) from None
+    if not isinstance(mod, ir.IRModule):
+        raise PackedError(f"expected a packed program, got a {type(mod).__name__}")
     return mod
 
 
@@ -93,7 +95,7 @@ def replayed(packed: Mapping[str, Any], mod: IRModule) -> Schedule:
         schedule = Schedule(mod, debug_mask="none", error_render_level="none")
         Trace.apply_json_to_schedule(packed["trace"], schedule)
     except Exception as error:  # TVM raises many types
-        raise PackedError(f"its trace does not fit the program: {_first_line(error)}") from None
+        raise PackedError(f"its trace does not fit the program: {first_line(error)}") from None
     return schedule
 
 
@@ -139,6 +141,7 @@ def parsed(text: str) -> list[Any]:
     return values
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """The line of an error of TVM's that says what is wrong."""
     lines = [line for line in str(error).splitlines() if line.strip()]
     return lines[0] if lines else type(error).__name__

@@ -208,14 +208,14 @@ def of_gzip(inner: Mutation) -> Mutation:
             case 4:
                 return data + rng.randbytes(50), "more behind its end"
             case 5:
-                return gzip.compress(data), "compressed twice"
+                return gzip.compress(data, 1, mtime=0), "compressed twice"
             case 6:
                 return gzip.decompress(data), "not compressed"
             case 7 if rng.random() < 0.2:
                 return _gzip_bomb(rng.choice((b"\0", b" ", b"x"))), "a bomb"
             case _:
                 changed, what = inner(rng, gzip.decompress(data), gzip.decompress(other))
-                return gzip.compress(changed, 1), what
+                return gzip.compress(changed, 1, mtime=0), what
 
     return mutate
 
@@ -223,7 +223,7 @@ def of_gzip(inner: Mutation) -> Mutation:
 @cache
 def _gzip_bomb(byte: bytes) -> bytes:
     part = 64 << 20
-    return gzip.compress(byte * part, 1) * (BOMB_BYTES // part)
+    return gzip.compress(byte * part, 1, mtime=0) * (BOMB_BYTES // part)
 
 
 @cache
@@ -292,7 +292,7 @@ def _zipped(entries: dict[str, bytes], method: int) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", method) as archive:
         for name, content in entries.items():
-            archive.writestr(name, content)
+            archive.writestr(zipfile.ZipInfo(name), content, method)
     return buffer.getvalue()
 
 

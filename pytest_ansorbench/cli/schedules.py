@@ -129,7 +129,7 @@ def _import(given: argparse.Namespace) -> int:
 
 def _schedule(given: argparse.Namespace) -> int:
     from pytest_ansorbench.packed import PackedError
-    from pytest_ansorbench.report.render.text import printable
+    from pytest_ansorbench.report.render.text import code_lines, printable
     from pytest_ansorbench.winners import NO_SCHEDULES, Script, winners_of
 
     path, result = read_stored(given.storage, given.result)
@@ -149,14 +149,15 @@ def _schedule(given: argparse.Namespace) -> int:
     print(printable(head + speed))
     if given.only != "program":
         print("", "# the schedule, as calls of tvm.s_tir.Schedule", sep="\n")
-        print(script.trace)
+        print(*code_lines(script.trace, 0), sep="\n")
     if given.only != "trace":
-        print("", "# the scheduled program", script.program, sep="\n")
+        print("", "# the scheduled program", *code_lines(script.program, 0), sep="\n")
     return HOLDS
 
 
 def _export(given: argparse.Namespace) -> int:
     from pytest_ansorbench.environment import MisfitError
+    from pytest_ansorbench.packed import PackedError
     from pytest_ansorbench.report.render.text import printable
     from pytest_ansorbench.winners import NO_SCHEDULES, export_database
 
@@ -171,6 +172,8 @@ def _export(given: argparse.Namespace) -> int:
         exported = export_database(found, given.database, top=given.top)
     except MisfitError as error:
         raise Refusal(f"a result's target {error.value!r} does not fit: {error.problem}") from None
+    except PackedError as error:
+        raise Refusal(f"bad RESULT {', '.join(given.results)}: {error}") from None
     for line in exported.left_out:
         print(f"left out: {printable(line)}")
     print(

@@ -9,6 +9,7 @@ from pytest_ansorbench.packed import (
     PackedError,
     compact,
     deflated,
+    first_line,
     is_packed_schedule,
     packed_schedule,
     parsed,
@@ -53,4 +54,8 @@ def _without_payload(packed: dict[str, Any]) -> dict[str, Any]:
 def _unpacked(packed: Any, mod: IRModule) -> Candidate:
     if not isinstance(packed, dict) or not is_packed_schedule(_without_payload(packed)):
         raise PackedError("expected a candidate's trace or program")
-    return Candidate.from_schedule(replayed(packed, mod), packed.get("payload"))
+    schedule = replayed(packed, mod)
+    try:
+        return Candidate.from_schedule(schedule, packed.get("payload"))
+    except Exception as error:  # TVM raises many types
+        raise PackedError(f"expected a program with arguments, got {first_line(error)}") from None

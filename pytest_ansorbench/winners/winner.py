@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_ansorbench.packed import unpack_program
+from pytest_ansorbench.packed import PackedError, unpack_program
 from pytest_ansorbench.records import CaseResult, Remeasurement, Result, Run, TaskRecord
 from pytest_ansorbench.search import select, unpack
 from pytest_ansorbench.storage import Past, fingerprint
@@ -48,8 +48,10 @@ class Winner:
 
     def candidate(self) -> Candidate:
         """The scheduled program, made anew by replaying its trace."""
-        [candidate] = unpack(self.schedule, self.unscheduled())
-        return candidate
+        candidates = unpack(self.schedule, self.unscheduled())
+        if len(candidates) != 1:
+            raise PackedError(f"expected one packed schedule, got {len(candidates)}")
+        return candidates[0]
 
 
 def winners_of(result: Result) -> Iterator[Winner]:
