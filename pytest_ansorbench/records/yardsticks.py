@@ -11,6 +11,9 @@ from pytest_ansorbench.records.checks import LATENCIES, are_latencies, ascend, c
 Implementation = Literal["torch", "numpy", "untuned"]
 IMPLEMENTATIONS: Final[tuple[Implementation, ...]] = get_args(Implementation)
 
+_MOST: Final = 10**18
+"""Of bytes, and of what is done in a second."""
+
 
 @dataclass(frozen=True, slots=True)
 class Bandwidth:
@@ -44,10 +47,10 @@ class MachinePeak:
 
     def __post_init__(self) -> None:
         sizes = [one.working_set_bytes for one in self.bandwidths]
-        fits = bool(sizes) and sizes[0] >= 1 and ascend(sizes)
+        fits = bool(sizes) and 1 <= sizes[0] <= sizes[-1] <= _MOST and ascend(sizes)
         check(fits, "bandwidths", self.bandwidths, "at least one, by ascending size")
         speeds = [self.compute_gflops, *(one.gbytes_per_s for one in self.bandwidths)]
-        check(min(speeds) > 0.0, "", self, "nothing but what is above 0")
+        check(0.0 < min(speeds) <= max(speeds) <= _MOST, "", self, "nothing but what is above 0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,4 +99,5 @@ class Yardsticks:
     kernels: tuple[ReferenceKernel, ...] = ()
 
     def __post_init__(self) -> None:
-        check(self.argument_bytes >= 0, "argument_bytes", self.argument_bytes, "at least 0")
+        fits, expected = 0 <= self.argument_bytes <= _MOST, f"from 0 to {_MOST:.0e}"
+        check(fits, "argument_bytes", self.argument_bytes, expected)
