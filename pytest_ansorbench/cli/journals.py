@@ -161,6 +161,7 @@ def _looked(watch: Watch) -> WatchedSession:
 
 
 def _clean(given: argparse.Namespace) -> int:
+    from pytest_ansorbench.report.render.text import printable
     from pytest_ansorbench.storage import (
         CutShortError,
         StorageError,
@@ -197,7 +198,7 @@ def _clean(given: argparse.Namespace) -> int:
         else:
             kept[path] = f"{why}; --unreadable deletes it"
     for path, reason in kept.items():
-        print(f"keeps {path} ({_size(path)}): {reason}")
+        print(f"keeps {path} ({_size(path)}): {printable(reason)}")
     for path, reason in old.items():
         does, size = "deleted" if given.yes else "would delete", _size(path)
         if given.yes:
@@ -205,7 +206,7 @@ def _clean(given: argparse.Namespace) -> int:
                 path.unlink()
             except OSError as error:
                 raise Refusal(f"cannot delete {str(path)!r}: {error.strerror}") from None
-        print(f"{does} {path} ({size}): {reason}")
+        print(f"{does} {path} ({size}): {printable(reason)}")
     if not old:
         print(f"nothing to delete in {given.storage}")
     elif not given.yes:

@@ -38,7 +38,9 @@ def read_stored(storage: Path, wanted: str) -> tuple[Path, Result]:
 
 def passed_over(path: Path, error: StorageError) -> None:
     """Say of a file that a command goes past why it cannot be read."""
-    print(f"ansor-bench: passed over: {error}", file=sys.stderr)
+    from pytest_ansorbench.report.render.text import printable
+
+    print(f"ansor-bench: passed over: {printable(str(error))}", file=sys.stderr)
 
 
 @contextmanager

@@ -52,7 +52,7 @@ def cause_of(error: BaseException) -> str:
     text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ..."
     if not text or isinstance(error, _FAULTS):
         text = f"{type(error).__name__}: {text}".removesuffix(": ") + _place(error)
-    return text
+    return "".join(c if c.isprintable() else "?" for c in text)
 
 
 def _place(error: BaseException) -> str:
