@@ -64,8 +64,11 @@ class CaseResult:
             expected = f"the case {self.case!r} that it is part of"
             check(run.case == self.case, f"{at}.case", run.case, expected)
             check(run.strategy in strategies, f"{at}.strategy", run.strategy, of_case)
-            expected = f"none, or one for each of the {len(run.tasks)} tasks of its runs"
-            fit = not self.programs or len(self.programs) == len(run.tasks)
+            tasks = len(self.runs[0].tasks)
+            expected = f"{tasks}, as many as the case's first run has"
+            check(len(run.tasks) == tasks, f"{at}.tasks", run.tasks, expected)
+            expected = f"none, or one for each of the {tasks} tasks of its runs"
+            fit = not self.programs or len(self.programs) == tasks
             check(fit, "programs", self.programs, expected)
         known = self.control is None or self.control in challengers
         check(known, "control", self.control, f"null or {a_challenger}")

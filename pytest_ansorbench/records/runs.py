@@ -186,6 +186,9 @@ class TaskRanking:
     compared: tuple[Remeasurement, ...]
     crowned: int
 
+    def __post_init__(self) -> None:
+        check(bool(self.compared), "compared", self.compared, "at least one program")
+
 
 @dataclass(frozen=True, slots=True)
 class LastRanking:
@@ -355,6 +358,11 @@ class Run:
         for index, lead in enumerate(self.leads or ()):
             self._check_index(f"leads[{index}].trial", lead.trial, "trials")
         check_seconds(self, "leads_s")
+        if (recorded := self.recorded) is not None:
+            is_timed = bool(self.rounds) and self.rounds[0].search_s > 0.0
+            check(is_timed, "rounds", self.rounds, "a first round that took time")
+            fits, expected = 0.0 < recorded.first_round_s <= MOST_SECONDS, "seconds above 0"
+            check(fits, "recorded.first_round_s", recorded.first_round_s, expected)
         fits = self.run_time_s is None or self.run_time_s > 0.0
         check(fits, "run_time_s", self.run_time_s, "null, or seconds above 0")
         fits = self.schedules is None or len(self.schedules) == len(self.tasks)

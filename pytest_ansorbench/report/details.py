@@ -123,7 +123,7 @@ def _leads(result: CaseResult, runs: Sequence[Run]) -> Iterator[str]:
     search_s = math.fsum(run.search_s for run in result.runs)
     yield (
         f"{counted(sum(leads), 'lead')} measured again; for all arms that took {spent_s:.1f} s, "
-        f"{spent_s / search_s:.0%} of the search time"
+        f"{spent_s / search_s if search_s else 0.0:.0%} of the search time"
     )
 
 
