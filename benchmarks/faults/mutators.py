@@ -299,11 +299,13 @@ def _zipped(entries: dict[str, bytes], method: int) -> bytes:
 @cache
 def _zip_bomb(name: str, head: bytes) -> bytes:
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        with archive.open(name, "w", force_zip64=True) as entry:
-            entry.write(head)
-            for _ in range(BOMB_BYTES >> 26):
-                entry.write(bytes(64 << 20))
+    with (
+        zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        archive.open(name, "w", force_zip64=True) as entry,
+    ):
+        entry.write(head)
+        for _ in range(BOMB_BYTES >> 26):
+            entry.write(bytes(64 << 20))
     return buffer.getvalue()
 
 
@@ -327,9 +329,23 @@ def of_npy(rng: random.Random, data: bytes, other: bytes) -> tuple[bytes, str]:
         case _:
             descr = rng.choice(("<f4", "<f8", "|O", "<U999999999", "|V2147483647", "<M8[s]", "zz"))
             shape = rng.choice(
-                ("()", "(0,)", "(-1,)", "(10**12,)", "(1000000000000,)", "(99999, 99999, 99999)")
-                + ("(3,)", "3", "(1.5,)", "('a',)", "(" + "1," * 70 + ")", "(300000000,)")
-                + ("(9223372036854775807,)", "(18446744073709551616,)", "[" * 200 + "]" * 200)
+                (
+                    "()",
+                    "(0,)",
+                    "(-1,)",
+                    "(10**12,)",
+                    "(1000000000000,)",
+                    "(99999, 99999, 99999)",
+                    "(3,)",
+                    "3",
+                    "(1.5,)",
+                    "('a',)",
+                    "(" + "1," * 70 + ")",
+                    "(300000000,)",
+                    "(9223372036854775807,)",
+                    "(18446744073709551616,)",
+                    "[" * 200 + "]" * 200,
+                )
             )
             header = rng.choice(
                 (
@@ -371,8 +387,26 @@ def _in_onnx(rng: random.Random, model: Any) -> str:
     match rng.randrange(16):
         case 0:
             node.op_type = rng.choice(
-                ("", "Relu", "Conv", "Gather", "Reshape", "If", "Loop", "Scan", "Resize", "Expand")
-                + ("Tile", "ConstantOfShape", "Range", "LSTM", "Pad", "Slice", "TopK", "é")
+                (
+                    "",
+                    "Relu",
+                    "Conv",
+                    "Gather",
+                    "Reshape",
+                    "If",
+                    "Loop",
+                    "Scan",
+                    "Resize",
+                    "Expand",
+                    "Tile",
+                    "ConstantOfShape",
+                    "Range",
+                    "LSTM",
+                    "Pad",
+                    "Slice",
+                    "TopK",
+                    "é",
+                )
             )
             return f"operator {node.op_type!r}"
         case 1 | 2 if node.attribute:

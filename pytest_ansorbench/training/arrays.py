@@ -49,8 +49,9 @@ def load_arrays(path: Path, like: Like) -> dict[str, NDArray[Any]]:
             arrays = {name: archive[name] for name in like}
             for name, (kind, axes) in like.items():
                 array = arrays[name]
-                seen = zip(axes, array.shape, strict=False)
-                known = {axis: size for axis, size in seen if isinstance(axis, str)} | known
+                for axis, size in zip(axes, array.shape, strict=False):
+                    if isinstance(axis, str):
+                        known.setdefault(axis, size)
                 shape = tuple(known.get(axis, axis) for axis in axes)
                 if not np.issubdtype(array.dtype, kind) or array.shape != shape:
                     found, expected = [*array.shape], [*shape]

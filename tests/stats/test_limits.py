@@ -16,7 +16,9 @@ from pytest_ansorbench.stats.limits import Allowance, Limits
 LIMITED = [key for key, figure in FIGURES.items() if figure.limit_word]
 
 
-@pytest.mark.parametrize("limit", [0.0, -1.0, math.nan, math.inf, 1e308, 5e-324, 10**400, "1", True, None])
+@pytest.mark.parametrize(
+    "limit", [0.0, -1.0, math.nan, math.inf, 1e308, 5e-324, 10**400, "1", True, None]
+)
 @pytest.mark.parametrize("key", LIMITED)
 def test_bad_limits_are_refused(key: str, limit: Any) -> None:
     with pytest.raises(ValueError, match=f"bad limit of {key} .*: expected a ratio from 1e-6 to"):

@@ -109,5 +109,5 @@ class Named(workloads.BatchMatmul):
 
 def test_fields_that_are_no_whole_numbers_are_whatever_they_are():
     assert Named(batch=1, m=16, n=16, k=16, name="a,b").name == "a,b"
-    with pytest.raises(BadShape, match="^bad m 0: "):
+    with pytest.raises(BadShape, match=r"^bad m 0: "):
         Named(batch=1, m=0, n=16, k=16, name="a,b")
