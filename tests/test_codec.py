@@ -85,11 +85,18 @@ ROUNDS = build(
 RUNS = build(
     Run,
     flops=st.integers(1, 10**24),
-    tasks=build(TaskRecord, weight=st.integers(1, 10**9), sketches=tuples(st.text())).map(
-        lambda task: (task,)
+    tasks=build(
+        TaskRecord,
+        weight=st.integers(1, 10**9),
+        flops=st.integers(0, 10**24),
+        sketches=tuples(st.text()),
+    ).map(lambda task: (task,)),
+    rounds=st.lists(ROUNDS, min_size=1, max_size=3).map(tuple),
+    trials=tuples(measured(Trial, round=st.just(1), search_s=SECONDS)).map(
+        lambda trials: tuple(
+            dataclasses.replace(trial, index=index) for index, trial in enumerate(trials)
+        )
     ),
-    rounds=tuples(ROUNDS),
-    trials=tuples(measured(Trial, search_s=SECONDS)),
     final=st.none() | FINALS,
     leads_s=SECONDS,
     run_time_s=st.none() | st.floats(1e-3, 1e9),
@@ -112,7 +119,7 @@ GATES = build(Gate, estimate=ESTIMATES, advice=st.none() | build(Advice))
 VERDICTS = build(Verdict, comparison=COMPARISONS, gates=tuples(GATES))
 CASES = build(
     CaseResult,
-    strategies=st.lists(st.text(), unique=True, max_size=3).map(tuple),
+    strategies=st.lists(st.text(), unique=True, min_size=1, max_size=3).map(tuple),
     runs=st.just(()),
     verdicts=st.just(()),
 )
@@ -129,7 +136,7 @@ NOISE = build(
 )
 RESULTS = build(
     Result,
-    machines=OBJECTS,
+    machines=st.dictionaries(st.text(), OBJECTS, max_size=3),
     commit=OBJECTS,
     settings=OBJECTS,
     cases=tuples(CASES),

@@ -239,8 +239,8 @@ def test_an_engine_is_a_class_and_its_choice(copy, tmp_path):
     searches = copy / "plugin" / "searches.py"
     edit(
         searches,
-        "\n                _engine(settings),",
-        "\n                fast(),",
+        "\n        engine = _engine(settings)",
+        "\n        engine = fast()",
     )
     edit(
         searches,

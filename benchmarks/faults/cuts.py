@@ -100,9 +100,9 @@ def _read(whole: Whole, at: int, path: Path, store: Path) -> tuple[str, str]:
     except StorageError as error:
         told_well = is_sentence(str(error), path)
         return "lost" if complete else SURVIVED if told_well else "no sentence", str(error)
-    case_histories(past)
     if [past.session, *past.entries] != before or past.dropped != at - past.size:
         return "lost", f"{len(past.entries) + 1} lines of {complete} that are complete"
+    case_histories(past)
     with Journal.reopen(past) as journal:
         journal.append(EndEntry(0))
     past = read_journal(path)

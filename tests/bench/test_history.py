@@ -263,4 +263,6 @@ def test_last_checks_that_do_not_follow_are_refused(checked_lines, tmp_path, spo
 
 
 def ranked(entry, task, crowned):
-    return dataclasses.replace(entry, ranking=LastRanking(1.0, (TaskRanking(task, (), crowned),)))
+    compared = (Remeasurement(crowned, "ok", (1.0,), sets=(0,), places=(0,)),)
+    ranking = LastRanking(1.0, (TaskRanking(task, compared, crowned),))
+    return dataclasses.replace(entry, ranking=ranking)

@@ -273,6 +273,7 @@ class Continued(Recording):
 
 
 def test_a_round_in_which_the_session_was_stopped_is_run_again(make_session):
+    usual = signal.getsignal(signal.SIGCONT)
     first = make_session()
     whole = first.run(CASE, [ONE, TWO], PLAN)
     first.close()
@@ -285,7 +286,7 @@ def test_a_round_in_which_the_session_was_stopped_is_run_again(make_session):
         assert (run.final, run.leads) == (undisturbed.final, undisturbed.leads)
         assert [trial.index for trial in run.trials] == [*range(4)]
     session.close()
-    assert signal.getsignal(signal.SIGCONT) is signal.SIG_DFL
+    assert signal.getsignal(signal.SIGCONT) == usual
 
 
 def test_stopped_again_and_again_it_goes_on_all_the_same(make_session):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -24,7 +25,8 @@ CAUGHT = {
     "unsteady": "64 of 64 elements differ",
     "scribbling": "the kernel wrote to its input 0",
     "scribbling beside": "the kernel wrote beside its input 0",
-    "late": "the kernel still wrote to its output after it had returned",
+    # It shows where its writes arrive before the next look, or after it.
+    "late": "still wrote to its output after it had returned|64 of 64 elements differ",
     "quick while timed": "ms where it is timed, and 1",
 }
 
@@ -44,14 +46,14 @@ def test_a_liar_that_would_lead_is_a_failed_trial(engine, check, program, kind, 
     [built] = engine.build([program(kind)], check)
     outcome = engine.run(built, QUICK, best_s=1.0)
     assert outcome.status == "wrong-result"
-    assert reason in outcome.error
+    assert re.search(reason, outcome.error)
 
 
 @pytest.mark.parametrize(("kind", "reason"), CAUGHT.items())
 def test_a_liar_is_out_of_a_final_measurement(engine, check, program, kind, reason):
     lying, fine = engine.measure_side_by_side([program(kind), kernel("fine")], check, ONE_SET)
     assert (lying.status, fine.status) == ("wrong-result", "ok")
-    assert reason in lying.error
+    assert re.search(reason, lying.error)
 
 
 def test_who_is_fast_in_the_first_calls_only_is_out_of_a_final_measurement(engine, check):

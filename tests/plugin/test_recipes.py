@@ -218,14 +218,14 @@ def test_without_a_comment_the_job_goes_on_with_a_warning(tmp_path, mode):
 @takes_jq
 def test_a_result_of_hundreds_of_cases_is_commented(tmp_path):
     broken = make_case_result(limits=Limits({"search_ratio": 0.1}))
-    cases = [named(broken, f"conv2d-{'n' * 60}-{at}") for at in range(500)]
+    cases = [named(broken, f"conv2d-{'n' * 60}-{at}") for at in range(150)]
     write_result(make_result(*cases), tmp_path / "result.json")
     github = GitHub(tmp_path)
     script, env = steps("verdict", "pull_request", **VALUES)["report"]
     passed(shell(tmp_path, script.replace("ansor-bench report", "true"), **env))
     passed(github.comment())
     [comment] = github.comments
-    assert " cases of the table, " in comment["body"]
+    assert " cases of the table" in comment["body"]
     assert (tmp_path / "summary.md").stat().st_size < 2**20
 
 

@@ -151,8 +151,10 @@ def test_a_resumed_run_is_checked_or_takes_the_check_over(engine):
     assert again.search_s == pytest.approx(made.search_s)
 
 
-@pytest.mark.parametrize("ranking", [TaskRanking(0, (), 999), TaskRanking(3, (), 0)])
-def test_a_check_of_something_else_is_refused(engine, ranking):
+@pytest.mark.parametrize(("task", "trial"), [(0, 999), (3, 0)])
+def test_a_check_of_something_else_is_refused(engine, task, trial):
+    compared = (Remeasurement(trial, "ok", (1.0,), sets=(0,), places=(0,)),)
+    ranking = TaskRanking(task, compared, trial)
     entries = finished(search(engine, strategy()))
     with pytest.raises(ResumeError, match="last check"):
         search(engine, strategy(), resumed=entries, ranking=LastRanking(1.0, (ranking,)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import signal
 import time
 
@@ -196,11 +197,11 @@ def test_programs_are_uploaded_while_others_compile(engine, check):
         ("reciting", "not in every call does it compute the same"),
         ("unsteady", "64 of 64 elements differ"),
         ("scribbling", "the kernel wrote to its input 0"),
-        ("late", "64 of 64 elements differ"),
+        ("late", "still wrote to its output after it had returned|64 of 64 elements differ"),
     ],
 )
 def test_a_liar_on_a_device_is_a_failed_trial(engine, check, tmp_path, kind, reason):
     [built] = engine.build([late(tmp_path) if kind == "late" else liar(kind)], check)
     outcome = engine.run(built, QUICK, best_s=1.0)
     assert outcome.status == "wrong-result"
-    assert reason in outcome.error
+    assert re.search(reason, outcome.error)
