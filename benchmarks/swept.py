@@ -49,7 +49,7 @@ def swept(folder: Path, tests: str, names: Sequence[str], **options: object) -> 
     notes.write_text("", encoding="utf-8")
     command = [
         *(sys.executable, "-m", "pytest", "--ansor-bench", str(file), "-q", "--tb=line"),
-        *("-p", "no:cacheprovider", "-p", "swept", "--rootdir", str(folder)),
+        *("-p", "no:cacheprovider", "-p", "no:randomly", "-p", "swept", "--rootdir", str(folder)),
         *(f"--ansor-{name}={value}" for name, value in {**_QUICK, **options}.items()),
     ]
     here = str(Path(__file__).parent)
