@@ -268,5 +268,6 @@ class _Code:
             caller = sys._getframe(1).f_code.co_filename
             is_planted = "__import__" in getattr(arguments[0], "co_names", ())
             is_file = name.startswith("<frozen") or caller.startswith("<frozen importlib")
-            if is_planted or not (is_file or caller.endswith(self.WRITERS)):
+            is_page = name.endswith(".jinja") and caller.endswith("/jinja2/environment.py")
+            if is_planted or not (is_file or is_page or caller.endswith(self.WRITERS)):
                 self.ran = self.ran or f"exec of {name} by {caller}"

@@ -377,6 +377,7 @@ def of_onnx(rng: random.Random, data: bytes, other: bytes) -> tuple[bytes, str]:
 
 
 def _in_onnx(rng: random.Random, model: Any) -> str:
+    from google.protobuf.message import DecodeError
     from onnx import TensorProto, helper
 
     graph = model.graph
@@ -465,7 +466,10 @@ def _in_onnx(rng: random.Random, model: Any) -> str:
             inner = graph
             for _ in range(rng.choice((2, 10, 22))):
                 outer = helper.make_graph([], "deep", [], [])
-                holder = helper.make_node("If", ["none"], ["out"], then_branch=inner)
+                try:
+                    holder = helper.make_node("If", ["none"], ["out"], then_branch=inner)
+                except DecodeError:  # as deep as protobuf goes
+                    break
                 outer.node.add().CopyFrom(holder)
                 inner = outer
             graph.node.add().CopyFrom(inner.node[0])

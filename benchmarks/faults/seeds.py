@@ -37,6 +37,7 @@ def seeds() -> Iterator[Path]:
 def main() -> None:
     """Make all of them."""
     into = Path(sys.argv[1])
+    into.mkdir(parents=True, exist_ok=True)
     _copied(into)
     _stored(into)
     _models(into)

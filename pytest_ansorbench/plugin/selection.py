@@ -77,11 +77,15 @@ def ids_in(text: str, known: Sequence[str]) -> list[str]:
     if 0 not in found:
         import difflib  # only a bench needs it
 
+        if not known:
+            raise pytest.UsageError(
+                f"bad --ansor-case {text!r}: no collected test has a case as its parameter; "
+                "-k selects tests by name"
+            )
         unknown = next((part for part in map(str.strip, parts) if part not in there), text)
         close = difflib.get_close_matches(unknown, known, n=1) or known[:1]
-        hint = f", e.g. {close[0]!r}" if close else "; no case was collected"
         raise pytest.UsageError(
-            f"bad --ansor-case {unknown!r}: expected the id of a collected case{hint}"
+            f"bad --ansor-case {unknown!r}: expected the id of a collected case, e.g. {close[0]!r}"
         )
     return found[0]
 
