@@ -200,9 +200,10 @@ def commanded(words: Sequence[str]) -> tuple[int, str, str]:
 
 
 def is_sentence(told: str, file: Path) -> bool:
-    """Whether what was told is one line that names a file, fit for a terminal."""
+    """Whether what was told is one line that names a file, or the model in it, for a terminal."""
     line = told.strip()
-    return line.isprintable() and file.name in line and len(line) < LONGEST
+    is_named = file.name in line or repr(file.stem) in line
+    return line.isprintable() and is_named and len(line) < LONGEST
 
 
 def _read(file: Path, read: Reader) -> tuple[str, str]:
