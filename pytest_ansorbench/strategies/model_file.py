@@ -38,18 +38,12 @@ class ModelKind:
     def save(self, booster: Booster, path: Path, **more: Any) -> None:
         """Write a booster as the suffix says, `.ubj` or `.json`, with more JSON in its header.
 
-        The file is written whole or not at all. Its card has what tells a damaged file, and nothing
+        The file is written whole or not at all. Its card has what tells a damaged one, and nothing
         else yet.
         """
         header = {"format": self.format, "features": self.features, **more}
         booster.set_attr(**{_ATTRIBUTE: json.dumps(header)})
-        content = booster.save_raw("json" if path.suffix == ".json" else "ubj")
-        partial = path.with_name(path.name + ".partial")
-        with partial.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
+        _write_whole(path, booster.save_raw("json" if path.suffix == ".json" else "ubj"))
         write_card({"model": file_facts(path)}, path)
 
     def load(self, path: Path) -> tuple[Booster, Mapping[str, Any]]:
@@ -110,8 +104,17 @@ def write_card(card: Mapping[str, Any], model: Path) -> Path:
     Nothing on it may depend on when or where the fit was made: equal data give an equal card.
     """
     path = card_beside(model)
-    path.write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
+    _write_whole(path, (json.dumps(card, indent=2) + "\n").encode())
     return path
+
+
+def _write_whole(path: Path, content: bytes | bytearray) -> None:
+    partial = path.with_name(path.name + ".partial")
+    with partial.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)
 
 
 def _header(text: str | None) -> dict[str, Any]:
