@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import zipfile
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
 
-from pytest_ansorbench.arrays import epsilon, is_float, pack_arrays, unpack_arrays
+from pytest_ansorbench.arrays import (
+    BadArchive,
+    epsilon,
+    is_float,
+    opened_archive,
+    pack_arrays,
+    unpack_arrays,
+)
 
 DTYPES = ["float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "int8", "int64", "bool"]
 SHAPES = arrays_of.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4)
@@ -42,3 +51,55 @@ def test_a_floating_point_type_has_a_least_step(dtype, bits):
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "bool"])
 def test_whole_numbers_have_none(dtype):
     assert not is_float(np.dtype(dtype))
+
+
+def damaged(content: bytes) -> list[bytes]:
+    """An archive of arrays, damaged in ways that each raise another type."""
+    entry, name = content.index(b"PK\x01\x02"), content.index(b"x.npy")
+    changes = {
+        "encrypted": (entry + 8, b"\x01\x00"),
+        "an unknown method": (entry + 10, b"\x63\x00"),
+        "a newer version": (entry + 6, b"\xff\x00"),
+        "a name that is no text": (content.rindex(b"x.npy"), b"\xff"),
+        "another name in its header": (name, b"y"),
+        "larger than any": (entry + 24, b"\xff\xff\xff\x7f"),
+    }
+    found = [b"", content[:-30], content[:60], content[::-1]]
+    for at, new in changes.values():
+        found.append(content[:at] + new + content[at + len(new) :])
+    return found
+
+
+def test_a_damaged_archive_is_refused_shortly_whatever_its_damage_raises(tmp_path):
+    path = tmp_path / "arrays.npz"
+    np.savez_compressed(path, x=np.zeros(100))
+    for content in damaged(path.read_bytes()):
+        path.write_bytes(content)
+        with pytest.raises(BadArchive) as caught, opened_archive(path) as arrays:
+            assert not [*arrays["x"]]
+        assert 0 < len(str(caught.value)) <= 200
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["{'descr': '<f8', 'fortran_order': False, 'shape': (9999999999999,), }", "{" * 500, "1" * 9_000],
+)
+def test_a_header_that_claims_too_much_or_nothing_is_refused(tmp_path, header):
+    text = header.encode() + b"\n"
+    npy = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + bytes(100)
+    with zipfile.ZipFile(tmp_path / "arrays.npz", "w") as archive:
+        archive.writestr("x.npy", npy)
+    with (
+        pytest.raises(BadArchive) as caught,
+        opened_archive(tmp_path / "arrays.npz") as arrays,
+    ):
+        assert not [*arrays["x"]]
+    assert 0 < len(str(caught.value)) <= 200
+
+
+def test_an_archive_is_read_as_it_was_written_and_a_missing_one_refused(tmp_path):
+    np.savez(tmp_path / "arrays.npz", x=np.arange(3))
+    with opened_archive(tmp_path / "arrays.npz") as arrays:
+        assert arrays["x"].tolist() == [0, 1, 2]
+    with pytest.raises(BadArchive, match="No such file"), opened_archive(tmp_path / "no.npz"):
+        pass

@@ -89,10 +89,10 @@ class RepeatHistory:
             return
         task, rounds = entry.round.task, self.rounds.setdefault(name, [])
         _expect(0 <= task < len(case.tasks), f"the case has no task {task}")
-        of_round = all(trial.round == entry.round.index for trial in entry.trials)
-        _expect(of_round, f"expected trials of round {entry.round.index} alone")
         follows = entry.round.index == len(rounds) + 1
         _expect(follows, f"expected round {len(rounds) + 1}, got {entry.round.index}")
+        of_round = all(trial.round == entry.round.index for trial in entry.trials)
+        _expect(of_round, f"expected trials of round {entry.round.index} alone")
         rounds.append(entry)
 
     def _measure_again(self, case: CaseEntry, entry: SetEntry | LeadsEntry) -> None:

@@ -186,9 +186,6 @@ class TaskRanking:
     compared: tuple[Remeasurement, ...]
     crowned: int
 
-    def __post_init__(self) -> None:
-        check(bool(self.compared), "compared", self.compared, "at least one program")
-
 
 @dataclass(frozen=True, slots=True)
 class LastRanking:

@@ -133,7 +133,9 @@ def _last_checks(runs: Sequence[Run]) -> Iterator[str]:
     if not checks:
         return
     ranked = [ranking for check in checks for ranking in check.tasks]
-    others = sum(ranking.crowned != ranking.compared[0].trial for ranking in ranked)
+    others = sum(
+        ranking.crowned != first.trial for ranking in ranked for first in ranking.compared[:1]
+    )
     check_s = math.fsum(check.check_s for check in checks) / len(checks)
     yield (
         f"last check: {check_s:.2f} s a run, which count; another winner than by the trials in "

@@ -225,6 +225,19 @@ def test_pieces_of_the_end_that_do_not_follow_are_refused(lines, tmp_path, spoil
         case_histories(past_of(tmp_path, spoil(lines)))
 
 
+def test_a_round_with_trials_of_another_is_refused(lines, tmp_path):
+    trials = tuple(dataclasses.replace(trial, round=2) for trial in lines[2].trials)
+    with pytest.raises(StorageError, match="expected trials of round 1 alone"):
+        case_histories(past_of(tmp_path, changed(2, trials=trials)(lines)))
+
+
+def test_a_repeat_that_makes_no_run_is_not_gone_on_with(lines, tmp_path):
+    trials = tuple(dataclasses.replace(trial, search_s=-1.0) for trial in lines[2].trials)
+    [history] = case_histories(past_of(tmp_path, changed(2, trials=trials)(lines))).values()
+    with pytest.raises(ResumeError, match=r"repeat with seed 3 is no repeat: bad trials\[0\]"):
+        history.runs(3)
+
+
 def test_a_round_of_no_task_is_refused(lines, tmp_path):
     elsewhere = dataclasses.replace(lines[2].round, task=1)
     with pytest.raises(StorageError, match="the case has no task 1"):
