@@ -76,7 +76,7 @@ def test_a_damaged_archive_is_refused_shortly_whatever_its_damage_raises(tmp_pat
     for content in damaged(path.read_bytes()):
         path.write_bytes(content)
         with pytest.raises(BadArchive) as caught, opened_archive(path) as arrays:
-            assert not [*arrays["x"]]
+            dict(arrays)
         assert 0 < len(str(caught.value)) <= 200
 
 
@@ -93,7 +93,7 @@ def test_a_header_that_claims_too_much_or_nothing_is_refused(tmp_path, header):
         pytest.raises(BadArchive) as caught,
         opened_archive(tmp_path / "arrays.npz") as arrays,
     ):
-        assert not [*arrays["x"]]
+        dict(arrays)
     assert 0 < len(str(caught.value)) <= 200
 
 

@@ -7,6 +7,7 @@ damaged content and says in a few words what it did.
 from __future__ import annotations
 
 import base64
+import copy
 import gzip
 import io
 import json
@@ -38,6 +39,8 @@ VALUES: Final[tuple[Any, ...]] = (
 
 def of_bytes(rng: random.Random, data: bytes, other: bytes) -> tuple[bytes, str]:
     """Damage as disks, networks and editors do it."""
+    if not data:
+        return other[:256] or b"x", "something in place of nothing"
     at = rng.randrange(len(data) + 1)
     length = min(rng.choice((1, 2, 4, 16, 256, 4096)), len(data))
     run = f"{length} bytes at {at}"
@@ -100,9 +103,7 @@ def _spots(value: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _change(rng: random.Random, holder: Any, key: Any, spots: list[tuple[Any, Any]]) -> str:
-    if (isinstance(holder, dict) and key not in holder) or (
-        isinstance(holder, list) and key >= len(holder)
-    ):
+    if not _is_there(holder, key):
         return "nothing more"
     old = holder[key]
     what = f"{key!r}"[:40]
@@ -112,7 +113,7 @@ def _change(rng: random.Random, holder: Any, key: Any, spots: list[tuple[Any, An
             del holder[key]
             return f"{what} gone"
         case 1 if isinstance(holder, dict):
-            holder[f"{key}{_DUPLICATE}"] = rng.choice((old, rng.choice(VALUES)))
+            holder[f"{key}{_DUPLICATE}"] = rng.choice((old, _value(rng)))
             return f"{what} twice"
         case 1:
             holder.insert(key, old)
@@ -122,17 +123,18 @@ def _change(rng: random.Random, holder: Any, key: Any, spots: list[tuple[Any, An
             return f"{what} renamed"
         case 3:
             other, place = rng.choice(spots)
-            if (isinstance(other, list) and place < len(other)) or place in other:
+            if _is_there(other, place):
                 holder[key] = json.loads(json.dumps(other[place]))
             return f"{what} as {place!r}"[:80]
         case 4 if is_number:
             holder[key] = -old
             return f"{what} negative"
         case 4 | 5 if is_number:
-            holder[key] = old * rng.choice((2, 0.5, 10**6, 1e-6, 10**15, 1e300))
+            times = rng.choice((2, 0.5, 10**6, 1e-6, 10**15, 1e300))
+            holder[key] = old * times if abs(old) < 1e300 else 0
             return f"{what} scaled"
         case 6 if is_number:
-            holder[key] = old + rng.choice((1, -1, 0.5))
+            holder[key] = old + rng.choice((1, -1, 0.5)) if abs(old) < 1e300 else 0
             return f"{what} shifted"
         case 5 | 6 if isinstance(old, list):
             rng.shuffle(old)
@@ -141,9 +143,17 @@ def _change(rng: random.Random, holder: Any, key: Any, spots: list[tuple[Any, An
             holder[key] = of_packed(rng, old)
             return f"{what}: what is packed in it"
         case _:
-            new = rng.choice(VALUES)
+            new = _value(rng)
             holder[key] = new
             return f"{what} {new!r}"[:80]
+
+
+def _is_there(holder: Any, key: Any) -> bool:
+    return key in holder if isinstance(holder, dict) else key < len(holder)
+
+
+def _value(rng: random.Random) -> Any:
+    return copy.deepcopy(rng.choice(VALUES))
 
 
 def of_packed(rng: random.Random, text: str) -> str:

@@ -51,9 +51,8 @@ def _copied(into: Path) -> None:
     for name in ("result.json", "journal.jsonl"):
         shutil.copy(GOOD / f"{name}.gz", into)
         (into / name).write_bytes(gzip.decompress((GOOD / f"{name}.gz").read_bytes()))
-    shutil.copy(MODELS / "draft.ubj", into)
-    shutil.copy(MODELS / "draft.card.json", into)
-    shutil.copy(MODELS / "rules.ubj", into)
+    for name in ("draft.ubj", "draft.card.json", "rules.ubj", "rules.card.json"):
+        shutil.copy(MODELS / name, into)
     rules = ROOT / "docs" / "results" / "rule-samples" / "add-relu-scale-m49-n2048.npz"
     shutil.copy(rules, into / "rule-samples.npz")
 
@@ -100,7 +99,7 @@ def _models(into: Path) -> None:
     words = ["train-draft", "--from", str(into / "samples.npz"), "--trees=3", "-o", str(model)]
     assert command(words) == 0
     (into / "program.npz").rename(into / "experience.npz")
-    load_program_model(model).save(into / "program.json")
+    load_program_model(model).save(into / "plain.json")
 
 
 def _arrays(into: Path) -> None:
@@ -110,7 +109,7 @@ def _arrays(into: Path) -> None:
 
 
 def _onnx(into: Path) -> None:
-    """A small convolution, and a perceptron with an open dimension."""
+    """A small convolution, and a perceptron."""
     import numpy as np
     import onnx
     from onnx import TensorProto, helper, numpy_helper
@@ -149,7 +148,7 @@ def _onnx(into: Path) -> None:
 
 
 def _exported(into: Path) -> None:
-    """A small convolution, and a perceptron with an open dimension."""
+    """A small convolution, and a perceptron."""
     import torch
 
     class One(torch.nn.Module):
