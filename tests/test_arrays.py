@@ -82,7 +82,11 @@ def test_a_damaged_archive_is_refused_shortly_whatever_its_damage_raises(tmp_pat
 
 @pytest.mark.parametrize(
     "header",
-    ["{'descr': '<f8', 'fortran_order': False, 'shape': (9999999999999,), }", "{" * 500, "1" * 9_000],
+    [
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (9999999999999,), }",
+        "{" * 500,
+        "1" * 9_000,
+    ],
 )
 def test_a_header_that_claims_too_much_or_nothing_is_refused(tmp_path, header):
     text = header.encode() + b"\n"

@@ -158,7 +158,7 @@ def test_a_cut_journal_is_judged_by_what_is_left_of_it(import_script, tmp_path, 
 
     def forgetful(path):
         past = read(path)
-        return dataclasses.replace(past, entries=past.entries[1:])
+        return dataclasses.replace(past, entries=past.entries[:-1])
 
     monkeypatch.setattr(cuts, "read_journal", forgetful)
     assert cuts.became(short, short.ends[2], tmp_path / "store")[0] == "lost"

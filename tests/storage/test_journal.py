@@ -409,7 +409,7 @@ def test_a_damaged_compressed_journal_is_refused(packed):
 
 def test_what_unpacks_without_measure_is_refused_before_it_fills_memory(packed):
     packed.write_bytes(packed.read_bytes() + gzip.compress(b"\n" * (65 << 20), 1))
-    with pytest.raises(StorageError, match=r"bad journal .*more than 100 times what is compressed"):
+    with pytest.raises(StorageError, match=r"bad journal .*more than 100 times what is"):
         read_journal(packed)
 
 
