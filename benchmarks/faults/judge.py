@@ -202,8 +202,8 @@ def commanded(words: Sequence[str]) -> tuple[int, str, str]:
 def is_sentence(told: str, file: Path) -> bool:
     """Whether what was told is one line that names a file, or the model in it, for a terminal."""
     line = told.strip()
-    is_named = file.name in line or repr(file.stem) in line
-    return line.isprintable() and is_named and len(line) < LONGEST
+    names_it = file.name in line or repr(file.stem) in line  # which a network is called by
+    return names_it and line.isprintable() and len(line) < LONGEST
 
 
 def _read(file: Path, read: Reader) -> tuple[str, str]:
@@ -228,6 +228,21 @@ def _text(output: int) -> str:
     return os.pread(output, size, 0).decode(errors="replace")[-LONGEST:]
 
 
+def _names(code: Any) -> Iterator[str]:
+    """What code asks for by name, that of functions in it included."""
+    yield from getattr(code, "co_names", ())
+    for constant in getattr(code, "co_consts", ()):
+        yield from _names(constant)
+
+
+def _is_imported() -> bool:
+    """Whether a module is being imported, which may write code of its own as well."""
+    frame = sys._getframe(1)
+    while frame is not None and not frame.f_code.co_filename.startswith("<frozen importlib"):
+        frame = frame.f_back
+    return frame is not None
+
+
 class _Code:
     """An audit hook that notes what data must not lead to."""
 
@@ -238,6 +253,7 @@ class _Code:
     WRITERS: Final = (
         *("/dataclasses.py", "/collections/__init__.py", "/tvm_ffi/error.py", "/functools.py"),
         *("/torch/fx/graph_module.py", "/torch/fx/_lazy_graph_module.py", "/typing.py", "/enum.py"),
+        *("/torch/fx/operator_schemas.py", "/torch/export/_unlift.py", "/jinja2/environment.py"),
     )
     """Modules that write code of their own, e.g. TVM's the lines of C++ in a traceback."""
 
@@ -267,8 +283,6 @@ class _Code:
         elif event == "exec":
             name = getattr(arguments[0], "co_filename", "?")
             caller = sys._getframe(1).f_code.co_filename
-            is_planted = "__import__" in getattr(arguments[0], "co_names", ())
-            is_file = name.startswith("<frozen") or caller.startswith("<frozen importlib")
-            is_page = name.endswith(".jinja") and caller.endswith("/jinja2/environment.py")
-            if is_planted or not (is_file or is_page or caller.endswith(self.WRITERS)):
+            is_planted = "__import__" in _names(arguments[0])
+            if is_planted or not (_is_imported() or caller.endswith(self.WRITERS)):
                 self.ran = self.ran or f"exec of {name} by {caller}"

@@ -147,7 +147,7 @@ def _winners(given: argparse.Namespace, results: Sequence[Result]) -> list[Winne
 
     found = [winner for result in results for winner in winners_of(result)]
     if not found:
-        raise Refusal(f"bad RESULT: {NO_SCHEDULES}")
+        raise Refusal(f"bad RESULT {', '.join(given.results)}: {NO_SCHEDULES}")
     found = narrowed(found, "--case", given.case, lambda one: one.case)
     return narrowed(found, "--strategy", given.strategy, lambda one: one.strategy)
 

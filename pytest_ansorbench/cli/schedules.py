@@ -166,7 +166,7 @@ def _export(given: argparse.Namespace) -> int:
     try:
         found = [one for source in given.results for one in _sourced(given.storage, source)]
         if not found:
-            raise Refusal(f"bad RESULT: {NO_SCHEDULES}")
+            raise Refusal(f"bad RESULT {', '.join(given.results)}: {NO_SCHEDULES}")
         found = narrowed(found, "--case", given.case, lambda one: one[0].case)
         found = narrowed(found, "--strategy", given.strategy, lambda one: one[0].strategy)
         exported = export_database(found, given.database, top=given.top)
