@@ -252,10 +252,12 @@ class _Code:
     )
     WRITERS: Final = (
         *("/dataclasses.py", "/collections/__init__.py", "/tvm_ffi/error.py", "/functools.py"),
-        *("/torch/fx/graph_module.py", "/torch/fx/_lazy_graph_module.py", "/typing.py", "/enum.py"),
-        *("/torch/fx/operator_schemas.py", "/torch/export/_unlift.py", "/jinja2/environment.py"),
+        *("/typing.py", "/enum.py", "/jinja2/environment.py"),
     )
-    """Modules that write code of their own, e.g. TVM's the lines of C++ in a traceback."""
+    """Modules that write code of their own, e.g. TVM's the lines of C++ in a traceback.
+
+    So do many of PyTorch's, whose code may be anything but what is planted.
+    """
 
     def __init__(self, forbidden: Sequence[str]) -> None:
         self.forbidden = (*self.FORBIDDEN, *forbidden)
@@ -284,5 +286,6 @@ class _Code:
             name = getattr(arguments[0], "co_filename", "?")
             caller = sys._getframe(1).f_code.co_filename
             is_planted = "__import__" in _names(arguments[0])
-            if is_planted or not (_is_imported() or caller.endswith(self.WRITERS)):
+            writes = caller.endswith(self.WRITERS) or "/site-packages/torch/" in caller
+            if is_planted or not (writes or _is_imported()):
                 self.ran = self.ran or f"exec of {name} by {caller}"
