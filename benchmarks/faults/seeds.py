@@ -9,6 +9,7 @@ leaves threads behind, which a process that forks must not have.
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import gzip
 import json
@@ -36,7 +37,9 @@ def seeds() -> Iterator[Path]:
 
 def main() -> None:
     """Make all of them."""
-    into = Path(sys.argv[1])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("folder", type=Path, help="where they are made")
+    into = parser.parse_args().folder
     into.mkdir(parents=True, exist_ok=True)
     _copied(into)
     _stored(into)
