@@ -285,7 +285,8 @@ class _Code:
         elif event == "exec":
             name = getattr(arguments[0], "co_filename", "?")
             caller = sys._getframe(1).f_code.co_filename
-            is_planted = "__import__" in _names(arguments[0])
+            is_installed = _is_imported() and name.startswith(tuple(filter(None, sys.path)))
+            is_planted = "__import__" in _names(arguments[0]) and not is_installed
             writes = caller.endswith(self.WRITERS) or "/site-packages/torch/" in caller
             if is_planted or not (writes or _is_imported()):
                 self.ran = self.ran or f"exec of {name} by {caller}"

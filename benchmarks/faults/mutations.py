@@ -469,7 +469,6 @@ def _warm() -> None:
         *("onnx", "torch", "torch.export.pt2_archive._package", "xgboost"),
         *("tvm", "tvm.relax.frontend.onnx", "tvm.relax.frontend.torch", "tvm.s_tir.meta_schedule"),
         *("pytest_ansorbench.cli", "pytest_ansorbench.report", "pytest_ansorbench.workloads"),
-        *("jinja2", "matplotlib.figure"),
     ):
         importlib.import_module(module)
 
