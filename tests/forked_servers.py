@@ -5,6 +5,7 @@ All else about them is real. Tests of how servers start have servers of their ow
 
 from __future__ import annotations
 
+import importlib
 import os
 import socket
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,21 +27,28 @@ def interpreter(
     """A fork server of this interpreter is forked."""
     if python is not None or module != _MAIN:
         return Interpreter(python, module, options, environment)
-    return ForkedInterpreter(options, environment)
+    return ForkedInterpreter(module, (f"{_MAIN}:warm_up",), options, environment)
 
 
 class ForkedInterpreter(Interpreter):
-    """Begins with all imported that a fork server needs."""
+    """Begins with all imported that is preloaded."""
 
-    def __init__(self, options: Sequence[str], environment: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        module: str,
+        preloaded: tuple[str, ...],
+        options: Sequence[str],
+        environment: Mapping[str, str],
+    ) -> None:
         self._python = "this"
         ours, theirs = socket.socketpair()
         self._log = anonymous_file()
         with theirs:
             self._process = forked(
-                f"{__name__}:be_a_server",
+                f"{__name__}:be_it",
+                module,
                 [*options],
-                preloaded=(f"{_MAIN}:warm_up",),
+                preloaded=preloaded,
                 descriptors=[theirs.fileno(), self._log.fileno()],
                 **environment,
             )
@@ -48,17 +56,15 @@ class ForkedInterpreter(Interpreter):
         self.pid = self._process.pid
 
     def died_of(self) -> tuple[str, str]:
-        raise AssertionError("a server that was warm did not start")
+        raise AssertionError("a process that was warm did not start")
 
 
-def be_a_server(options: Sequence[str], control: int, log: int) -> None:
-    from pytest_ansorbench.measure.local import fork_server_main
-
+def be_it(module: str, options: Sequence[str], control: int, log: int) -> None:
     os.setsid()
     for number in (1, 2):
         os.dup2(log, number)
     os.close(log)
-    fork_server_main.main([str(control), *options])
+    importlib.import_module(module).main([str(control), *options])
 
 
 @contextmanager

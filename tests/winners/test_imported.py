@@ -10,18 +10,32 @@ from pathlib import Path
 import pytest
 
 from pytest_ansorbench.environment import resolve_target
+from pytest_ansorbench.measure.local.interpreter import Interpreter
 from pytest_ansorbench.storage import read_result, write_result
 from pytest_ansorbench.winners import (
     DatabaseError,
     export_database,
     import_database,
+    reading,
     winners_of,
 )
 from pytest_ansorbench.winners.reading import parsed, read_database, sound_lines
 from pytest_ansorbench.workloads import BatchMatmul
+from tests.forked_servers import ForkedInterpreter
 from tests.winners.conftest import MATMUL, MLP
 
 OTHER = BatchMatmul(batch=1, m=8, n=8, k=8)
+READER = ("pytest_ansorbench.winners.reader_main", "tvm.s_tir.meta_schedule")
+
+
+@pytest.fixture(autouse=True)
+def forked_reader(monkeypatch):
+    """The process that reads is forked off one that has imported TVM."""
+
+    def forked(python, module, options):
+        return ForkedInterpreter(module, READER, options, {})
+
+    monkeypatch.setattr(reading, "Interpreter", forked)
 
 
 @pytest.fixture(scope="module")
@@ -154,8 +168,9 @@ def test_what_tvm_cannot_read_is_refused(database, name, line):
         import_database(database, [MATMUL], "mine")
 
 
-def test_a_parser_that_dies_is_told_of(database):
+def test_a_parser_that_dies_is_told_of(database, monkeypatch):
     """A blank line, which no other test lets through to it."""
+    monkeypatch.setattr(reading, "Interpreter", Interpreter)
     with (database / RECORDS).open("a") as records:
         records.write("\n\n")
     with pytest.raises(DatabaseError, match="cannot read it: worker died of SIG"):
