@@ -10,7 +10,7 @@ from statistics import median, median_low
 from typing import Final
 
 from pytest_ansorbench.measure.local.fork_server import ServerDied
-from pytest_ansorbench.measure.local.runnable import Runnable, WrongOutput
+from pytest_ansorbench.measure.local.runnable import Runnable
 from pytest_ansorbench.measure.local.runner import Runner
 from pytest_ansorbench.measure.local.supervisor import Supervisor
 from pytest_ansorbench.measure.outcomes import AfterSet, Built, Measured, MeasuredInTurn
@@ -24,6 +24,8 @@ _TIRED: Final = 3.0
 """Times that a program gets slower in the course of a set, above which it lies."""
 _LEAST_SLICES: Final = 15
 """Of a set in which such a course is judged."""
+_TIRED_SETS: Final = 3
+"""In so many sets at least, and in each of them."""
 _SHORTEST_S: Final = 1e-9
 """A clock may show 0 s for a kernel that does nothing."""
 
@@ -45,13 +47,6 @@ class _Participant:
     place: int = 0  # of the slice that is next
     latencies_s: list[float] = field(default_factory=list)
     places: list[int] = field(default_factory=list)
-    tired: str = ""  # what is wrong with the course of its slices
-
-    @property
-    def course(self) -> float:
-        """Latency of the last third of its slices over that of the first."""
-        third = len(self.latencies_s) // 3
-        return median(self.latencies_s[-third:]) / median(self.latencies_s[:third])
 
 
 class TurnTaking:
@@ -164,7 +159,6 @@ class TurnTaking:
                     time.sleep(self._effort.rest_ms / 1e3)
                 self._attempt(participant, self._take_slice)
             turns += 1
-        _find_tired(participants)
         for participant in participants:
             self._attempt(participant, self._finish)
         failures = [one.failure for one in participants if one.failure is not None]
@@ -182,6 +176,9 @@ class TurnTaking:
         self.sets += 1
         self._turns += turns
         self._places += turns * len(participants)
+        running = self.running
+        for at, wrong in _tired([self._outcomes[number] for number in running]).items():
+            self._outcomes[running[at]] = MeasuredInTurn("wrong-result", error=wrong)
 
     def _set_is_over(self, participants: Sequence[_Participant], turns: int) -> bool:
         latencies_s = [one.latencies_s for one in participants if one.failure is None]
@@ -244,8 +241,6 @@ class TurnTaking:
 
     def _finish(self, participant: _Participant, program: Runnable) -> None:
         program.resume()
-        if participant.tired:
-            raise WrongOutput(participant.tired)
         program.verify()
         program.end()
 
@@ -258,15 +253,35 @@ class TurnTaking:
         )
 
 
-def _find_tired(participants: Sequence[_Participant]) -> None:
-    """Find who is fast at first only: all others met the same machine, and did not get slower."""
-    whole = [
-        one for one in participants if one.failure is None and len(one.latencies_s) >= _LEAST_SLICES
-    ]
-    for participant in whole:
-        others = [one.course for one in whole if one is not participant]
-        if others and participant.course > _TIRED * max(1.0, median_low(others)):
-            participant.tired = (
-                f"the last slices of a process took {participant.course:.3g} times as long as its "
-                "first"
+def _tired(outcomes: Sequence[MeasuredInTurn]) -> dict[int, str]:
+    """Who is fast at first only, set after set, and how that is told.
+
+    All others met the same machine, and did not get slower. One set says nothing: where others
+    work on the machine, an honest program may take six times as long from one second to the next.
+    """
+    courses = [_courses(one) for one in outcomes]
+    found: dict[int, str] = {}
+    for number, own in enumerate(courses):
+        others = [one for place, one in enumerate(courses) if place != number]
+        is_tired = all(
+            course > _TIRED * max(1.0, median_low([one.get(at, 1.0) for one in others]))
+            for at, course in own.items()
+        )
+        if others and len(own) >= _TIRED_SETS and is_tired:
+            found[number] = (
+                f"in each of {len(own)} processes the last slices took {min(own.values()):.3g} "
+                "times as long as the first, or more"
             )
+    return found
+
+
+def _courses(outcome: MeasuredInTurn) -> dict[int, float]:
+    """By set, the latency of the last third of its slices over that of the first."""
+    of_sets: dict[int, list[float]] = {}
+    for at, latency_s in zip(outcome.sets, outcome.latencies_s, strict=True):
+        of_sets.setdefault(at, []).append(latency_s)
+    return {
+        at: median(slices[-(len(slices) // 3) :]) / median(slices[: len(slices) // 3])
+        for at, slices in of_sets.items()
+        if len(slices) >= _LEAST_SLICES
+    }
