@@ -14,6 +14,7 @@ import io
 import json
 import re
 import textwrap
+import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -63,6 +64,7 @@ def load_exported_program(
     """
     from torch.export.pt2_archive._package import PT2ArchiveReader, load_pt2
 
+    _require_stored(content)
     # PyTorch's own reader, lest another one sees other records in the same bytes.
     with PT2ArchiveReader(io.BytesIO(content)) as archive:
         model = json.loads(archive.read_string(_MODEL))
@@ -73,6 +75,18 @@ def load_exported_program(
     # Not `torch.export.load`, which falls back to an older format, and that is a pickle.
     program: ExportedProgram = load_pt2(io.BytesIO(content)).exported_programs["model"]
     return program
+
+
+def _require_stored(content: bytes) -> None:
+    """Refuse records that unpack to more than there is: PyTorch compresses none."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            records = archive.infolist()
+    except Exception:  # zipfile raises many types; PyTorch's reader will say what is wrong
+        return
+    for record in records:
+        if record.compress_type != zipfile.ZIP_STORED or record.file_size > len(content):
+            raise UnsafeArchive(f"its record {record.filename!r} is compressed; PyTorch's are not")
 
 
 def _require_data(archive: Any, model: Any) -> None:

@@ -87,6 +87,21 @@ def test_a_plain_model_is_loaded(harmless):
     assert program.module()(torch.ones(3, 4)).shape == (3, 2)
 
 
+@pytest.mark.parametrize(
+    "record", [".data/serialization_id", "extra/anything", "models/model.json"]
+)
+def test_what_unpacks_to_more_than_there_is_never_reaches_pytorch(harmless, record, monkeypatch):
+    from torch.export.pt2_archive import _package
+
+    monkeypatch.setattr(_package, "PT2ArchiveReader", None)
+    buffer = io.BytesIO(harmless)
+    [top] = {name.partition("/")[0] for name in zipfile.ZipFile(buffer).namelist()}
+    with zipfile.ZipFile(buffer, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(f"{top}/other/{record}", bytes(1 << 20))
+    with pytest.raises(UnsafeArchive, match=f"its record '{top}/other/{record}' is compressed"):
+        load_exported_program(buffer.getvalue())
+
+
 def use_pickle(config):
     next(iter(config["config"].values()))["use_pickle"] = True
 
