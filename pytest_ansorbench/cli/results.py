@@ -218,8 +218,9 @@ def _report(given: argparse.Namespace) -> int:
 
     check_formats(given)
     layout = _layout(given)
-    result = _merged([read_stored(given.storage, one) for one in given.results])
-    judged = _judged(result, given, "merged")
+    read = [read_stored(given.storage, one) for one in given.results]
+    result = _merged(read)
+    judged = _judged(result, given, _named(read))
     for output in outputs_of(given):
         report = full_report(
             judged.cases,
@@ -277,7 +278,7 @@ def _merge(given: argparse.Namespace) -> int:
 
     read = [read_stored(given.storage, wanted) for wanted in given.results]
     merged = _merged(read)
-    with judging(given.output):
+    with judging(_named(read)):
         judged = judge_result(merged)
     write_result(replace(merged, cases=judged.cases, suites=judged.suites), given.output)
     runs = sum(len(case.runs) for case in judged.cases)
@@ -289,6 +290,10 @@ def _merge(given: argparse.Namespace) -> int:
         if merged.lost:
             print(f"without any run: {printable(', '.join(merged.lost))}")
     return UNDECIDED if missing else HOLDS
+
+
+def _named(read: Sequence[tuple[Path, Result]]) -> str:
+    return ", ".join(str(path) for path, _ in read)
 
 
 def _merged(read: Sequence[tuple[Path, Result]]) -> Result:

@@ -290,6 +290,16 @@ def test_merge_puts_shards_together_and_judges_them_anew(storage, tmp_path, caps
     assert main(["show", str(merged)]) == 0
 
 
+@pytest.mark.parametrize("words", [["merge", "-o", "merged.json"], ["report"]])
+def test_results_that_cannot_be_judged_are_named(tmp_path, capsys, words):
+    path = tmp_path / "one.json"
+    result = make_result()
+    write_result(dataclasses.replace(result, settings={"confidence": 95.0}), path)
+    command, *more = words
+    assert main([command, str(path), *more]) == 2
+    assert capsys.readouterr().err.startswith(f"ansor-bench: bad result file '{path}': bad setting")
+
+
 @pytest.mark.parametrize(
     ("results", "what"),
     [
