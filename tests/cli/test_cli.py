@@ -297,7 +297,7 @@ def test_results_that_cannot_be_judged_are_named(tmp_path, capsys, words):
     write_result(dataclasses.replace(result, settings={"confidence": 95.0}), path)
     command, *more = words
     assert main([command, str(path), *more]) == 2
-    assert capsys.readouterr().err.startswith(f"ansor-bench: bad result file '{path}': bad setting")
+    assert capsys.readouterr().err.startswith(f"ansor-bench: bad result file '{path}': bad confid")
 
 
 @pytest.mark.parametrize(
