@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_ansorbench.codec import parse_json
+from pytest_ansorbench.storage.files import written_whole
 
 if TYPE_CHECKING:
     from xgboost import Booster
@@ -109,12 +109,8 @@ def write_card(card: Mapping[str, Any], model: Path) -> Path:
 
 
 def _write_whole(path: Path, content: bytes | bytearray) -> None:
-    partial = path.with_name(path.name + ".partial")
-    with partial.open("wb") as file:
+    with written_whole(path) as file:
         file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
 
 
 def _header(text: str | None) -> dict[str, Any]:

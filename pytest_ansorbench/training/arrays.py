@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pytest_ansorbench.arrays import BadArchive, opened_archive
+from pytest_ansorbench.storage.files import written_whole
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -29,12 +29,8 @@ class BadSamples(ValueError):
 def save_arrays(record: DataclassInstance, path: Path) -> None:
     """Write a record whose fields are arrays, texts, numbers or tuples of these."""
     arrays = {one.name: np.asarray(getattr(record, one.name)) for one in fields(record)}
-    partial = path.with_name(path.name + ".partial")
-    with partial.open("wb") as file:
+    with written_whole(path) as file:
         np.savez_compressed(file, allow_pickle=False, **arrays)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
 
 
 def load_arrays(path: Path, like: Like) -> dict[str, NDArray[Any]]:

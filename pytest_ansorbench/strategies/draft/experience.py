@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from pytest_ansorbench.arrays import BadArchive, opened_archive
+from pytest_ansorbench.storage.files import written_whole
 from pytest_ansorbench.strategies.draft.prior import Trials
 from pytest_ansorbench.strategies.model_file import BadModel
 from pytest_ansorbench.strategies.program_model import SHIPPED as SHIPPED_MODEL
@@ -62,10 +63,8 @@ def save_experience(known: Mapping[str, Trials], path: Path) -> None:
     for kind, trials in known.items():
         arrays[_FEATURES + kind] = trials.features.astype(np.float16)
         arrays[_THROUGHPUT + kind] = trials.throughput.astype(np.float16)
-    partial = path.with_name(path.name + ".partial")
-    with partial.open("wb") as file:
+    with written_whole(path) as file:
         np.savez_compressed(file, allow_pickle=False, **arrays)
-    partial.replace(path)
 
 
 def is_experience(path: Path) -> bool:
