@@ -66,6 +66,12 @@ def test_who_is_fast_in_the_first_calls_only_is_out_after_three_sets(engine, che
     assert [one.status for one in honest] == ["ok", "ok"]
 
 
+def test_who_is_measured_alone_has_nobody_to_tire_before(engine, check):
+    effort = SideBySide(slice_ms=0.1, turns=Span(3, 3), sets=Span(3, 3))
+    [alone] = engine.measure_side_by_side([kernel("fine")], check, effort)
+    assert alone.status == "ok" and len(alone.latencies_s) == 9
+
+
 @pytest.mark.parametrize("policy", [QUICK, RacingMeasurement()])
 @pytest.mark.parametrize("kind", ["fine", "slow"])
 def test_nobody_honest_is_taken_for_a_liar(engine, check, policy, kind):

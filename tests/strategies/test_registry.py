@@ -58,15 +58,21 @@ def test_importing_and_listing_them_does_not_import_tvm():
     assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0
 
 
-def entry_point_package(folder, target, code):
-    """An installed distribution that offers a strategy, as `pip install` would leave it."""
-    (folder / "plugged.py").write_text(code)
-    info = folder / "plugged-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: plugged\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(
-        f"[pytest_ansorbench.strategies]\nplugged = plugged:{target}\n"
-    )
+@pytest.fixture
+def install(tmp_path, monkeypatch):
+    """Install a distribution that offers a strategy, and forget it after the test."""
+    def package(target, code):
+        (tmp_path / "plugged.py").write_text(code)
+        info = tmp_path / "plugged-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: plugged\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text(
+            f"[pytest_ansorbench.strategies]\nplugged = plugged:{target}\n"
+        )
+        monkeypatch.syspath_prepend(tmp_path)
+
+    yield package
+    sys.modules.pop("plugged", None)
 
 
 CODE = (
@@ -77,10 +83,8 @@ CODE = (
 
 
 @pytest.mark.parametrize("target", ["STRATEGY", "make"])
-def test_an_entry_point_may_name_a_strategy_or_a_function(tmp_path, monkeypatch, target):
-    entry_point_package(tmp_path, target, CODE)
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "plugged", raising=False)
+def test_an_entry_point_may_name_a_strategy_or_a_function(install, target):
+    install(target, CODE)
     registry = Registry()
     registry.add_entry_points()
     assert registry.get("plugged").name == "plugged"
@@ -96,10 +100,8 @@ def test_an_entry_point_may_name_a_strategy_or_a_function(tmp_path, monkeypatch,
         ("make", "import nonsense", "ModuleNotFoundError: No module named 'nonsense'"),
     ],
 )
-def test_a_broken_entry_point_is_named(tmp_path, monkeypatch, target, code, reason):
-    entry_point_package(tmp_path, target, code)
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "plugged", raising=False)
+def test_a_broken_entry_point_is_named(install, target, code, reason):
+    install(target, code)
     with pytest.raises(StrategyError) as raised:
         Registry().add_entry_points()
     assert str(raised.value).startswith(f"bad entry point plugged = plugged:{target}: {reason}")

@@ -263,11 +263,12 @@ def _tired(outcomes: Sequence[MeasuredInTurn]) -> dict[int, str]:
     found: dict[int, str] = {}
     for number, own in enumerate(courses):
         others = [one for place, one in enumerate(courses) if place != number]
-        is_tired = all(
+        if not others or len(own) < _TIRED_SETS:
+            continue
+        if all(
             course > _TIRED * max(1.0, median_low([one.get(at, 1.0) for one in others]))
             for at, course in own.items()
-        )
-        if others and len(own) >= _TIRED_SETS and is_tired:
+        ):
             found[number] = (
                 f"in each of {len(own)} processes the last slices took {min(own.values()):.3g} "
                 "times as long as the first, or more"
