@@ -61,6 +61,7 @@ def test_importing_and_listing_them_does_not_import_tvm():
 @pytest.fixture
 def install(tmp_path, monkeypatch):
     """Install a distribution that offers a strategy, and forget it after the test."""
+
     def package(target, code):
         (tmp_path / "plugged.py").write_text(code)
         info = tmp_path / "plugged-1.0.dist-info"
