@@ -156,7 +156,6 @@ def _schedule(given: argparse.Namespace) -> int:
 
 
 def _export(given: argparse.Namespace) -> int:
-    from pytest_ansorbench.environment import MisfitError
     from pytest_ansorbench.packed import PackedError
     from pytest_ansorbench.report.render.text import printable
     from pytest_ansorbench.winners import NO_SCHEDULES, export_database
@@ -170,8 +169,6 @@ def _export(given: argparse.Namespace) -> int:
         found = narrowed(found, "--case", given.case, lambda one: one[0].case)
         found = narrowed(found, "--strategy", given.strategy, lambda one: one[0].strategy)
         exported = export_database(found, given.database, top=given.top)
-    except MisfitError as error:
-        raise Refusal(f"a result's target {error.value!r} does not fit: {error.problem}") from None
     except PackedError as error:
         raise Refusal(f"bad RESULT {', '.join(given.results)}: {error}") from None
     for line in exported.left_out:
@@ -186,7 +183,7 @@ def _export(given: argparse.Namespace) -> int:
 def _sourced(storage: Path, source: str) -> Iterator[tuple[Winner, Target]]:
     """The winners of a result, or the trials of a journal, with their targets."""
     from pytest_ansorbench.bench.history import case_histories
-    from pytest_ansorbench.environment import check_toolchain, resolve_target
+    from pytest_ansorbench.environment import MisfitError, check_toolchain, resolve_target
     from pytest_ansorbench.storage import fingerprint, is_journal, read_journal
     from pytest_ansorbench.storage.entries import RepeatEntry
     from pytest_ansorbench.winners import tuned_in, winners_of
@@ -204,7 +201,11 @@ def _sourced(storage: Path, source: str) -> Iterator[tuple[Winner, Target]]:
     targets: dict[str, Target] = {}
     for winner in winners:
         if winner.machine not in targets:
-            targets[winner.machine] = resolve_target(str(machines[winner.machine].get("target")))
+            target = str(machines[winner.machine].get("target"))
+            try:
+                targets[winner.machine] = resolve_target(target)
+            except MisfitError as error:
+                raise Refusal(f"bad RESULT {source!r}: its {error}") from None
         yield winner, targets[winner.machine]
 
 

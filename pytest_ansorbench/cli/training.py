@@ -159,7 +159,6 @@ def _workloads(wanted: str | None) -> tuple[Sequence[Operator], Sequence[Operato
 
 
 def _train_draft(given: argparse.Namespace) -> int:
-    from pytest_ansorbench.environment import MisfitError
     from pytest_ansorbench.training import ProgramFitSettings, train_draft
 
     command = _start(given.output)
@@ -173,8 +172,6 @@ def _train_draft(given: argparse.Namespace) -> int:
             base=given.base,
             say=_say,
         )
-    except MisfitError as error:
-        raise Refusal(f"a journal's target {error.value!r} does not fit: {error.problem}") from None
     except (ValueError, OSError) as error:
         raise Refusal(str(error)) from None
     except KeyboardInterrupt:

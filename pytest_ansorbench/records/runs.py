@@ -345,13 +345,12 @@ class Run:
             self._check_index(f"rounds[{index}].task", round_.task, "tasks")
         if not _all_fit(self.trials, len(self.rounds)):
             for index, trial in enumerate(self.trials):
-                at, search_s = f"trials[{index}]", trial.search_s
+                at = f"trials[{index}]"
                 known = 1 <= trial.round <= len(self.rounds)
                 expected = f"one of the run's {len(self.rounds)} rounds, from 1"
                 check(known, f"{at}.round", trial.round, expected)
                 check(trial.index == index, f"{at}.index", trial.index, "its place, from 0")
-                check(0.0 <= search_s <= MOST_SECONDS, f"{at}.search_s", search_s, SECONDS)
-                check_samples(trial.status, trial.latencies_s, f"{at}.latencies_s")
+                check_times(trial, at)
         for index, lead in enumerate(self.leads or ()):
             self._check_index(f"leads[{index}].trial", lead.trial, "trials")
         check_seconds(self, "leads_s")
@@ -422,6 +421,13 @@ class Run:
     def failed_trials(self) -> int:
         """How many trials gave no latency."""
         return len(self.trials) - sum([t.status == "ok" for t in self.trials])
+
+
+def check_times(trial: Trial, at: str) -> None:
+    """Check the seconds of a trial, which is `at` this place of its record."""
+    search_s = trial.search_s
+    check(0.0 <= search_s <= MOST_SECONDS, f"{at}.search_s", search_s, SECONDS)
+    check_samples(trial.status, trial.latencies_s, f"{at}.latencies_s")
 
 
 def _all_fit(trials: Sequence[Trial], rounds: int) -> bool:

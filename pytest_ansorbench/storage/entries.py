@@ -23,6 +23,7 @@ from pytest_ansorbench.records import (
     Yardsticks,
 )
 from pytest_ansorbench.records.checks import check, check_seconds
+from pytest_ansorbench.records.runs import check_times
 
 JOURNAL_VERSION: Final = 11
 OLDEST_JOURNAL_VERSION: Final = 9
@@ -105,6 +106,10 @@ class RoundEntry:
     trials: tuple[Trial, ...]
     stopped: str  # why the search of its task ended with this round; empty if it did not
     state: SearchState
+
+    def __post_init__(self) -> None:
+        for index, trial in enumerate(self.trials):
+            check_times(trial, f"trials[{index}]")
 
 
 @dataclass(frozen=True, slots=True)

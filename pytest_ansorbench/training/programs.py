@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from pytest_ansorbench.environment import resolve_target
+from pytest_ansorbench.environment import MisfitError, resolve_target
 from pytest_ansorbench.packed import PackedError
 from pytest_ansorbench.search.candidates import unpack
 from pytest_ansorbench.search.sketches import SketchIndex
@@ -102,7 +102,11 @@ def programs_of(past: Past, tasks: Tasks) -> Iterator[Programs]:
     each.
     """
     machine = past.session.machine
-    cpu, target = str(machine.get("cpu", "unknown")), resolve_target(str(machine.get("target")))
+    cpu = str(machine.get("cpu", "unknown"))
+    try:
+        target = resolve_target(str(machine.get("target")))
+    except MisfitError as error:
+        raise BadSamples(f"bad journal {past.path}: its {error}") from None
     for entry in past.entries:
         if not isinstance(entry, CaseEntry):
             continue
