@@ -1,4 +1,4 @@
-"""All shipped operators with the paper's budget; on a small machine: `--ansor-trials 64`.
+"""The operators of Ansor's paper with its budget; on a small machine: `--ansor-trials 64`.
 
 The paper promises S 0.75 over conv1d, conv2d and batch matmul. A single case tells S too seldom,
 so it is asked of all that are selected: `--ansor-max-suite-search-ratio 0.75`.

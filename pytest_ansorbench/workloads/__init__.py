@@ -22,19 +22,26 @@ from pytest_ansorbench.workloads.networks.sequential import Mlp, Vgg16
 from pytest_ansorbench.workloads.networks.shapes import OpenShape
 from pytest_ansorbench.workloads.networks.squeezenet import SqueezeNet11
 from pytest_ansorbench.workloads.operator import Operator
+from pytest_ansorbench.workloads.operators.attention import Attention, Rope
 from pytest_ansorbench.workloads.operators.batch_matmul import BATCH_MATMUL, BatchMatmul
 from pytest_ansorbench.workloads.operators.capsule_conv2d import CAPSULE_CONV2D, CapsuleConv2d
 from pytest_ansorbench.workloads.operators.conv1d import CONV1D, Conv1d
 from pytest_ansorbench.workloads.operators.conv2d import CONV2D, Conv2d
 from pytest_ansorbench.workloads.operators.conv2d_bn_relu import CONV2D_BN_RELU, Conv2dBnRelu
 from pytest_ansorbench.workloads.operators.conv3d import CONV3D, Conv3d
+from pytest_ansorbench.workloads.operators.dense import Dense, SwiGlu
 from pytest_ansorbench.workloads.operators.depthwise_conv2d import (
     DEPTHWISE_CONV2D,
     DepthwiseConv2d,
 )
 from pytest_ansorbench.workloads.operators.dilated_conv2d import DILATED_CONV2D, DilatedConv2d
+from pytest_ansorbench.workloads.operators.gathered import BlockSparseDense, Embedding, Moe
 from pytest_ansorbench.workloads.operators.grouped_conv2d import GROUPED_CONV2D, GroupedConv2d
 from pytest_ansorbench.workloads.operators.matrix_norm import MATRIX_NORM, MatrixNorm
+from pytest_ansorbench.workloads.operators.normalization import GroupNorm, LayerNorm, RmsNorm
+from pytest_ansorbench.workloads.operators.packed import PackedConv2d, PackedDense
+from pytest_ansorbench.workloads.operators.pooling import AvgPool2d, GlobalAvgPool2d, MaxPool2d
+from pytest_ansorbench.workloads.operators.ranking import ArgMax, TopK
 from pytest_ansorbench.workloads.operators.shape import BadShape
 from pytest_ansorbench.workloads.operators.softmax import SOFTMAX, Softmax
 from pytest_ansorbench.workloads.operators.transpose_batch_matmul import (
@@ -47,6 +54,7 @@ from pytest_ansorbench.workloads.operators.transposed_conv2d import (
 )
 from pytest_ansorbench.workloads.own import OwnOperator, from_te, from_tir
 from pytest_ansorbench.workloads.signature import BadProgram, check_program, outputs_of
+from pytest_ansorbench.workloads.suites import LLM, QUANTIZED, REASONING_COMPILER, VISION
 
 __all__ = [
     "BATCH_MATMUL",
@@ -59,17 +67,25 @@ __all__ = [
     "DEPTHWISE_CONV2D",
     "DILATED_CONV2D",
     "GROUPED_CONV2D",
+    "LLM",
     "MATRIX_NORM",
     "NETWORKS",
     "OPERATORS",
+    "QUANTIZED",
+    "REASONING_COMPILER",
     "SOFTMAX",
     "TRANSPOSED_CONV2D",
     "TRANSPOSE_BATCH_MATMUL",
+    "VISION",
+    "ArgMax",
+    "Attention",
+    "AvgPool2d",
     "BadInputs",
     "BadProgram",
     "BadShape",
     "BatchMatmul",
     "BertLayer",
+    "BlockSparseDense",
     "CapsuleConv2d",
     "Case",
     "Check",
@@ -77,26 +93,39 @@ __all__ = [
     "Conv2d",
     "Conv2dBnRelu",
     "Conv3d",
+    "Dense",
     "DepthwiseConv2d",
     "DilatedConv2d",
+    "Embedding",
+    "GlobalAvgPool2d",
+    "GroupNorm",
     "GroupedConv2d",
     "ImportFailed",
     "ImportedNetwork",
     "InceptionV3",
+    "LayerNorm",
     "MatrixNorm",
+    "MaxPool2d",
     "Mlp",
     "MobileNetV1",
     "MobileNetV2",
+    "Moe",
     "Network",
     "NetworkCase",
     "OpenShape",
     "Operator",
     "OwnOperator",
+    "PackedConv2d",
+    "PackedDense",
     "ResNet",
     "ResNet3d18",
+    "RmsNorm",
+    "Rope",
     "Softmax",
     "SqueezeNet11",
+    "SwiGlu",
     "Task",
+    "TopK",
     "TransposeBatchMatmul",
     "TransposedConv2d",
     "UnknownCase",

@@ -27,6 +27,7 @@ from pytest_ansorbench.workloads.operators.matrix_norm import MATRIX_NORM
 from pytest_ansorbench.workloads.operators.softmax import SOFTMAX
 from pytest_ansorbench.workloads.operators.transpose_batch_matmul import TRANSPOSE_BATCH_MATMUL
 from pytest_ansorbench.workloads.operators.transposed_conv2d import TRANSPOSED_CONV2D
+from pytest_ansorbench.workloads.suites import LLM, QUANTIZED, REASONING_COMPILER, VISION
 
 OPERATORS: Final[tuple[Operator, ...]] = (
     *CONV1D,
@@ -59,7 +60,14 @@ NETWORKS: Final[tuple[Network, ...]] = (
     ResNet3d18(),
 )
 
-CASES: Final[tuple[Case, ...]] = (*OPERATORS, *NETWORKS)
+CASES: Final[tuple[Case, ...]] = (
+    *OPERATORS,
+    *NETWORKS,
+    *LLM,
+    *VISION,
+    *QUANTIZED,
+    *REASONING_COMPILER,
+)
 
 _BY_ID: Final = {case.id: case for case in CASES}
 

@@ -53,6 +53,11 @@ class Operator(abc.ABC):
         return ("float32",) * len(self.input_shapes)
 
     @property
+    def input_bounds(self) -> tuple[int | None, ...]:
+        """For each input of indices, of how many elements they are; None for any other."""
+        return (None,) * len(self.input_shapes)
+
+    @property
     def output_dtype(self) -> str:
         """Data type of the output."""
         return "float32"
@@ -74,7 +79,10 @@ class Operator(abc.ABC):
         return self.id
 
     def inputs(self) -> tuple[NDArray[Any], ...]:
-        """Random inputs, the same in every process: floats in [-1, 1), all numbers of 8 bits."""
+        """Random inputs, the same in every process.
+
+        Floats are in [-1, 1), indices within their bounds, numbers of 8 bits all that there are.
+        """
         return self._drawn(self.id)
 
     def check(self) -> Check:
@@ -82,19 +90,19 @@ class Operator(abc.ABC):
         return self._checked(self.inputs(), self._checked(self._drawn(f"{self.id} afresh")))
 
     def _drawn(self, seed: str) -> tuple[NDArray[Any], ...]:
-        described = [*map(Input, self.input_dtypes, self.input_shapes)]
-        return Draw(described, FLOAT_RANGES[0])(zlib.crc32(seed.encode()))
+        return Draw(self._described(), FLOAT_RANGES[0])(zlib.crc32(seed.encode()))
+
+    def _described(self) -> list[Input]:
+        about = zip(self.input_dtypes, self.input_shapes, self.input_bounds, strict=True)
+        return [Input(dtype, shape, bound=bound) for dtype, shape, bound in about]
 
     def _checked(self, inputs: tuple[NDArray[Any], ...], fresh: Check | None = None) -> Check:
         expected = self.reference(*inputs)
         allowed = tolerance(
             expected, self.reduction_length, dtype=self.output_dtype, accumulator=self.sum_dtype
         )
-        return Check(inputs, expected, *allowed, fresh, drawn=self._drawn_from())
-
-    def _drawn_from(self) -> str:
-        kinds = ("[-1, 1)" if is_float(np.dtype(d)) else f"all of {d}" for d in self.input_dtypes)
-        return ", ".join(dict.fromkeys(kinds))
+        drawn = ", ".join(dict.fromkeys(map(_range_of, self._described())))
+        return Check(inputs, expected, *allowed, fresh, drawn=drawn)
 
     def tasks(self) -> tuple[Task, ...]:
         """One task: the operator itself."""
@@ -111,3 +119,13 @@ class Operator(abc.ABC):
         func = func.with_attr("global_symbol", "main").with_attr("tirx.noalias", True)
         mod = IRModule({"main": func})
         return (Task(name=self.id, mod=mod, flops=self.flops, check=self.check()),)
+
+
+def _range_of(one: Input) -> str:
+    """What `Draw` draws an input from."""
+    kind = np.dtype(one.dtype)
+    if is_float(kind):
+        return "[-1, 1)"
+    if one.bound is not None:
+        return f"[0, {one.bound})"
+    return f"all of {one.dtype}" if kind.itemsize == 1 else "[-128, 128)"

@@ -7,12 +7,13 @@ import pytest
 
 from pytest_ansorbench import workloads
 
+SUITES = ("LLM", "VISION", "QUANTIZED", "REASONING_COMPILER")
 FAMILIES = {
     name: getattr(workloads, name)
     for name in workloads.__all__
-    if name.isupper() and name not in ("OPERATORS", "NETWORKS", "CASES")
+    if name.isupper() and name not in ("OPERATORS", "NETWORKS", "CASES", *SUITES)
 }
-SUITE = Path(__file__).parents[2] / "bench_cases"
+BENCH_CASES = Path(__file__).parents[2] / "bench_cases"
 OF_THE_PAPER = {"CONV1D", "CONV2D", "BATCH_MATMUL"}
 
 
@@ -77,6 +78,6 @@ def test_an_id_like_no_other_is_answered_with_an_example():
 
 
 def test_the_suite_runs_every_case():
-    text = "".join(path.read_text() for path in SUITE.glob("test_*.py"))
+    text = "".join(path.read_text() for path in BENCH_CASES.glob("test_*.py"))
     used = set(re.findall(r'parametrize\("case", workloads\.(\w+)', text))
-    assert used == {"OPERATORS", "NETWORKS"}
+    assert used == {"OPERATORS", "NETWORKS", *SUITES}

@@ -23,9 +23,9 @@ from pytest_ansorbench.workloads.definition import (
     made,
     shipped,
 )
-from tests.workloads.conftest import SMALL, TYPED
+from tests.workloads.conftest import LAYERS, SMALL, TYPED
 
-OTHER_SHAPES = (*SMALL, *TYPED, ResNet(depth=18, batch=3, size=64), Mlp(hidden=(7, 9)))
+OTHER_SHAPES = (*SMALL, *TYPED, *LAYERS, ResNet(depth=18, batch=3, size=64), Mlp(hidden=(7, 9)))
 
 
 @pytest.mark.parametrize("case", [*CASES, *OTHER_SHAPES], ids=str)
@@ -66,7 +66,7 @@ SOFTMAX = {"m": 2, "n": 3}
 @pytest.mark.parametrize(
     ("family", "given", "message"),
     [
-        ("os.system", {}, "bad family 'os.system': expected one of BatchMatmul, BertLayer"),
+        ("os.system", {}, "bad family 'os.system': expected one of ArgMax, Attention"),
         (["Softmax"], SOFTMAX, r"bad family \['Softmax'\]"),
         ("Operator", {}, "bad family 'Operator'"),
         ("Softmax", {"m": 2}, "of Softmax: .*missing"),

@@ -33,7 +33,7 @@ def loaded(statement):
     "statement",
     [
         "",
-        "[(case.id, case.flops) for case in (*workloads.OPERATORS, *workloads.NETWORKS)]",
+        "[(case.id, case.flops) for case in workloads.CASES]",
         "workloads.BatchMatmul(batch=1, m=8, n=8, k=8).check()",
     ],
     ids=["import", "describe", "check"],

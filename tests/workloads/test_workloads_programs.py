@@ -16,6 +16,7 @@ from pytest_ansorbench.measure.arguments import mismatch
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
 from pytest_ansorbench.workloads.operator import Operator
 from pytest_ansorbench.workloads.operators.typed import ALL, Typed
+from tests.workloads.conftest import LAYERS, TYPED_LAYERS
 
 # Untuned kernels reach some 1 GFLOP/s, so what is larger stays to the small shapes.
 QUICK = [operator for operator in workloads.OPERATORS if operator.flops < 300e6]
@@ -76,6 +77,11 @@ def test_other_accumulators_agree_with_their_references(family, dtype, accumulat
     if family is workloads.Conv2d:
         sizes = {"height": 8, "width": 8, "kernel": 3, "in_channels": 64, "out_channels": 8}
     run_and_check(family(batch=1, dtype=dtype, accumulator=accumulator, **sizes), target)
+
+
+@pytest.mark.parametrize("operator", [*LAYERS, *TYPED_LAYERS], ids=str)
+def test_layers_agree_with_their_references(operator, target):
+    run_and_check(operator, target)
 
 
 @pytest.mark.parametrize("operator", QUICK, ids=str)
@@ -234,3 +240,44 @@ def test_types_have_the_sketches_of_float32(unchecked, target, operator):
     expected = choices(operator)
     for dtype in operator.accumulators:
         assert choices(replace(operator, dtype=dtype)) == expected, dtype
+
+
+@pytest.mark.parametrize("operator", LAYERS, ids=str)
+def test_layers_leave_something_to_search(unchecked, target, operator):
+    """Copies and rotations, which reduce nothing, have unrolling alone."""
+    assert any(len(space.trace.decisions) for space in design_spaces(operator, target))
+
+
+PRODUCTS = [
+    operator
+    for operator in (*workloads.LLM, *workloads.VISION)
+    if isinstance(operator, workloads.Dense | workloads.Moe | workloads.BlockSparseDense)
+    and operator.dtype == "float32"
+    and getattr(operator, "activation", "none") == "none"
+]
+
+
+@pytest.mark.parametrize("operator", PRODUCTS, ids=str)
+def test_flops_of_products_agree_with_tvms_count(unchecked, operator):
+    (task,) = operator.tasks()
+    assert estimate_tir_flops(task.mod) == pytest.approx(operator.flops, rel=1e-5)
+
+
+VNNI = {"kind": "llvm", "mcpu": "cascadelake", "mtriple": "x86_64-linux-gnu", "num-cores": 2}
+SIZES = {"height": 8, "width": 8, "in_channels": 32, "out_channels": 32, "kernel": 3, "padding": 1}
+
+
+@pytest.mark.parametrize(
+    ("operator", "fits"),
+    [
+        (workloads.PackedDense(m=32, n=64, k=64), True),
+        (workloads.PackedConv2d(batch=1, **SIZES), True),
+        (workloads.Dense(m=32, n=64, k=64), False),
+    ],
+    ids=str,
+)
+def test_vnni_fits_the_packed_layouts_and_no_floats(unchecked, operator, fits):
+    target = Target(VNNI)
+    register_intrinsics(target)
+    traces = ["\n".join(space.trace.as_python()) for space in design_spaces(operator, target)]
+    assert any("dot_16x4_vnni" in trace for trace in traces) == fits

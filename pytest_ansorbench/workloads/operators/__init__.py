@@ -1,4 +1,5 @@
-"""The operator families: one file each, holding the operator and the shapes it is tuned at.
+"""The operator families.
 
-A new family is a new file here, a line in `catalogue` and a line in the package's `__all__`.
+Ansor's have a file each, with the shapes that they are tuned at; `catalogue` lists them. Those of
+today's models are together where they are alike, and `suites` has their shapes.
 """

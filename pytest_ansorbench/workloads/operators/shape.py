@@ -67,5 +67,19 @@ def require_divisor(field: str, value: int, **multiples: int) -> None:
     raise BadShape(field, value, expected, example)
 
 
+def require_multiple(of: int, **fields: int) -> None:
+    """Check that every field is a multiple of a number."""
+    for name, value in fields.items():
+        if value % of:
+            raise BadShape(name, value, f"a multiple of {of}", max(value - value % of, of))
+
+
+def require_bool(**fields: object) -> None:
+    """Check that every field is a bool."""
+    for name, value in fields.items():
+        if not isinstance(value, bool):
+            raise BadShape(name, value, "a bool", True)
+
+
 def _is_int(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)

@@ -32,6 +32,9 @@ ALL: Final[Mapping[str, tuple[str, ...]]] = {
     "uint8": ("int32", "int64"),
 }
 
+WIDE: Final[Mapping[str, tuple[str, ...]]] = {dtype: sums[:1] for dtype, sums in FLOATS.items()}
+"""Those of operators with exponentials or roots, which are computed in the default alone."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Typed(Shaped, Operator):
@@ -65,15 +68,16 @@ class Typed(Shaped, Operator):
         self._require_room()
 
     def _require_room(self) -> None:
-        """Check that no sum of whole numbers overflows."""
+        """Check that no sum of products of whole numbers, the first two inputs, overflows."""
         summed = np.dtype(self.sum_dtype)
         if is_float(summed):
             return
-        limits = [np.iinfo(dtype) for dtype in self.input_dtypes]
+        factors = self.input_dtypes[:2]
+        limits = [np.iinfo(dtype) for dtype in factors]
         largest = math.prod(max(-int(limit.min), int(limit.max)) for limit in limits)
         most = int(np.iinfo(summed).max) // largest
         if self.reduction_length > most:
-            products = " * ".join(self.input_dtypes)
+            products = " * ".join(factors)
             raise BadShape(
                 "accumulator",
                 self.sum_dtype,

@@ -51,14 +51,14 @@ class Window(Shaped):
                     longest,
                 )
 
-    def pad(self, data: te.Tensor, axes: Sequence[int]) -> te.Tensor:
-        """`data` with zeros around the given axes, as a tensor expression."""
+    def pad(self, data: te.Tensor, axes: Sequence[int], value: float = 0.0) -> te.Tensor:
+        """`data` with a value around the given axes, as a tensor expression."""
         from tvm import topi
 
         if self.padding == 0:
             return data
         widths = [self.padding if axis in axes else 0 for axis in range(len(data.shape))]
-        return topi.nn.pad(data, widths, name="padded")
+        return topi.nn.pad(data, widths, pad_value=value, name="padded")
 
     def positions(self, outputs: Sequence[Any], taps: Sequence[Any]) -> list[Any]:
         """Where in the padded input the given taps of the given windows lie."""
@@ -68,7 +68,7 @@ class Window(Shaped):
         ]
 
     def views(
-        self, data: NDArray[np.float64], axes: Sequence[int]
+        self, data: NDArray[np.float64], axes: Sequence[int], value: float = 0.0
     ) -> Iterator[tuple[tuple[int, ...], NDArray[np.float64]]]:
         """For each tap of the kernel, the input elements that all the windows see there.
 
@@ -76,7 +76,7 @@ class Window(Shaped):
         product a tap and, unlike gathering all windows first, no copy of the input a tap.
         """
         widths = [(self.padding, self.padding) if a in axes else (0, 0) for a in range(data.ndim)]
-        padded = np.pad(data, widths)
+        padded = np.pad(data, widths, constant_values=value)
         for tap in itertools.product(range(self.kernel), repeat=len(axes)):
             index = [slice(None)] * data.ndim
             for axis, offset in zip(axes, tap, strict=True):

@@ -1,0 +1,134 @@
+"""Which elements of a row are the largest: a reduction to indices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pytest_ansorbench.workloads.operator import Operator
+from pytest_ansorbench.workloads.operators.shape import BadShape, Shaped
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from tvm import te
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArgMax(Shaped, Operator):
+    """The index of the largest element of each row, the first of equal ones, as int32.
+
+    The input is (m, n), the output (m,). FLOP: a comparison for each element.
+
+    Attributes:
+        m: Rows.
+        n: Columns, e.g. the words that a language model chooses from.
+    """
+
+    m: int
+    n: int
+
+    @property
+    def id(self) -> str:
+        return f"argmax-m{self.m}-n{self.n}"
+
+    @property
+    def flops(self) -> int:
+        return self.m * self.n
+
+    @property
+    def reduction_length(self) -> int:
+        return self.n
+
+    @property
+    def input_shapes(self) -> tuple[tuple[int, ...], ...]:
+        return ((self.m, self.n),)
+
+    @property
+    def output_dtype(self) -> str:
+        return "int32"
+
+    def expression(self, *inputs: te.Tensor) -> te.Tensor:
+        from tvm import topi
+
+        (data,) = inputs
+        return topi.argmax(data, axis=1)
+
+    def reference(self, *inputs: NDArray[np.float32]) -> NDArray[np.int32]:
+        (data,) = inputs
+        return np.asarray(np.argmax(data, axis=1), np.int32)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopK(Shaped, Operator):
+    """The indices of the largest elements of each row, the largest first, as int32.
+
+    The input is (m, n), the output (m, k). Of equal elements the first comes first. An element's
+    place is how many others come before it, so that two plain reductions make the output, which
+    schedules apply to; TVM's own `topi.topk` calls foreign code, which cannot be tuned. That takes
+    `n` comparisons an element: this is for rows like the scores of a mixture's experts. FLOP: a
+    comparison for each pair of elements, and one for each element and place.
+
+    Attributes:
+        m: Rows.
+        n: Columns.
+        k: Indices for each row; at most `n`.
+    """
+
+    m: int
+    n: int
+    k: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.k > self.n:
+            raise BadShape("k", self.k, f"at most n {self.n}", self.n)
+
+    @property
+    def id(self) -> str:
+        return f"topk-m{self.m}-n{self.n}-k{self.k}"
+
+    @property
+    def flops(self) -> int:
+        return self.m * self.n * (self.n + self.k)
+
+    @property
+    def reduction_length(self) -> int:
+        return self.n
+
+    @property
+    def input_shapes(self) -> tuple[tuple[int, ...], ...]:
+        return ((self.m, self.n),)
+
+    @property
+    def output_dtype(self) -> str:
+        return "int32"
+
+    def expression(self, *inputs: te.Tensor) -> te.Tensor:
+        from tvm import te
+
+        (data,) = inputs
+        other, column = (te.reduce_axis((0, self.n), name="k") for _ in range(2))
+        places = te.compute(
+            (self.m, self.n),
+            lambda i, j: te.sum(
+                te.any(
+                    data(i, other) > data(i, j),
+                    te.all(data(i, other).equal(data(i, j)), other < j),
+                ).astype("int32"),
+                axis=other,
+            ),
+            name="places",
+        )
+        return te.compute(
+            (self.m, self.k),
+            lambda i, place: te.sum(
+                places(i, column).equal(place).astype("int32") * column, axis=column
+            ),
+            name="topk",
+        )
+
+    def reference(self, *inputs: NDArray[np.float32]) -> NDArray[np.int32]:
+        (data,) = inputs
+        return np.argsort(-data, axis=1, kind="stable")[:, : self.k].astype(np.int32)
