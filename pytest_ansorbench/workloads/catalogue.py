@@ -27,7 +27,13 @@ from pytest_ansorbench.workloads.operators.matrix_norm import MATRIX_NORM
 from pytest_ansorbench.workloads.operators.softmax import SOFTMAX
 from pytest_ansorbench.workloads.operators.transpose_batch_matmul import TRANSPOSE_BATCH_MATMUL
 from pytest_ansorbench.workloads.operators.transposed_conv2d import TRANSPOSED_CONV2D
-from pytest_ansorbench.workloads.suites import LLM, QUANTIZED, REASONING_COMPILER, VISION
+from pytest_ansorbench.workloads.suites import (
+    LLM,
+    ONE_PROGRAM,
+    QUANTIZED,
+    REASONING_COMPILER,
+    VISION,
+)
 
 OPERATORS: Final[tuple[Operator, ...]] = (
     *CONV1D,
@@ -64,6 +70,7 @@ CASES: Final[tuple[Case, ...]] = (
     *OPERATORS,
     *NETWORKS,
     *LLM,
+    *ONE_PROGRAM,
     *VISION,
     *QUANTIZED,
     *REASONING_COMPILER,

@@ -27,7 +27,9 @@ class Attention(Typed):
     """Scaled dot products of queries and keys weigh the values, head by head, in one program.
 
     Inputs are queries (batch, heads, queries, size), keys and values (batch, key_heads, keys,
-    size), the output has the queries' shape. A prompt has many queries, decoding has one. FLOP:
+    size), the output is (batch, queries, heads, size), as the projection behind it reads it. A
+    prompt has many queries, decoding has one. Each of the four reductions may be arranged in three
+    ways, so that TVM's rules make 81 design spaces. FLOP:
     four for each pair of a query and a key and feature of a head, five for each such pair (scale,
     maximum, subtraction, exponential, sum), and a division for each element of the output; pairs
     that the mask hides count.
@@ -50,7 +52,6 @@ class Attention(Typed):
     size: int
     causal: bool = False
 
-    words: ClassVar[frozenset[str]] = Typed.words | {"causal"}
     accumulators: ClassVar[Mapping[str, Sequence[str]]] = WIDE
 
     def __post_init__(self) -> None:
@@ -83,17 +84,23 @@ class Attention(Typed):
         asked = (self.batch, self.key_heads, self.keys, self.size)
         return ((self.batch, self.heads, self.queries, self.size), asked, asked)
 
+    @property
+    def output_shape(self) -> tuple[int, ...]:
+        return (self.batch, self.queries, self.heads, self.size)
+
     def sums(self, *inputs: te.Tensor) -> te.Tensor:
         """Exponentials weigh the values and are divided by their sum last, a division a feature.
 
-        What the mask hides is the least number before the exponential, and nothing after it.
+        What the mask hides is the least number before the exponential, and nothing after it. The
+        mixed values and the output have their axes in another order, so that TVM's rules do not
+        compute the output, which needs the sums too, in the tiles of the mixed values: they fail.
         """
         from tvm import te, tirx
 
         queries, keys, values = inputs
         shared, later = self.heads // self.key_heads, self.keys - self.queries
         outer = (self.batch, self.heads, self.queries)
-        pairs, output = (*outer, self.keys), (*outer, self.size)
+        pairs = (*outer, self.keys)
         feature = te.reduce_axis((0, self.size), name="feature")
         key, of_sum, of_mix = (te.reduce_axis((0, self.keys), name="key") for _ in range(3))
         scores = te.compute(
@@ -124,7 +131,7 @@ class Attention(Typed):
             outer, lambda b, h, i: te.sum(powers(b, h, i, of_sum), axis=of_sum), name="total"
         )
         mixed = te.compute(
-            output,
+            (*outer, self.size),
             lambda b, h, i, d: te.sum(
                 self.product(powers(b, h, i, of_mix), values(b, te.indexdiv(h, shared), of_mix, d)),
                 axis=of_mix,
@@ -132,7 +139,9 @@ class Attention(Typed):
             name="mixed",
         )
         return te.compute(
-            output, lambda b, h, i, d: mixed(b, h, i, d) / total(b, h, i), name="attention"
+            self.output_shape,
+            lambda b, i, h, d: mixed(b, h, i, d) / total(b, h, i),
+            name="attention",
         )
 
     def exact(self, *inputs: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -145,7 +154,8 @@ class Attention(Typed):
             seen = np.tri(self.queries, self.keys, self.keys - self.queries, dtype=bool)
             scores = np.where(seen, scores, -np.inf)
         powers = np.exp(scores - scores.max(axis=3, keepdims=True))
-        return np.asarray(powers / powers.sum(axis=3, keepdims=True) @ values)
+        mixed = powers / powers.sum(axis=3, keepdims=True) @ values
+        return np.asarray(mixed.swapaxes(1, 2))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -167,11 +167,13 @@ class PackedConv2d(Planar):
     def exact(self, *inputs: NDArray[np.float64]) -> NDArray[np.float64]:
         """One matrix product for every tap, of the plain layouts."""
         data, weight = inputs
+        plain = weight.transpose(2, 3, 1, 4, 6, 0, 5).reshape(
+            *self.taps, self.in_channels, self.out_channels
+        )
         pixels = (self.batch, *self.output_extents)
         output = np.zeros((*pixels, self.out_channels))
         for tap, view in self.window.views(data, self.axes):
             values = view.transpose(0, 2, 3, 1, 4).reshape(*pixels, self.in_channels)
-            weights = weight[(slice(None), slice(None), *tap)].transpose(1, 2, 4, 0, 3)
-            output += values @ weights.reshape(self.in_channels, self.out_channels)
+            output += values @ plain[tap]
         blocked = output.reshape(*pixels, self.out_channels // _LANES, _LANES)
         return blocked.transpose(0, 3, 1, 2, 4)
