@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pytest_ansorbench.strategies import Candidate, Registry, Setup, Strategy
+from pytest_ansorbench.strategies import Candidate, Registry, Setup, Strategy, stock_rules
 from pytest_ansorbench.strategies.proposer import Proposer, ProposerPolicy
 
 if TYPE_CHECKING:
     from tvm.s_tir.meta_schedule.space_generator import SpaceGenerator
+    from tvm.target import Target
 
 
 @dataclass(frozen=True)
@@ -42,12 +43,12 @@ class _Sleeping:
 
 
 @dataclass(frozen=True)
-class SerialStrategy(Strategy):
-    """A search whose design space has no parallel loops."""
+class Serial:
+    """A design space without parallel loops."""
 
-    def space(self) -> SpaceGenerator:
-        """The stock rules for LLVM, the one that adds parallel loops told to add none."""
-        from tvm.s_tir.meta_schedule.schedule_rule import ParallelizeVectorizeUnroll, ScheduleRule
+    def start(self, target: Target) -> SpaceGenerator:
+        """The target's own rules, the one that adds parallel loops told to add none."""
+        from tvm.s_tir.meta_schedule.schedule_rule import ParallelizeVectorizeUnroll
         from tvm.s_tir.meta_schedule.space_generator import PostOrderApply
 
         serial = ParallelizeVectorizeUnroll(
@@ -55,7 +56,7 @@ class SerialStrategy(Strategy):
         )
         rules = [
             serial if isinstance(rule, ParallelizeVectorizeUnroll) else rule
-            for rule in ScheduleRule.create("llvm")
+            for rule in stock_rules(target)
         ]
         return PostOrderApply(sch_rules=rules)
 
@@ -67,6 +68,6 @@ def pytest_ansorbench_strategies() -> list[Strategy]:
     return [
         replace(default, name="twin", description="the default under another name"),
         replace(default, name="sleeping", proposer=Sleeping(default.proposer)),
-        SerialStrategy("serial", proposer=default.proposer),
+        replace(default, name="serial", space=Serial(), description="without parallel loops"),
         replace(optimized, name="optimized-sleeping", proposer=Sleeping(optimized.proposer)),
     ]

@@ -19,7 +19,12 @@ from pytest_ansorbench.strategies import (
     Setup,
     Strategy,
 )
-from pytest_ansorbench.strategies.checked import CheckedProposer, start_cost_model
+from pytest_ansorbench.strategies.checked import (
+    CheckedProposer,
+    checked_sketches,
+    start_cost_model,
+    start_space,
+)
 
 if TYPE_CHECKING:
     from tvm.s_tir import Schedule
@@ -69,10 +74,11 @@ def tune_parts(
 
     chosen = strategy if isinstance(strategy, Strategy) else Registry().get(strategy)
     # Refused here rather than in the middle of the call, where TVM would parse all intrinsics.
-    register_intrinsics(TVMTarget(target))
+    resolved = TVMTarget(target)
+    register_intrinsics(resolved)
     model = start_cost_model(chosen) or CostModel.create("random")
     return {
-        "space": chosen.space(),
+        "space": start_space(chosen, resolved),
         "strategy": search_strategy(chosen, cost_model=model, seed=seed),
         "cost_model": model,
     }
@@ -116,7 +122,7 @@ def search_strategy(
             database: Database | None = None,
             cost_model: CostModel | None = None,
         ) -> None:
-            sketches = list(design_spaces)
+            sketches = checked_sketches(strategy, self._context, design_spaces)
             name = zlib.crc32(str(self._context.task_name).encode())
             setup = Setup(
                 context=self._context,

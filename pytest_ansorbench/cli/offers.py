@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ansorbench.cli.exits import HOLDS, Refusal, parsed
 
 if TYPE_CHECKING:
+    from pytest_ansorbench.strategies import Registry
     from pytest_ansorbench.workloads import Case
 
 
@@ -35,6 +36,12 @@ def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
         default=[],
         help="shape of a model's input, e.g. x=1,3,224,224, or value of a symbolic dimension, e.g. "
         "batch=1; may be given several times",
+    )
+    tasks.add_argument(
+        "--strategy",
+        metavar="NAME",
+        default="default",
+        help="whose design space has the sketches (default: %(default)s)",
     )
     tasks.add_argument("--target", metavar="JSON", help="an LLVM target (default: this CPU)")
     tasks.set_defaults(run=_tasks)
@@ -70,13 +77,14 @@ def _tasks(given: argparse.Namespace) -> int:
 
     try:
         case = _case(given.case, dict(parsed("--shape", one, _shape) for one in given.shape))
+        space = _registry().get(given.strategy).space
         check_toolchain()
         target = resolve_target(given.target)
         tasks = case.tasks()
     except MisfitError as error:
         raise Refusal(f"bad --target {error.value!r}: {error.problem}") from None
     register_intrinsics(target)
-    print(RENDERERS["terminal"].render(tasks_report(describe_tasks(tasks, target))))
+    print(RENDERERS["terminal"].render(tasks_report(describe_tasks(tasks, target, space))))
     return HOLDS
 
 
@@ -106,13 +114,18 @@ def _shape(text: str) -> tuple[str, int | tuple[int, ...]]:
 def _strategies(given: argparse.Namespace) -> int:
     from tabulate import tabulate
 
+    rows = [[strategy.name, strategy.description] for strategy in _registry()]
+    print(tabulate(rows, headers=["strategy", "what it is"]))
+    return HOLDS
+
+
+def _registry() -> Registry:
+    """The shipped and installed strategies."""
     from pytest_ansorbench.strategies import Registry
 
     registry = Registry()
     registry.add_entry_points()
-    rows = [[strategy.name, strategy.description] for strategy in registry]
-    print(tabulate(rows, headers=["strategy", "what it is"]))
-    return HOLDS
+    return registry
 
 
 def _devices(given: argparse.Namespace) -> int:

@@ -13,6 +13,7 @@ from pytest_ansorbench.report.conditions import (
     machine_warnings,
     progress_lines,
     recorded_lines,
+    space_lines,
 )
 from pytest_ansorbench.report.controls import control_lines
 from pytest_ansorbench.report.curves import curves
@@ -190,8 +191,9 @@ def _conditions(
     of_noise: Lines,
     noise: Sequence[MachineNoise],
 ) -> tuple[Lines, ...]:
-    """What budgets left out, how caches were found, what the controls and the machines did."""
+    """What was searched, how caches were found, what the controls and the machines did."""
     return (
+        space_lines(cases),
         stage_lines(cases),
         caches_lines(cases),
         checked_lines(cases),

@@ -38,6 +38,42 @@ def caches_lines(results: Sequence[CaseResult]) -> Lines:
     )
 
 
+def space_lines(results: Sequence[CaseResult]) -> Lines:
+    """Which arms had other sketches to choose from than the reference, as by rules of their own."""
+    return Lines(
+        tuple(
+            told
+            for result in results
+            for name in result.strategies[1:]
+            if (told := _space(result, name))
+        )
+    )
+
+
+def _space(result: CaseResult, name: str) -> str:
+    """How an arm's sketches differ, in tasks that both it and the reference came to."""
+    reference = result.strategies[0]
+    of_reference, of_arm = _sketches(result, reference), _sketches(result, name)
+    both = {task for task, _ in of_reference} & {task for task, _ in of_arm}
+    usual, found = ({one for one in of if one[0] in both} for of in (of_reference, of_arm))
+    if usual == found:
+        return ""
+    return (
+        f"space: {result.case}: {name} chose from {len(usual & found)} of the {len(usual)} "
+        f"sketches of {reference} and {len(found - usual)} others"
+    )
+
+
+def _sketches(result: CaseResult, name: str) -> set[tuple[int, str]]:
+    """By the place of its task, each sketch that an arm could choose."""
+    return {
+        (place, sketch)
+        for run in result.runs_of(name)
+        for place, task in enumerate(run.tasks)
+        for sketch in task.sketches
+    }
+
+
 def checked_lines(results: Sequence[CaseResult]) -> Lines:
     """What kernels of a case were compared on, unless that is one output on usual inputs."""
     checked = {run.case: run.checked for result in results for run in result.runs if run.checked}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ansorbench.measure.arguments import shapes_of
 from pytest_ansorbench.search.sketches import has_choices
+from pytest_ansorbench.strategies.design_space import SpacePolicy, TargetSpace
 
 if TYPE_CHECKING:
     from tvm import IRModule
@@ -29,11 +30,15 @@ class TaskDescription:
     tunable: bool  # whether any sketch leaves a decision to be made
 
 
-def describe_tasks(tasks: Sequence[Task], target: Target) -> list[TaskDescription]:
-    """The tasks with the sizes of their stock design spaces."""
+def describe_tasks(
+    tasks: Sequence[Task],
+    target: Target,
+    space: SpacePolicy = TargetSpace(),  # noqa: B008 - frozen
+) -> list[TaskDescription]:
+    """The tasks with the sizes of their design spaces."""
     descriptions = []
     for task in tasks:
-        sketches = _design_space(task.mod, target)
+        sketches = _design_space(task.mod, target, space)
         descriptions.append(
             TaskDescription(
                 name=task.name,
@@ -47,11 +52,10 @@ def describe_tasks(tasks: Sequence[Task], target: Target) -> list[TaskDescriptio
     return descriptions
 
 
-def _design_space(mod: IRModule, target: Target) -> Sequence[Schedule]:
+def _design_space(mod: IRModule, target: Target, space: SpacePolicy) -> Sequence[Schedule]:
     from tvm.s_tir.meta_schedule import TuneContext
-    from tvm.s_tir.meta_schedule.space_generator import PostOrderApply
 
-    context = TuneContext(mod, target=target, space_generator=PostOrderApply())
+    context = TuneContext(mod, target=target, space_generator=space.start(target))
     sketches: Sequence[Schedule] = context.generate_design_space()
     return sketches
 

@@ -14,7 +14,12 @@ from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.records import Trial
 from pytest_ansorbench.search.sketches import SketchIndex
 from pytest_ansorbench.strategies.candidate import Candidate
-from pytest_ansorbench.strategies.checked import CheckedProposer, train_cost_model
+from pytest_ansorbench.strategies.checked import (
+    CheckedProposer,
+    generated_sketches,
+    start_space,
+    train_cost_model,
+)
 from pytest_ansorbench.strategies.cost_model import is_blind
 from pytest_ansorbench.strategies.proposer import Observation, Setup
 
@@ -93,11 +98,11 @@ class TaskSearch:
         self._context = TuneContext(
             task.mod,
             target=target,
-            space_generator=strategy.space(),
+            space_generator=start_space(strategy, target),
             task_name=task.name,
             rand_state=_tvm_seed(shared.seed, index, rounds_done),
         )
-        sketches = self._context.generate_design_space()
+        sketches = generated_sketches(strategy, self._context)
         self.sketches = SketchIndex(sketches)
         self._workload = shared.database.commit_workload(task.mod)
         self._rng = np.random.default_rng((shared.seed, index))

@@ -8,6 +8,7 @@ A `Strategy` is a name and a choice of policies. A policy is a frozen dataclass 
 - `SketchPolicy` and `SketchChooser` to say which sketches `Evolution` draws new programs from;
 - `RulePolicy` and `RuleChooser` to say which rules `Evolution` mutates programs by;
 - `CostModelPolicy` to score candidates by another model;
+- `SpacePolicy` to have other sketches, by schedule rules of your own (`stock_rules` are TVM's);
 - `Measurement`, which has no `start`, to say how long a candidate is run, or
   `ComparingMeasurement` to run it beside the best so far.
 
@@ -73,6 +74,12 @@ from pytest_ansorbench.strategies.cost_model import (
     XGBoostModel,
     is_blind,
     required_model,
+)
+from pytest_ansorbench.strategies.design_space import (
+    LimitedSpace,
+    SpacePolicy,
+    TargetSpace,
+    stock_rules,
 )
 from pytest_ansorbench.strategies.draft.compiling import CompileTime
 from pytest_ansorbench.strategies.draft.draft import Draft, SharePolicy
@@ -172,6 +179,7 @@ __all__ = [
     "FixedMeasurement",
     "GradientScheduler",
     "LastCheck",
+    "LimitedSpace",
     "Measurement",
     "Neighbourhood",
     "NoModel",
@@ -199,12 +207,14 @@ __all__ = [
     "Siblings",
     "SketchChooser",
     "SketchPolicy",
+    "SpacePolicy",
     "StockEvolution",
     "StockRules",
     "Stopwatch",
     "Strategy",
     "StrategyError",
     "Survey",
+    "TargetSpace",
     "TaskScheduler",
     "TaskState",
     "UniformSketches",
@@ -222,6 +232,7 @@ __all__ = [
     "pool",
     "remembering_extractor",
     "required_model",
+    "stock_rules",
     "stock_weights",
     "undecided",
 ]

@@ -28,9 +28,12 @@ from pytest_ansorbench.strategies.rule_policy import BY_WEIGHT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from tvm.s_tir import Schedule
     from tvm.s_tir.meta_schedule import TuneContext
     from tvm.s_tir.meta_schedule.cost_model import CostModel
     from tvm.s_tir.meta_schedule.runner import RunnerResult
+    from tvm.s_tir.meta_schedule.space_generator import SpaceGenerator
+    from tvm.target import Target
 
     from pytest_ansorbench.strategies.strategy import Strategy
 
@@ -116,6 +119,41 @@ def checked_measurement(strategy: Strategy) -> Measurement:
     if isinstance(policy, ComparingMeasurement):
         return CheckedComparison(strategy, policy)
     return CheckedMeasurement(strategy)
+
+
+def start_space(strategy: Strategy, target: Target) -> SpaceGenerator:
+    """A strategy's design space for one task of one run."""
+    from tvm.s_tir.meta_schedule.space_generator import SpaceGenerator
+
+    with _noting(f"while starting the design space of strategy {strategy.name!r}"):
+        space = strategy.space.start(target)
+        if not isinstance(space, SpaceGenerator):
+            raise BadAnswer(
+                strategy.space.start,
+                f"bad result {short(space)} of start: expected one of MetaSchedule's space "
+                "generators, e.g. PostOrderApply()",
+            )
+        return space
+
+
+def generated_sketches(strategy: Strategy, context: TuneContext) -> list[Schedule]:
+    """The sketches of a task by a strategy's design space, which the context has started."""
+    with _noting(f"while making the sketches of strategy {strategy.name!r}"):
+        return checked_sketches(strategy, context, context.generate_design_space())
+
+
+def checked_sketches(
+    strategy: Strategy, context: TuneContext, sketches: Sequence[Schedule]
+) -> list[Schedule]:
+    """What a strategy's design space generated for the task of a context, if that is anything."""
+    if len(sketches) == 0:
+        raise BadAnswer(
+            strategy.space.start,
+            f"bad design space of strategy {strategy.name!r}: it has no sketch for the task "
+            f"{str(context.task_name)!r}; expected at least one, so let a rule that changes nothing "
+            "return its schedule, e.g. [sch]",
+        )
+    return list(sketches)
 
 
 def start_cost_model(strategy: Strategy) -> CostModel | None:

@@ -13,6 +13,7 @@ from pytest_ansorbench.measure.policy import (
     RacingMeasurement,
 )
 from pytest_ansorbench.strategies.cost_model import NoModel
+from pytest_ansorbench.strategies.design_space import LimitedSpace
 from pytest_ansorbench.strategies.draft.draft import Draft
 from pytest_ansorbench.strategies.draft.experience import Experience
 from pytest_ansorbench.strategies.errors import StrategyError
@@ -61,6 +62,12 @@ BUILTIN: Final = (
         "default-small",
         proposer=StockEvolution(population=_SMALL.population),
         description="a control: the default with the population of rules and optimized",
+    ),
+    Strategy(
+        "default-limited",
+        proposer=StockEvolution(),
+        space=LimitedSpace(),
+        description="a control: the default in a space like that of a template written by hand",
     ),
     Strategy(
         "racing",

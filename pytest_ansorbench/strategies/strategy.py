@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from pytest_ansorbench.measure.policy import FixedMeasurement, Measurement
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.strategies.cost_model import CostModelPolicy, XGBoostModel
+from pytest_ansorbench.strategies.design_space import SpacePolicy, TargetSpace
 from pytest_ansorbench.strategies.errors import (
     require_at_least,
     require_method,
@@ -22,10 +23,6 @@ from pytest_ansorbench.strategies.errors import (
 )
 from pytest_ansorbench.strategies.proposer import ProposerPolicy
 from pytest_ansorbench.strategies.scheduling import TaskScheduler
-
-if TYPE_CHECKING:
-    from tvm.s_tir.meta_schedule.space_generator import SpaceGenerator
-
 
 # Half a percent, or five seconds.
 _BRIEF: Final = SideBySide(precision=0.005, turns=Span(10, 30), sets=Span(2, 2), most_s=5.0)
@@ -118,6 +115,7 @@ class Strategy:
         last_check: How the fastest few are compared before the run names its winner; None for
             no such check.
         scheduler: Which task of a network comes next; None for what the session says.
+        space: Which sketches there are to choose from, and how programs are made of them.
 
     Raises:
         ValueError: A policy lacks its protocol's method, or `last_check` or `build_limit` is none.
@@ -131,23 +129,19 @@ class Strategy:
     last_check: LastCheck | None = None
     scheduler: TaskScheduler | None = None
     build_limit: BuildLimit | None = None
+    space: SpacePolicy = field(default_factory=TargetSpace)
 
     def __post_init__(self) -> None:
         require_method(self, "proposer", "start", example="StockEvolution()")
         require_method(self, "cost_model", "start", example="XGBoostModel()")
         require_method(self, "measurement", "measure", example="FixedMeasurement()")
+        require_method(self, "space", "start", example="TargetSpace()")
         if self.scheduler is not None:
             require_method(self, "scheduler", "next_task", example="GradientScheduler()")
         if not isinstance(self.last_check, LastCheck | None):
             raise ValueError(f"bad last_check {self.last_check!r}: expected LastCheck() or None")
         if not isinstance(self.build_limit, BuildLimit | None):
             raise ValueError(f"bad build_limit {self.build_limit!r}: expected BuildLimit() or None")
-
-    def space(self) -> SpaceGenerator:
-        """MetaSchedule's design space, with the stock rules of the TVM target it is used for."""
-        from tvm.s_tir.meta_schedule.space_generator import PostOrderApply
-
-        return PostOrderApply()
 
 
 def control_of(reference: Strategy) -> Strategy:

@@ -19,6 +19,7 @@ from pytest_ansorbench.storage.entries import CaseEntry, RoundEntry
 from pytest_ansorbench.strategies import (
     POOLED,
     ProgramMaker,
+    TargetSpace,
     extract,
     extractor_of,
     log2_throughput,
@@ -65,8 +66,9 @@ class Programs:
     latencies_s: NDArray[np.float64]
     # Of the searches that measured them.
     search_s: float
-    # What `kinds_of` calls the sketch of each, shape (programs,); empty for one with decisions that
-    # no search draws.
+    # What `kinds_of` calls the sketch of each, shape (programs,); empty for one that is none of the
+    # target's own design space, which the shipped model is for, or has decisions that no search
+    # draws.
     kinds: NDArray[np.str_]
     # Features of its decisions by the `DecisionSpace` of its sketch, shape (programs, most columns
     # of a kind), NaN where there is none.
@@ -136,9 +138,9 @@ def _programs(
     target: Target,
 ) -> Programs:
     from tvm.s_tir.meta_schedule import TuneContext
-    from tvm.s_tir.meta_schedule.space_generator import PostOrderApply
 
-    context = TuneContext(task.mod, target=target, space_generator=PostOrderApply())
+    space = TargetSpace().start(target)
+    context = TuneContext(task.mod, target=target, space_generator=space)
     reader = _DecisionReader(context)
     extractor = extractor_of(None)
     features, latencies_s = [], []
