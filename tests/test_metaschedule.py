@@ -8,6 +8,7 @@ import tempfile
 import pytest
 
 from pytest_ansorbench.metaschedule import search_strategy, tune_parts
+from pytest_ansorbench.search.sketches import SketchIndex
 from pytest_ansorbench.strategies import (
     Candidate,
     Evolution,
@@ -19,9 +20,12 @@ from pytest_ansorbench.strategies import (
     StrategyError,
     XGBoostModel,
 )
-from pytest_ansorbench.workloads import BatchMatmul
+from pytest_ansorbench.workloads import BatchMatmul, Softmax
 from pytest_ansorbench.workloads.networks.relax_names import tensor_type
+from tests.spaces import Recomputing
+from tests.strategies.setups import make_setup
 from tests.tuning import quiet_loggers, tune_tir
+from tests.watching import Watched
 
 MATMUL = BatchMatmul(batch=1, m=16, n=16, k=16)
 
@@ -154,6 +158,15 @@ def test_decisions_follow_what_was_measured(target, instant, tmp_path):
     assert any(mean for mean in chooser.decisions()["mean_gflops"])
 
 
+def test_a_design_space_of_a_user_is_what_is_tuned(target, instant, tmp_path):
+    case, watched = Softmax(m=16, n=16), Watched(RandomTraces())
+    mine = Strategy("mine", proposer=watched, cost_model=NoModel(), space=Recomputing())
+    tune_tir(case.tasks()[0].mod, target, str(tmp_path), 2, **instant, **tune_parts(mine, target))
+    [setup] = watched.setups
+    expected = make_setup(target, case=case, space=Recomputing()).sketches
+    assert SketchIndex(setup.sketches).fingerprints == SketchIndex(expected).fingerprints
+
+
 def test_a_foreign_cost_model_is_asked_all_the_same(target, instant, tmp_path):
     """One that comes without an extractor, such as TVM's random model."""
     from tvm.s_tir import meta_schedule as ms
@@ -240,7 +253,7 @@ def test_a_payload_that_is_no_json_is_refused_in_tune_tir_too(target, payload):
     context = TuneContext(
         MATMUL.tasks()[0].mod,
         target=target,
-        space_generator=mine.space(),
+        space_generator=mine.space.start(target),
         search_strategy=search_strategy(mine),
     )
     context.pre_tuning(4, 4, context.generate_design_space())

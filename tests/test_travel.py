@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pytest_ansorbench.strategies import BUILTIN
+from pytest_ansorbench.strategies import BUILTIN, RandomTraces, Strategy
 from pytest_ansorbench.travel import (
     StayError,
     arrived,
@@ -34,6 +34,7 @@ from pytest_ansorbench.workloads import (
 from pytest_ansorbench.workloads.definition import definition_of
 from tests.interpreters import ROOT
 from tests.proposers import scripted
+from tests.spaces import Recomputing
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,12 @@ def name_of(value):
     return getattr(value, "id", None) or value.name
 
 
-@pytest.mark.parametrize("value", [*BUILTIN, *CASES, scripted(("fine",), None)], ids=name_of)
+RECOMPUTING = Strategy("recomputing", proposer=RandomTraces(), space=Recomputing())
+
+
+@pytest.mark.parametrize(
+    "value", [*BUILTIN, *CASES, scripted(("fine",), None), RECOMPUTING], ids=name_of
+)
 def test_every_shipped_case_and_strategy_arrives_as_it_was(value):
     assert sent(value) == value and type(sent(value)) is type(value)
 

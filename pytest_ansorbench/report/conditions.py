@@ -60,7 +60,7 @@ def _space(result: CaseResult, name: str) -> str:
         return ""
     return (
         f"space: {result.case}: {name} chose from {len(usual & found)} of the {len(usual)} "
-        f"sketches of {reference} and {len(found - usual)} others"
+        f"sketches of {reference} and {len(found - usual)} that it lacks"
     )
 
 

@@ -400,6 +400,12 @@ def test_an_operator_is_one_task(capsys):
     assert "12x128x128, 12x128x64 -> 12x128x64" in out
 
 
+@pytest.mark.parametrize(("strategy", "sketches"), [("default", "3"), ("default-limited", "1")])
+def test_sketches_are_those_of_a_strategys_design_space(strategy, sketches, capsys):
+    assert main(["tasks", "matmul-b12-m128-n64-k128", "--strategy", strategy]) == 0
+    assert capsys.readouterr().out.splitlines()[2].split()[-1] == sketches
+
+
 def test_tasks_of_a_model_in_a_file_are_listed(tmp_path, capsys):
     from tests.workloads.networks.test_networks_imported import onnx_model
 
@@ -414,6 +420,7 @@ def test_tasks_of_a_model_in_a_file_are_listed(tmp_path, capsys):
     [
         (["resnet81-n1-s224"], "bad case 'resnet81-n1-s224': expected one of the"),
         (["resnet18-n1-s224", "--target", "{"], "bad --target '{'"),
+        (["matmul-b12-m128-n64-k128", "--strategy", "defualt"], "bad strategy 'defualt': expected"),
         (["absent.onnx"], "bad model file 'absent.onnx': there is no such file"),
         pytest.param(
             ["absent.pt2"],

@@ -29,9 +29,10 @@ from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.search.loop import Search
 from pytest_ansorbench.storage.entries import LastCheckEntry
 from pytest_ansorbench.strategies import BuildLimit, FixedMeasurement, LastCheck, Registry
-from pytest_ansorbench.workloads import MATRIX_NORM, Mlp, Operator
+from pytest_ansorbench.workloads import MATRIX_NORM, Mlp, Operator, Softmax
 from tests import interpreters
 from tests.measure.local.processes import gone
+from tests.spaces import Recomputing
 
 CASE = MATRIX_NORM[0]
 RANDOM = Registry().get("random")
@@ -285,6 +286,18 @@ def test_a_case_of_a_user_and_a_strategy_of_a_user_are_searched_there(host):
     search.step()
     search.close()
     assert [trial.status for trial in search.trials] == ["ok", "ok"]
+
+
+def test_a_design_space_of_a_user_is_made_there(host, engine):
+    case, mine = Softmax(m=8, n=8), dataclasses.replace(RANDOM, name="mine", space=Recomputing())
+    here = Search(case, case.tasks(), mine, engine, **ONE_ROUND)
+    stock = Search(case, case.tasks(), RANDOM, engine, **ONE_ROUND)
+    there = HostedSearch(case, case.tasks(), HostedStrategy("mine@old", mine, host), **ONE_ROUND)
+    there.step()
+    there.close()
+    [sketches, of_stock] = (one.tasks[0].sketches.fingerprints for one in (here, stock))
+    assert there.last_round("label").sketches == sketches
+    assert {*of_stock} < {*sketches}
 
 
 def test_what_the_host_cannot_have_is_said_before_anything_is_asked(host):

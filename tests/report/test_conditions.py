@@ -6,12 +6,13 @@ import dataclasses
 
 import pytest
 
-from pytest_ansorbench.records import CaseResult, Checked, MachineState
+from pytest_ansorbench.records import CaseResult, Checked, MachineState, TaskRecord
 from pytest_ansorbench.report.conditions import (
     caches_lines,
     checked_lines,
     machine_warnings,
     progress_lines,
+    space_lines,
 )
 from tests.report.rendered import lines_of
 from tests.synthetic import CRITERIA, make_run
@@ -90,6 +91,28 @@ def test_what_was_compared_is_told_where_it_is_not_as_usual(checked, told):
     quiet = case((QUIET, QUIET), (QUIET, QUIET))
     runs = tuple(dataclasses.replace(run, checked=checked) for run in quiet.runs)
     assert lines_of(checked_lines([dataclasses.replace(quiet, runs=runs)])) == told
+
+
+@pytest.mark.parametrize(
+    ("sketches", "told"),
+    [
+        ((("a", "b"), ("c",)), []),
+        ((("b", "a"), ()), []),
+        (((), ()), []),
+        ((("a",), ("c",)), ["2 of the 3 sketches of default and 0 that it lacks"]),
+        ((("d",), ("c",)), ["1 of the 3 sketches of default and 1 that it lacks"]),
+        ((("d",), ()), ["0 of the 2 sketches of default and 1 that it lacks"]),
+    ],
+)
+def test_sketches_that_the_reference_had_not_are_told(sketches, told):
+    def tasks(*of_tasks):
+        return tuple(TaskRecord(f"task{at}", 1, 1, of) for at, of in enumerate(of_tasks))
+
+    searched = {"default": tasks(("a", "b"), ("c",)), "fast": tasks(*sketches)}
+    quiet = case((QUIET, QUIET), (QUIET, QUIET))
+    runs = tuple(dataclasses.replace(run, tasks=searched[run.strategy]) for run in quiet.runs)
+    lines = lines_of(space_lines([dataclasses.replace(quiet, runs=runs)]))
+    assert lines == [f"space: conv2d: fast chose from {words}" for words in told]
 
 
 def test_which_progress_counts_is_told_where_there_is_a_choice():

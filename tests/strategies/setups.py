@@ -9,6 +9,7 @@ from pytest_ansorbench.strategies import (
     Observation,
     ProgramMaker,
     Setup,
+    TargetSpace,
     XGBoostModel,
 )
 from pytest_ansorbench.strategies.draft.space import DecisionSpace
@@ -16,18 +17,19 @@ from pytest_ansorbench.workloads import OPERATORS, BatchMatmul
 from pytest_ansorbench.workloads.operator import Operator
 
 MATMUL = BatchMatmul(batch=1, m=16, n=16, k=16)
+OWN = TargetSpace()
 FAMILIES = {type(case).__name__: case for case in reversed(OPERATORS)}
 """The first shape of each family of operators."""
 _KNOWN: dict = {}
 """What `spaces_of` has made: seconds for all families together."""
 
 
-def make_setup(target, *, case=MATMUL, cost_model=None, seed=0, trials=64) -> Setup:
+def make_setup(target, *, case=MATMUL, cost_model=None, seed=0, trials=64, space=OWN) -> Setup:
     """The setup of a task, as a search makes it."""
     from tvm.s_tir.meta_schedule.database import MemoryDatabase
 
     [task] = unchecked_tasks(case)
-    context = context_of(target, task, seed)
+    context = context_of(target, task, seed, space)
     return Setup(
         context=context,
         sketches=context.generate_design_space(),
@@ -46,14 +48,14 @@ def unchecked_tasks(case):
         return case.tasks()
 
 
-def context_of(target, task, seed=0):
+def context_of(target, task, seed=0, space=OWN):
     """The `TuneContext` of a task."""
     from tvm.s_tir.meta_schedule import TuneContext
 
     return TuneContext(
         task.mod,
         target=target,
-        space_generator="post-order-apply",
+        space_generator=space.start(target),
         task_name=task.name,
         rand_state=1 + seed,
     )

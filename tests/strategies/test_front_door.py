@@ -22,6 +22,7 @@ PROTOCOLS = [
     strategies.RulePolicy,
     strategies.RuleChooser,
     strategies.CostModelPolicy,
+    strategies.SpacePolicy,
     strategies.Measurement,
     strategies.Stopwatch,
 ]

@@ -18,6 +18,7 @@ def test_the_shipped_ones_are_there_in_order():
         "optimized",
         "optimized-paper",
         "default-small",
+        "default-limited",
         "racing",
         "paired",
         "draft",
