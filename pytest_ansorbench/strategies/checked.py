@@ -150,8 +150,8 @@ def checked_sketches(
         raise BadAnswer(
             strategy.space.start,
             f"bad design space of strategy {strategy.name!r}: it has no sketch for the task "
-            f"{str(context.task_name)!r}; expected at least one, so let a rule that changes nothing "
-            "return its schedule, e.g. [sch]",
+            f"{str(context.task_name)!r}; expected at least one, so let a rule that changes "
+            "nothing return its schedule, e.g. [sch]",
         )
     return list(sketches)
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tvm.s_tir.schedule import Instruction
 
 _STRUCTURE: Final = "meta_schedule.tiling_structure"
+_INTRINSIC: Final = "meta_schedule.auto_tensorize"
 # TVM's `IterVar.CommReduce`.
 _COMM_REDUCE: Final = 2
 
@@ -52,8 +53,16 @@ class Footprints:
     over these bytes; the first buffer is the one that is written.
     """
 
-    def __init__(self, block: Any, places: Mapping[int, tuple[int, int]], structure: str) -> None:
-        # `places`: of each loop that is tiled, its knob and the number of tiles.
+    def __init__(
+        self,
+        block: Any,
+        places: Mapping[int, tuple[int, int]],
+        structure: str,
+        intrinsic: str,
+    ) -> None:
+        # `places`: of each loop that is tiled, its knob and the number of tiles. Where an intrinsic
+        # takes some steps at once, tiles are of what is around it. Its name is in those of the
+        # columns: what is fast for other programs need not be for these.
         self._variables = [one.var for one in block.iter_vars]
         self._whole = [float(int(one.dom.extent)) for one in block.iter_vars]
         self._reduces = [is_reduction(one) for one in block.iter_vars]
@@ -63,11 +72,14 @@ class Footprints:
         regions = {_buffer(one): one for one in (*block.writes, *block.reads)}
         self._regions = list(regions.values())
         names = [*(f"buffer{n}" for n in range(len(self._regions))), "bytes", "intensity"]
+        prefix = f"{intrinsic}." if intrinsic else ""
         self.columns = tuple(
-            f"depth{depth}.{name}" for depth in range(len(self._depths)) for name in names
+            f"{prefix}depth{depth}.{name}" for depth in range(len(self._depths)) for name in names
         )
         spatial = [loop for loop, reduces in enumerate(self._reduces) if not reduces]
         self.vectorized = places.get(spatial[-1]) if spatial else None
+        # Steps of the loop that is vectorized.
+        self.width = self._whole[spatial[-1]] if spatial else 1.0
         self.item_bytes = _item_bytes(self._regions[0])
         self.steps = math.prod(self._whole)
 
@@ -101,7 +113,9 @@ class Footprints:
                 # Logarithms of what the innermost 0, 1, 2, ... tiles come to.
                 logs = np.zeros((parts + 1, shape[1]))
                 np.cumsum(tiles[knob][:, parts - 1 :: -1].T, axis=0, out=logs[1:])
-                extents[variable] = np.rint(np.exp2(logs))[inner]
+                steps = np.rint(np.exp2(logs))
+                # A loop is longer than its tiles where an intrinsic takes some steps at once.
+                extents[variable] = steps[inner] * np.rint(self._whole[loop] / steps[parts])
             else:
                 extents[variable] = np.full(shape, self._whole[loop])
         return extents
@@ -114,11 +128,14 @@ def footprints_of(
 ) -> list[Footprints]:
     """Footprints of the blocks that a sketch tiles on several levels, as they are in the program.
 
-    A block that was transformed first, as by `rfactor`, has none. `parts` has the knob and the
-    number of tiles of each instruction that samples tiles.
+    A block that was transformed first, as by `rfactor`, has none. One that an intrinsic computes
+    has those of all its steps. `parts` has the knob and the number of tiles of each instruction
+    that samples tiles.
     """
     names: dict[Any, str] = {}
     structures: dict[Any, str] = {}
+    intrinsics: dict[Any, str] = {}
+    around: dict[Any, Any] = {}
     loops: dict[Any, tuple[Any, int]] = {}
     places: dict[Any, dict[int, tuple[int, int]]] = {}
     for one in instructions:
@@ -127,13 +144,27 @@ def footprints_of(
             names[one.outputs[0]] = str(one.attrs[0])
         elif kind == "Annotate" and str(one.attrs[0]) == _STRUCTURE:
             structures[one.inputs[0]] = str(one.inputs[1])
+        elif kind == "Annotate" and str(one.attrs[0]) == _INTRINSIC:
+            intrinsics[one.inputs[0]] = str(one.inputs[1])
+        elif kind == "Split" and one.inputs[0] in around:
+            around |= dict.fromkeys(one.outputs, around[one.inputs[0]])
+        elif kind == "Blockize" and around.get(one.inputs[0]) in names.keys() & structures.keys():
+            # What an intrinsic takes at once becomes a block of its own, within one that is tiled.
+            [tiled], whole = one.outputs, around[one.inputs[0]]
+            names[tiled], structures[tiled] = names[whole], structures[whole]
         elif kind == "GetLoops":
+            around |= dict.fromkeys(one.outputs, one.inputs[0])
             loops |= {loop: (one.inputs[0], at) for at, loop in enumerate(one.outputs)}
         elif one in parts and one.inputs[0] in loops:
             block, at = loops[one.inputs[0]]
             places.setdefault(block, {})[at] = parts[one]
     return [
-        Footprints(schedule.get(schedule.get_sblock(names[block])), of_block, structures[block])
+        Footprints(
+            schedule.get(schedule.get_sblock(names[block])),
+            of_block,
+            structures[block],
+            intrinsics.get(block, ""),
+        )
         for block, of_block in places.items()
         if block in names and block in structures
     ]

@@ -80,9 +80,10 @@ class DecisionSpace:
         self.nests = tuple(
             Nest(
                 width=f"{names[place]}.size{count - 1}",
-                block=f"{n}.depth0.buffer0",
+                block=f"{n}.{one.columns[0]}",
                 item_bytes=one.item_bytes,
                 steps=one.steps,
+                unit=one.width / math.prod(knobs[place].decision(0)),
             )
             for n, one in enumerate(self._footprints)
             if one.vectorized is not None

@@ -39,6 +39,8 @@ class Nest:
     item_bytes: int
     # Of the whole nest.
     steps: float
+    # Steps of the loop that an intrinsic takes at once, one without.
+    unit: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,7 @@ class _Guess:
     def _cycles(
         self, nest: Nest, width: NDArray[np.float32], block: NDArray[np.float32]
     ) -> NDArray[np.float64]:
-        lanes = np.minimum(np.exp2(width.astype(np.float64)), self._lanes(nest))
+        lanes = np.minimum(nest.unit * np.exp2(width.astype(np.float64)), self._lanes(nest))
         spills = np.exp2(block.astype(np.float64)) > self.register_bytes * (1.0 + 1e-6)
         cycles: NDArray[np.float64] = self._cycles_a_step(lanes)
         return cycles + np.where(spills, self.policy.spill_cycles / lanes, 0.0)
