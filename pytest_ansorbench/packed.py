@@ -14,6 +14,8 @@ import zlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from pytest_ansorbench.measure.intrinsics import register_named
+
 if TYPE_CHECKING:
     from tvm import IRModule
     from tvm.s_tir import Schedule, Trace
@@ -93,6 +95,9 @@ def replayed(packed: Mapping[str, Any], mod: IRModule) -> Schedule:
         if "program" in packed:
             return Schedule(ir.load_json(packed["program"]), debug_mask="none")
         schedule = Schedule(mod, debug_mask="none", error_render_level="none")
+        for kind, _, attributes, _ in packed["trace"][0]:
+            if kind == "Tensorize":
+                register_named(attributes[0])
         Trace.apply_json_to_schedule(packed["trace"], schedule)
     except Exception as error:  # TVM raises many types
         raise PackedError(f"its trace does not fit the program: {first_line(error)}") from None
@@ -105,11 +110,6 @@ def unpack_schedule(text: str, mod: IRModule) -> Schedule:
     if len(packed) != 1 or not is_packed_schedule(packed[0]):
         raise PackedError("expected one packed schedule")
     return replayed(packed[0], mod)
-
-
-def tensorizes(text: str) -> bool:
-    """Whether a packed schedule names tensor intrinsics, which have to be registered before."""
-    return '"Tensorize"' in inflated(text)
 
 
 def deflated(text: str) -> str:

@@ -14,7 +14,6 @@ from pytest_ansorbench.packed import (
     inflated,
     pack_program,
     pack_schedule,
-    tensorizes,
     unpack_program,
     unpack_schedule,
 )
@@ -86,5 +85,3 @@ def test_other_values_are_no_schedule(packed):
 
 def test_text_comes_back():
     assert inflated(deflated("für\n")) == "für\n"
-    assert tensorizes(deflated('[{"trace": [["Tensorize", []]]}]'))
-    assert not tensorizes(deflated('[{"trace": [["Tensorized", []]]}]'))

@@ -46,6 +46,17 @@ def register_intrinsics(target: Target) -> None:
             importlib.import_module(f"{_PACKAGE}.{name}")
 
 
+def register_named(name: str) -> None:
+    """Register the tensor intrinsic of a CPU that a recorded schedule names, if TVM has it."""
+    from tvm.s_tir import TensorIntrin
+
+    if _PACKAGE not in sys.modules:
+        _install_lazy_package()
+    for submodule in dict.fromkeys(_SUBMODULE_BY_TRIPLE.values()):
+        if TensorIntrin.get(name, allow_missing=True) is None:
+            importlib.import_module(f"{_PACKAGE}.{submodule}")
+
+
 class _LazyPackage(ModuleType):
     """Stands in for the package; an attribute that is a submodule is imported when asked for."""
 

@@ -8,16 +8,19 @@ import textwrap
 
 import pytest
 
+from pytest_ansorbench.packed import pack_program, pack_schedule
 from tests.interpreters import WITHOUT_TORCH
+from tests.strategies.draft.test_tensorized import DENSE, vectors_of, x86
+from tests.strategies.setups import spaces_of
 
 pytestmark = pytest.mark.skipif(
     __import__("platform").machine() != "x86_64", reason="expects an x86 host"
 )
 
 
-def run(code: str) -> str:
+def run(code: str, *words: str) -> str:
     completed = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)],
+        [sys.executable, "-c", textwrap.dedent(code), *words],
         capture_output=True,
         text=True,
         timeout=120,
@@ -46,19 +49,24 @@ def test_a_cpu_target_imports_its_own_intrinsics_only():
     )
 
 
-def test_other_submodules_still_come_when_asked_for():
+def test_a_recorded_schedule_brings_its_own_and_other_submodules_come_when_asked_for():
+    [space, *_], maker, setup = spaces_of(x86("cascadelake"), DENSE)
+    program = space.program(vectors_of(space)[0], maker)
     assert (
         run(
             """
-            from tvm.target import Target
-            from pytest_ansorbench.measure.intrinsics import register_intrinsics
-            register_intrinsics(Target({"kind": "llvm", "num-cores": 2}))
+            import sys
+            from pytest_ansorbench.packed import unpack_program, unpack_schedule
+            unpack_schedule(sys.argv[1], unpack_program(sys.argv[2]))
+            assert "tvm.s_tir.tensor_intrin.riscv_cpu" not in sys.modules
             from tvm.s_tir import tensor_intrin
-            from tvm.s_tir.tensor_intrin import arm_cpu
-            assert tensor_intrin.arm_cpu is arm_cpu
+            from tvm.s_tir.tensor_intrin import riscv_cpu
+            assert tensor_intrin.riscv_cpu is riscv_cpu
             assert not hasattr(tensor_intrin, "no_such_submodule")
-            print(arm_cpu.__name__)
-            """
+            print(riscv_cpu.__name__)
+            """,
+            pack_schedule(program.schedule),
+            pack_program(setup.context.mod),
         )
-        == "tvm.s_tir.tensor_intrin.arm_cpu"
+        == "tvm.s_tir.tensor_intrin.riscv_cpu"
     )

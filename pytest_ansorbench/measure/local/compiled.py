@@ -26,9 +26,8 @@ from pytest_ansorbench.measure.arguments import (
     same_bytes,
     shapes_of,
 )
-from pytest_ansorbench.measure.intrinsics import register_intrinsics
 from pytest_ansorbench.measure.local.caches import Predecessors
-from pytest_ansorbench.packed import PackedError, tensorizes, unpack_program, unpack_schedule
+from pytest_ansorbench.packed import PackedError, unpack_program, unpack_schedule
 from pytest_ansorbench.travel import unpacked
 from pytest_ansorbench.workloads.case import Case, Task
 from pytest_ansorbench.workloads.networks.apply import with_schedules
@@ -126,8 +125,6 @@ class CompiledKernel(Compiled):
         saved = json.loads(payload)
         program = _program(saved)
         shapes = shapes_of(ArgInfo.from_entry_func(program, remove_preproc=True))
-        if tensorizes(saved["schedule"]):
-            register_intrinsics(target)
         return cls(unpack_schedule(saved["schedule"], program).mod, target, shapes)
 
     def take(
@@ -207,8 +204,6 @@ class CompiledNetwork(Compiled):
         saved = json.loads(payload)
         tasks, scheduled = [], []
         for program, schedule in saved["kernels"]:
-            if tensorizes(schedule):
-                register_intrinsics(target)
             tasks.append(Task("", unpack_program(program), 1))
             scheduled.append(unpack_schedule(schedule, tasks[-1].mod).mod)
         return cls(with_schedules(unpack_program(saved["program"]), tasks, scheduled), target)
