@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_ansorbench.strategies import StockEvolution
+from tests.pages import page
 from tests.plugin.project import trials
 
 pytestmark = pytest.mark.usefixtures("fast_engine")
@@ -29,12 +30,22 @@ def pytest_ansorbench_strategies(config):
 """
 
 
-def test_default_against_optimized_is_what_runs_unless_told_otherwise(project, monkeypatch):
-    # Its own population, of 512, takes eight seconds.
+SOFTMAX = MATMUL.replace("BatchMatmul(batch=1, m=16, n=16, k=16)", "Softmax(m=16, n=16)").replace(
+    "import BatchMatmul", "import Softmax"
+)
+
+
+@pytest.fixture
+def small_populations(monkeypatch):
+    """Its own population, of 512, takes eight seconds."""
     start, small = StockEvolution.start, {"population": 16, "generations": 1, "min_unmeasured": 4}
     monkeypatch.setattr(
         StockEvolution, "start", lambda self, setup: start(replace(self, **small), setup)
     )
+
+
+@pytest.mark.usefixtures("small_populations")
+def test_default_against_optimized_is_what_runs_unless_told_otherwise(project):
     project.write("test_cases.py", MATMUL)
     outcome = project.bench(
         *("--ansor-trials=4", "--ansor-round=4", "--ansor-repeats=1", "--ansor-final-turns=2"),
@@ -59,3 +70,21 @@ def test_a_model_that_does_not_fit_fails_the_test_in_a_sentence(project):
     assert outcome.out.count("bad rule model rules.ubj: ") == 1
     assert "expected a file that ansor-bench train-rules wrote" in outcome.out
     assert "Traceback" not in outcome.out
+
+
+@pytest.mark.usefixtures("small_populations")
+def test_a_schedule_rule_of_a_user_is_gated_against_the_stock_rules(project):
+    project.write("conftest.py", page("docs/schedule_rule.py"))
+    project.write("test_cases.py", SOFTMAX)
+    outcome = project.bench(
+        *("--ansor-strategy=default,recomputing", "--ansor-trials=2", "--ansor-round=2"),
+        *("--ansor-repeats=2", "--ansor-final-turns=2", "--ansor-final-sets=1"),
+        *("--ansor-min-throughput-ratio=1e-6", "--ansor-json=result.json"),
+    )
+    assert outcome.code == 0, outcome.text
+    [case] = project.json("result.json")["cases"]
+    stock, mine = ({*run["tasks"][0]["sketches"]} for run in case["runs"][:2])
+    assert stock < mine
+    told = f"recomputing chose from {len(stock)} of the {len(stock)} sketches of default and "
+    assert f"{told}{len(mine - stock)} that it lacks" in outcome.out
+    assert "throughput ratio" in outcome.out

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_ansorbench.search import Search
+from pytest_ansorbench.search import Search, unpack
 from pytest_ansorbench.search.sketches import SketchIndex
 from pytest_ansorbench.strategies import (
     BUILTIN,
@@ -21,7 +21,8 @@ from pytest_ansorbench.strategies import (
 )
 from pytest_ansorbench.workloads import Conv2d, Softmax
 from tests.search.rounds import finished
-from tests.spaces import Broken, Empty, Named, Recomputing
+from tests.spaces import Broken, Empty, Named, Recomputing, Tensorizing
+from tests.strategies.draft.test_tensorized import DENSE
 from tests.strategies.setups import MATMUL, context_of, make_setup, unchecked_tasks
 
 SOFTMAX = Softmax(m=32, n=32)
@@ -48,7 +49,11 @@ def kinds(rules):
 
 def instructions(setup):
     """What the sketches of a task do, by the names of TVM's instructions."""
-    return {str(one.kind.name) for sketch in setup.sketches for one in sketch.trace.insts}
+    return {kind for sketch in setup.sketches for kind in kinds_in(sketch.trace)}
+
+
+def kinds_in(trace):
+    return [str(one.kind.name) for one in trace.insts]
 
 
 def fingerprints(target, case, space):
@@ -128,14 +133,27 @@ def test_a_rule_in_python_adds_sketches_to_the_targets_own(target):
     assert mine == set(fingerprints(target, SOFTMAX, Recomputing()))
 
 
-@pytest.mark.parametrize("name", ["random", "draft"])
-@pytest.mark.parametrize("space", [LimitedSpace(), Recomputing()], ids=["limited", "in python"])
-def test_searches_measure_programs_of_a_space(name, space, fast_engine):
+@pytest.mark.parametrize(
+    ("name", "space", "case"),
+    [("random", LimitedSpace(), CONV2D), ("draft", Recomputing(), SOFTMAX)],
+    ids=["limited", "in python"],
+)
+def test_searches_measure_programs_of_a_space(name, space, case, fast_engine):
     strategy = replace(Registry().get(name), name="mine", space=space)
-    search = searching(strategy, fast_engine, CONV2D, trials=4)
+    search = searching(strategy, fast_engine, case, trials=2)
     finished(search)
-    assert [trial.status for trial in search.trials] == ["ok"] * 4
+    assert [trial.status for trial in search.trials] == ["ok"] * 2
     assert all(trial.sketch >= 0 for trial in search.trials)
+
+
+def test_draft_searches_with_an_intrinsic_of_a_user(fast_engine):
+    """Sixteen sums of four products, so that programs are tensorized on any CPU."""
+    mine = replace(Registry().get("draft"), name="mine", space=Tensorizing())
+    search = searching(mine, fast_engine, DENSE, trials=2)
+    [entry] = finished(search)
+    assert [trial.status for trial in search.trials] == ["ok"] * 2
+    found = unpack(entry.state.candidates, DENSE.tasks()[0].mod)
+    assert [kinds_in(one.trace).count("Tensorize") for one in found] == [1, 1]
 
 
 def searching(strategy, engine, case=MATMUL, trials=1):
