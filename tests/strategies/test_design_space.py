@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_ansorbench.search import Search, unpack
+from pytest_ansorbench.search import ResumeError, Search, unpack
 from pytest_ansorbench.search.sketches import SketchIndex
 from pytest_ansorbench.strategies import (
     BUILTIN,
@@ -20,7 +20,7 @@ from pytest_ansorbench.strategies import (
     undecided,
 )
 from pytest_ansorbench.workloads import Conv2d, Softmax
-from tests.search.rounds import finished
+from tests.search.rounds import finished, stepped
 from tests.spaces import Broken, Empty, Named, Recomputing, Tensorizing
 from tests.strategies.draft.test_tensorized import DENSE
 from tests.strategies.setups import MATMUL, context_of, make_setup, unchecked_tasks
@@ -156,10 +156,16 @@ def test_draft_searches_with_an_intrinsic_of_a_user(fast_engine):
     assert [kinds_in(one.trace).count("Tensorize") for one in found] == [1, 1]
 
 
-def searching(strategy, engine, case=MATMUL, trials=1):
-    return Search(
-        case, case.tasks(), strategy, engine, seed=1, budget_trials=trials, round_trials=trials
-    )
+def test_a_run_does_not_go_on_in_another_space(unbuilding_engine):
+    begun = stepped(searching(RANDOM, unbuilding_engine), 1)
+    assert searching(RANDOM, unbuilding_engine, resumed=begun).finished
+    with pytest.raises(ResumeError, match="its design space is another one"):
+        searching(replace(RANDOM, space=LimitedSpace()), unbuilding_engine, resumed=begun)
+
+
+def searching(strategy, engine, case=MATMUL, trials=1, **others):
+    sizes = {"seed": 1, "budget_trials": trials, "round_trials": trials}
+    return Search(case, case.tasks(), strategy, engine, **sizes, **others)
 
 
 @pytest.mark.parametrize(
