@@ -7,6 +7,7 @@ from pytest_ansorbench.workloads.case import Case, Check, NetworkCase, Task
 from pytest_ansorbench.workloads.catalogue import CASES, NETWORKS, OPERATORS, UnknownCase, get
 from pytest_ansorbench.workloads.inputs import BadInputs
 from pytest_ansorbench.workloads.networks.bert import BertLayer
+from pytest_ansorbench.workloads.networks.convnext import ConvNextT
 from pytest_ansorbench.workloads.networks.failures import ImportFailed
 from pytest_ansorbench.workloads.networks.imported import (
     ImportedNetwork,
@@ -15,12 +16,19 @@ from pytest_ansorbench.workloads.networks.imported import (
     from_relax,
 )
 from pytest_ansorbench.workloads.networks.inception import InceptionV3
-from pytest_ansorbench.workloads.networks.mobilenet import MobileNetV1, MobileNetV2
+from pytest_ansorbench.workloads.networks.llama import LlamaBlock
+from pytest_ansorbench.workloads.networks.mobilenet import (
+    EfficientNetB0,
+    MobileNetV1,
+    MobileNetV2,
+    MobileNetV3,
+)
 from pytest_ansorbench.workloads.networks.network import Network
 from pytest_ansorbench.workloads.networks.resnet import ResNet, ResNet3d18
 from pytest_ansorbench.workloads.networks.sequential import Mlp, Vgg16
 from pytest_ansorbench.workloads.networks.shapes import OpenShape
 from pytest_ansorbench.workloads.networks.squeezenet import SqueezeNet11
+from pytest_ansorbench.workloads.networks.vit import VitB16
 from pytest_ansorbench.workloads.operator import Operator
 from pytest_ansorbench.workloads.operators.attention import Attention, Rope
 from pytest_ansorbench.workloads.operators.batch_matmul import BATCH_MATMUL, BatchMatmul
@@ -93,9 +101,11 @@ __all__ = [
     "Conv2d",
     "Conv2dBnRelu",
     "Conv3d",
+    "ConvNextT",
     "Dense",
     "DepthwiseConv2d",
     "DilatedConv2d",
+    "EfficientNetB0",
     "Embedding",
     "GlobalAvgPool2d",
     "GroupNorm",
@@ -104,11 +114,13 @@ __all__ = [
     "ImportedNetwork",
     "InceptionV3",
     "LayerNorm",
+    "LlamaBlock",
     "MatrixNorm",
     "MaxPool2d",
     "Mlp",
     "MobileNetV1",
     "MobileNetV2",
+    "MobileNetV3",
     "Moe",
     "Network",
     "NetworkCase",
@@ -130,6 +142,7 @@ __all__ = [
     "TransposedConv2d",
     "UnknownCase",
     "Vgg16",
+    "VitB16",
     "check_program",
     "from_exported_program",
     "from_onnx",

@@ -7,12 +7,20 @@ from typing import Final
 
 from pytest_ansorbench.workloads.case import Case
 from pytest_ansorbench.workloads.networks.bert import BertLayer
+from pytest_ansorbench.workloads.networks.convnext import ConvNextT
 from pytest_ansorbench.workloads.networks.inception import InceptionV3
-from pytest_ansorbench.workloads.networks.mobilenet import MobileNetV1, MobileNetV2
+from pytest_ansorbench.workloads.networks.llama import LlamaBlock
+from pytest_ansorbench.workloads.networks.mobilenet import (
+    EfficientNetB0,
+    MobileNetV1,
+    MobileNetV2,
+    MobileNetV3,
+)
 from pytest_ansorbench.workloads.networks.network import Network
 from pytest_ansorbench.workloads.networks.resnet import ResNet, ResNet3d18
 from pytest_ansorbench.workloads.networks.sequential import Mlp, Vgg16
 from pytest_ansorbench.workloads.networks.squeezenet import SqueezeNet11
+from pytest_ansorbench.workloads.networks.vit import VitB16
 from pytest_ansorbench.workloads.operator import Operator
 from pytest_ansorbench.workloads.operators.batch_matmul import BATCH_MATMUL
 from pytest_ansorbench.workloads.operators.capsule_conv2d import CAPSULE_CONV2D
@@ -64,6 +72,15 @@ NETWORKS: Final[tuple[Network, ...]] = (
     Mlp(),
     BertLayer(),
     ResNet3d18(),
+    # Of later years: small ones,
+    MobileNetV3(),
+    EfficientNetB0(),
+    # those that transformers brought,
+    VitB16(),
+    ConvNextT(),
+    # and a language model: a prompt behind others, and the next token.
+    LlamaBlock(),
+    LlamaBlock(tokens=1, past=255),
 )
 
 CASES: Final[tuple[Case, ...]] = (

@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
+from pytest_ansorbench.workloads.networks.attention import self_attention
 from pytest_ansorbench.workloads.networks.graph import Graph, Value
-from pytest_ansorbench.workloads.networks.layers import (
-    Add,
-    Dense,
-    LayerNorm,
-    MatMul,
-    Reshape,
-    Scale,
-    Shape,
-    Softmax,
-    Transpose,
-)
+from pytest_ansorbench.workloads.networks.layers import Add, Dense, LayerNorm, Shape
 from pytest_ansorbench.workloads.networks.network import Network
 from pytest_ansorbench.workloads.operators.shape import Shaped, require_divisor
 
@@ -53,18 +43,7 @@ class BertLayer(Shaped, Network):
         return (self.batch, self.length, self.hidden)
 
     def build(self, graph: Graph, value: Value) -> Value:
-        attended = graph(Dense(self.hidden), self._attention(graph, value))
+        attended = graph(Dense(self.hidden), self_attention(graph, value, self.heads))
         value = graph(LayerNorm(1e-12), graph(Add(), attended, value))
         wide = graph(Dense(4 * self.hidden, activation="gelu"), value)
         return graph(LayerNorm(1e-12), graph(Add(), graph(Dense(self.hidden), wide), value))
-
-    def _attention(self, graph: Graph, value: Value) -> Value:
-        """Scaled dot products of queries and keys weigh the values, head by head."""
-        size = self.hidden // self.heads
-        apart = Reshape((self.batch, self.length, self.heads, size))
-        heads_first, keys_across = Transpose((0, 2, 1, 3)), Transpose((0, 2, 3, 1))
-        query, key, values = (graph(apart, graph(Dense(self.hidden), value)) for _ in range(3))
-        scores = graph(MatMul(), graph(heads_first, query), graph(keys_across, key))
-        shares = graph(Softmax(), graph(Scale(1.0 / math.sqrt(size)), scores))
-        mixed = graph(heads_first, graph(MatMul(), shares, graph(heads_first, values)))
-        return graph(Reshape((self.batch, self.length, self.hidden)), mixed)

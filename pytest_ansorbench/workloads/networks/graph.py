@@ -44,8 +44,8 @@ class Node:
 class Graph:
     """A network under construction: call it with a layer and what goes in, get what comes out."""
 
-    def __init__(self, input_shape: Shape) -> None:
-        self.input = Value(0, input_shape)
+    def __init__(self, *input_shapes: Shape) -> None:
+        self.inputs = [Value(index, shape) for index, shape in enumerate(input_shapes)]
         self.nodes: list[Node] = []
         self._layers = Counter[str]()
 
@@ -54,9 +54,14 @@ class Graph:
         kind = type(layer).__name__.lower()
         self._layers[kind] += 1
         shape = layer.output_shape(*(value.shape for value in inputs))
-        output = Value(len(self.nodes) + 1, shape)
+        output = Value(len(self.inputs) + len(self.nodes), shape)
         self.nodes.append(Node(f"{kind}{self._layers[kind]}", layer, inputs, output))
         return output
+
+    @property
+    def input(self) -> Value:
+        """The first input, of most networks the only one."""
+        return self.inputs[0]
 
     @property
     def flops(self) -> int:

@@ -6,11 +6,26 @@ A layer says nothing of how it is computed; `to_relax` says that for TVM.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 Shape = tuple[int, ...]
-Activation = Literal["relu", "relu6", "gelu"] | None
+Activation = (
+    Literal["relu", "relu6", "gelu", "silu", "hard-swish", "sigmoid", "hard-sigmoid"] | None
+)
+
+_VARIANCES: Final[Mapping[Activation, float]] = {
+    None: 1.0,
+    "relu": 2.0,
+    "relu6": 2.0,
+    "gelu": 2.0,
+    "silu": 2.8,
+    "hard-swish": 2.8,
+    "sigmoid": 1.0,
+    "hard-sigmoid": 1.0,
+}
+"""Of weights, times what they sum over, for which a deep network neither fades nor explodes."""
 
 
 class LayerError(ValueError):
@@ -88,7 +103,8 @@ class Conv:
         taps = along(self.kernel, len(extents))
         fan_in = math.prod(taps) * channels // self.groups
         shape = (*taps, channels // self.groups, self.channels)
-        return (Weight("kernel", shape, _deviation(fan_in, self.activation)), _bias(self.channels))
+        kernel = Weight("kernel", shape, _deviation(fan_in, self.activation))
+        return (kernel, _bias(self.channels, self.activation))
 
     def multiply_adds(self, *inputs: Shape) -> int:
         """One for each tap and channel of the group, for every output; padding counts."""
@@ -103,6 +119,7 @@ class Dense:
 
     features: int
     activation: Activation = None
+    bias: bool = True
 
     def output_shape(self, *inputs: Shape) -> Shape:
         return (*inputs[0][:-1], self.features)
@@ -110,7 +127,7 @@ class Dense:
     def weights(self, *inputs: Shape) -> tuple[Weight, ...]:
         fan_in = inputs[0][-1]
         matrix = Weight("matrix", (fan_in, self.features), _deviation(fan_in, self.activation))
-        return (matrix, _bias(self.features))
+        return (matrix, _bias(self.features, self.activation)) if self.bias else (matrix,)
 
     def multiply_adds(self, *inputs: Shape) -> int:
         return math.prod(self.output_shape(*inputs)) * inputs[0][-1]
@@ -174,6 +191,18 @@ class Add(_SameShape):
 
 
 @dataclass(frozen=True)
+class Multiply(_SameShape):
+    """The product of two inputs, element by element; what the second has one of counts for all."""
+
+    def output_shape(self, *inputs: Shape) -> Shape:
+        left, right = inputs
+        pairs = zip(left, right, strict=False)
+        if len(left) != len(right) or any(there not in (1, here) for here, there in pairs):
+            raise LayerError(f"bad factors of {left} and {right}: expected equal extents, or ones")
+        return left
+
+
+@dataclass(frozen=True)
 class Relu(_SameShape):
     """Zero for what is negative."""
 
@@ -181,6 +210,20 @@ class Relu(_SameShape):
 @dataclass(frozen=True)
 class Softmax(_SameShape):
     """Exponentials over their sum, along the last axis."""
+
+
+@dataclass(frozen=True)
+class CausalSoftmax(_SameShape):
+    """`Softmax` of scores (..., queries, keys), where no query sees the keys of later tokens.
+
+    The last query is the last key's token.
+    """
+
+    def output_shape(self, *inputs: Shape) -> Shape:
+        *_, queries, keys = inputs[0]
+        if queries > keys:
+            raise LayerError(f"bad scores of {inputs[0]}: expected no more queries than keys")
+        return inputs[0]
 
 
 @dataclass(frozen=True)
@@ -205,13 +248,65 @@ class LayerNorm(_SameShape):
 
 
 @dataclass(frozen=True)
-class Concat(_Plain):
-    """Inputs one after the other along the last axis."""
+class RmsNorm(_SameShape):
+    """A mean square of one along the last axis, then scale: https://arxiv.org/abs/1910.07467."""
+
+    epsilon: float = 1e-5
+
+    def weights(self, *inputs: Shape) -> tuple[Weight, ...]:
+        return (Weight("scale", inputs[0][-1:], 0.1, mean=1.0),)
+
+
+@dataclass(frozen=True)
+class Rotate(_Plain):
+    """Rotary position embedding of data (..., tokens, size): https://arxiv.org/abs/2104.09864.
+
+    The other inputs are the cosine and the sine of each token's angles, both (tokens, size).
+    Feature `i` of the first half and feature `i` of the second half are turned together.
+    """
 
     def output_shape(self, *inputs: Shape) -> Shape:
-        if len({shape[:-1] for shape in inputs}) != 1:
-            raise LayerError(f"bad inputs {inputs}: expected the same shape up to the last axis")
-        return (*inputs[0][:-1], sum(shape[-1] for shape in inputs))
+        data, *tables = inputs
+        if data[-1] % 2 or any(table != data[-2:] for table in tables):
+            raise LayerError(f"bad angles {tables} of {data}: expected {data[-2:]}, an even size")
+        return data
+
+
+@dataclass(frozen=True)
+class ClassToken(_Plain):
+    """A learned token before those of (batch, tokens, features), and a learned place of each."""
+
+    def output_shape(self, *inputs: Shape) -> Shape:
+        [(batch, tokens, features)] = inputs
+        return (batch, tokens + 1, features)
+
+    def weights(self, *inputs: Shape) -> tuple[Weight, ...]:
+        _, tokens, features = self.output_shape(*inputs)
+        return (Weight("token", (1, 1, features), 0.1), Weight("places", (tokens, features), 0.1))
+
+
+@dataclass(frozen=True)
+class FirstToken(_Plain):
+    """The first of the tokens of (batch, tokens, features)."""
+
+    def output_shape(self, *inputs: Shape) -> Shape:
+        [(batch, _, features)] = inputs
+        return (batch, features)
+
+
+@dataclass(frozen=True)
+class Concat(_Plain):
+    """Inputs one after the other along an axis, the last one by default."""
+
+    axis: int = -1
+
+    def output_shape(self, *inputs: Shape) -> Shape:
+        axis = self.axis % len(inputs[0])
+        [*others] = {(shape[:axis], shape[axis + 1 :]) for shape in inputs}
+        if len(others) != 1:
+            raise LayerError(f"bad inputs {inputs}: expected the same shape but for axis {axis}")
+        [(before, after)] = others
+        return (*before, sum(shape[axis] for shape in inputs), *after)
 
 
 @dataclass(frozen=True)
@@ -270,8 +365,10 @@ def _windows(
 
 
 def _deviation(fan_in: int, activation: Activation) -> float:
-    return math.sqrt((2.0 if activation else 1.0) / fan_in)
+    return math.sqrt(_VARIANCES[activation] / fan_in)
 
 
-def _bias(channels: int) -> Weight:
-    return Weight("bias", (channels,), 0.1)
+def _bias(channels: int, activation: Activation) -> Weight:
+    """Gates are mostly open, as trained ones are."""
+    gate = activation in ("sigmoid", "hard-sigmoid")
+    return Weight("bias", (channels,), 0.1, mean=2.0 if gate else 0.0)

@@ -35,7 +35,12 @@ class Network(abc.ABC):
     @property
     @abc.abstractmethod
     def input_shape(self) -> Shape:
-        """Shape of the only input, channels last."""
+        """Shape of the input, or of the first of several; channels last."""
+
+    @property
+    def input_shapes(self) -> tuple[Shape, ...]:
+        """Shapes of all inputs."""
+        return (self.input_shape,)
 
     @abc.abstractmethod
     def build(self, graph: Graph, value: Value) -> Value:
@@ -43,7 +48,7 @@ class Network(abc.ABC):
 
         Args:
             graph: Call it with a layer and what goes in.
-            value: The network's input.
+            value: The network's input; `graph.inputs` has all of several.
 
         Returns:
             The network's output, which has to come out of the last layer.
@@ -58,7 +63,7 @@ class Network(abc.ABC):
         Raises:
             LayerError: They do not fit together, as where an image is too small.
         """
-        graph = Graph(self.input_shape)
+        graph = Graph(*self.input_shapes)
         self.build(graph, graph.input)
         return graph
 
@@ -74,8 +79,9 @@ class Network(abc.ABC):
         return fuse(to_relax(self.graph()))
 
     def arguments(self) -> tuple[NDArray[Any], ...]:
-        """A random input in [-1, 1) and random weights, the same in every process."""
-        drawn = Draw([Input("float32", self.input_shape)], FLOAT_RANGES[0])
+        """Random inputs in [-1, 1) and random weights, the same in every process."""
+        inputs = [Input("float32", shape) for shape in self.input_shapes]
+        drawn = Draw(inputs, FLOAT_RANGES[0])
         return (*drawn(zlib.crc32(self.id.encode())), *self.weights())
 
     def weights(self) -> tuple[NDArray[Any], ...]:

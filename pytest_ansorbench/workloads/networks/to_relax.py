@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from pytest_ansorbench.workloads.networks import layers
 from pytest_ansorbench.workloads.networks.graph import Graph
-from pytest_ansorbench.workloads.networks.layers import Activation, Layer, along
+from pytest_ansorbench.workloads.networks.layers import Activation, Layer, Shape, along
 from pytest_ansorbench.workloads.networks.relax_names import tensor_type
 
 if TYPE_CHECKING:
@@ -25,13 +25,16 @@ def to_relax(graph: Graph) -> IRModule:
     def variable(name: str, shape: Sequence[int]) -> Expr:
         return relax.Var(name, tensor_type(shape, "float32"))
 
-    values = {0: variable("data", graph.input.shape)}
+    values = {
+        value.index: variable(f"data{value.index or ''}", value.shape) for value in graph.inputs
+    }
+    inputs = [*values.values()]
     weights = {
         name: variable(name.replace(".", "_"), weight.shape)
         for name, weight in graph.weights.items()
     }
     builder = relax.BlockBuilder()
-    with builder.function("main", [values[0], *weights.values()]):
+    with builder.function("main", [*inputs, *weights.values()]):
         with builder.dataflow():
             for node in graph.nodes:
                 values[node.output.index] = builder.emit(
@@ -39,7 +42,7 @@ def to_relax(graph: Graph) -> IRModule:
                         node.layer,
                         [values[value.index] for value in node.inputs],
                         [weights[f"{node.name}.{weight.role}"] for weight in node.weights],
-                        len(node.inputs[0].shape),
+                        node.inputs[0].shape,
                     )
                 )
             output = builder.emit_output(values[graph.nodes[-1].output.index])
@@ -58,11 +61,12 @@ def fuse(program: IRModule) -> IRModule:
         return tvm.transform.Sequential(passes)(program)
 
 
-def _expression(layer: Layer, inputs: list[Expr], weights: list[Expr], rank: int) -> Expr:
-    """A layer in operators of Relax."""
+def _expression(layer: Layer, inputs: list[Expr], weights: list[Expr], shape: Shape) -> Expr:
+    """A layer in operators of Relax, given the shape of its first input."""
     from tvm import relax
     from tvm.relax import op
 
+    rank = len(shape)
     axes = rank - 2
     match layer:
         case layers.Conv():
@@ -77,7 +81,9 @@ def _expression(layer: Layer, inputs: list[Expr], weights: list[Expr], rank: int
             )
             return _activated(op.add(result, weights[1]), layer.activation)
         case layers.Dense():
-            result = op.add(op.matmul(inputs[0], weights[0]), weights[1])
+            result = op.matmul(inputs[0], weights[0])
+            for bias in weights[1:]:
+                result = op.add(result, bias)
             return _activated(result, layer.activation)
         case layers.MatMul():
             return op.matmul(*inputs)
@@ -98,16 +104,29 @@ def _expression(layer: Layer, inputs: list[Expr], weights: list[Expr], rank: int
             return op.mean(inputs[0], axis=list(range(1, rank - 1)))
         case layers.Add():
             return op.add(*inputs)
+        case layers.Multiply():
+            return op.multiply(*inputs)
         case layers.Relu():
             return op.nn.relu(inputs[0])
         case layers.Softmax():
             return op.nn.softmax(inputs[0], axis=-1)
+        case layers.CausalSoftmax():
+            return _causal_softmax(inputs[0], shape)
         case layers.Scale():
             return op.multiply(inputs[0], relax.const(layer.factor, "float32"))
         case layers.LayerNorm():
             return op.nn.layer_norm(inputs[0], *weights, axes=[-1], epsilon=layer.epsilon)
+        case layers.RmsNorm():
+            return op.nn.rms_norm(inputs[0], weights[0], axes=[-1], epsilon=layer.epsilon)
+        case layers.Rotate():
+            return _rotated(*inputs, shape)
+        case layers.ClassToken():
+            return _with_class_token(inputs[0], *weights, shape)
+        case layers.FirstToken():
+            first = op.strided_slice(inputs[0], axes=[1], begin=[0], end=[1])
+            return op.squeeze(first, axis=1)
         case layers.Concat():
-            return op.concat(inputs, axis=rank - 1)
+            return op.concat(inputs, axis=layer.axis % rank)
         case layers.Reshape():
             return op.reshape(inputs[0], layer.shape)
         case layers.Transpose():
@@ -118,6 +137,59 @@ def _expression(layer: Layer, inputs: list[Expr], weights: list[Expr], rank: int
 def _activated(value: Expr, activation: Activation) -> Expr:
     from tvm.relax import op
 
-    if activation is None:
-        return value
-    return {"relu": op.nn.relu, "relu6": op.nn.relu6, "gelu": op.nn.gelu}[activation](value)
+    match activation:
+        case None:
+            return value
+        case "hard-sigmoid":
+            return _hard_sigmoid(value)
+        case "hard-swish":
+            return op.multiply(value, _hard_sigmoid(value))
+    activations = {
+        "relu": op.nn.relu,
+        "relu6": op.nn.relu6,
+        "gelu": op.nn.gelu,
+        "silu": op.nn.silu,
+        "sigmoid": op.sigmoid,
+    }
+    return activations[activation](value)
+
+
+def _hard_sigmoid(value: Expr) -> Expr:
+    """https://arxiv.org/abs/1905.02244, section 5.2."""
+    from tvm import relax
+    from tvm.relax import op
+
+    raised = op.nn.relu6(op.add(value, relax.const(3.0, "float32")))
+    return op.multiply(raised, relax.const(1 / 6, "float32"))
+
+
+def _causal_softmax(scores: Expr, shape: Shape) -> Expr:
+    """Exponentials of what is seen, over their sum."""
+    from tvm.relax import op
+
+    *_, queries, keys = shape
+    highest = op.max(scores, axis=[-1], keepdims=True)
+    powers = op.tril(op.exp(op.subtract(scores, highest)), k=keys - queries)
+    return op.divide(powers, op.sum(powers, axis=[-1], keepdims=True))
+
+
+def _rotated(data: Expr, cosine: Expr, sine: Expr, shape: Shape) -> Expr:
+    """Both halves of the features, turned."""
+    from tvm.relax import op
+
+    last, half = len(shape) - 1, shape[-1] // 2
+    first, second = (
+        op.strided_slice(data, axes=[last], begin=[begin], end=[begin + half])
+        for begin in (0, half)
+    )
+    turned = op.concat([op.negative(second), first], axis=last)
+    return op.add(op.multiply(data, cosine), op.multiply(turned, sine))
+
+
+def _with_class_token(data: Expr, token: Expr, places: Expr, shape: Shape) -> Expr:
+    """A row before the others of each input, and a vector added to each row."""
+    from tvm.relax import op
+
+    batch, _, features = shape
+    tokens = op.concat([op.broadcast_to(token, (batch, 1, features)), data], axis=1)
+    return op.add(tokens, places)

@@ -50,3 +50,10 @@ def test_weights_are_the_same_every_time_and_differ_by_name_and_seed():
         np.testing.assert_array_equal(array, again[name])
         assert not np.array_equal(array, other[name])
     assert not np.array_equal(first["conv1.bias"], first["conv2.bias"])
+
+
+def test_several_inputs_come_before_all_that_is_made_of_them():
+    graph = Graph((2, 3), (2, 3))
+    assert graph.input == graph.inputs[0]
+    output = graph(Add(), *graph.inputs)
+    assert [value.index for value in (*graph.inputs, output)] == [0, 1, 2]

@@ -31,23 +31,32 @@ class Weights:
         matrix, bias = self._left.popleft(), self._left.popleft()
         return F.linear(x, matrix.T, bias)
 
-    def norm(self, x):
+    def matrix(self, x):
+        return x @ self._left.popleft()
+
+    def norm(self, x, epsilon=1e-12):
         scale, shift = self._left.popleft(), self._left.popleft()
-        return F.layer_norm(x, x.shape[-1:], scale, shift, 1e-12)
+        return F.layer_norm(x, x.shape[-1:], scale, shift, epsilon)
+
+    def rms_norm(self, x):
+        return F.rms_norm(x, x.shape[-1:], self._left.popleft(), 1e-5)
+
+    def array(self):
+        return self._left.popleft()
 
     @property
     def used_up(self):
         return not self._left
 
 
-def run(network, data, arrays):
-    """The output of a network of this module for an input with channels last."""
+def run(network, inputs, arrays):
+    """The output of a network of this module for inputs with channels last."""
     weights = Weights(arrays)
-    x = torch.from_numpy(data)
+    x, *others = map(torch.from_numpy, inputs)
     if x.ndim > 3:
         x = x.movedim(-1, 1)
     with torch.no_grad():
-        output = network(weights, x)
+        output = network(weights, x, *others)
     assert weights.used_up
     return output.numpy()
 
@@ -154,7 +163,7 @@ def mlp(w, x):
     return probabilities(w.dense(F.relu(w.dense(F.relu(w.dense(x))))))
 
 
-def bert_layer(w, x, heads):
+def attention(w, x, heads):
     batch, length, hidden = x.shape
 
     def split(y):
@@ -162,8 +171,11 @@ def bert_layer(w, x, heads):
 
     query, key, value = split(w.dense(x)), split(w.dense(x)), split(w.dense(x))
     attended = F.scaled_dot_product_attention(query, key, value)
-    attended = attended.transpose(1, 2).reshape(batch, length, hidden)
-    x = w.norm(x + w.dense(attended))
+    return w.dense(attended.transpose(1, 2).reshape(batch, length, hidden))
+
+
+def bert_layer(w, x, heads):
+    x = w.norm(x + attention(w, x, heads))
     return w.norm(x + w.dense(F.gelu(w.dense(x))))
 
 
@@ -203,3 +215,110 @@ def inception_v3(w, x):
         c = torch.cat([conv(deep, 1, (0, 1)), conv(deep, 1, (1, 0))], 1)
         x = torch.cat([a, b, c, pooled(x)], 1)
     return probabilities(w.dense(means(x)))
+
+
+def excited(w, x, activation, gate):
+    weights = gate(w.dense(activation(w.dense(means(x)))))
+    return x * weights[:, :, None, None]
+
+
+def mobilenet_v3(w, x):
+    x = F.hardswish(w.conv(x, 2, 1))
+    # The rows of table 1 of https://arxiv.org/abs/1905.02244: kernel, widened, channels, squeezed
+    # or not, hard swish or not, stride.
+    settings = (
+        (3, 16, 16, False, False, 1),
+        (3, 64, 24, False, False, 2),
+        (3, 72, 24, False, False, 1),
+        (5, 72, 40, True, False, 2),
+        (5, 120, 40, True, False, 1),
+        (5, 120, 40, True, False, 1),
+        (3, 240, 80, False, True, 2),
+        (3, 200, 80, False, True, 1),
+        (3, 184, 80, False, True, 1),
+        (3, 184, 80, False, True, 1),
+        (3, 480, 112, True, True, 1),
+        (3, 672, 112, True, True, 1),
+        (5, 672, 160, True, True, 2),
+        (5, 960, 160, True, True, 1),
+        (5, 960, 160, True, True, 1),
+    )
+    for kernel, wide, channels, squeezed, hard, stride in settings:
+        activation = F.hardswish if hard else F.relu
+        y = activation(w.conv(x)) if wide != x.shape[1] else x
+        y = activation(w.conv(y, stride, kernel // 2, groups=wide))
+        if squeezed:
+            y = excited(w, y, F.relu, F.hardsigmoid)
+        y = w.conv(y)
+        assert y.shape[1] == channels
+        x = x + y if stride == 1 and x.shape[1] == channels else y
+    x = means(F.hardswish(w.conv(x)))
+    return probabilities(w.dense(F.hardswish(w.dense(x))))
+
+
+def efficientnet_b0(w, x):
+    x = F.silu(w.conv(x, 2, 1))
+    settings = (
+        (1, 3, 16, 1, 1),
+        (6, 3, 24, 2, 2),
+        (6, 5, 40, 2, 2),
+        (6, 3, 80, 3, 2),
+        (6, 5, 112, 3, 1),
+        (6, 5, 192, 4, 2),
+        (6, 3, 320, 1, 1),
+    )
+    for expansion, kernel, channels, repeats, first in settings:
+        for repeat in range(repeats):
+            stride = first if repeat == 0 else 1
+            y = F.silu(w.conv(x)) if expansion != 1 else x
+            y = F.silu(w.conv(y, stride, kernel // 2, groups=y.shape[1]))
+            y = w.conv(excited(w, y, F.silu, torch.sigmoid))
+            x = x + y if stride == 1 and x.shape[1] == channels else y
+    return probabilities(w.dense(means(F.silu(w.conv(x)))))
+
+
+def vit_b16(w, x):
+    x = w.conv(x, 16).flatten(2).transpose(1, 2)
+    token = w.array().expand(x.shape[0], -1, -1)
+    x = torch.cat([token, x], 1) + w.array()
+    for _ in range(12):
+        x = x + attention(w, w.norm(x, 1e-6), 12)
+        x = x + w.dense(F.gelu(w.dense(w.norm(x, 1e-6))))
+    return probabilities(w.dense(w.norm(x, 1e-6)[:, 0]))
+
+
+def convnext_t(w, x):
+    def norm(y):
+        return w.norm(y.movedim(1, -1), 1e-6)
+
+    for channels, blocks in ((96, 3), (192, 3), (384, 9), (768, 3)):
+        x = norm(w.conv(x, 4)) if channels == 96 else w.conv(norm(x).movedim(-1, 1), 2)
+        x = x.movedim(-1, 1) if channels == 96 else x
+        for _ in range(blocks):
+            y = norm(w.conv(x, 1, 3, groups=channels))
+            x = x + w.dense(F.gelu(w.dense(y))).movedim(-1, 1)
+    return probabilities(w.dense(w.norm(means(x), 1e-6)))
+
+
+def llama_block(w, x, keys, values, cosine, sine):
+    batch, tokens, hidden = x.shape
+    _, key_heads, past, size = keys.shape
+
+    def heads(y):
+        return y.view(batch, tokens, -1, size).transpose(1, 2)
+
+    def rotated(y):
+        first, second = y.chunk(2, -1)
+        return y * cosine + torch.cat([-second, first], -1) * sine
+
+    normed = w.rms_norm(x)
+    query, key, value = (heads(w.matrix(normed)) for _ in range(3))
+    keys = torch.cat([keys, rotated(key)], 2)
+    values = torch.cat([values, value], 2)
+    seen = torch.ones(tokens, past + tokens, dtype=torch.bool).tril(past)
+    attended = F.scaled_dot_product_attention(
+        rotated(query), keys, values, attn_mask=seen, enable_gqa=True
+    )
+    x = x + w.matrix(attended.transpose(1, 2).reshape(batch, tokens, hidden))
+    normed = w.rms_norm(x)
+    return x + w.matrix(F.silu(w.matrix(normed)) * w.matrix(normed))
