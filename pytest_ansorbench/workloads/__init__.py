@@ -3,6 +3,7 @@
 Importing this package does not import TVM; asking a case for its `tasks()` does.
 """
 
+from pytest_ansorbench.workloads.benchdnn import BadProblem, from_benchdnn, from_benchdnn_batch
 from pytest_ansorbench.workloads.case import Case, Check, NetworkCase, Task
 from pytest_ansorbench.workloads.catalogue import CASES, NETWORKS, OPERATORS, UnknownCase, get
 from pytest_ansorbench.workloads.inputs import BadInputs
@@ -89,6 +90,7 @@ __all__ = [
     "Attention",
     "AvgPool2d",
     "BadInputs",
+    "BadProblem",
     "BadProgram",
     "BadShape",
     "BatchMatmul",
@@ -144,6 +146,8 @@ __all__ = [
     "Vgg16",
     "VitB16",
     "check_program",
+    "from_benchdnn",
+    "from_benchdnn_batch",
     "from_exported_program",
     "from_onnx",
     "from_relax",
