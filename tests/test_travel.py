@@ -24,8 +24,10 @@ from pytest_ansorbench.travel import (
 from pytest_ansorbench.workloads import (
     CASES,
     ImportedNetwork,
+    KernelBenchNetwork,
     Mlp,
     Softmax,
+    from_kernelbench,
     from_onnx,
     from_relax,
     from_te,
@@ -83,6 +85,10 @@ def test_networks_of_users_arrive_with_what_reads_them():
     assert isinstance(model, ImportedNetwork) and model.id == "model"
     assert model.read.path == Path("model.onnx").absolute()
     assert model.read.shapes == {"x": (1, 2)}
+    problem = sent(from_kernelbench("problem.py", N=4, shape=(2, 3)))
+    assert isinstance(problem, KernelBenchNetwork) and problem.id == "problem-N4-shape(2, 3)"
+    assert problem.read.path == Path("problem.py").absolute()
+    assert problem.read.sizes == {"N": 4, "shape": (2, 3)}
 
 
 def test_operators_of_users_arrive_with_the_functions_that_make_them():

@@ -17,6 +17,7 @@ from pytest_ansorbench.workloads.networks.imported import (
     from_relax,
 )
 from pytest_ansorbench.workloads.networks.inception import InceptionV3
+from pytest_ansorbench.workloads.networks.kernelbench import KernelBenchNetwork, from_kernelbench
 from pytest_ansorbench.workloads.networks.llama import LlamaBlock
 from pytest_ansorbench.workloads.networks.mobilenet import (
     EfficientNetB0,
@@ -115,6 +116,7 @@ __all__ = [
     "ImportFailed",
     "ImportedNetwork",
     "InceptionV3",
+    "KernelBenchNetwork",
     "LayerNorm",
     "LlamaBlock",
     "MatrixNorm",
@@ -149,6 +151,7 @@ __all__ = [
     "from_benchdnn",
     "from_benchdnn_batch",
     "from_exported_program",
+    "from_kernelbench",
     "from_onnx",
     "from_relax",
     "from_te",

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import importlib
-import io
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Sequence
@@ -20,6 +17,12 @@ from pytest_ansorbench.workloads.inputs import GivenInputs, Input, Ways, draws
 from pytest_ansorbench.workloads.networks.archive import UnsafeArchive, load_exported_program
 from pytest_ansorbench.workloads.networks.failures import ImportFailed, cause_of, told
 from pytest_ansorbench.workloads.networks.main_inputs import main_inputs
+from pytest_ansorbench.workloads.networks.reading import (
+    converted,
+    extra,
+    of_exported,
+    subject_of,
+)
 from pytest_ansorbench.workloads.networks.relax_checks import (
     inputs_of,
     operators,
@@ -39,8 +42,6 @@ from pytest_ansorbench.workloads.networks.shapes import (
 )
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     from numpy.typing import NDArray
     from tvm import IRModule
     from tvm.relax import Expr
@@ -251,10 +252,10 @@ class _OnnxFile:
     shapes: Shapes
 
     def __call__(self) -> IRModule:
-        onnx = _extra("onnx", "onnx")
+        onnx = extra("onnx", "onnx")
         from tvm.relax.frontend.onnx import from_onnx as convert
 
-        subject = _subject(self.path)
+        subject = subject_of(self.path)
         try:
             model = onnx.load(str(self.path))
         except Exception as error:  # protobuf's own kinds among them
@@ -262,7 +263,7 @@ class _OnnxFile:
         fixed = fix(subject, _onnx_inputs(model.graph, subject), self.shapes, may_change=True)
         given = {name: list(shape) for name, shape in fixed.shapes.items()}
         changed = "".join(f"{one}: " for one in fixed.changed)
-        return _converted(f"{subject}: {changed}".removesuffix(": "), lambda: convert(model, given))
+        return converted(f"{subject}: {changed}".removesuffix(": "), lambda: convert(model, given))
 
 
 def _onnx_inputs(graph: Any, subject: str) -> dict[str, Sequence[Extent] | None]:
@@ -292,10 +293,8 @@ class _ExportedFile:
     shapes: Shapes
 
     def __call__(self) -> IRModule:
-        _extra("torch", "torch")
-        from tvm.relax.frontend.torch import from_exported_program as convert
-
-        subject = _subject(self.path)
+        extra("torch", "torch")
+        subject = subject_of(self.path)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of PyTorch to itself
@@ -309,51 +308,7 @@ class _ExportedFile:
         except Exception as error:  # whatever a file that is none provokes
             raise ImportFailed(f"{subject}: no ExportedProgram: {cause_of(error)}") from error
 
-        def imported() -> IRModule:
-            core = exported.run_decompositions()
-            _require_nothing_written(core.graph_signature, subject)
-            return convert(core, unwrap_unit_return_tuple=True, run_ep_decomposition=False)
-
-        return _converted(subject, imported)
-
-
-def _require_nothing_written(signature: Any, subject: str) -> None:
-    """Refuse a program that leaves something behind but its outputs."""
-    written = [*signature.buffers_to_mutate.values(), *signature.user_inputs_to_mutate.values()]
-    if any(name.endswith("num_batches_tracked") for name in written):
-        raise ImportFailed(
-            f"{subject}: its batch norm is in training mode and counts batches; export it after "
-            ".eval()"
-        )
-    if written:
-        raise ImportFailed(
-            f"{subject}: it writes {', '.join(map(repr, written))}, which TVM's programs cannot; "
-            "take that as an input and return what it becomes"
-        )
-
-
-def _subject(file: Path) -> str:
-    """How refusals of a file begin."""
-    subject = f"bad model file {str(file)!r}"
-    if not file.is_file():
-        raise ImportFailed(f"{subject}: there is no such file")
-    return subject
-
-
-def _extra(module: str, extra: str) -> ModuleType:
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        raise ImportFailed(
-            f"{module} is not installed: pip install 'pytest-ansorbench[{extra}]'"
-        ) from None
-
-
-def _converted(subject: str, convert: Callable[[], IRModule]) -> IRModule:
-    """What TVM's importer makes of a model, or one sentence on why it makes nothing of it."""
-    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()), told(subject):
-        warnings.simplefilter("ignore")  # of importers to themselves
-        return convert()
+        return converted(subject, lambda: of_exported(exported, subject))
 
 
 def _for_inference(module: IRModule) -> IRModule:
