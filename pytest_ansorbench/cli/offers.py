@@ -26,8 +26,8 @@ def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
     tasks.add_argument(
         "case",
         metavar="CASE",
-        help="id of a shipped case, e.g. resnet18-n1-s224, or a model's file: .onnx, or .pt2 as "
-        "torch.export.save writes it",
+        help="id of a shipped case, e.g. resnet18-n1-s224, or a model's file: .onnx, .tflite, or "
+        ".pt2 as torch.export.save writes it",
     )
     tasks.add_argument(
         "--shape",
@@ -90,15 +90,15 @@ def _tasks(given: argparse.Namespace) -> int:
 
 def _case(name: str, shapes: Mapping[str, int | tuple[int, ...]]) -> Case:
     """A shipped case by its id, or a model by its file."""
-    from pytest_ansorbench.workloads import from_exported_program, from_onnx, get
+    from pytest_ansorbench.workloads import from_exported_program, from_onnx, from_tflite, get
 
     if name.endswith(".onnx"):
         return from_onnx(name, shapes=shapes)
     if name.endswith(".pt2"):
         return from_exported_program(name, shapes=shapes)
     if shapes:
-        raise Refusal(f"bad --shape: {name!r} is no model's file, so its shapes are fixed")
-    return get(name)
+        raise Refusal(f"bad --shape: {name!r} is no file .onnx or .pt2, so its shapes are fixed")
+    return from_tflite(name) if name.endswith(".tflite") else get(name)
 
 
 def _shape(text: str) -> tuple[str, int | tuple[int, ...]]:

@@ -15,6 +15,7 @@ from pytest_ansorbench.workloads.networks.imported import (
     from_exported_program,
     from_onnx,
     from_relax,
+    from_tflite,
 )
 from pytest_ansorbench.workloads.networks.inception import InceptionV3
 from pytest_ansorbench.workloads.networks.kernelbench import KernelBenchNetwork, from_kernelbench
@@ -155,6 +156,7 @@ __all__ = [
     "from_onnx",
     "from_relax",
     "from_te",
+    "from_tflite",
     "from_tir",
     "get",
     "outputs_of",

@@ -386,7 +386,11 @@ _WHOLE: Final = {"s8:s8:s32": "int8", "u8:s8:s32": "uint8"}
 _LAST: Final = ("any", "axb", "nwc", "nhwc", "ndhwc", "acb", "acdb", "acdeb")
 """Layouts with the channels last."""
 _KERNEL: Final = ("any", "xba", "wio", "hwio", "dhwio", "cba", "cdba", "cdeba")
-_ROWS: Final = ("any", "a", "ab", "abc", "abcd", "abcde", "abx")
+_ROWS: Final = (
+    *("any", "a", "ab", "abc", "abcd", "abcde", "abx"),
+    *("nc", "ncw", "nchw", "ncdhw", "tnc", "ldnc"),
+)
+"""Layouts with the last dimension last."""
 
 #: What decides how, when and on what benchdnn runs, and not what.
 _HARMLESS: Final = {
@@ -401,6 +405,11 @@ _HARMLESS: Final = {
 def _one_of(values: Mapping[str, Any] | Iterable[str]) -> _Option:
     known = values if isinstance(values, Mapping) else dict.fromkeys(values)
     return _Option(known.__getitem__, f"one of {', '.join(filter(None, known))}")
+
+
+def _alike(tags: tuple[str, ...]) -> _Option:
+    """Layouts of source and destination; one stands for both."""
+    return _one_of([*tags, *(f"{tag}:{other}" for tag in tags for other in (tag, "any"))])
 
 
 def _types(tensors: int, more: Mapping[str, str]) -> _Option:
@@ -500,7 +509,7 @@ _DRIVERS: Final[Mapping[str, _Driver]] = {
         "256x768",
         {
             **_NORM,
-            "tag": _one_of([*_ROWS, "nc", "tnc", "ldnc", "tnc:any", "abx:abx"]),
+            "tag": _alike(_ROWS),
             "stat_tag": _one_of(["any", "undef", *_ROWS]),
             "flags": _one_of({"CH": LayerNorm, "HC": LayerNorm, "CM": RmsNorm, "MC": RmsNorm}),
         },
@@ -510,7 +519,7 @@ _DRIVERS: Final[Mapping[str, _Driver]] = {
         "g32mb1ic320ih32",
         {
             **_NORM,
-            "tag": _one_of([*_LAST, *(f"{one}:{one}" for one in _LAST)]),
+            "tag": _alike(_LAST),
             "flags": _one_of(["CH", "HC"]),
             "mb": _NUMBER,
         },

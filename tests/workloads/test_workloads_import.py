@@ -35,8 +35,9 @@ def loaded(statement):
         "",
         "[(case.id, case.flops) for case in workloads.CASES]",
         "workloads.BatchMatmul(batch=1, m=8, n=8, k=8).check()",
+        "workloads.from_benchdnn('matmul', '2x3:3x4'); workloads.from_kernelbench('a.py', N=4)",
     ],
-    ids=["import", "describe", "check"],
+    ids=["import", "describe", "check", "read"],
 )
 def test_tvm_stays_out(statement):
     assert loaded(statement) == "[]"

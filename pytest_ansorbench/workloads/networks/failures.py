@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 _OWN: Final = Path(__file__).parents[2]
-_LIBRARIES: Final = ("tvm", "tvm_ffi", "torch", "onnx", "google")
+_LIBRARIES: Final = ("tvm", "tvm_ffi", "torch", "onnx", "google", "tflite", "flatbuffers")
 _LONGEST: Final = 300
 """Characters of a cause."""
 _FAULTS: Final = (TypeError, AttributeError, LookupError, AssertionError, ArithmeticError)

@@ -1,4 +1,4 @@
-"""Networks of users: from an ONNX file, from a PyTorch `ExportedProgram`, from Relax itself."""
+"""Networks of users: from ONNX, from PyTorch's exported programs, from TFLite, from Relax."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -45,6 +45,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tvm import IRModule
     from tvm.relax import Expr
+
+_TFLITE: Final = b"TFL3"
+"""Of a file, from its fifth byte on."""
 
 
 @dataclass(frozen=True)
@@ -183,6 +186,28 @@ def from_exported_program(
     return ImportedNetwork(name or file.path.stem, file, inputs)
 
 
+def from_tflite(
+    path: str | Path,
+    *,
+    name: str | None = None,
+    inputs: GivenInputs | None = None,
+) -> ImportedNetwork:
+    """A network from a TFLite file. Needs the package `tflite`.
+
+    What is quantized is computed in float32, between inputs and outputs of 8 bits of each layer.
+
+    Args:
+        path: The file.
+        name: Its id; the file's name without ending by default.
+        inputs: See `from_onnx`.
+
+    Returns:
+        The case. The file is read when the case is run.
+    """
+    file = _TfliteFile(Path(path))
+    return ImportedNetwork(name or file.path.stem, file, inputs)
+
+
 def from_relax(
     name: str,
     function: Callable[[], IRModule],
@@ -309,6 +334,30 @@ class _ExportedFile:
             raise ImportFailed(f"{subject}: no ExportedProgram: {cause_of(error)}") from error
 
         return converted(subject, lambda: of_exported(exported, subject))
+
+
+@dataclass(frozen=True)
+class _TfliteFile:
+    path: Path
+
+    def __call__(self) -> IRModule:
+        tflite = extra("tflite", "tflite")
+        subject = subject_of(self.path)
+        content = self.path.read_bytes()
+        if content[4:8] != _TFLITE:
+            raise ImportFailed(
+                f"{subject}: no TFLite model: {_TFLITE!r} is not where such a file has it"
+            )
+
+        def imported() -> IRModule:
+            from tvm.relax.frontend.tflite import from_tflite as convert
+
+            module = convert(tflite.Model.GetRootAsModel(content, 0))
+            # All constants once more.
+            module["main"] = module["main"].without_attr("params")
+            return module
+
+        return converted(subject, imported)
 
 
 def _for_inference(module: IRModule) -> IRModule:

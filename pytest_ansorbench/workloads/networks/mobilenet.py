@@ -32,14 +32,14 @@ _V2: Final = (
     *((6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)),
 )
 
-_V3: Final[tuple[tuple[int, int, int, Activation, int, int], ...]] = (
-    # Kernel, channels within and after, activation, stride, and channels of the squeeze: table 1.
-    *((3, 16, 16, "relu", 1, 0), (3, 64, 24, "relu", 2, 0), (3, 72, 24, "relu", 1, 0)),
-    *((5, 72, 40, "relu", 2, 24), *((5, 120, 40, "relu", 1, 32),) * 2),
-    *((3, 240, 80, "hard-swish", 2, 0), (3, 200, 80, "hard-swish", 1, 0)),
-    *((3, 184, 80, "hard-swish", 1, 0),) * 2,
-    *((3, 480, 112, "hard-swish", 1, 120), (3, 672, 112, "hard-swish", 1, 168)),
-    *((5, 672, 160, "hard-swish", 2, 168), *((5, 960, 160, "hard-swish", 1, 240),) * 2),
+_V3: Final = (
+    # Kernel, channels within, after, and of the squeeze if there is one, whether activations are a
+    # hard swish, and stride: table 1.
+    *((3, 16, 16, 0, False, 1), (3, 64, 24, 0, False, 2), (3, 72, 24, 0, False, 1)),
+    *((5, 72, 40, 24, False, 2), (5, 120, 40, 32, False, 1), (5, 120, 40, 32, False, 1)),
+    *((3, 240, 80, 0, True, 2), (3, 200, 80, 0, True, 1), (3, 184, 80, 0, True, 1)),
+    *((3, 184, 80, 0, True, 1), (3, 480, 112, 120, True, 1), (3, 672, 112, 168, True, 1)),
+    *((5, 672, 160, 168, True, 2), (5, 960, 160, 240, True, 1), (5, 960, 160, 240, True, 1)),
 )
 
 _EFFICIENT: Final = (
@@ -89,7 +89,8 @@ class MobileNetV3(ImageNetwork):
 
     def build(self, graph: Graph, value: Value) -> Value:
         value = graph(Conv(16, 3, 2, padding=1, activation="hard-swish"), value)
-        for kernel, wide, channels, activation, stride, squeezed in _V3:
+        for kernel, wide, channels, squeezed, hard, stride in _V3:
+            activation: Activation = "hard-swish" if hard else "relu"
             squeeze: _Squeeze | None = (squeezed, "relu", "hard-sigmoid") if squeezed else None
             value = _inverted_residual(
                 graph, value, kernel, wide, channels, activation, stride, squeeze

@@ -441,11 +441,15 @@ def test_an_unsupported_operator_is_named(tmp_path):
     assert str(path) in str(caught.value)
 
 
-@pytest.mark.parametrize("read", [workloads.from_onnx, workloads.from_exported_program])
+@pytest.mark.parametrize(
+    "read", [workloads.from_onnx, workloads.from_exported_program, workloads.from_tflite]
+)
 @pytest.mark.parametrize("content", [None, b"", b"not a model at all"])
 def test_a_broken_file_is_refused_in_a_sentence(tmp_path, read, content):
     if read is workloads.from_exported_program:
         pytest.importorskip("torch")
+    if read is workloads.from_tflite:
+        pytest.importorskip("tflite")
     path = tmp_path / "broken.model"
     if content is not None:
         path.write_bytes(content)
@@ -458,6 +462,7 @@ def test_a_broken_file_is_refused_in_a_sentence(tmp_path, read, content):
     [
         (workloads.from_onnx, "onnx", "onnx"),
         (workloads.from_exported_program, "torch", "torch"),
+        (workloads.from_tflite, "tflite", "tflite"),
     ],
 )
 def test_a_missing_extra_is_named(tmp_path, monkeypatch, read, module, extra):
