@@ -141,8 +141,9 @@ class KernelBenchFile:
 def _assigned(statement: ast.stmt) -> str:
     """The name that a statement gives a value; empty if it does anything else."""
     match statement:
-        case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(
-            target=ast.Name(id=name), value=ast.expr()
+        case (
+            ast.Assign(targets=[ast.Name(id=name)])
+            | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr())
         ):
             return name
     return ""

@@ -119,9 +119,11 @@ def _expression(layer: Layer, inputs: list[Expr], weights: list[Expr], shape: Sh
         case layers.RmsNorm():
             return op.nn.rms_norm(inputs[0], weights[0], axes=[-1], epsilon=layer.epsilon)
         case layers.Rotate():
-            return _rotated(*inputs, shape)
+            data, cosine, sine = inputs
+            return _rotated(data, cosine, sine, shape)
         case layers.ClassToken():
-            return _with_class_token(inputs[0], *weights, shape)
+            token, places = weights
+            return _with_class_token(inputs[0], token, places, shape)
         case layers.FirstToken():
             first = op.strided_slice(inputs[0], axes=[1], begin=[0], end=[1])
             return op.squeeze(first, axis=1)

@@ -223,7 +223,7 @@ def test_weights_alone_that_are_quantized_are_refused(tmp_path):
         (*bias[:2], FLOAT, None, BIAS.astype(np.float32)),
         (*output[:2], FLOAT, None, None),
     )
-    with pytest.raises(ImportFailed, match="dynamic range quantization: .*FULLY_CON") as caught:
+    with pytest.raises(ImportFailed, match=r"dynamic range quantization: .*FULLY_CON") as caught:
         workloads.from_tflite(path).tasks()
     assert "\n" not in str(caught.value)
 

@@ -302,7 +302,7 @@ def convnext_t(w, x):
 
 def llama_block(w, x, keys, values, cosine, sine):
     batch, tokens, hidden = x.shape
-    _, key_heads, past, size = keys.shape
+    *_, past, size = keys.shape
 
     def heads(y):
         return y.view(batch, tokens, -1, size).transpose(1, 2)
