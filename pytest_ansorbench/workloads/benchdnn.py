@@ -55,7 +55,7 @@ def from_benchdnn(driver: str, problem: str, *, dtype: str = "float32") -> Opera
         BadProblem: This package has no operator for it.
     """
     reader = _reader(driver, dtype)
-    found = [*reader.read(problem, f"{problem!r}", Path())]
+    found = [*reader.read(problem, "", Path())]
     if len(found) != 1:
         raise BadProblem(
             f"bad {driver} problem {problem!r}: it is {len(found)} problems; expected one, e.g. "
@@ -142,13 +142,15 @@ class _Reader:
         if path.resolve() in self._open:
             raise BadProblem(f"{subject}: the file reads itself")
         self._open.append(path.resolve())
-        yield from self.read(path.read_text("utf-8", "replace"), repr(str(path)), path.parent)
+        text = path.read_text("utf-8", "replace")
+        yield from self.read(text, f" of {str(path)!r}", path.parent)
         self._open.pop()
 
-    def read(self, text: str, source: str, folder: Path) -> Iterator[Operator]:
+    def read(self, text: str, where: str, folder: Path) -> Iterator[Operator]:
+        """The operators of a text; `where` is what sentences say of its place."""
         for word in _words(text):
             if not word.startswith("-"):
-                yield from self._problems(word, source)
+                yield from self._problems(word, where)
                 continue
             name, _, value = word.removeprefix(_MARK).partition("=")
             if name == "reset":
@@ -156,24 +158,22 @@ class _Reader:
             elif name == "batch":
                 yield from self.read_file(folder / value)
             elif name not in _HARMLESS and name != self.driver_name and not word.startswith("-v"):
-                self._state[name] = [self._meant(word, name, one) for one in value.split(",")]
+                subject = f"bad {self.driver_name} option {word!r}{where}"
+                self._state[name] = [self._meant(subject, name, one) for one in value.split(",")]
 
-    def _meant(self, word: str, name: str, value: str) -> Any:
+    def _meant(self, subject: str, name: str, value: str) -> Any:
         option = self.driver.options.get(name)
         if option is None:
             raise BadProblem(
-                f"bad {self.driver_name} option {word!r}: it is not read; expected one of "
-                f"{', '.join(self.driver.options)}, e.g. {_MARK}dir=FWD_I"
+                f"{subject}: it is not read; expected one of "
+                f"{', '.join(self.driver.options)}, e.g. {_MARK}dir=fwd_i"
             )
         try:
             return option.read(value)
         except (KeyError, ValueError):
-            raise BadProblem(
-                f"bad {self.driver_name} option {word!r}: {value!r} is not read; expected "
-                f"{option.shown}"
-            ) from None
+            raise BadProblem(f"{subject}: {value!r} is not read; expected {option.shown}") from None
 
-    def _problems(self, word: str, source: str) -> Iterator[Operator]:
+    def _problems(self, word: str, where: str) -> Iterator[Operator]:
         """A problem, for each combination of what options say."""
         described = word.partition("n")[0].rstrip("_")  # what follows is its name
         for values in itertools.product(*self._state.values()):
@@ -181,7 +181,6 @@ class _Reader:
             try:
                 yield self.driver.make(described, given)
             except (_Unread, BadShape) as error:
-                where = "" if source == repr(word) else f" of {source}"
                 raise BadProblem(
                     f"bad {self.driver_name} problem {word!r}{where}: {error}"
                 ) from None
@@ -193,13 +192,10 @@ def _reader(driver: str, dtype: str) -> _Reader:
     return _Reader(driver, _DRIVERS[driver], dtype)
 
 
-def _words(text: str) -> Iterator[str]:
+def _words(text: str) -> list[str]:
     """Words without comments; a backslash at the end of one joins it with the next."""
-    for line in re.sub(r"\s*\\\s+", "", text).splitlines():
-        for word in line.split():
-            if word.startswith("#"):
-                break
-            yield word
+    without_comments = re.sub(r"(?<!\S)#.*", "", text)
+    return re.sub(r"\s*\\\s+", "", without_comments).split()
 
 
 def _dimensions(text: str, least: int, most: int) -> list[tuple[int, ...]]:
@@ -220,7 +216,8 @@ def _entries(text: str, names: str) -> dict[str, int]:
 
 def _extents(entries: Mapping[str, int]) -> tuple[dict[str, dict[str, int]], list[int]]:
     """What entries say of each spatial axis, and its elements; that of rows is that of columns."""
-    axes = {axis: {n[0]: value for n, value in entries.items() if n[1:] == axis} for axis in "dhw"}
+    said = {name: value for name, value in entries.items() if value != (name[0] == "s")}
+    axes = {axis: {n[0]: value for n, value in said.items() if n[1:] == axis} for axis in "dhw"}
     axes = {axis: values for axis, values in axes.items() if values}
     if [*axes] in (["d"], ["h"]):
         [values] = axes.values()
@@ -243,8 +240,8 @@ def _windows(entries: Mapping[str, int]) -> tuple[list[int], Window]:
         output = window.output_extent(values["i"])
         if values.get("o", output) != output:
             raise _Unread(
-                f"its output of {values['o']} needs a padding of another width at either end; "
-                f"expected {output}"
+                f"its output of {values['o']} asks for a padding at one end that the other has "
+                f"not; expected {output}"
             )
     return extents, window
 
@@ -270,8 +267,8 @@ def _matmul(problem: str, given: _Given) -> Operator:
         raise _Unread("expected dimensions that fit, e.g. 2x3:3x4")
     bias, activation = given.get("bia-dt", ""), given.get("attr-post-ops", "none")
     columns = 1 << (len(source) - 1)
-    if bias and given.get("bia_mask", columns) != columns:
-        raise _Unread(f"its bias is not one of columns; expected bia_mask={columns}")
+    if bias and given.get("bia_mask", 2) != columns:
+        raise _Unread(f"its bias is not one of columns; expected {_MARK}bia_mask={columns}")
     if set(others) <= {1}:  # rows of one product
         dense = Dense(
             m=math.prod(batch) * m,
@@ -407,9 +404,16 @@ def _one_of(values: Mapping[str, Any] | Iterable[str]) -> _Option:
     return _Option(known.__getitem__, f"one of {', '.join(filter(None, known))}")
 
 
+def _any_case(values: Mapping[str, Any] | Iterable[str]) -> _Option:
+    """Names that may be written in capitals, or not."""
+    option = _one_of(values)
+    return _Option(lambda value: option.read(value.lower()), option.shown)
+
+
 def _alike(tags: tuple[str, ...]) -> _Option:
     """Layouts of source and destination; one stands for both."""
-    return _one_of([*tags, *(f"{tag}:{other}" for tag in tags for other in (tag, "any"))])
+    both = {f"{tag}:{other}" for tag in tags for other in (tag, "any")}
+    return _Option(_one_of([*tags, *both]).read, f"one of {', '.join(tags)}")
 
 
 def _types(tensors: int, more: Mapping[str, str]) -> _Option:
@@ -426,10 +430,19 @@ _POOLING: Final = {
     "avg_np": "avg_np",
     "pooling_avg_exclude_padding": "avg_np",
 }
+_ACTIVATIONS: Final = {
+    "": "none",
+    "gelu_erf": "gelu",
+    "eltwise_gelu_erf": "gelu",
+    "swish:1": "silu",
+    "eltwise_swish:1": "silu",
+    "eltwise_swish:1.0": "silu",
+}
+"""A swish without a number is one of 0, half of its input."""
 _NUMBER: Final = _Option(int, "a whole number")
 _NOTHING: Final = _Option({"": None}.__getitem__, "nothing")
 _COMMON: Final = {
-    "dir": _one_of(["FWD_D", "FWD_I"]),
+    "dir": _any_case(["fwd_d", "fwd_i"]),
     "attr-fpmath": _one_of(["", "strict"]),
     "attr-acc-mode": _one_of(["", "strict"]),
     "attr-scales": _NOTHING,
@@ -460,9 +473,7 @@ _DRIVERS: Final[Mapping[str, _Driver]] = {
             "bia_mask": _NUMBER,
             "runtime_dims_masks": _one_of(["", "0", "0:0"]),
             "encoding": _NOTHING,
-            "attr-post-ops": _one_of(
-                {"": "none", "gelu_erf": "gelu", "swish": "silu", "swish:1": "silu"}
-            ),
+            "attr-post-ops": _one_of(_ACTIVATIONS),
         },
         _matmul,
     ),
@@ -474,7 +485,7 @@ _DRIVERS: Final[Mapping[str, _Driver]] = {
             "wtag": _one_of(_KERNEL),
             "dtag": _one_of(_LAST),
             "bia-dt": _one_of(["", "undef"]),
-            "alg": _one_of(["DIRECT", "direct", "AUTO", "auto"]),
+            "alg": _any_case(["direct", "auto"]),
             "mb": _NUMBER,
         },
         _conv,
@@ -485,7 +496,7 @@ _DRIVERS: Final[Mapping[str, _Driver]] = {
             **_COMMON,
             "dt": _types(2, {}),
             "tag": _one_of(_LAST),
-            "alg": _Option(lambda value: _POOLING[value.lower()], f"one of {', '.join(_POOLING)}"),
+            "alg": _any_case(_POOLING),
             "mb": _NUMBER,
         },
         _pool,
@@ -498,7 +509,7 @@ _DRIVERS: Final[Mapping[str, _Driver]] = {
             "ddt": _one_of(["f32"]),
             "stag": _one_of(_ROWS),
             "dtag": _one_of(_ROWS),
-            "alg": _one_of(["SOFTMAX", "softmax_accurate"]),
+            "alg": _any_case(["softmax", "softmax_accurate"]),
             "axis": _NUMBER,
             "mb": _NUMBER,
             "inplace": _one_of(["false", "0"]),

@@ -17,6 +17,11 @@ READ = [
     ("matmul", "--bia-dt=f32 2x3:3x4", workloads.Dense(m=2, n=4, k=3, bias=True)),
     (
         "matmul",
+        "--bia-dt=f32 --bia_mask=4 --attr-post-ops=eltwise_swish:1.0 5x2x3:1x3x4",
+        workloads.Dense(m=10, n=4, k=3, bias=True, activation="silu"),
+    ),
+    (
+        "matmul",
         "--attr-post-ops=gelu_erf --dt=bf16:bf16:bf16 2x3:3x4",
         workloads.Dense(m=2, n=4, k=3, activation="gelu", dtype="bfloat16"),
     ),
@@ -37,6 +42,11 @@ READ = [
         "conv",
         "g1mb1_ic8oc16_ih9iw8_oh5ow4_kh3kw3_sh2sw2_ph1pw1",
         workloads.Conv2d(batch=1, height=9, width=8, stride=2, padding=1, **CONV),
+    ),
+    (
+        "conv",
+        "--dir=fwd_d --alg=AUTO mb1ic8iw9oc16kw3_kh0sh1ph0",
+        workloads.Conv1d(batch=1, length=9, **CONV),
     ),
     ("conv", "--mb=4 mb1ic8iw9oc16kw3", workloads.Conv1d(batch=4, length=9, **CONV)),
     (
@@ -71,8 +81,8 @@ READ = [
         workloads.AvgPool2d(height=9, width=8, stride=2, padding=1, dtype="float16", **POOL),
     ),
     ("pool", "--alg=AVG_NP mb1ic8ih9kh3", workloads.AvgPool2d(height=9, width=9, **POOL)),
-    ("softmax", "--stag=nc --inplace=false 128x1000", workloads.Softmax(m=128, n=1000)),
-    ("softmax", "--axis=3 --mb=2 1x3x4x5", workloads.Softmax(m=24, n=5)),
+    ("softmax", "--alg=softmax --inplace=false 128x1000", workloads.Softmax(m=128, n=1000)),
+    ("softmax", "--stag=abcd --axis=3 --mb=2 1x3x4x5", workloads.Softmax(m=24, n=5)),
     ("softmax", "96x1000x1x1", workloads.Softmax(m=96, n=1000)),
     ("lnorm", "6x2x128x1024", workloads.LayerNorm(m=1536, n=1024)),
     ("lnorm", "--flags=CH --dt=f32:f32 --tag=tnc:any 256x768", workloads.LayerNorm(m=256, n=768)),
@@ -122,16 +132,19 @@ REFUSED = [
      "read; expected one of dir, "),
     ("matmul", "--match=x 2x3:3x4", "bad matmul option '--match=x': it is not read"),
     ("matmul", "--bia-dt=bf16 2x3:3x4", "its bias is bfloat16; expected float32, as its output"),
-    ("matmul", "--bia-dt=f32 --bia_mask=1 2x3:3x4", "expected bia_mask=2"),
-    ("matmul", "--bia-dt=f32 5x2x3:5x3x4", "with no bias and no activation"),
+    ("matmul", "--attr-post-ops=swish 2x3:3x4", "'swish' is not read; expected one of gelu_erf, "),
+    ("matmul", "--bia-dt=f32 --bia_mask=1 2x3:3x4", "expected --bia_mask=2"),
+    ("matmul", "--bia-dt=f32 5x2x3:1x3x4", "its bias is not one of columns; expected --bia_mask=4"),
+    ("matmul", "--bia-dt=f32 --bia_mask=4 5x2x3:5x3x4", "with no bias and no activation"),
     ("conv", "ic8ih9oc16kh3x", "expected numbers after names (g mb ic id ih iw oc "),
     ("conv", "ic8oc16", "expected one to three spatial axes, e.g. ih56iw56"),
     ("conv", "ic8kh3oc16", "expected the elements of each axis, e.g. ih56"),
+    ("conv", "ic8ih9oc16kh3sh2sw2", "expected the elements of each axis, e.g. iw56"),
     ("conv", "ic8ih9oc16", "bad kernel 0: expected a positive int"),
     ("conv", "ic8ih9iw9oc16kh3kw1", "expected the same kernel, stride, padding and dilation"),
-    ("conv", "ic8ih9oc16oh8kh3ph1", "its output of 8 needs a padding of another width at either"),
+    ("conv", "ic8ih9oc16oh8kh3ph1", "its output of 8 asks for a padding at one end that"),
     ("conv", "g2ic8iw9oc16kw3", "expected groups or a dilation in two dimensions"),
-    ("conv", "--dir=FWD_B ic8ih9oc16kh3", "'FWD_B' is not read; expected one of FWD_D, FWD_I"),
+    ("conv", "--dir=FWD_B ic8ih9oc16kh3", "'FWD_B' is not read; expected one of fwd_d, fwd_i"),
     ("conv", "--dir=BWD_W ic8ih9oc16kh3", "'BWD_W' is not read"),
     ("conv", "--stag=nChw16c ic8ih9oc16kh3", "'nChw16c' is not read; expected one of any, axb"),
     ("conv", "--mb=two ic8ih9oc16kh3", "'two' is not read; expected a whole number"),
@@ -167,7 +180,7 @@ def written(folder, **files):
 
 
 def test_a_batch_file_is_read_line_by_line(tmp_path):
-    text = """# shapes of a prompt
+    text = """# shapes of a prompt \\
     --reset --mode=P -v5 --engine=cpu
     --dt=f32,\\
     bf16 --stag=ab --wtag=any
@@ -201,6 +214,7 @@ def test_a_batch_file_may_read_others_beside_it(tmp_path):
         ({"all": "--batch=one"}, "one': there is no such file"),
         ({"all": "--batch=../{0}/all"}, "all': the file reads itself"),
         ({"all": "2x3\n2x3x4"}, "bad softmax problem '2x3x4' of '"),
+        ({"all": "--sdt=f32,u8 2x3"}, "bad softmax option '--sdt=f32,u8' of '"),
     ],
 )
 def test_a_batch_file_that_cannot_be_read_is_told(tmp_path, files, message):
