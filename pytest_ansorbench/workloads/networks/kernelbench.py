@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import itertools
 import sys
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.machinery import SourceFileLoader
@@ -122,7 +123,7 @@ class KernelBenchFile:
             tree = ast.parse(self.path.read_bytes(), str(self.path))
         except (SyntaxError, ValueError) as error:
             raise ImportFailed(f"{subject}: no Python: {cause_of(error)}") from error
-        constants = {name for statement in tree.body if (name := _assigned(statement))}
+        constants = {name.id for name in _assigned(tree)}
         for size in self.sizes:
             if size not in constants:
                 raise ImportFailed(
@@ -138,19 +139,22 @@ class KernelBenchFile:
         return module
 
 
-def _assigned(statement: ast.stmt) -> str:
-    """The name that a statement gives a value; empty if it does anything else."""
-    match statement:
-        case (
-            ast.Assign(targets=[ast.Name(id=name)])
-            | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr())
-        ):
-            return name
-    return ""
+def _assigned(module: ast.Module) -> Iterator[ast.Name]:
+    """What a file gives values at its top, also several at once, as in `height = width = 64`."""
+    for statement in module.body:
+        targets: list[ast.expr] = []
+        match statement:
+            case ast.Assign():
+                targets = statement.targets
+            case ast.AnnAssign(value=ast.expr()):
+                targets = [statement.target]
+        for node in itertools.chain.from_iterable(map(ast.walk, targets)):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                yield node
 
 
 class _Loader(SourceFileLoader):
-    """Runs a file but for the statements that would give given names a value.
+    """Runs a file in which given names keep their values.
 
     What is made of a constant is then made of the given one. Nothing is compiled to a file.
     """
@@ -161,7 +165,9 @@ class _Loader(SourceFileLoader):
 
     def get_code(self, fullname: str) -> CodeType:
         tree = ast.parse(self.get_data(self.path), self.path)
-        tree.body = [one for one in tree.body if _assigned(one) not in self._given]
+        for name in _assigned(tree):
+            if name.id in self._given:
+                name.id = "_"
         code: CodeType = compile(tree, self.path, "exec", dont_inherit=True)
         return code
 

@@ -25,23 +25,24 @@ class Settings:
     rate: float = 0.5
 
 class Model(nn.Module):
-    def __init__(self, bias_shape):
+    def __init__(self, bias_shape, factor):
         super().__init__()
         self.bias = nn.Parameter(torch.randn(bias_shape))
+        self.factor = factor
         self.dropout = nn.Dropout(Settings().rate)
 
     def forward(self, A, B):
-        return self.dropout(torch.relu(torch.matmul(A, B) + self.bias))
+        return self.dropout(torch.relu(torch.matmul(A, B) + self.bias)) * self.factor
 
-batch_size = 4096
+batch_size = rows = 4096
 features: int = 8192
-bias_shape = (features,)
+bias_shape, factor = (features,), 1.0
 
 def get_inputs():
-    return [torch.rand(batch_size, features), torch.rand(features, features)]
+    return [torch.rand(rows, features), torch.rand(features, features)]
 
 def get_init_inputs():
-    return [bias_shape]
+    return [bias_shape, factor]
 """
 
 
@@ -53,20 +54,20 @@ def problem(tmp_path):
 
 
 def test_a_problem_becomes_a_case(problem):
-    case = from_kernelbench(problem, features=8, batch_size=4)
-    assert case.id == str(case) == "1_Product-batch_size4-features8"
+    case = from_kernelbench(problem, features=8, rows=4, factor=0.5)
+    assert case.id == str(case) == "1_Product-factor0.5-features8-rows4"
     assert isinstance(case, workloads.NetworkCase)
     a, b, *weights = case.arguments()
     # The shape of the bias is made of another size, and dropout drops nothing.
     [bias] = [weight for weight in weights if weight.shape == (8,)]
     assert (a.shape, b.shape) == ((4, 8), (8, 8))
     output = infer(case.program(), (a, b, *weights))
-    np.testing.assert_allclose(output, np.maximum(a @ b + bias, 0), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(output, np.maximum(a @ b + bias, 0) / 2, rtol=1e-4, atol=1e-5)
     assert any("matmul" in task.name for task in case.tasks())
 
 
 def test_inputs_are_those_that_the_file_draws(problem):
-    case = from_kernelbench(problem, features=8, batch_size=4)
+    case = from_kernelbench(problem, features=8, rows=4)
     before = torch.get_rng_state()
     [way] = case.draws(main_inputs(case.program(), len(case.weights())))
     first, again, other = (way(seed) for seed in (1, 1, 2))
@@ -79,7 +80,7 @@ def test_inputs_are_those_that_the_file_draws(problem):
 
 
 def test_weights_are_the_same_each_time(problem):
-    first, again = (from_kernelbench(problem, features=8, batch_size=4) for _ in range(2))
+    first, again = (from_kernelbench(problem, features=8, rows=4) for _ in range(2))
     for array, same in zip(first.weights(), again.weights(), strict=True):
         np.testing.assert_array_equal(array, same)
 
@@ -87,7 +88,7 @@ def test_weights_are_the_same_each_time(problem):
 def test_a_file_is_imported_without_a_trace(problem, tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     paths, names = [*sys.path], set(sys.modules)
-    case = from_kernelbench(problem, features=8, batch_size=4)
+    case = from_kernelbench(problem, features=8, rows=4)
     assert set(sys.modules) == names
     case.tasks()
     assert sys.path == paths
@@ -98,7 +99,7 @@ def test_files_of_one_name_are_two(problem, tmp_path):
     folder = tmp_path / "other"
     folder.mkdir()
     (folder / problem.name).write_text(PROBLEM.replace("relu", "tanh"))
-    sizes = {"features": 8, "batch_size": 4}
+    sizes = {"features": 8, "rows": 4}
     cases = [from_kernelbench(path, **sizes) for path in (problem, folder / problem.name)]
     relu, tanh = (infer(case.program(), case.arguments()) for case in cases)
     assert relu.max() > 1 >= tanh.max()
@@ -114,14 +115,18 @@ def test_nothing_is_read_before_it_is_needed(tmp_path):
 @pytest.mark.parametrize(
     ("text", "sizes", "message"),
     [
-        (PROBLEM, {"N": 4}, "no size 'N'; expected one of batch_size, bias_shape, features$"),
+        (
+            PROBLEM,
+            {"N": 4},
+            "no size 'N'; expected one of batch_size, bias_shape, factor, ",
+        ),
         ("", {"N": 4}, "it has no size 'N'; expected one of none$"),
         ("x = [", {}, "no Python: "),
         ("a\0b", {}, "no Python: "),
         ("class Model: pass", {}, "there is no get_init_inputs in it; expected Model, get_init_in"),
         (
             PROBLEM.replace("torch.rand(features, features)]", "3.5]"),
-            {"features": 8, "batch_size": 4},
+            {"features": 8, "rows": 4},
             "its get_inputs returns a float; expected tensors only, so make it a constant",
         ),
     ],
