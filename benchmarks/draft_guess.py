@@ -23,7 +23,7 @@ from tabulate import tabulate
 from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.stats.ranks import rank_correlation
 from pytest_ansorbench.strategies import VectorUnits
-from pytest_ansorbench.strategies.draft.neighbourhood import scattered
+from pytest_ansorbench.strategies.decisions.points import scattered
 
 FIRST: Final = 8
 """Trials of the first batch."""

@@ -46,8 +46,8 @@ from pytest_ansorbench.strategies import (
     Registry,
     Setup,
 )
-from pytest_ansorbench.strategies.draft.encoding import Encoding
-from pytest_ansorbench.strategies.draft.space import DecisionSpace
+from pytest_ansorbench.strategies.decisions.encoding import Encoding
+from pytest_ansorbench.strategies.decisions.space import DecisionSpace
 from pytest_ansorbench.workloads import OPERATORS
 
 LANDSCAPES: Final = Path(__file__).parent.parent / "docs" / "results" / "draft-landscapes"

@@ -219,6 +219,20 @@ def test_a_repeat_knows_no_journal_no_progress_and_no_session():
     assert not {name.split(".")[-1] for name in seen} & forbidden
 
 
+def test_searches_of_decisions_know_nothing_of_each_other():
+    """What several of them need is in `decisions`, which knows none of them."""
+    strategies = PACKAGE / "strategies"
+    searches = {"draft"}
+
+    def others(path: Path) -> set[str]:
+        own = path.relative_to(strategies).with_suffix("").parts[0]
+        found = {name.split(".")[1] for name in ours(path) if name.startswith("strategies.")}
+        return (found & searches) - {own}
+
+    modules = {*strategies.rglob("*.py")} - {strategies / "__init__.py", strategies / "registry.py"}
+    assert not those(modules, others)
+
+
 def test_program_making_knows_no_population():
     maker = PACKAGE / "strategies" / "program_maker.py"
     assert ours(maker) == {"strategies.candidate"}

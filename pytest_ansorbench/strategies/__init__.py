@@ -75,6 +75,11 @@ from pytest_ansorbench.strategies.cost_model import (
     is_blind,
     required_model,
 )
+from pytest_ansorbench.strategies.decisions.model import (
+    BoostedTrees,
+    DecisionModel,
+    DecisionModelPolicy,
+)
 from pytest_ansorbench.strategies.design_space import (
     LimitedSpace,
     SpacePolicy,
@@ -84,11 +89,6 @@ from pytest_ansorbench.strategies.design_space import (
 from pytest_ansorbench.strategies.draft.compiling import CompileTime
 from pytest_ansorbench.strategies.draft.draft import Draft, SharePolicy
 from pytest_ansorbench.strategies.draft.experience import Experience
-from pytest_ansorbench.strategies.draft.model import (
-    BoostedTrees,
-    DecisionModel,
-    DecisionModelPolicy,
-)
 from pytest_ansorbench.strategies.draft.neighbourhood import Neighbourhood
 from pytest_ansorbench.strategies.draft.niches import FitnessSharing
 from pytest_ansorbench.strategies.draft.prior import Prior

@@ -25,8 +25,8 @@ from pytest_ansorbench.strategies import (
     log2_throughput,
     pool,
 )
-from pytest_ansorbench.strategies.draft.encoding import kinds_of
-from pytest_ansorbench.strategies.draft.space import DecisionSpace
+from pytest_ansorbench.strategies.decisions.encoding import kinds_of
+from pytest_ansorbench.strategies.decisions.space import DecisionSpace
 from pytest_ansorbench.training.arrays import BadSamples, Like, load_arrays
 from pytest_ansorbench.workloads.definition import shipped
 

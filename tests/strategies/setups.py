@@ -12,7 +12,7 @@ from pytest_ansorbench.strategies import (
     TargetSpace,
     XGBoostModel,
 )
-from pytest_ansorbench.strategies.draft.space import DecisionSpace
+from pytest_ansorbench.strategies.decisions.space import DecisionSpace
 from pytest_ansorbench.workloads import OPERATORS, BatchMatmul
 from pytest_ansorbench.workloads.operator import Operator
 

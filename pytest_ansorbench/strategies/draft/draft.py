@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from reprlib import repr as short
 from typing import Any, ClassVar, Final, Protocol
 
 import numpy as np
@@ -14,27 +13,27 @@ from numpy.typing import NDArray
 
 from pytest_ansorbench.strategies.candidate import Candidate
 from pytest_ansorbench.strategies.cost_model import is_blind
-from pytest_ansorbench.strategies.draft.compiling import CompileTime, Discount
-from pytest_ansorbench.strategies.draft.encoding import Encoding
-from pytest_ansorbench.strategies.draft.evidence import Evidence
-from pytest_ansorbench.strategies.draft.expectation import expected_gain
-from pytest_ansorbench.strategies.draft.experience import Experience
-from pytest_ansorbench.strategies.draft.model import (
+from pytest_ansorbench.strategies.decisions.design_space import DesignSpace
+from pytest_ansorbench.strategies.decisions.model import (
     BoostedTrees,
     DecisionModel,
     DecisionModelPolicy,
 )
-from pytest_ansorbench.strategies.draft.neighbourhood import Neighbourhood, Point, scattered
+from pytest_ansorbench.strategies.decisions.points import scattered
+from pytest_ansorbench.strategies.decisions.replays import Drafted, Replays
+from pytest_ansorbench.strategies.decisions.space import Point, Vector
+from pytest_ansorbench.strategies.draft.compiling import CompileTime, Discount
+from pytest_ansorbench.strategies.draft.evidence import Evidence
+from pytest_ansorbench.strategies.draft.expectation import expected_gain
+from pytest_ansorbench.strategies.draft.experience import Experience
+from pytest_ansorbench.strategies.draft.neighbourhood import Neighbourhood
 from pytest_ansorbench.strategies.draft.niches import FitnessSharing
 from pytest_ansorbench.strategies.draft.prior import Prior, Trials
-from pytest_ansorbench.strategies.draft.replays import Drafted, Replays
 from pytest_ansorbench.strategies.draft.sharing import SharpeningShares, shared_out
 from pytest_ansorbench.strategies.draft.siblings import Family, Pooled, Siblings
-from pytest_ansorbench.strategies.draft.space import DecisionSpace, Vector
 from pytest_ansorbench.strategies.draft.survey import Survey
 from pytest_ansorbench.strategies.draft.vector_units import VectorUnits
 from pytest_ansorbench.strategies.errors import (
-    StrategyError,
     require_at_least,
     require_method,
     require_positive,
@@ -149,29 +148,25 @@ class _Draft:
         self._decisions: dict[str, Any] = {}
 
     @cached_property
-    def _spaces(self) -> list[DecisionSpace]:
+    def _space(self) -> DesignSpace:
         """Made by the first round, on the clock: it takes some programs to see the choices."""
-        sketches = enumerate(self._setup.sketches)
-        return [DecisionSpace(index, sketch, self._maker) for index, sketch in sketches]
+        return DesignSpace.of(self._setup.sketches, self._maker)
 
     @cached_property
     def _maker(self) -> ProgramMaker:
         return ProgramMaker(self._setup.context)
 
     @cached_property
-    def _encoding(self) -> Encoding:
-        return Encoding(self._spaces)
-
-    @cached_property
     def _guess(self) -> DecisionModel | None:
         """A guess from lanes and registers, for a task without measurements; perhaps None."""
         policy, target = self._policy.vector_units, self._setup.context.target
-        nests = [space.nests for space in self._spaces]
-        return None if policy is None else policy.model(nests, self._encoding.columns, target)
+        nests = [space.nests for space in self._space.spaces]
+        columns = self._space.encoding.columns
+        return None if policy is None else policy.model(nests, columns, target)
 
     @cached_property
     def _replays(self) -> Replays:
-        return Replays(self._spaces, self._maker)
+        return Replays(self._space, self._maker)
 
     def propose(self, trials: int) -> Sequence[Candidate] | None:
         policy, done = self._policy, self._known.trials
@@ -193,12 +188,12 @@ class _Draft:
                 picks += self._at_random(strangers)
         if not picks:
             return None
-        notes = [{**self._note(one.point), "predicted": one.predicted} for one in picks]
+        notes = [{**self._space.note(one.point), "predicted": one.predicted} for one in picks]
         # The journal keeps payloads: a resumed run has to know of these as well.
-        notes[0]["rejected"] = [self._note(point) for point in replays.rejected]
+        notes[0]["rejected"] = [self._space.note(point) for point in replays.rejected]
         if not done and self._known.scores:
             notes[0]["surveyed"] = [
-                {**self._note(point), "score": score} for point, score in self._known.scores
+                {**self._space.note(point), "score": score} for point, score in self._known.scores
             ]
         return [
             drafted.program.candidate(payload=note)
@@ -219,16 +214,16 @@ class _Draft:
         for candidate in candidates:
             note = candidate.payload
             notes = (note, *note.get("rejected", ()))
-            points = [self._point(one) for one in notes]
+            points = [self._space.point(one) for one in notes]
             self._replays.take(points, structural_hash(candidate.mod))
             surveyed = note.get("surveyed", ())
-            self._known.scores += [(self._point(one), one["score"]) for one in surveyed]
+            self._known.scores += [(self._space.point(one), one["score"]) for one in surveyed]
 
     def learn(self, batch: Sequence[Observation]) -> None:
         known, replays = self._known, self._replays
         before = known.best_gflops
         for seen in batch:
-            point = self._point(seen.candidate.payload)
+            point = self._space.point(seen.candidate.payload)
             point = replays.taken.get(point, point)
             known.gflops.append((point, seen.gflops))
             if seen.build_s:
@@ -260,13 +255,13 @@ class _Draft:
     def _report(self, batch: Sequence[Observation]) -> None:
         of_sketches: dict[int, list[tuple[Vector, float]]] = {}
         for seen in batch:
-            index, vector = self._point(seen.candidate.payload)
+            index, vector = self._space.point(seen.candidate.payload)
             of_sketches.setdefault(index, []).append((vector, seen.gflops))
         for index, trials in of_sketches.items():
             vectors = np.array([vector for vector, _ in trials], dtype=np.int32)
-            features = self._spaces[index].features(vectors)
+            features = self._space.spaces[index].features(vectors)
             gflops = [gflops for _, gflops in trials]
-            self._family.report(self._member, self._encoding.kinds[index], features, gflops)
+            self._family.report(self._member, self._space.encoding.kinds[index], features, gflops)
 
     @property
     def _survey_due(self) -> bool:
@@ -299,7 +294,7 @@ class _Draft:
 
     def _shares(self) -> NDArray[np.float64]:
         """How trials are shared out, by what is known of each sketch."""
-        policy, known, sketches = self._policy, self._known, len(self._spaces)
+        policy, known, sketches = self._policy, self._known, len(self._space.spaces)
         trials: Sequence[float] = known.trials_of_sketches(sketches)
         if not known.trials and known.scores and policy.survey is not None:
             trials = [policy.survey.confidence / sketches] * sketches
@@ -312,7 +307,7 @@ class _Draft:
         seed = int(rng.integers(2**31))
         if not throughput.any():
             return prior
-        rows = self._encoding.rows(points)
+        rows = self._space.rows(points)
         alone = prior is not None and rng.random() < policy.prior.own_share
         model = policy.model.fit(rows, throughput, trust, seed, None if alone else prior)
         return prior if model is None else model
@@ -327,7 +322,7 @@ class _Draft:
 
     def _model_of_others(self) -> DecisionModel | None:
         """The model of what other tasks and earlier runs have measured, if they have."""
-        siblings, family, kinds = self._policy.siblings, self._family, self._encoding.kinds
+        siblings, family, kinds = self._policy.siblings, self._family, self._space.encoding.kinds
         of_family: Mapping[str, Trials] = {}
         first = siblings.modelled(family.trials) if siblings is not None else 0
         if siblings is not None and first:
@@ -338,7 +333,7 @@ class _Draft:
 
     def _pooled(self, of_family: Mapping[str, Trials]) -> Pooled:
         """A model fitted to the trials of the network's tasks, and to earlier runs' experience."""
-        kinds, experience = self._encoding.kinds, self._policy.experience
+        kinds, experience = self._space.encoding.kinds, self._policy.experience
         sources = [of_family, experience.known() if experience is not None else {}]
         known = [
             (index, source[kind])
@@ -348,7 +343,7 @@ class _Draft:
         ]
         if not known:
             return Pooled()
-        rows = [self._encoding.placed(index, trials.features) for index, trials in known]
+        rows = [self._space.encoding.placed(index, trials.features) for index, trials in known]
         throughput = np.concatenate([trials.throughput for _, trials in known])
         count = len(throughput)
         model = self._policy.model.fit(np.concatenate(rows), throughput, np.ones(count), count)
@@ -359,7 +354,7 @@ class _Draft:
         policy, compiled = self._policy.compile_time, self._known.build_s
         if policy is None or not compiled:
             return None
-        rows = self._encoding.rows([point for point, _ in compiled])
+        rows = self._space.rows([point for point, _ in compiled])
         build_s = np.array([build_s for _, build_s in compiled])
         left = 1.0 - self._known.trials / self._trials_to_expect
         return policy.fit(rows, build_s, max(0.0, left), int(self._rng.integers(2**31)))
@@ -371,22 +366,26 @@ class _Draft:
         discount = self._discount()
 
         def score(points: Sequence[Point]) -> NDArray[np.float64]:
-            rows = self._encoding.rows(points)
+            rows = self._space.rows(points)
             promised = model.predict(rows)
             return promised if discount is None else promised * discount(rows)
 
         share = min(1.0, self._trials_to_expect / self._policy.full_trials)
         ranked = self._policy.neighbourhood.scaled(share).points(
-            self._spaces, self._known.fastest, score, self._replays.taken.__contains__, self._rng
+            self._space.spaces,
+            self._known.fastest,
+            score,
+            self._replays.taken.__contains__,
+            self._rng,
         )
         if self._policy.niches is not None:
             measured = [point for point, _ in self._known.gflops]
-            ranked = self._policy.niches.shared(ranked, measured, self._spaces)
+            ranked = self._policy.niches.shared(ranked, measured, self._space.spaces)
         order = shared_out([point for _, point in ranked], shares)
         picks = self._replays.programs(order, wanted)
         if not picks:
             return []
-        predicted = model.predict(self._encoding.rows([one.point for one in picks]))
+        predicted = model.predict(self._space.rows([one.point for one in picks]))
         return [
             replace(one, predicted=value)
             for one, value in zip(picks, predicted.tolist(), strict=True)
@@ -395,26 +394,12 @@ class _Draft:
     def _at_random(self, wanted: int, shares: NDArray[np.float64] | None = None) -> list[Drafted]:
         """Programs of random points, of all sketches alike without shares."""
         if shares is None:
-            shares = np.full(len(self._spaces), 1.0 / len(self._spaces))
+            shares = np.full(len(self._space.spaces), 1.0 / len(self._space.spaces))
         points = [
             point
-            for space, share in zip(self._spaces, shares, strict=True)
+            for space, share in zip(self._space.spaces, shares, strict=True)
             for point in scattered(space, math.ceil(_DRAWN * wanted * share), self._rng)
             if point not in self._replays.taken
         ]
         shuffled = [points[at] for at in self._rng.permutation(len(points)).tolist()]
         return self._replays.programs(shared_out(shuffled, shares), wanted)
-
-    def _note(self, point: Point) -> dict[str, Any]:
-        """A point as JSON values."""
-        index, vector = point
-        return {"sketch": index, "decisions": self._spaces[index].decisions_of(vector)}
-
-    def _point(self, note: Mapping[str, Any]) -> Point:
-        vector = self._spaces[note["sketch"]].vector_of(note["decisions"])
-        if vector is None:
-            raise StrategyError(
-                f"bad payload {short(note)}: expected decisions of sketch {note['sketch']}; a "
-                "journal of another version cannot be resumed"
-            )
-        return note["sketch"], vector

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_ansorbench.strategies.draft.neighbourhood import Point
+from pytest_ansorbench.strategies.decisions.space import Point
 from pytest_ansorbench.strategies.draft.survey import Survey
 
 

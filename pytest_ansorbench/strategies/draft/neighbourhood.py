@@ -5,22 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_ansorbench.strategies.draft.knobs import TileKnob
-from pytest_ansorbench.strategies.draft.space import DecisionSpace, Vector
+from pytest_ansorbench.strategies.decisions.points import scattered, stepped
+from pytest_ansorbench.strategies.decisions.space import DecisionSpace, Point
 from pytest_ansorbench.strategies.errors import require_at_least, require_share
 
-# A sketch's index and a vector of its space.
-Point = tuple[int, Vector]
 # Scores points, larger being better, shape (points,).
 Scorer = Callable[[Sequence[Point]], NDArray[np.float64]]
-
-# Spaces up to this size are searched as a whole.
-_SMALL: Final = 2_000
 
 
 @dataclass(frozen=True)
@@ -112,29 +106,8 @@ class Neighbourhood:
         draws = iter(rng.random((sum(steps), 3)).tolist())
         for (index, vector), count in zip(parents, steps, strict=True):
             for _ in range(count):
-                vector = self._step(spaces[index], vector, *next(draws))
+                vector = stepped(spaces[index], vector, self.near_share, *next(draws))
             yield index, vector
-
-    def _step(
-        self, space: DecisionSpace, vector: Vector, which: float, how: float, where: float
-    ) -> Vector:
-        """A vector with one decision changed, as three numbers from 0 to below 1 say."""
-        if not vector:
-            return vector
-        at = int(which * len(vector))
-        knob = space.knobs[at]
-        anew = isinstance(knob, TileKnob) and how >= self.near_share
-        near = range(knob.size) if anew else knob.near(vector[at])
-        if not near:
-            return vector
-        choice = near[int(where * len(near))]
-        return (*vector[:at], choice, *vector[at + 1 :])
-
-
-def scattered(space: DecisionSpace, count: int, rng: np.random.Generator) -> list[Point]:
-    """Random points of a sketch, or all if it has few."""
-    drawn = space.every() if space.size <= _SMALL else space.draw(count, rng)
-    return [(space.index, tuple(vector)) for vector in drawn.tolist()]
 
 
 def _ranked(points: Iterable[Point], score: Scorer) -> list[tuple[float, Point]]:

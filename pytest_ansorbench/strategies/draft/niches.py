@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_ansorbench.strategies.draft.knobs import TileKnob
-from pytest_ansorbench.strategies.draft.neighbourhood import Point
-from pytest_ansorbench.strategies.draft.space import DecisionSpace
+from pytest_ansorbench.strategies.decisions.knobs import TileKnob
+from pytest_ansorbench.strategies.decisions.space import DecisionSpace, Point
 from pytest_ansorbench.strategies.errors import require_positive, require_share
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_ansorbench.strategies.draft.model import DecisionModel
+from pytest_ansorbench.strategies.decisions.model import DecisionModel
 from pytest_ansorbench.strategies.errors import require_at_least, require_share
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_ansorbench.strategies.draft.neighbourhood import Point
+from pytest_ansorbench.strategies.decisions.space import Point
 from pytest_ansorbench.strategies.errors import require_at_least, require_share
 
 

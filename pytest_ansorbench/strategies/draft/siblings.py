@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_ansorbench.strategies.draft.model import DecisionModel
+from pytest_ansorbench.strategies.decisions.model import DecisionModel
 from pytest_ansorbench.strategies.draft.prior import Trials
 from pytest_ansorbench.strategies.errors import require_at_least, require_positive
 

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_ansorbench.strategies.decisions.footprints import Nest
 from pytest_ansorbench.strategies.errors import require_positive
 
 if TYPE_CHECKING:
     from tvm.target import Target
 
-    from pytest_ansorbench.strategies.draft.model import DecisionModel
+    from pytest_ansorbench.strategies.decisions.model import DecisionModel
 
 # Bytes of a vector register and how many there are, by the feature of the CPU, best first.
 _VECTORS_OF_X86: Final = {"avx512f": (64, 32), "avx": (32, 16)}
@@ -22,25 +23,6 @@ _VECTORS_OF_X86: Final = {"avx512f": (64, 32), "avx": (32, 16)}
 _VECTORS: Final = 16, 16
 # Vector registers of other architectures that TVM knows vectors of.
 _REGISTERS: Final = 32
-
-
-@dataclass(frozen=True)
-class Nest:
-    """A tiled block of a sketch, as its innermost loops show it.
-
-    Both columns hold logarithms to base 2.
-    """
-
-    # Column of the loop that TVM vectorizes: the innermost tile of the last spatial loop.
-    width: str
-    # Column of the bytes that the innermost tiles of all spatial loops write: what has to stay in
-    # registers while a reduction goes on.
-    block: str
-    item_bytes: int
-    # Of the whole nest.
-    steps: float
-    # Steps of the loop that an intrinsic takes at once, one without.
-    unit: float = 1.0
 
 
 @dataclass(frozen=True)

@@ -103,7 +103,7 @@ def test_a_small_space_is_searched_as_a_whole_and_then_ended(target):
 
     rounds, proposer, setup = search(target, PLAIN, trials=10_000, round_trials=64, case=TINY)
     assert proposer.propose(64) is None
-    maker, spaces = ProgramMaker(setup.context), proposer._spaces
+    maker, spaces = ProgramMaker(setup.context), proposer._space.spaces
     everything = set()
     for space in spaces:
         for vector in space.every().tolist():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pytest_ansorbench.strategies import BadModel, Draft, Experience
-from pytest_ansorbench.strategies.draft.encoding import Encoding
+from pytest_ansorbench.strategies.decisions.encoding import Encoding
 from pytest_ansorbench.strategies.draft.experience import SHIPPED, is_experience, save_experience
 from pytest_ansorbench.strategies.draft.prior import Trials
 from pytest_ansorbench.strategies.draft.siblings import Family

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_ansorbench.strategies import FitnessSharing
-from pytest_ansorbench.strategies.draft.knobs import TileKnob, ValueKnob
+from pytest_ansorbench.strategies.decisions.knobs import TileKnob, ValueKnob
 
 
 class Space:

@@ -17,10 +17,10 @@ from pytest_ansorbench.strategies import (
     SharpeningShares,
     Survey,
 )
-from pytest_ansorbench.strategies.draft.encoding import Encoding
+from pytest_ansorbench.strategies.decisions.encoding import Encoding
+from pytest_ansorbench.strategies.decisions.knobs import TileKnob, ValueKnob
 from pytest_ansorbench.strategies.draft.evidence import Evidence
 from pytest_ansorbench.strategies.draft.expectation import expected_gain
-from pytest_ansorbench.strategies.draft.knobs import TileKnob, ValueKnob
 from pytest_ansorbench.strategies.draft.sharing import shared_out
 
 BEST = st.lists(st.floats(0.0, 1e3), min_size=1, max_size=9)

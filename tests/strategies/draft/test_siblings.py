@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_ansorbench.strategies import Siblings
-from pytest_ansorbench.strategies.draft.encoding import Encoding, kinds_of
+from pytest_ansorbench.strategies.decisions.encoding import Encoding, kinds_of
 from pytest_ansorbench.strategies.draft.siblings import Family, Pooled
 from pytest_ansorbench.workloads import BatchMatmul, Softmax
 from tests.strategies.draft.test_draft import BRIEF, made_up, told

@@ -7,8 +7,8 @@ import pytest
 
 from pytest_ansorbench import workloads
 from pytest_ansorbench.strategies import Draft, VectorUnits
-from pytest_ansorbench.strategies.draft.encoding import Encoding
-from pytest_ansorbench.strategies.draft.vector_units import Nest
+from pytest_ansorbench.strategies.decisions.encoding import Encoding
+from pytest_ansorbench.strategies.decisions.footprints import Nest
 from tests.strategies.setups import make_setup, spaces_of
 
 AVX512 = {"kind": "llvm", "mtriple": "x86_64-unknown-linux-gnu", "mcpu": "skylake-avx512"}

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_ansorbench.strategies.draft.space import DecisionSpace, Vector
+from pytest_ansorbench.strategies.decisions.space import DecisionSpace, Vector
 
 
 class Encoding:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ansorbench.strategies.draft.knobs import divisors, factorizations, moves, primes
+from pytest_ansorbench.strategies.decisions.knobs import divisors, factorizations, moves, primes
 
 EXTENTS = st.integers(1, 400)
 

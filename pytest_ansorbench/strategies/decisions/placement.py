@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_ansorbench.strategies.draft.footprints import is_reduction
-from pytest_ansorbench.strategies.draft.knobs import (
+from pytest_ansorbench.strategies.decisions.footprints import is_reduction
+from pytest_ansorbench.strategies.decisions.knobs import (
     INLINED,
     ROOT,
     SAMPLES_LOCATION,

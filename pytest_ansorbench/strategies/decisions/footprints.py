@@ -24,6 +24,25 @@ Extents = Mapping[Any, NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
+class Nest:
+    """A tiled block of a sketch, as its innermost loops show it.
+
+    Both columns hold logarithms to base 2.
+    """
+
+    # Column of the loop that TVM vectorizes: the innermost tile of the last spatial loop.
+    width: str
+    # Column of the bytes that the innermost tiles of all spatial loops write: what has to stay in
+    # registers while a reduction goes on.
+    block: str
+    item_bytes: int
+    # Of the whole nest.
+    steps: float
+    # Steps of the loop that an intrinsic takes at once, one without.
+    unit: float = 1.0
+
+
+@dataclass(frozen=True)
 class Depth:
     """A place in a nest of tiled loops: how many innermost tiles of each loop are inside it."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ansorbench.strategies.draft.knobs import LocationKnob, TileKnob, ValueKnob
+from pytest_ansorbench.strategies.decisions.knobs import LocationKnob, TileKnob, ValueKnob
 
 KNOBS = {
     "tile": TileKnob(24, 3, 8),

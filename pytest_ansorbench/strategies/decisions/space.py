@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_ansorbench.strategies.draft.footprints import footprints_of
-from pytest_ansorbench.strategies.draft.knobs import (
+from pytest_ansorbench.strategies.decisions.footprints import Nest, footprints_of
+from pytest_ansorbench.strategies.decisions.knobs import (
     Knob,
     LocationKnob,
     TileKnob,
@@ -21,8 +21,7 @@ from pytest_ansorbench.strategies.draft.knobs import (
     is_sampling,
     knob_of,
 )
-from pytest_ansorbench.strategies.draft.placement import placement_of, probed_locations
-from pytest_ansorbench.strategies.draft.vector_units import Nest
+from pytest_ansorbench.strategies.decisions.placement import placement_of, probed_locations
 from pytest_ansorbench.strategies.program_maker import ProgramMaker, ScheduledProgram
 
 if TYPE_CHECKING:
@@ -33,6 +32,8 @@ if TYPE_CHECKING:
 Vector = tuple[int, ...]
 # Several, shape (vectors, knobs).
 Vectors = NDArray[np.int32]
+# A sketch's index and a vector of its space.
+Point = tuple[int, Vector]
 
 
 class DecisionSpace:

@@ -7,8 +7,8 @@ import pytest
 
 from pytest_ansorbench import workloads
 from pytest_ansorbench.strategies import StrategyError, undecided
-from pytest_ansorbench.strategies.draft.encoding import Encoding
-from pytest_ansorbench.strategies.draft.knobs import knob_of
+from pytest_ansorbench.strategies.decisions.encoding import Encoding
+from pytest_ansorbench.strategies.decisions.knobs import knob_of
 from tests.strategies.setups import FAMILIES, MATMUL, spaces_of
 
 

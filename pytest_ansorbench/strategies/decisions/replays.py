@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from pytest_ansorbench.strategies.draft.neighbourhood import Point
-from pytest_ansorbench.strategies.draft.space import DecisionSpace
+from pytest_ansorbench.strategies.decisions.design_space import DesignSpace
+from pytest_ansorbench.strategies.decisions.space import Point
 from pytest_ansorbench.strategies.program_maker import ProgramMaker, ScheduledProgram
 
 # Points that are replayed at most for each program that is wanted.
@@ -29,8 +29,8 @@ class Drafted:
 class Replays:
     """Replays points of a task, and knows which points and programs have been proposed."""
 
-    def __init__(self, spaces: Sequence[DecisionSpace], maker: ProgramMaker) -> None:
-        self._spaces = spaces
+    def __init__(self, space: DesignSpace, maker: ProgramMaker) -> None:
+        self._spaces = space.spaces
         self._maker = maker
         self._fingerprints: set[int] = set()
         # Not to be proposed: points that were before, that are no program, or another's program.

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pytest_ansorbench import workloads
-from pytest_ansorbench.strategies.draft.footprints import Depth, depths_of
+from pytest_ansorbench.strategies.decisions.footprints import Depth, depths_of
 from tests.strategies.setups import MATMUL, spaces_of
 
 CASES = {

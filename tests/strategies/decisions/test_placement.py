@@ -12,13 +12,13 @@ from pytest_ansorbench import workloads
 from pytest_ansorbench.search.candidates import pack, unpack
 from pytest_ansorbench.search.sketches import SketchIndex
 from pytest_ansorbench.strategies import ProgramMaker
-from pytest_ansorbench.strategies.draft.placement import (
+from pytest_ansorbench.strategies.decisions.placement import (
     Loop,
     Placement,
     possible,
     probed_locations,
 )
-from pytest_ansorbench.strategies.draft.space import DecisionSpace
+from pytest_ansorbench.strategies.decisions.space import DecisionSpace
 from tests.strategies.setups import FAMILIES, context_of, spaces_of
 
 S0, R, S1 = Loop(0, 0, False), Loop(1, 0, True), Loop(0, 1, False)

@@ -186,7 +186,7 @@ def knob_of(instruction: Instruction, decision: Any, seen: Sequence[int]) -> Kno
     if is_sampling(instruction):
         raise StrategyError(
             f"bad instruction {kind!r} in a sketch: expected SamplePerfectTile, SampleCategorical "
-            "or SampleComputeLocation; draft knows the choices of no other, use e.g. optimized"
+            "or SampleComputeLocation; no other has known choices, use e.g. optimized"
         )
     return None
 

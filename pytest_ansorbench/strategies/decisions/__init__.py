@@ -1,0 +1,7 @@
+"""A sketch's decisions as vectors: what every search on them needs, and no search.
+
+`knobs` are the decisions that a sketch leaves open, `space` is one sketch and `design_space` all
+sketches of a task; `placement` knows where blocks can be computed. `points` are what is drawn and
+changed, `encoding` and `footprints` make features of them, `model` predicts their throughput, and
+`replays` makes programs of them, none twice.
+"""

@@ -1,0 +1,67 @@
+"""The design space of a task: all its sketches, each a space of decisions, as one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from reprlib import repr as short
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pytest_ansorbench.strategies.decisions.encoding import Encoding
+from pytest_ansorbench.strategies.decisions.space import DecisionSpace, Point
+from pytest_ansorbench.strategies.errors import StrategyError
+from pytest_ansorbench.strategies.program_maker import ProgramMaker
+
+if TYPE_CHECKING:
+    from tvm.s_tir import Schedule
+
+
+class DesignSpace:
+    """The points of a task: a sketch, and a vector of its decisions.
+
+    Attributes:
+        spaces: The decision space of each sketch, in the order of the sketches.
+        encoding: What a model is told of points.
+    """
+
+    def __init__(self, spaces: Sequence[DecisionSpace]) -> None:
+        self.spaces = spaces
+        self.encoding = Encoding(spaces)
+
+    @classmethod
+    def of(cls, sketches: Sequence[Schedule], maker: ProgramMaker) -> DesignSpace:
+        """Find the decisions of sketches, e.g. `Setup.sketches`; this makes some programs."""
+        return cls([DecisionSpace(at, sketch, maker) for at, sketch in enumerate(sketches)])
+
+    def rows(self, points: Sequence[Point]) -> NDArray[np.float32]:
+        """What a model is told of points, shape (points, columns)."""
+        return self.encoding.rows(points)
+
+    def draw(self, rng: np.random.Generator) -> Point:
+        """A random point: each sketch as likely as any other, and each choice of a decision."""
+        index = int(rng.integers(len(self.spaces)))
+        [vector] = self.spaces[index].draw(1, rng).tolist()
+        return index, tuple(vector)
+
+    def note(self, point: Point) -> dict[str, Any]:
+        """A point as JSON values, for a candidate's payload."""
+        index, vector = point
+        return {"sketch": index, "decisions": self.spaces[index].decisions_of(vector)}
+
+    def point(self, note: Mapping[str, Any]) -> Point:
+        """The point of a note.
+
+        Raises:
+            StrategyError: It is none of this space.
+        """
+        index: int = note["sketch"]
+        of_sketch = self.spaces[index : index + 1]
+        vector = of_sketch[0].vector_of(note["decisions"]) if of_sketch else None
+        if vector is None:
+            raise StrategyError(
+                f"bad payload {short(note)}: expected decisions of sketch {index}; a "
+                "journal of another version cannot be resumed"
+            )
+        return index, vector

@@ -1,0 +1,1 @@
+"""Tests of the search in the space of decisions."""
