@@ -4,6 +4,7 @@ A `Strategy` is a name and a choice of policies. A policy is a frozen dataclass 
 `start` makes the object that does the work for one task of one run. To write one, implement
 
 - `ProposerPolicy` and `Proposer` to choose candidates in a way of your own;
+- `PointSearchPolicy` and `PointSearch` to choose among vectors of decisions, without a program;
 - a `DecisionModelPolicy` or `SharePolicy` to change what `Draft` does;
 - `SketchPolicy` and `SketchChooser` to say which sketches `Evolution` draws new programs from;
 - `RulePolicy` and `RuleChooser` to say which rules `Evolution` mutates programs by;
@@ -67,6 +68,11 @@ from pytest_ansorbench.measure.policy import (
     RacingMeasurement,
     Stopwatch,
 )
+from pytest_ansorbench.strategies.blackbox.annealing import Annealing
+from pytest_ansorbench.strategies.blackbox.bandit import Bandit
+from pytest_ansorbench.strategies.blackbox.droplet import Droplet
+from pytest_ansorbench.strategies.blackbox.genetic import Genetic
+from pytest_ansorbench.strategies.blackbox.grid import Grid
 from pytest_ansorbench.strategies.candidate import Candidate
 from pytest_ansorbench.strategies.cost_model import (
     CostModelPolicy,
@@ -75,10 +81,17 @@ from pytest_ansorbench.strategies.cost_model import (
     is_blind,
     required_model,
 )
+from pytest_ansorbench.strategies.decisions.design_space import DesignSpace
 from pytest_ansorbench.strategies.decisions.model import (
     BoostedTrees,
     DecisionModel,
     DecisionModelPolicy,
+)
+from pytest_ansorbench.strategies.decisions.point_search import (
+    PointSearch,
+    PointSearchPolicy,
+    Suggestion,
+    Tried,
 )
 from pytest_ansorbench.strategies.design_space import (
     LimitedSpace,
@@ -160,8 +173,10 @@ __all__ = [
     "PER_STORE",
     "POOLED",
     "SCHEDULERS",
+    "Annealing",
     "BadAnswer",
     "BadModel",
+    "Bandit",
     "BoostedTrees",
     "BuildLimit",
     "Candidate",
@@ -170,14 +185,18 @@ __all__ = [
     "CostModelPolicy",
     "DecisionModel",
     "DecisionModelPolicy",
+    "DesignSpace",
     "Draft",
+    "Droplet",
     "Evolution",
     "Experience",
     "ExploreThenCommit",
     "Features",
     "FitnessSharing",
     "FixedMeasurement",
+    "Genetic",
     "GradientScheduler",
+    "Grid",
     "LastCheck",
     "LimitedSpace",
     "Measurement",
@@ -185,6 +204,8 @@ __all__ = [
     "NoModel",
     "Observation",
     "PairedMeasurement",
+    "PointSearch",
+    "PointSearchPolicy",
     "PredictedGain",
     "PredictedRules",
     "PretrainedModel",
@@ -213,10 +234,12 @@ __all__ = [
     "Stopwatch",
     "Strategy",
     "StrategyError",
+    "Suggestion",
     "Survey",
     "TargetSpace",
     "TaskScheduler",
     "TaskState",
+    "Tried",
     "UniformSketches",
     "VectorUnits",
     "XGBoostModel",

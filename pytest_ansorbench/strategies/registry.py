@@ -12,6 +12,11 @@ from pytest_ansorbench.measure.policy import (
     PairedMeasurement,
     RacingMeasurement,
 )
+from pytest_ansorbench.strategies.blackbox.annealing import Annealing
+from pytest_ansorbench.strategies.blackbox.bandit import Bandit
+from pytest_ansorbench.strategies.blackbox.droplet import Droplet
+from pytest_ansorbench.strategies.blackbox.genetic import Genetic
+from pytest_ansorbench.strategies.blackbox.grid import Grid
 from pytest_ansorbench.strategies.cost_model import NoModel
 from pytest_ansorbench.strategies.design_space import LimitedSpace
 from pytest_ansorbench.strategies.draft.draft import Draft
@@ -104,6 +109,36 @@ BUILTIN: Final = (
         proposer=RandomTraces(),
         cost_model=NoModel(),
         description="sketches and annotations drawn at random, no cost model",
+    ),
+    Strategy(
+        "genetic",
+        proposer=Genetic(),
+        cost_model=NoModel(),
+        description="a genetic algorithm on decisions, no cost model",
+    ),
+    Strategy(
+        "grid",
+        proposer=Grid(),
+        cost_model=NoModel(),
+        description="every point of the space once, in an order that is spread evenly",
+    ),
+    Strategy(
+        "annealing",
+        proposer=Annealing(),
+        cost_model=NoModel(),
+        description="simulated annealing on measured throughput, no cost model",
+    ),
+    Strategy(
+        "droplet",
+        proposer=Droplet(),
+        cost_model=NoModel(),
+        description="coordinate descents, each from the fastest of some random programs",
+    ),
+    Strategy(
+        "bandit",
+        proposer=Bandit(),
+        cost_model=NoModel(),
+        description="a bandit over ways to change decisions, as OpenTuner's",
     ),
 )
 

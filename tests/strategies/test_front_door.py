@@ -17,6 +17,8 @@ from tests.strategies.setups import MATMUL
 PROTOCOLS = [
     strategies.Proposer,
     strategies.ProposerPolicy,
+    strategies.PointSearch,
+    strategies.PointSearchPolicy,
     strategies.SketchPolicy,
     strategies.SketchChooser,
     strategies.RulePolicy,

@@ -7,13 +7,17 @@ import re
 import pytest
 
 from pytest_ansorbench.strategies import (
+    Annealing,
+    Bandit,
     BoostedTrees,
     BuildLimit,
     CompileTime,
     Draft,
+    Droplet,
     Evolution,
     ExploreThenCommit,
     FitnessSharing,
+    Genetic,
     GradientScheduler,
     LastCheck,
     Neighbourhood,
@@ -28,18 +32,24 @@ from pytest_ansorbench.strategies import (
 
 REFUSED = {
     ("at least 0", -1): {
+        Bandit: "exploration",
         CompileTime: "price",
         Evolution: "generations blind_generations max_tries",
         ExploreThenCommit: "warmup_rounds explore_rounds",
+        Genetic: "elites",
         Neighbourhood: "random parents children climbs climbers offspring",
         Survey: "per_trial trials confidence",
     },
     ("at least 1", 0): {
+        Annealing: "chains",
+        Bandit: "window parents",
         BoostedTrees: "least trees depth",
         BuildLimit: "after",
         CompileTime: "least trees depth",
         Draft: "first_trials opening_trials full_trials",
+        Droplet: "starts",
         Evolution: "population min_unmeasured",
+        Genetic: "population",
         GradientScheduler: "window",
         Neighbourhood: "most_steps",
         PretrainedModel: "fading_trials least trees depth",
@@ -50,6 +60,7 @@ REFUSED = {
     },
     ("at least 2", 1): {LastCheck: "top"},
     ("a number above 0", 0.0): {
+        Annealing: "temperature",
         BoostedTrees: "slowest",
         BuildLimit: "times least_s first_s",
         Draft: "growth",
@@ -59,11 +70,13 @@ REFUSED = {
         VectorUnits: "other_cycles spill_cycles",
     },
     ("a share from 0 to 1", -0.1, 1.5, float("nan")): {
+        Annealing: "near_share",
         BoostedTrees: "rate columns floor leaf",
         Draft: "random_share",
         Evolution: "measured_share mutation_share rule_share random_share",
         ExploreThenCommit: "history_weight explore_share",
         FitnessSharing: "power in_batch",
+        Genetic: "mutation",
         GradientScheduler: "alpha",
         LastCheck: "within share",
         Neighbourhood: "near_share",

@@ -24,6 +24,11 @@ def test_the_shipped_ones_are_there_in_order():
         "draft",
         "draft+transfer",
         "random",
+        "genetic",
+        "grid",
+        "annealing",
+        "droplet",
+        "bandit",
     ]
     assert all(strategy.description for strategy in BUILTIN)
 

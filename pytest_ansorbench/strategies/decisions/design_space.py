@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from reprlib import repr as short
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pytest_ansorbench.strategies.decisions.encoding import Encoding
+from pytest_ansorbench.strategies.decisions.points import stepped
 from pytest_ansorbench.strategies.decisions.space import DecisionSpace, Point
 from pytest_ansorbench.strategies.errors import StrategyError
 from pytest_ansorbench.strategies.program_maker import ProgramMaker
 
 if TYPE_CHECKING:
     from tvm.s_tir import Schedule
+
+# Steps to a point that is not taken.
+_STEPS: Final = 64
 
 
 class DesignSpace:
@@ -44,6 +48,27 @@ class DesignSpace:
         index = int(rng.integers(len(self.spaces)))
         [vector] = self.spaces[index].draw(1, rng).tolist()
         return index, tuple(vector)
+
+    def stepped(self, point: Point, rng: np.random.Generator, near_share: float) -> Point:
+        """A point with one decision changed, of which the sketch is one; see `points.stepped`.
+
+        A point of another sketch is a random one. Equal to the given one if a decision has but one
+        choice.
+        """
+        index, vector = point
+        if len(self.spaces) > 1 and rng.random() * (1 + len(vector)) < 1.0:
+            return self.draw(rng)
+        return index, stepped(self.spaces[index], vector, near_share, *rng.random(3).tolist())
+
+    def fresh(
+        self, point: Point, taken: Container[Point], rng: np.random.Generator, near_share: float
+    ) -> Point:
+        """A point, or where steps from it first lead to one that is not taken, if they soon do."""
+        for _ in range(_STEPS):
+            if point not in taken:
+                break
+            point = self.stepped(point, rng, near_share)
+        return point
 
     def note(self, point: Point) -> dict[str, Any]:
         """A point as JSON values, for a candidate's payload."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 
+from pytest_ansorbench.strategies.candidate import Candidate
 from pytest_ansorbench.strategies.decisions.design_space import DesignSpace
 from pytest_ansorbench.strategies.decisions.space import Point
 from pytest_ansorbench.strategies.program_maker import ProgramMaker, ScheduledProgram
@@ -21,7 +22,8 @@ _LEAST_PATIENCE: Final = 64
 class Drafted:
     """A point that became a program, and what the model expects of it, if it was asked."""
 
-    point: Point
+    point: Point  # as TVM settled it
+    asked: Point
     program: ScheduledProgram
     predicted: float | None = None
 
@@ -30,7 +32,7 @@ class Replays:
     """Replays points of a task, and knows which points and programs have been proposed."""
 
     def __init__(self, space: DesignSpace, maker: ProgramMaker) -> None:
-        self._spaces = space.spaces
+        self._space = space
         self._maker = maker
         self._fingerprints: set[int] = set()
         # Not to be proposed: points that were before, that are no program, or another's program.
@@ -57,14 +59,29 @@ class Replays:
                 self.replayed += 1
                 settled = self._settle(point, program)
                 if settled is not None and program is not None:
-                    found.append(Drafted(settled, program))
+                    found.append(Drafted(settled, point, program))
         return found
 
-    def take(self, points: Iterable[Point], fingerprint: int) -> None:
-        """Count points and a program as proposed, as before an interruption."""
-        for point in points:
-            self.taken.setdefault(point, point)
-        self._fingerprints.add(fingerprint)
+    def payloads(self, drafted: Sequence[Drafted]) -> list[dict[str, Any]]:
+        """Notes on a round's programs, for the journal: what `recall` has to know of them."""
+        notes = [self._space.note(one.point) for one in drafted]
+        notes[0]["rejected"] = [self._space.note(point) for point in self.rejected]
+        return notes
+
+    def recall(self, candidates: Sequence[Candidate]) -> None:
+        """Count candidates with such payloads as proposed, as before an interruption."""
+        from tvm_ffi import structural_hash
+
+        for candidate in candidates:
+            note = candidate.payload
+            for one in (note, *note.get("rejected", ())):
+                point = self._space.point(one)
+                self.taken.setdefault(point, point)
+            self._fingerprints.add(structural_hash(candidate.mod))
+
+    def counts(self) -> dict[str, int]:
+        """What became of the round's points, for the record."""
+        return {"replayed": self.replayed, "failed": self.failed, "repeated": self.repeated}
 
     def release(self, drafted: Iterable[Drafted]) -> None:
         """Let points and programs be proposed again."""
@@ -74,13 +91,13 @@ class Replays:
 
     def _replayed(self, point: Point) -> ScheduledProgram | None:
         index, vector = point
-        return self._spaces[index].program(vector, self._maker)
+        return self._space.spaces[index].program(vector, self._maker)
 
     def _settle(self, point: Point, program: ScheduledProgram | None) -> Point | None:
         """Take a program's point and fingerprint; None if it is no new program."""
         index, vector = point
         if program is not None:
-            settled = (index, self._spaces[index].settled(vector, program))
+            settled = (index, self._space.spaces[index].settled(vector, program))
             if program.fingerprint not in self._fingerprints:
                 self._fingerprints.add(program.fingerprint)
                 self.taken.setdefault(settled, settled)

@@ -188,9 +188,9 @@ class _Draft:
                 picks += self._at_random(strangers)
         if not picks:
             return None
-        notes = [{**self._space.note(one.point), "predicted": one.predicted} for one in picks]
-        # The journal keeps payloads: a resumed run has to know of these as well.
-        notes[0]["rejected"] = [self._space.note(point) for point in replays.rejected]
+        notes = replays.payloads(picks)
+        for note, one in zip(notes, picks, strict=True):
+            note["predicted"] = one.predicted
         if not done and self._known.scores:
             notes[0]["surveyed"] = [
                 {**self._space.note(point), "score": score} for point, score in self._known.scores
@@ -209,14 +209,9 @@ class _Draft:
         return max(first, int(policy.growth * done))
 
     def recall(self, candidates: Sequence[Candidate]) -> None:
-        from tvm_ffi import structural_hash
-
+        self._replays.recall(candidates)
         for candidate in candidates:
-            note = candidate.payload
-            notes = (note, *note.get("rejected", ()))
-            points = [self._space.point(one) for one in notes]
-            self._replays.take(points, structural_hash(candidate.mod))
-            surveyed = note.get("surveyed", ())
+            surveyed = candidate.payload.get("surveyed", ())
             self._known.scores += [(self._space.point(one), one["score"]) for one in surveyed]
 
     def learn(self, batch: Sequence[Observation]) -> None:
@@ -241,9 +236,7 @@ class _Draft:
             "sketch_shares": self._shares_of_round,
             "pooled_trials": self._pooled_trials,
             "drafts": {
-                "replayed": replays.replayed,
-                "failed": replays.failed,
-                "repeated": replays.repeated,
+                **replays.counts(),
                 "predicted": [None if one is None else round(one, 3) for one in predicted],
                 "measured": [round(seen.gflops / best, 3) if best else 0.0 for seen in batch],
             },
