@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ansorbench.measure.arguments import shapes_of
 from pytest_ansorbench.search.sketches import has_choices
-from pytest_ansorbench.strategies.design_space import SpacePolicy, TargetSpace
+from pytest_ansorbench.strategies.space_policy import SpacePolicy, TargetSpace
 
 if TYPE_CHECKING:
     from tvm import IRModule

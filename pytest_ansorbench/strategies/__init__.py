@@ -93,12 +93,6 @@ from pytest_ansorbench.strategies.decisions.point_search import (
     Suggestion,
     Tried,
 )
-from pytest_ansorbench.strategies.design_space import (
-    LimitedSpace,
-    SpacePolicy,
-    TargetSpace,
-    stock_rules,
-)
 from pytest_ansorbench.strategies.draft.compiling import CompileTime
 from pytest_ansorbench.strategies.draft.draft import Draft, SharePolicy
 from pytest_ansorbench.strategies.draft.experience import Experience
@@ -162,6 +156,12 @@ from pytest_ansorbench.strategies.sketch_policy import (
     SketchChooser,
     SketchPolicy,
     UniformSketches,
+)
+from pytest_ansorbench.strategies.space_policy import (
+    LimitedSpace,
+    SpacePolicy,
+    TargetSpace,
+    stock_rules,
 )
 from pytest_ansorbench.strategies.stock_search import RandomTraces, StockEvolution
 from pytest_ansorbench.strategies.strategy import BuildLimit, LastCheck, Strategy, control_of

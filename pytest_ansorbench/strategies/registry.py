@@ -18,7 +18,6 @@ from pytest_ansorbench.strategies.blackbox.droplet import Droplet
 from pytest_ansorbench.strategies.blackbox.genetic import Genetic
 from pytest_ansorbench.strategies.blackbox.grid import Grid
 from pytest_ansorbench.strategies.cost_model import NoModel
-from pytest_ansorbench.strategies.design_space import LimitedSpace
 from pytest_ansorbench.strategies.draft.draft import Draft
 from pytest_ansorbench.strategies.draft.experience import Experience
 from pytest_ansorbench.strategies.errors import StrategyError
@@ -26,6 +25,7 @@ from pytest_ansorbench.strategies.evolution import Evolution
 from pytest_ansorbench.strategies.explore_then_commit import ExploreThenCommit
 from pytest_ansorbench.strategies.program_model import PretrainedModel
 from pytest_ansorbench.strategies.rule_model import PredictedRules
+from pytest_ansorbench.strategies.space_policy import LimitedSpace
 from pytest_ansorbench.strategies.stock_search import RandomTraces, StockEvolution
 from pytest_ansorbench.strategies.strategy import BuildLimit, LastCheck, Strategy
 

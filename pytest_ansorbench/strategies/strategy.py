@@ -14,7 +14,6 @@ from typing import Final
 from pytest_ansorbench.measure.policy import FixedMeasurement, Measurement
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.strategies.cost_model import CostModelPolicy, XGBoostModel
-from pytest_ansorbench.strategies.design_space import SpacePolicy, TargetSpace
 from pytest_ansorbench.strategies.errors import (
     require_at_least,
     require_method,
@@ -23,6 +22,7 @@ from pytest_ansorbench.strategies.errors import (
 )
 from pytest_ansorbench.strategies.proposer import ProposerPolicy
 from pytest_ansorbench.strategies.scheduling import TaskScheduler
+from pytest_ansorbench.strategies.space_policy import SpacePolicy, TargetSpace
 
 # Half a percent, or five seconds.
 _BRIEF: Final = SideBySide(precision=0.005, turns=Span(10, 30), sets=Span(2, 2), most_s=5.0)
