@@ -22,7 +22,7 @@ from pytest_ansorbench.strategies import (
 from pytest_ansorbench.workloads import Conv2d, Softmax
 from tests.search.rounds import finished, stepped
 from tests.spaces import Broken, Empty, Named, Recomputing, Tensorizing
-from tests.strategies.draft.test_tensorized import DENSE
+from tests.strategies.decisions.test_tensorized import DENSE
 from tests.strategies.setups import MATMUL, context_of, make_setup, unchecked_tasks
 
 SOFTMAX = Softmax(m=32, n=32)

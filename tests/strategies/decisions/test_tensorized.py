@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 import pytest
-from pytest_ansorbench.strategies.draft.encoding import Encoding, kinds_of
-from pytest_ansorbench.strategies.draft.knobs import TileKnob
 
 from pytest_ansorbench.search.sketches import SketchIndex
 from pytest_ansorbench.strategies import VectorUnits
+from pytest_ansorbench.strategies.decisions.encoding import Encoding, kinds_of
+from pytest_ansorbench.strategies.decisions.knobs import TileKnob
 from pytest_ansorbench.workloads import from_te
 from tests.strategies.setups import spaces_of
 
