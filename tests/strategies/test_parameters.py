@@ -66,6 +66,7 @@ REFUSED = {
         Draft: "growth",
         FitnessSharing: "trials",
         PredictedGain: "optimism",
+        Prior: "credit",
         Siblings: "regrowth",
         VectorUnits: "other_cycles spill_cycles",
     },

@@ -28,7 +28,7 @@ from pytest_ansorbench.strategies.draft.expectation import expected_gain
 from pytest_ansorbench.strategies.draft.experience import Experience
 from pytest_ansorbench.strategies.draft.neighbourhood import Neighbourhood
 from pytest_ansorbench.strategies.draft.niches import FitnessSharing
-from pytest_ansorbench.strategies.draft.prior import Prior, Trials
+from pytest_ansorbench.strategies.draft.prior import Prior, Trials, Weighed
 from pytest_ansorbench.strategies.draft.sharing import SharpeningShares, shared_out
 from pytest_ansorbench.strategies.draft.siblings import Family, Pooled, Siblings
 from pytest_ansorbench.strategies.draft.survey import Survey
@@ -111,7 +111,8 @@ class Draft:
         for needed in ("points", "scaled"):
             require_method(self, "neighbourhood", needed, example="Neighbourhood()")
         require_method(self, "sharing", "shares", example="SharpeningShares()")
-        require_method(self, "prior", "faded", example="Prior()")
+        for needed in ("faded", "weight"):
+            require_method(self, "prior", needed, example="Prior()")
         for name, kind in (
             ("niches", FitnessSharing),
             ("compile_time", CompileTime),
@@ -144,6 +145,7 @@ class _Draft:
         self._family = Family.of_run(setup.shared)
         self._member = self._family.join()
         self._pooled_trials = 0
+        self._prior_weight = 0.0
         self._shares_of_round: list[float] = []
         self._decisions: dict[str, Any] = {}
 
@@ -174,7 +176,8 @@ class _Draft:
         replays.begin_round()
         if self._survey_due:
             self._look_around()
-        prior = self._prior()
+        others = self._model_of_others()
+        prior = self._prior(others)
         wanted = min(trials, self._batch_trials(prior))
         shares = self._shares()
         self._shares_of_round = [round(float(share), 4) for share in shares]
@@ -191,6 +194,10 @@ class _Draft:
         notes = replays.payloads(picks)
         for note, one in zip(notes, picks, strict=True):
             note["predicted"] = one.predicted
+        if others is not None:
+            rows = self._space.encoding.rows([one.point for one in picks])
+            for note, promised in zip(notes, others.predict(rows).tolist(), strict=True):
+                note["promised"] = promised
         if not done and self._known.scores:
             notes[0]["surveyed"] = [
                 {**self._space.note(point), "score": score} for point, score in self._known.scores
@@ -221,6 +228,8 @@ class _Draft:
             point = self._space.point(seen.candidate.payload)
             point = replays.taken.get(point, point)
             known.gflops.append((point, seen.gflops))
+            if "promised" in seen.candidate.payload:
+                known.promises.append((seen.candidate.payload["promised"], seen.gflops))
             if seen.build_s:
                 known.build_s.append((point, seen.build_s))
         self._report(batch)
@@ -235,6 +244,7 @@ class _Draft:
             "expected_gain": round(expected_gain(rescaled, known.errors), 4),
             "sketch_shares": self._shares_of_round,
             "pooled_trials": self._pooled_trials,
+            "prior_weight": round(self._prior_weight, 4),
             "drafts": {
                 **replays.counts(),
                 "predicted": [None if one is None else round(one, 3) for one in predicted],
@@ -305,13 +315,17 @@ class _Draft:
         model = policy.model.fit(rows, throughput, trust, seed, None if alone else prior)
         return prior if model is None else model
 
-    def _prior(self) -> DecisionModel | None:
-        """A model of what others measured, or else a guess, weaker with each trial of the task.
+    def _prior(self, others: DecisionModel | None) -> DecisionModel | None:
+        """What others measured, as far as it was right, and a guess, weaker with each trial.
 
         None if there is neither.
         """
-        model = self._model_of_others() or self._guess
-        return None if model is None else self._policy.prior.faded(model, self._known.trials)
+        policy, model = self._policy.prior, self._guess
+        self._prior_weight = 0.0
+        if others is not None:
+            self._prior_weight = policy.weight(self._known.promises)
+            model = Weighed(others, model, self._prior_weight)
+        return None if model is None else policy.faded(model, self._known.trials)
 
     def _model_of_others(self) -> DecisionModel | None:
         """The model of what other tasks and earlier runs have measured, if they have."""

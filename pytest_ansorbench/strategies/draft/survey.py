@@ -15,7 +15,8 @@ class Survey:
     A cost model that is trained when a run begins, as `PretrainedModel` is, knows programs, but
     making one takes milliseconds. So it is asked about some random ones, and the draft's model
     learns from its answers as it does from measurements, only that they count for less. They cost
-    time, so a task with few trials to spend asks about few.
+    time, so a task with few trials to spend asks about few. A cost model that is wrong misleads for
+    `trials` trials and no longer.
 
     Attributes:
         programs: Random programs, spread out over the sketches, at most.
