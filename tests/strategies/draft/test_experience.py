@@ -13,7 +13,7 @@ from pytest_ansorbench.strategies.draft.experience import SHIPPED, is_experience
 from pytest_ansorbench.strategies.draft.prior import Trials
 from pytest_ansorbench.strategies.draft.siblings import Family
 from pytest_ansorbench.workloads import BatchMatmul
-from tests.strategies.draft.test_draft import made_up, told
+from tests.strategies.draft.test_draft import BRIEF, made_up, told
 from tests.strategies.draft.test_siblings import LARGE, POLICY, SMALL
 from tests.strategies.setups import make_setup, spaces_of
 
@@ -26,6 +26,14 @@ def measured(target, case):
         told(proposer, proposer.propose(16))
     family, kinds = Family.of_run(setup.shared), Encoding(spaces_of(target, case)[0]).kinds
     return family.known(family.join(), kinds, 1, family.trials)
+
+
+def contrary(known):
+    """The opposite: what was fastest is slowest."""
+    return {
+        kind: Trials(trials.features, 0.05 / np.maximum(trials.throughput, 0.05))
+        for kind, trials in known.items()
+    }
 
 
 def test_trials_survive_their_file_in_half_precision(tmp_path):
@@ -57,6 +65,44 @@ def test_a_search_begins_with_what_another_shape_has_shown(target, tmp_path):
     fresh = POLICY.start(make_setup(target, case=LARGE)).propose(16)
     assert all(one.payload["predicted"] is not None for one in experienced)
     assert np.mean([*map(made_up, experienced)]) > 1.2 * np.mean([*map(made_up, fresh)])
+
+
+def test_experience_that_is_right_keeps_its_weight_and_the_opposite_loses_it(target, tmp_path):
+    right, path = measured(target, SMALL), tmp_path / "small.npz"
+    policy = replace(POLICY, experience=Experience(path=path), random_share=0.1)
+    weights = []
+    for known in (right, contrary(right)):
+        save_experience(known, path)
+        proposer = policy.start(make_setup(target, case=LARGE))
+        told(proposer, proposer.propose(16))
+        assert proposer.decisions()["prior_weight"] == 1.0
+        for _ in range(3):
+            told(proposer, proposer.propose(16))
+        weights.append(proposer.decisions()["prior_weight"])  # after 48 trials
+    assert weights[0] > 0.5
+    assert weights[1] < 0.1
+
+
+def test_a_resumed_search_weighs_experience_as_if_nothing_had_happened(target, tmp_path):
+    save_experience(contrary(measured(target, SMALL)), tmp_path / "small.npz")
+    policy = replace(BRIEF, experience=Experience(path=tmp_path / "small.npz"))
+    setup, other = (make_setup(target, case=LARGE, seed=5) for _ in range(2))
+    first, again = policy.start(setup), policy.start(other)
+    rounds = []
+    for _ in range(6):
+        state = setup.rng.bit_generator.state
+        rounds.append(first.propose(12))
+        told(first, rounds[-1])
+    *before, last = rounds
+    again.recall([candidate for candidates in before for candidate in candidates])
+    for candidates in before:
+        told(again, candidates)
+    other.rng.bit_generator.state = state
+    batch = again.propose(12)
+    assert [one.payload for one in batch] == [one.payload for one in last]
+    told(again, batch)
+    weights = [one.decisions()["prior_weight"] for one in (first, again)]
+    assert weights[0] == weights[1] < 1.0
 
 
 def test_what_is_not_of_its_kind_tells_a_search_nothing(target, tmp_path):

@@ -152,6 +152,8 @@ def test_the_first_batch_of_a_task_goes_by_what_its_sibling_has_measured(target)
     alone = begun(target, POLICY, told_of=0)
     assert all(one.payload["predicted"] is not None for one in with_sibling)
     assert all(one.payload["predicted"] is None for one in alone)
+    assert all("promised" in one.payload for one in with_sibling)
+    assert not any("promised" in one.payload for one in alone)
     assert np.mean([*map(made_up, with_sibling)]) > 1.2 * np.mean([*map(made_up, alone)])
 
 
