@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +15,29 @@ from pytest_ansorbench.strategies import (
     DecisionModel,
     Draft,
     Evolution,
+    Experience,
     FixedMeasurement,
     Neighbourhood,
+    Prior,
     RacingMeasurement,
     Registry,
     SharpeningShares,
     Strategy,
 )
+from pytest_ansorbench.strategies.draft.prior import Trials
+from pytest_ansorbench.training.experience import experience_of
+from pytest_ansorbench.training.programs import load_programs
+
+SAMPLES: Final = Path(__file__).parent.parent / "docs" / "results" / "draft-samples"
+FOREIGN: Final = (
+    "conv1d-n1-l400-ci160-co320-k1-s1-p0",
+    "conv2d-n1-h28-w28-ci128-co512-k1-s1-p0",
+    "depthwise-conv2d-n1-h10-w10-c640-k3-s1-p1",
+    "matmul-b1-m16-n1024-k512",
+    "softmax-m640-n640",
+    "transposed-conv2d-n1-h20-w20-ci96-co48-k4-s2-p1",
+)
+"""Of each family of recorded landscapes the samples whose shape is least like theirs."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +62,46 @@ class Guesses:
         return self.rng.random(len(rows))
 
 
+class Inverted(Experience):
+    """Says the opposite of what was measured: the fastest is the slowest."""
+
+    def known(self) -> Mapping[str, Trials]:
+        """Trials by kind of sketch."""
+        slowest = BoostedTrees.slowest
+        return {
+            kind: Trials(trials.features, slowest / np.maximum(trials.throughput, slowest))
+            for kind, trials in super().known().items()
+        }
+
+
+class Shuffled(Experience):
+    """Has measured something else: each throughput is that of another program of its kind."""
+
+    def known(self) -> Mapping[str, Trials]:
+        """Trials by kind of sketch."""
+        rng = np.random.default_rng(0)
+        return {
+            kind: Trials(trials.features, rng.permutation(trials.throughput))
+            for kind, trials in super().known().items()
+        }
+
+
+class Foreign(Experience):
+    """Has measured other shapes: narrow or flat ones, kernels of 1 x 1, strides of 1."""
+
+    def known(self) -> Mapping[str, Trials]:
+        """Trials by kind of sketch."""
+        return experience_of([load_programs(SAMPLES / f"{name}.npz") for name in FOREIGN])
+
+
+class Credulous(Prior):
+    """Never asks whether others were right."""
+
+    def weight(self, promises: Sequence[tuple[float, float]]) -> float:
+        """As much as before the first trial."""
+        return 1.0
+
+
 def pytest_ansorbench_strategies(config: object) -> Sequence[Strategy]:
     """The variants, and controls that differ from stock searches in measurement alone."""
     draft = Registry().get("draft")
@@ -61,7 +119,28 @@ def pytest_ansorbench_strategies(config: object) -> Sequence[Strategy]:
         "patient": replace(policy, compile_time=None),
         "far": replace(policy, neighbourhood=Neighbourhood(children=0)),
     }
+    others = {
+        "transfer": Experience(),
+        "inverted": Inverted(),
+        "shuffled": Shuffled(),
+        "foreign": Foreign(),
+    }
+    experienced = {name: replace(policy, experience=one) for name, one in others.items()}
     return [
+        *(
+            replace(draft, name=f"draft+{name}", proposer=proposer, description="")
+            for name, proposer in experienced.items()
+            if name != "transfer"  # that ships
+        ),
+        *(
+            replace(
+                draft,
+                name=f"credulous+{name}",
+                proposer=replace(proposer, prior=Credulous()),
+                description="",
+            )
+            for name, proposer in experienced.items()
+        ),
         *(
             replace(draft, name=f"draft-{name}", proposer=proposer, description="")
             for name, proposer in variants.items()
