@@ -74,18 +74,6 @@ class Inverted(Experience):
         }
 
 
-class Shuffled(Experience):
-    """Has measured something else: each throughput is that of another program of its kind."""
-
-    def known(self) -> Mapping[str, Trials]:
-        """Trials by kind of sketch."""
-        rng = np.random.default_rng(0)
-        return {
-            kind: Trials(trials.features, rng.permutation(trials.throughput))
-            for kind, trials in super().known().items()
-        }
-
-
 class Foreign(Experience):
     """Has measured other shapes: narrow or flat ones, kernels of 1 x 1, strides of 1."""
 
@@ -122,7 +110,6 @@ def pytest_ansorbench_strategies(config: object) -> Sequence[Strategy]:
     others = {
         "transfer": Experience(),
         "inverted": Inverted(),
-        "shuffled": Shuffled(),
         "foreign": Foreign(),
     }
     experienced = {name: replace(policy, experience=one) for name, one in others.items()}

@@ -20,7 +20,7 @@ import argparse
 import gzip
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -243,27 +243,20 @@ def main() -> None:
         return
     names = given.variants.split(",")
     after = [trials for trials in AFTER if trials <= given.trials]
+    paths = sorted(given.landscapes.glob("*.json.gz"))
+    jobs = [(path, names, given.seeds, given.trials) for path in paths]
     of_all: dict[str, list[NDArray[np.float64]]] = {name: [] for name in names}
-    for landscape, runs in searches(given.landscapes, names, given.seeds, given.trials):
-        print(f"\n{landscape.case}, {len(landscape.points)} programs")
-        print(table([row(name, runs[name], after) for name in names], after), flush=True)
-        for name in names:
-            of_all[name].append(runs[name])
-    rows = [row(name, np.concatenate(runs), after) for name, runs in of_all.items() if runs]
-    print(f"\nall\n{table(rows, after)}")
-
-
-def searches(
-    folder: Path, names: Sequence[str], seeds: int, trials: int
-) -> Iterator[tuple[Landscape, Mapping[str, NDArray[np.float64]]]]:
-    """Each landscape of a folder, and what `searched` says of it."""
-    paths = sorted(folder.glob("*.json.gz"))
-    jobs = [(path, names, seeds, trials) for path in paths]
     # A process a core: threads of several waiting for each other take ten times as long.
     os.environ["OMP_THREAD_LIMIT"] = "1"
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as processes:
         for path, runs in zip(paths, processes.map(searched, jobs), strict=True):
-            yield read(path), runs
+            landscape = read(path)
+            print(f"\n{landscape.case}, {len(landscape.points)} programs")
+            print(table([row(name, runs[name], after) for name in names], after), flush=True)
+            for name in names:
+                of_all[name].append(runs[name])
+    rows = [row(name, np.concatenate(runs), after) for name, runs in of_all.items() if runs]
+    print(f"\nall\n{table(rows, after)}")
 
 
 def searched(job: tuple[Path, Sequence[str], int, int]) -> dict[str, NDArray[np.float64]]:

@@ -79,6 +79,7 @@ def test_experience_that_is_right_keeps_its_weight_and_the_opposite_loses_it(tar
         for _ in range(3):
             told(proposer, proposer.propose(16))
         weights.append(proposer.decisions()["prior_weight"])  # after 48 trials
+    # With eight seeds 0.76 or more, and 0.
     assert weights[0] > 0.5
     assert weights[1] < 0.1
 
@@ -89,7 +90,7 @@ def test_a_resumed_search_weighs_experience_as_if_nothing_had_happened(target, t
     setup, other = (make_setup(target, case=LARGE, seed=5) for _ in range(2))
     first, again = policy.start(setup), policy.start(other)
     rounds = []
-    for _ in range(6):
+    for _ in range(4):  # later it is 0 in both
         state = setup.rng.bit_generator.state
         rounds.append(first.propose(12))
         told(first, rounds[-1])
@@ -102,7 +103,7 @@ def test_a_resumed_search_weighs_experience_as_if_nothing_had_happened(target, t
     assert [one.payload for one in batch] == [one.payload for one in last]
     told(again, batch)
     weights = [one.decisions()["prior_weight"] for one in (first, again)]
-    assert weights[0] == weights[1] < 1.0
+    assert 0.0 < weights[0] == weights[1] < 1.0
 
 
 def test_what_is_not_of_its_kind_tells_a_search_nothing(target, tmp_path):

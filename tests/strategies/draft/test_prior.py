@@ -81,9 +81,10 @@ def test_the_weight_is_a_slope_with_trials_to_the_others_credit():
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_what_is_right_keeps_its_weight_and_the_opposite_loses_it(seed):
+    # Over 400 seeds the first is 0.67 or more, the last 0.09 or less.
     assert Prior().weight(told(searched(1.0, seed=seed))) > 0.5
-    assert Prior().weight(told(searched(-1.0, seed=seed))) < 0.1
-    assert Prior().weight(told(searched(0.0, seed=seed))) < 0.3
+    assert Prior().weight(told(searched(-1.0, seed=seed))) == 0.0
+    assert Prior().weight(told(searched(0.0, seed=seed))) < 0.2
 
 
 def test_others_whose_picks_are_all_alike_are_not_blamed_for_it():
@@ -102,7 +103,7 @@ def test_a_failed_trial_that_was_promised_to_be_fast_speaks_against_others():
     promised = max(one for one, _ in logs)
     weights = [Prior().weight(told([*logs, *[(promised, None)] * failed])) for failed in (0, 4, 16)]
     assert weights == sorted(weights, reverse=True)
-    assert weights[0] > weights[2] + 0.2
+    assert weights[0] > weights[2] + 0.3  # over 200 seeds 0.56 or more
 
 
 def test_a_guess_takes_the_place_that_others_lose():

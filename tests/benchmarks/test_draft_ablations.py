@@ -1,0 +1,41 @@
+"""Wrong experience, and what never asks about it: `benchmarks/draft_ablations.py`."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pytest_ansorbench.strategies import Experience
+
+NAMES = ["draft+inverted", "draft+foreign", "credulous+inverted"]
+
+
+@pytest.fixture
+def policies(import_script):
+    return import_script("draft_surrogate").policies(NAMES)
+
+
+def test_inverted_experience_ranks_the_same_programs_the_other_way_round(policies):
+    right, wrong = Experience().known(), policies["draft+inverted"].experience.known()
+    assert list(wrong) == list(right)
+    for kind, trials in wrong.items():
+        np.testing.assert_array_equal(trials.features, right[kind].features)
+        order = np.argsort(right[kind].throughput)
+        assert np.all(np.diff(trials.throughput[order]) <= 0.0)
+        assert 0.0 < trials.throughput.min() <= trials.throughput.max() <= 1.0
+    assert any(np.ptp(trials.throughput) > 0.9 for trials in wrong.values())
+
+
+def test_foreign_experience_knows_kinds_of_sketches_by_fewer_shapes(policies):
+    right, foreign = Experience().known(), policies["draft+foreign"].experience.known()
+    assert foreign
+    assert set(foreign) <= set(right)
+    of_kinds = [(len(foreign[kind].features), len(right[kind].features)) for kind in foreign]
+    assert all(few <= many for few, many in of_kinds)
+    assert any(few < many for few, many in of_kinds)
+
+
+def test_the_credulous_never_ask_whether_others_were_right(policies):
+    promises = [(1.0, 1.0), (0.5, 2.0), (0.25, 4.0)] * 10
+    assert policies["draft+inverted"].prior.weight(promises) == 0.0
+    assert policies["credulous+inverted"].prior.weight(promises) == 1.0
