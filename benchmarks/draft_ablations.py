@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,19 +23,6 @@ from pytest_ansorbench.strategies import (
     Strategy,
 )
 from pytest_ansorbench.strategies.draft.prior import Trials
-from pytest_ansorbench.training.experience import experience_of
-from pytest_ansorbench.training.programs import load_programs
-
-SAMPLES: Final = Path(__file__).parent.parent / "docs" / "results" / "draft-samples"
-FOREIGN: Final = (
-    "conv1d-n1-l400-ci160-co320-k1-s1-p0",
-    "conv2d-n1-h28-w28-ci128-co512-k1-s1-p0",
-    "depthwise-conv2d-n1-h10-w10-c640-k3-s1-p1",
-    "matmul-b1-m16-n1024-k512",
-    "softmax-m640-n640",
-    "transposed-conv2d-n1-h20-w20-ci96-co48-k4-s2-p1",
-)
-"""Of each family of recorded landscapes the samples whose shape is least like theirs."""
 
 
 @dataclass(frozen=True)
@@ -74,14 +59,6 @@ class Inverted(Experience):
         }
 
 
-class Foreign(Experience):
-    """Has measured other shapes: narrow or flat ones, kernels of 1 x 1, strides of 1."""
-
-    def known(self) -> Mapping[str, Trials]:
-        """Trials by kind of sketch."""
-        return experience_of([load_programs(SAMPLES / f"{name}.npz") for name in FOREIGN])
-
-
 class Credulous(Prior):
     """Never asks whether others were right."""
 
@@ -107,26 +84,18 @@ def pytest_ansorbench_strategies(config: object) -> Sequence[Strategy]:
         "patient": replace(policy, compile_time=None),
         "far": replace(policy, neighbourhood=Neighbourhood(children=0)),
     }
-    others = {
-        "transfer": Experience(),
-        "inverted": Inverted(),
-        "foreign": Foreign(),
+    experienced = {
+        "transfer": replace(policy, experience=Experience()),
+        "inverted": replace(policy, experience=Inverted()),
     }
-    experienced = {name: replace(policy, experience=one) for name, one in others.items()}
+    credulous = {
+        name: replace(proposer, prior=Credulous()) for name, proposer in experienced.items()
+    }
     return [
+        replace(draft, name="draft+inverted", proposer=experienced["inverted"], description=""),
         *(
-            replace(draft, name=f"draft+{name}", proposer=proposer, description="")
-            for name, proposer in experienced.items()
-            if name != "transfer"  # that ships
-        ),
-        *(
-            replace(
-                draft,
-                name=f"credulous+{name}",
-                proposer=replace(proposer, prior=Credulous()),
-                description="",
-            )
-            for name, proposer in experienced.items()
+            replace(draft, name=f"credulous+{name}", proposer=proposer, description="")
+            for name, proposer in credulous.items()
         ),
         *(
             replace(draft, name=f"draft-{name}", proposer=proposer, description="")

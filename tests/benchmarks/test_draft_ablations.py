@@ -7,7 +7,7 @@ import pytest
 
 from pytest_ansorbench.strategies import Experience
 
-NAMES = ["draft+inverted", "draft+foreign", "credulous+inverted"]
+NAMES = ["draft+inverted", "credulous+inverted"]
 
 
 @pytest.fixture
@@ -24,15 +24,6 @@ def test_inverted_experience_ranks_the_same_programs_the_other_way_round(policie
         assert np.all(np.diff(trials.throughput[order]) <= 0.0)
         assert 0.0 < trials.throughput.min() <= trials.throughput.max() <= 1.0
     assert any(np.ptp(trials.throughput) > 0.9 for trials in wrong.values())
-
-
-def test_foreign_experience_knows_kinds_of_sketches_by_fewer_shapes(policies):
-    right, foreign = Experience().known(), policies["draft+foreign"].experience.known()
-    assert foreign
-    assert set(foreign) <= set(right)
-    of_kinds = [(len(foreign[kind].features), len(right[kind].features)) for kind in foreign]
-    assert all(few <= many for few, many in of_kinds)
-    assert any(few < many for few, many in of_kinds)
 
 
 def test_the_credulous_never_ask_whether_others_were_right(policies):

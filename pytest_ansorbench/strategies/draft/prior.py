@@ -41,7 +41,8 @@ class Prior:
         own_share: Share of batches that go by the task's own measurements alone, once there is a
             model of these.
         credit: Trials that others are taken to have been right about before the first one, each
-            promised to be a factor of two off their mean.
+            promised to be a factor of two off their mean. With 16 the opposite of what is right
+            still misleads after 64 trials (benchmarks/draft_surrogate.py).
     """
 
     fading_trials: int = 16
