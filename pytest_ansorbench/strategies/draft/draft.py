@@ -195,7 +195,7 @@ class _Draft:
         for note, one in zip(notes, picks, strict=True):
             note["predicted"] = one.predicted
         if others is not None:
-            rows = self._space.encoding.rows([one.point for one in picks])
+            rows = self._space.rows([one.point for one in picks])
             for note, promised in zip(notes, others.predict(rows).tolist(), strict=True):
                 note["promised"] = promised
         if not done and self._known.scores:
