@@ -14,6 +14,8 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
+from pytest_ansorbench.measure.vnni import mend_vnni
+
 if TYPE_CHECKING:
     from tvm.target import Target
 
@@ -33,6 +35,12 @@ def register_intrinsics(target: Target) -> None:
 
     Those of its architecture, if that is known; else all of them.
     """
+    _import_intrinsics(target)
+    if f"{_PACKAGE}.x86" in sys.modules:
+        mend_vnni()
+
+
+def _import_intrinsics(target: Target) -> None:
     if _PACKAGE not in sys.modules:
         submodule = _submodule(target)
         if submodule is None:
