@@ -222,7 +222,7 @@ def test_a_repeat_knows_no_journal_no_progress_and_no_session():
 def test_searches_of_decisions_know_nothing_of_each_other():
     """What several of them need is in `decisions`, which knows none of them."""
     strategies = PACKAGE / "strategies"
-    searches = {"blackbox", "draft"}
+    searches = {"autotvm", "blackbox", "draft"}
 
     def others(path: Path) -> set[str]:
         own = path.relative_to(strategies).with_suffix("").parts[0]

@@ -68,6 +68,11 @@ from pytest_ansorbench.measure.policy import (
     RacingMeasurement,
     Stopwatch,
 )
+from pytest_ansorbench.strategies.autotvm.chains import Chains
+from pytest_ansorbench.strategies.autotvm.diversity import Diversity
+from pytest_ansorbench.strategies.autotvm.inputs import DecisionInputs, LoopInputs, ModelInputs
+from pytest_ansorbench.strategies.autotvm.search import AutoTVM
+from pytest_ansorbench.strategies.autotvm.trees import RankingTrees
 from pytest_ansorbench.strategies.blackbox.annealing import Annealing
 from pytest_ansorbench.strategies.blackbox.bandit import Bandit
 from pytest_ansorbench.strategies.blackbox.droplet import Droplet
@@ -174,18 +179,22 @@ __all__ = [
     "POOLED",
     "SCHEDULERS",
     "Annealing",
+    "AutoTVM",
     "BadAnswer",
     "BadModel",
     "Bandit",
     "BoostedTrees",
     "BuildLimit",
     "Candidate",
+    "Chains",
     "ComparingMeasurement",
     "CompileTime",
     "CostModelPolicy",
+    "DecisionInputs",
     "DecisionModel",
     "DecisionModelPolicy",
     "DesignSpace",
+    "Diversity",
     "Draft",
     "Droplet",
     "Evolution",
@@ -199,7 +208,9 @@ __all__ = [
     "Grid",
     "LastCheck",
     "LimitedSpace",
+    "LoopInputs",
     "Measurement",
+    "ModelInputs",
     "Neighbourhood",
     "NoModel",
     "Observation",
@@ -216,6 +227,7 @@ __all__ = [
     "ProposerPolicy",
     "RacingMeasurement",
     "RandomTraces",
+    "RankingTrees",
     "Registry",
     "RoundRobin",
     "RuleChooser",

@@ -55,12 +55,14 @@ class ProgramMaker:
     first: equal arguments give equal programs in equal order.
 
     Attributes:
+        context: The task.
         mod: The task's program before it is scheduled.
     """
 
     def __init__(self, context: TuneContext) -> None:
         from tvm.s_tir import Schedule
 
+        self.context = context
         self.mod = context.mod
         self._threads = context.num_threads
         self._postprocs = list(context.space_generator.postprocs)

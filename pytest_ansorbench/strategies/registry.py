@@ -12,6 +12,9 @@ from pytest_ansorbench.measure.policy import (
     PairedMeasurement,
     RacingMeasurement,
 )
+from pytest_ansorbench.strategies.autotvm.chains import Chains
+from pytest_ansorbench.strategies.autotvm.inputs import LoopInputs
+from pytest_ansorbench.strategies.autotvm.search import AutoTVM
 from pytest_ansorbench.strategies.blackbox.annealing import Annealing
 from pytest_ansorbench.strategies.blackbox.bandit import Bandit
 from pytest_ansorbench.strategies.blackbox.droplet import Droplet
@@ -139,6 +142,19 @@ BUILTIN: Final = (
         proposer=Bandit(),
         cost_model=NoModel(),
         description="a bandit over ways to change decisions, as OpenTuner's",
+    ),
+    Strategy(
+        "autotvm",
+        proposer=AutoTVM(),
+        cost_model=NoModel(),
+        description="AutoTVM's: annealing against boosted trees on decisions, diverse batches",
+    ),
+    Strategy(
+        "autotvm-loops",
+        # Each point that a chain comes by has to become a program.
+        proposer=AutoTVM(inputs=LoopInputs(), chains=Chains(count=64, steps=16)),
+        cost_model=NoModel(),
+        description="autotvm whose trees see features of loops, with shorter chains",
     ),
 )
 

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
 
-from pytest_ansorbench.strategies import DesignSpace, Suggestion, Tried
+from pytest_ansorbench.strategies import (
+    AutoTVM,
+    Chains,
+    DesignSpace,
+    LoopInputs,
+    Registry,
+    Strategy,
+    Suggestion,
+    Tried,
+)
 from pytest_ansorbench.workloads import BatchMatmul
 from tests.strategies.setups import spaces_of
 
@@ -16,7 +26,18 @@ SMALL = BatchMatmul(batch=1, m=4, n=4, k=4)
 
 
 def design_space(target, case=SMALL) -> DesignSpace:
-    return DesignSpace(spaces_of(target, case)[0])
+    spaces, maker, _ = spaces_of(target, case)
+    return DesignSpace(spaces, maker)
+
+
+def brief(name) -> Strategy:
+    """A strategy that ships, with chains that are as short as its inputs are slow."""
+    strategy = Registry().get(name)
+    if not isinstance(strategy.proposer, AutoTVM):
+        return strategy
+    chains = Chains(4, 4) if isinstance(strategy.proposer.inputs, LoopInputs) else Chains(24, 24)
+    model = replace(strategy.proposer.model, trees=20)
+    return replace(strategy, proposer=replace(strategy.proposer, model=model, chains=chains))
 
 
 def every_point(space):

@@ -24,24 +24,25 @@ from pytest_ansorbench.strategies.blackbox.bandit import credit
 from pytest_ansorbench.strategies.program_maker import ProgramMaker
 from tests.search.rounds import finished, stepped
 from tests.strategies.draft.test_draft import MATMUL, TINY, search
-from tests.strategies.point_searches import Hidden, design_space, every_point, searched
+from tests.strategies.point_searches import Hidden, brief, design_space, every_point, searched
 from tests.strategies.setups import FAMILIES
 
 SEARCHES = [one.name for one in Registry() if isinstance(one.proposer, PointSearchPolicy)]
+BLACK_BOXES = ["genetic", "grid", "annealing", "droplet", "bandit"]
 every_search = pytest.mark.parametrize("name", SEARCHES)
 
 
 def test_the_searches_are_those_that_ship():
-    assert SEARCHES == ["genetic", "grid", "annealing", "droplet", "bandit"]
+    assert [*BLACK_BOXES, "autotvm", "autotvm-loops"] == SEARCHES
 
 
-@every_search
+@pytest.mark.parametrize("name", [*BLACK_BOXES, "autotvm"])
 def test_it_finds_the_best_point_of_a_small_space(target, name):
-    """In a sixth of the trials, but for the genetic search, which takes a third, and the grid."""
+    """In a sixth of the trials; a genetic search takes a third, one with a model a twentieth."""
     space = design_space(target)
     points = every_point(space)
-    policy = Registry().get(name).proposer
-    trials = {"grid": len(points), "genetic": 1_200}.get(name, 600)
+    policy = brief(name).proposer
+    trials = {"grid": len(points), "genetic": 1_200, "autotvm": 180}.get(name, 600)
     for seed in range(2):
         hidden = Hidden(space, seed)
         assert max(points, key=hidden) == hidden.best
@@ -52,7 +53,7 @@ def test_it_finds_the_best_point_of_a_small_space(target, name):
 
 @every_search
 def test_failures_alone_do_not_end_it(target, name):
-    policy = Registry().get(name).proposer
+    policy = brief(name).proposer
     tried, _ = searched(policy, design_space(target), lambda point: 0.0, 100)
     assert len({one.point for one in tried}) == 100
 
@@ -61,7 +62,7 @@ def test_failures_alone_do_not_end_it(target, name):
 def test_all_programs_of_a_tiny_space_are_proposed_once_and_then_it_ends(target, name):
     from tvm_ffi import structural_hash
 
-    policy = Registry().get(name).proposer
+    policy = brief(name).proposer
     rounds, proposer, setup = search(target, policy, trials=10_000, round_trials=16, case=TINY)
     assert proposer.propose(16) is None
     assert max(map(len, rounds)) <= 16
@@ -77,7 +78,7 @@ def test_all_programs_of_a_tiny_space_are_proposed_once_and_then_it_ends(target,
 
 
 def searching(name, engine, *, case=MATMUL, resumed=(), trials=24):
-    strategy = Registry().get(name)
+    strategy = brief(name)
     tasks = [replace(task, check=None) for task in case.tasks()]
     return Search(
         case, tasks, strategy, engine, seed=3, budget_trials=trials, round_trials=6, resumed=resumed

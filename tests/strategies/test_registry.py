@@ -29,6 +29,8 @@ def test_the_shipped_ones_are_there_in_order():
         "annealing",
         "droplet",
         "bandit",
+        "autotvm",
+        "autotvm-loops",
     ]
     assert all(strategy.description for strategy in BUILTIN)
 

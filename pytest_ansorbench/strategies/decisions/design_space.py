@@ -13,7 +13,7 @@ from pytest_ansorbench.strategies.decisions.encoding import Encoding
 from pytest_ansorbench.strategies.decisions.points import stepped
 from pytest_ansorbench.strategies.decisions.space import DecisionSpace, Point
 from pytest_ansorbench.strategies.errors import StrategyError
-from pytest_ansorbench.strategies.program_maker import ProgramMaker
+from pytest_ansorbench.strategies.program_maker import ProgramMaker, ScheduledProgram
 
 if TYPE_CHECKING:
     from tvm.s_tir import Schedule
@@ -27,21 +27,30 @@ class DesignSpace:
 
     Attributes:
         spaces: The decision space of each sketch, in the order of the sketches.
+        maker: What makes programs of points; None if there are none, but recorded measurements.
         encoding: What a model is told of points.
     """
 
-    def __init__(self, spaces: Sequence[DecisionSpace]) -> None:
+    def __init__(self, spaces: Sequence[DecisionSpace], maker: ProgramMaker | None = None) -> None:
         self.spaces = spaces
+        self.maker = maker
         self.encoding = Encoding(spaces)
 
     @classmethod
     def of(cls, sketches: Sequence[Schedule], maker: ProgramMaker) -> DesignSpace:
         """Find the decisions of sketches, e.g. `Setup.sketches`; this makes some programs."""
-        return cls([DecisionSpace(at, sketch, maker) for at, sketch in enumerate(sketches)])
+        spaces = [DecisionSpace(at, sketch, maker) for at, sketch in enumerate(sketches)]
+        return cls(spaces, maker)
 
     def rows(self, points: Sequence[Point]) -> NDArray[np.float32]:
         """What a model is told of points, shape (points, columns)."""
         return self.encoding.rows(points)
+
+    def program(self, point: Point) -> ScheduledProgram | None:
+        """The program of a point; None if its decisions or a postprocessor do not apply."""
+        assert self.maker is not None
+        index, vector = point
+        return self.spaces[index].program(vector, self.maker)
 
     def draw(self, rng: np.random.Generator) -> Point:
         """A random point: each sketch as likely as any other, and each choice of a decision."""

@@ -114,16 +114,15 @@ class _PointProposer:
     def __init__(self, policy: PointSearchPolicy, setup: Setup) -> None:
         self._policy = policy
         self._setup = setup
-        self._maker = ProgramMaker(setup.context)
 
     @cached_property
     def _space(self) -> DesignSpace:
         """Made by the first round, on the clock: it takes some programs to see the choices."""
-        return DesignSpace.of(self._setup.sketches, self._maker)
+        return DesignSpace.of(self._setup.sketches, ProgramMaker(self._setup.context))
 
     @cached_property
     def _replays(self) -> Replays:
-        return Replays(self._space, self._maker)
+        return Replays(self._space)
 
     @cached_property
     def _search(self) -> PointSearch:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from pytest_ansorbench.strategies.candidate import Candidate
 from pytest_ansorbench.strategies.decisions.design_space import DesignSpace
 from pytest_ansorbench.strategies.decisions.space import Point
-from pytest_ansorbench.strategies.program_maker import ProgramMaker, ScheduledProgram
+from pytest_ansorbench.strategies.program_maker import ScheduledProgram
 
 # Points that are replayed at most for each program that is wanted.
 _PATIENCE: Final = 8
@@ -31,9 +31,10 @@ class Drafted:
 class Replays:
     """Replays points of a task, and knows which points and programs have been proposed."""
 
-    def __init__(self, space: DesignSpace, maker: ProgramMaker) -> None:
+    def __init__(self, space: DesignSpace) -> None:
+        assert space.maker is not None
         self._space = space
-        self._maker = maker
+        self._maker = space.maker
         self._fingerprints: set[int] = set()
         # Not to be proposed: points that were before, that are no program, or another's program.
         # Each is its own value: what else is known of a point is kept with this very object.
@@ -54,7 +55,7 @@ class Replays:
             if not some:
                 break
             left -= len(some)
-            made = self._maker.map(self._replayed, some)
+            made = self._maker.map(self._space.program, some)
             for point, program in zip(some, made, strict=True):
                 self.replayed += 1
                 settled = self._settle(point, program)
@@ -88,10 +89,6 @@ class Replays:
         for one in drafted:
             self.taken.pop(one.point, None)
             self._fingerprints.discard(one.program.fingerprint)
-
-    def _replayed(self, point: Point) -> ScheduledProgram | None:
-        index, vector = point
-        return self._space.spaces[index].program(vector, self._maker)
 
     def _settle(self, point: Point, program: ScheduledProgram | None) -> Point | None:
         """Take a program's point and fingerprint; None if it is no new program."""

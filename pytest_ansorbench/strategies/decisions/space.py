@@ -58,6 +58,7 @@ class DecisionSpace:
             knobs.append(knob)
         self.knobs = tuple(knobs)
         self._settles = any(isinstance(knob, LocationKnob) for knob in knobs)
+        self._sizes = np.array([knob.size for knob in knobs], dtype=np.int32)
         self._tables = [knob.table() for knob in knobs]
         self._levels = _levels(knobs)
         parts = {
@@ -97,8 +98,7 @@ class DecisionSpace:
 
     def draw(self, count: int, rng: np.random.Generator) -> Vectors:
         """Vectors at random, each choice as likely as any other of its knob."""
-        sizes = np.array([knob.size for knob in self.knobs], dtype=np.int32)
-        return rng.integers(sizes, size=(count, len(self.knobs)), dtype=np.int32)
+        return rng.integers(self._sizes, size=(count, len(self.knobs)), dtype=np.int32)
 
     def every(self) -> Vectors:
         """All vectors, shape (size, knobs); for small spaces."""

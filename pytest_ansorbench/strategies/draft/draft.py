@@ -152,11 +152,7 @@ class _Draft:
     @cached_property
     def _space(self) -> DesignSpace:
         """Made by the first round, on the clock: it takes some programs to see the choices."""
-        return DesignSpace.of(self._setup.sketches, self._maker)
-
-    @cached_property
-    def _maker(self) -> ProgramMaker:
-        return ProgramMaker(self._setup.context)
+        return DesignSpace.of(self._setup.sketches, ProgramMaker(self._setup.context))
 
     @cached_property
     def _guess(self) -> DecisionModel | None:
@@ -168,7 +164,7 @@ class _Draft:
 
     @cached_property
     def _replays(self) -> Replays:
-        return Replays(self._space, self._maker)
+        return Replays(self._space)
 
     def propose(self, trials: int) -> Sequence[Candidate] | None:
         policy, done = self._policy, self._known.trials

@@ -1,0 +1,109 @@
+"""AutoTVM's loop: a model, points that it likes, a diverse batch of them, and a few at random."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pytest_ansorbench.strategies.autotvm.chains import Chains
+from pytest_ansorbench.strategies.autotvm.diversity import Diversity
+from pytest_ansorbench.strategies.autotvm.inputs import DecisionInputs, ModelInputs
+from pytest_ansorbench.strategies.autotvm.trees import RankingTrees
+from pytest_ansorbench.strategies.decisions.design_space import DesignSpace
+from pytest_ansorbench.strategies.decisions.model import DecisionModel, DecisionModelPolicy
+from pytest_ansorbench.strategies.decisions.point_search import (
+    PointSearch,
+    PointSearchPolicy,
+    Suggestion,
+    Tried,
+)
+from pytest_ansorbench.strategies.decisions.space import Point
+from pytest_ansorbench.strategies.errors import require_method, require_share
+
+
+@dataclass(frozen=True)
+class AutoTVM(PointSearchPolicy):
+    """Simulated annealing against boosted trees (section 3, algorithm 1).
+
+    The first batch is random. Before each other one the model is trained on all trials; chains go
+    on from where they were, and of the best points that they come by a diverse batch is chosen. A
+    batch is a round's trials, where the paper has 64.
+
+    Attributes:
+        model: Predicts which program is faster.
+        inputs: What it is told of a program.
+        chains: Find points that it likes.
+        diversity: Chooses a batch of these.
+        random_share: The paper's epsilon: share of a batch that is drawn at random.
+    """
+
+    model: DecisionModelPolicy = field(default_factory=RankingTrees)
+    inputs: ModelInputs = field(default_factory=DecisionInputs)
+    chains: Chains = field(default_factory=Chains)
+    diversity: Diversity = field(default_factory=Diversity)
+    random_share: float = 0.05
+
+    def __post_init__(self) -> None:
+        require_method(self, "model", "fit", example="RankingTrees()")
+        require_method(self, "inputs", "start", example="DecisionInputs()")
+        require_method(self, "chains", "best", example="Chains()")
+        require_method(self, "diversity", "ordered", example="Diversity()")
+        require_share(self, "random_share")
+
+    def search(self, space: DesignSpace, rng: np.random.Generator, trials: float) -> PointSearch:
+        """A search whose model is untrained."""
+        return _AutoTVM(self, space, rng)
+
+
+class _AutoTVM(PointSearch):
+    def __init__(self, policy: AutoTVM, space: DesignSpace, rng: np.random.Generator) -> None:
+        self._policy = policy
+        self._space = space
+        self._rng = rng
+        self._rows = policy.inputs.start(space)
+        self._tried: list[Tried] = []
+
+    def ask(self, wanted: int, taken: Container[Point]) -> Iterable[Suggestion]:
+        policy, rng = self._policy, self._rng
+        model = self._model()
+        randoms = wanted if model is None else int(rng.binomial(wanted, policy.random_share))
+        for _ in range(randoms):
+            yield Suggestion(self._space.fresh(self._space.draw(rng), taken, rng, near_share=0.0))
+        if model is None:
+            return
+        annealed = policy.chains.best(
+            self._space,
+            self._starts(),
+            lambda points: model.predict(self._rows(points)),
+            policy.diversity.ratio * wanted,
+            taken,
+            rng,
+        )
+        ends = [[index, *vector] for index, vector in annealed.ends]
+        self.memory = {"chains": ends, "steps": annealed.steps}
+        for score, point in policy.diversity.ordered(annealed.ranked):
+            yield Suggestion(point, {"score": score})
+
+    def tell(self, tried: Sequence[Tried]) -> None:
+        self._tried += tried
+
+    def decisions(self) -> Mapping[str, Any]:
+        return {"annealing_steps": self.memory["steps"]} if self.memory else {}
+
+    def _starts(self) -> list[Point]:
+        """Where the chains were: they are kept while the model changes (3.3)."""
+        if self.memory:
+            return [(index, tuple(vector)) for index, *vector in self.memory["chains"]]
+        return [self._space.draw(self._rng) for _ in range(self._policy.chains.count)]
+
+    def _model(self) -> DecisionModel | None:
+        best = max((one.gflops for one in self._tried), default=0.0)
+        if not best:
+            return None
+        throughput = np.array([one.gflops / best for one in self._tried])
+        rows = self._rows([one.point for one in self._tried])
+        seed = int(self._rng.integers(2**31))
+        return self._policy.model.fit(rows, throughput, np.ones(len(rows)), seed)

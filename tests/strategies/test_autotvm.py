@@ -1,0 +1,168 @@
+"""The parts of AutoTVM's search, each on points whose truth is known."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from pytest_ansorbench.strategies import (
+    AutoTVM,
+    Chains,
+    DesignSpace,
+    Diversity,
+    LoopInputs,
+    RankingTrees,
+    StrategyError,
+    pool,
+)
+from pytest_ansorbench.strategies.features import extract, extractor_of
+from tests.strategies.point_searches import Hidden, design_space, every_point, searched
+
+FEW = {"model": RankingTrees(trees=20), "chains": Chains(16, 16)}
+
+
+def drawn(space, count, seed=0):
+    rng = np.random.default_rng(seed)
+    return [space.draw(rng) for _ in range(count)]
+
+
+def fitted(space, hidden, policy, *, prior=None, count=200):
+    points = drawn(space, count)
+    gflops = np.array([hidden(point) for point in points])
+    return policy.fit(space.rows(points), gflops / gflops.max(), np.ones(count), 0, prior)
+
+
+@pytest.mark.parametrize("objective", ["rank", "regression"])
+def test_trees_put_programs_in_order(target, objective):
+    space = design_space(target)
+    hidden = Hidden(space)
+    others = drawn(space, 200, seed=1)
+    truth = [hidden(point) for point in others]
+    scores = fitted(space, hidden, RankingTrees(objective)).predict(space.rows(others))
+    assert spearmanr(scores, truth).statistic > 0.8
+    off = np.abs(scores - np.array(truth) / max(truth)).mean()
+    assert off < 0.1 if objective == "regression" else off > 0.5
+
+
+@pytest.mark.parametrize("objective", ["rank", "regression"])
+def test_trees_learn_what_a_prior_leaves(target, objective):
+    space = design_space(target)
+    hidden = Hidden(space)
+    rows = space.rows(drawn(space, 50, seed=1))
+
+    class Constant:
+        def predict(self, rows):
+            return np.full(len(rows), 0.25)
+
+    alone = fitted(space, hidden, RankingTrees(objective))
+    after = fitted(space, hidden, RankingTrees(objective), prior=Constant())
+    assert spearmanr(alone.predict(rows), after.predict(rows)).statistic > 0.9
+    few = RankingTrees(objective, trees=1, rate=0.01)
+    near = fitted(space, hidden, few, prior=Constant()).predict(rows)
+    assert np.abs(near - 0.25).max() < 0.05
+
+
+def test_trees_wait_for_a_valid_program():
+    assert RankingTrees().fit(np.zeros((3, 2), np.float32), np.zeros(3), np.ones(3), 0) is None
+    with pytest.raises(ValueError, match="bad objective 'best': expected rank or regression"):
+        RankingTrees("best")
+
+
+def test_chains_come_by_what_the_model_likes_best(target):
+    space = design_space(target)
+    hidden = Hidden(space)
+
+    def score(points):
+        return 10.0 * np.log([hidden(point) for point in points])
+
+    best = sorted(every_point(space), key=hidden, reverse=True)
+    taken = {best[0]}
+    starts = drawn(space, 64)
+    found = Chains(64, 200).best(space, starts, score, 8, taken, np.random.default_rng(0))
+    points = [point for _, point in found.ranked]
+    assert hidden(points[0]) == hidden(best[1])
+    assert best[0] not in points and len(set(points)) == 8
+    assert [value for value, _ in found.ranked] == score(points).tolist()
+    assert np.mean(score(found.ends)) > np.mean(score(starts)) + 5.0
+
+
+def test_chains_end_when_nothing_better_is_found(target):
+    space = design_space(target)
+    found = Chains(4, 500, patience=7).best(
+        space,
+        drawn(space, 4),
+        lambda points: np.zeros(len(points)),
+        2,
+        (),
+        np.random.default_rng(0),
+    )
+    assert found.steps == 7
+
+
+def test_a_batch_covers_choices_as_its_weight_says():
+    rng = np.random.default_rng(0)
+    points = [(0, tuple(vector)) for vector in rng.integers(4, size=(40, 3)).tolist()]
+    ranked = sorted(zip(rng.normal(size=40).tolist(), points, strict=True), reverse=True)
+    assert Diversity(weight=0.0).ordered(ranked) == ranked
+    chosen = Diversity(weight=100.0).ordered(ranked)
+    assert sorted(chosen) == sorted(ranked)
+    assert chosen[0] == ranked[0]
+    assert all(len({vector[at] for _, (_, vector) in chosen[:4]}) >= 3 for at in range(3))
+    assert Diversity().ordered([]) == []
+
+
+def test_the_greedy_batch_is_nearly_the_best_of_all():
+    """Within 1 - 1/e, which is what is known of monotone submodular functions."""
+    rng = np.random.default_rng(1)
+    points = [(0, tuple(vector)) for vector in rng.integers(6, size=(9, 3)).tolist()]
+    scores = np.abs(rng.normal(size=9))
+    ranked = sorted(zip(scores.tolist(), points, strict=True), reverse=True)
+
+    def worth(batch):
+        covered = {(at, one) for _, (_, vector) in batch for at, one in enumerate(vector)}
+        return sum(score for score, _ in batch) / scores.std() + 0.5 * len(covered)
+
+    best = max(map(worth, combinations(ranked, 3)))
+    assert worth(Diversity(weight=0.5).ordered(ranked)[:3]) > (1.0 - 1.0 / np.e) * best
+
+
+def test_loop_inputs_are_features_of_the_program(target):
+    space = design_space(target)
+    points = drawn(space, 3)
+    rows = LoopInputs().start(space)([*points, points[0]])
+    programs = [space.program(point).candidate().measure_candidate for point in points]
+    expected = pool(extract(extractor_of(None), space.maker.context, programs))
+    np.testing.assert_array_equal(rows, [*expected, expected[0]])
+
+
+def test_loop_inputs_need_programs(target):
+    recorded = DesignSpace(design_space(target).spaces)
+    with pytest.raises(StrategyError, match=r"bad inputs LoopInputs\(\): .* DecisionInputs\(\)"):
+        LoopInputs().start(recorded)
+
+
+def test_a_share_of_each_batch_is_random(target):
+    space = design_space(target)
+    tried, _ = searched(AutoTVM(random_share=1.0, **FEW), space, Hidden(space), 48)
+    assert not any(one.note for one in tried)
+    tried, _ = searched(AutoTVM(random_share=0.0, **FEW), space, Hidden(space), 48)
+    assert [bool(one.note) for one in tried] == [False] * 16 + [True] * 32
+
+
+def test_chains_go_on_from_where_they_were(target):
+    starts, ends = [], []
+
+    class Noted(Chains):
+        def best(self, space, where, *others):
+            starts.append(where)
+            found = super().best(space, where, *others)
+            ends.append(found.ends)
+            return found
+
+    space = design_space(target)
+    searched(AutoTVM(chains=Noted(8, 8)), space, Hidden(space), 64)
+    assert len(starts) == 3 and len(starts[0]) == 8
+    assert starts[1:] == ends[:2]
