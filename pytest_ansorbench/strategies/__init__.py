@@ -86,6 +86,13 @@ from pytest_ansorbench.strategies.cost_model import (
     is_blind,
     required_model,
 )
+from pytest_ansorbench.strategies.decisions.acquisition import (
+    Acquisition,
+    Bagged,
+    ExpectedImprovement,
+    Mean,
+    UpperConfidenceBound,
+)
 from pytest_ansorbench.strategies.decisions.design_space import DesignSpace
 from pytest_ansorbench.strategies.decisions.model import (
     BoostedTrees,
@@ -178,10 +185,12 @@ __all__ = [
     "PER_STORE",
     "POOLED",
     "SCHEDULERS",
+    "Acquisition",
     "Annealing",
     "AutoTVM",
     "BadAnswer",
     "BadModel",
+    "Bagged",
     "Bandit",
     "BoostedTrees",
     "BuildLimit",
@@ -198,6 +207,7 @@ __all__ = [
     "Draft",
     "Droplet",
     "Evolution",
+    "ExpectedImprovement",
     "Experience",
     "ExploreThenCommit",
     "Features",
@@ -209,6 +219,7 @@ __all__ = [
     "LastCheck",
     "LimitedSpace",
     "LoopInputs",
+    "Mean",
     "Measurement",
     "ModelInputs",
     "Neighbourhood",
@@ -253,6 +264,7 @@ __all__ = [
     "TaskState",
     "Tried",
     "UniformSketches",
+    "UpperConfidenceBound",
     "VectorUnits",
     "XGBoostModel",
     "control_of",

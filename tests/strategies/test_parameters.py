@@ -9,6 +9,7 @@ import pytest
 from pytest_ansorbench.strategies import (
     Annealing,
     AutoTVM,
+    Bagged,
     Bandit,
     BoostedTrees,
     BuildLimit,
@@ -31,6 +32,7 @@ from pytest_ansorbench.strategies import (
     SharpeningShares,
     Siblings,
     Survey,
+    UpperConfidenceBound,
     VectorUnits,
 )
 
@@ -44,6 +46,7 @@ REFUSED = {
         Genetic: "elites",
         Neighbourhood: "random parents children climbs climbers offspring",
         Survey: "per_trial trials confidence",
+        UpperConfidenceBound: "optimism",
     },
     ("at least 1", 0): {
         Annealing: "chains",
@@ -66,7 +69,7 @@ REFUSED = {
         Siblings: "least",
         Survey: "programs",
     },
-    ("at least 2", 1): {LastCheck: "top"},
+    ("at least 2", 1): {Bagged: "members", LastCheck: "top"},
     ("a number above 0", 0.0): {
         Annealing: "temperature",
         BoostedTrees: "slowest",

@@ -3,5 +3,6 @@
 `knobs` are the decisions that a sketch leaves open, `space` is one sketch and `design_space` all
 sketches of a task; `placement` knows where blocks can be computed. `points` are what is drawn and
 changed, `encoding` and `footprints` make features of them, `model` predicts their throughput, and
-`replays` makes programs of them, none twice.
+`acquisition` what they are worth where that is unsure. `replays` makes programs of points, none
+twice; `point_search` is the proposer of any search for points.
 """
