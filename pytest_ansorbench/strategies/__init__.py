@@ -72,6 +72,7 @@ from pytest_ansorbench.strategies.autotvm.chains import Chains
 from pytest_ansorbench.strategies.autotvm.diversity import Diversity
 from pytest_ansorbench.strategies.autotvm.inputs import DecisionInputs, LoopInputs, ModelInputs
 from pytest_ansorbench.strategies.autotvm.search import AutoTVM
+from pytest_ansorbench.strategies.autotvm.transfer import Transfer
 from pytest_ansorbench.strategies.autotvm.trees import RankingTrees
 from pytest_ansorbench.strategies.blackbox.annealing import Annealing
 from pytest_ansorbench.strategies.blackbox.bandit import Bandit
@@ -94,6 +95,7 @@ from pytest_ansorbench.strategies.decisions.acquisition import (
     UpperConfidenceBound,
 )
 from pytest_ansorbench.strategies.decisions.design_space import DesignSpace
+from pytest_ansorbench.strategies.decisions.experience import Experience
 from pytest_ansorbench.strategies.decisions.model import (
     BoostedTrees,
     DecisionModel,
@@ -107,7 +109,6 @@ from pytest_ansorbench.strategies.decisions.point_search import (
 )
 from pytest_ansorbench.strategies.draft.compiling import CompileTime
 from pytest_ansorbench.strategies.draft.draft import Draft, SharePolicy
-from pytest_ansorbench.strategies.draft.experience import Experience
 from pytest_ansorbench.strategies.draft.neighbourhood import Neighbourhood
 from pytest_ansorbench.strategies.draft.niches import FitnessSharing
 from pytest_ansorbench.strategies.draft.prior import Prior
@@ -262,6 +263,7 @@ __all__ = [
     "TargetSpace",
     "TaskScheduler",
     "TaskState",
+    "Transfer",
     "Tried",
     "UniformSketches",
     "UpperConfidenceBound",

@@ -15,14 +15,15 @@ from pytest_ansorbench.measure.policy import (
 from pytest_ansorbench.strategies.autotvm.chains import Chains
 from pytest_ansorbench.strategies.autotvm.inputs import LoopInputs
 from pytest_ansorbench.strategies.autotvm.search import AutoTVM
+from pytest_ansorbench.strategies.autotvm.transfer import Transfer
 from pytest_ansorbench.strategies.blackbox.annealing import Annealing
 from pytest_ansorbench.strategies.blackbox.bandit import Bandit
 from pytest_ansorbench.strategies.blackbox.droplet import Droplet
 from pytest_ansorbench.strategies.blackbox.genetic import Genetic
 from pytest_ansorbench.strategies.blackbox.grid import Grid
 from pytest_ansorbench.strategies.cost_model import NoModel
+from pytest_ansorbench.strategies.decisions.experience import Experience
 from pytest_ansorbench.strategies.draft.draft import Draft
-from pytest_ansorbench.strategies.draft.experience import Experience
 from pytest_ansorbench.strategies.errors import StrategyError
 from pytest_ansorbench.strategies.evolution import Evolution
 from pytest_ansorbench.strategies.explore_then_commit import ExploreThenCommit
@@ -148,6 +149,12 @@ BUILTIN: Final = (
         proposer=AutoTVM(),
         cost_model=NoModel(),
         description="AutoTVM's: annealing against boosted trees on decisions, diverse batches",
+    ),
+    Strategy(
+        "autotvm+transfer",
+        proposer=AutoTVM(transfer=Transfer()),
+        cost_model=NoModel(),
+        description="autotvm whose trees begin with what other shapes and operators have shown",
     ),
     Strategy(
         "autotvm-loops",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from pytest_ansorbench.strategies import BoostedTrees
-from pytest_ansorbench.strategies.draft.prior import Trials
+from pytest_ansorbench.strategies.decisions.encoding import Trials
 from pytest_ansorbench.training.programs import Programs
 
 if TYPE_CHECKING:

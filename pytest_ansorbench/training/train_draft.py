@@ -12,7 +12,7 @@ import numpy as np
 
 from pytest_ansorbench.storage import is_journal, read_journal
 from pytest_ansorbench.strategies import Experience, load_program_model
-from pytest_ansorbench.strategies.draft.experience import is_experience, save_experience
+from pytest_ansorbench.strategies.decisions.experience import is_experience, save_experience
 from pytest_ansorbench.strategies.model_file import file_facts, write_card
 from pytest_ansorbench.training.arrays import BadSamples, digest
 from pytest_ansorbench.training.cards import library_versions, rounded

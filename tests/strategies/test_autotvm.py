@@ -13,11 +13,15 @@ from pytest_ansorbench.strategies import (
     Chains,
     DesignSpace,
     Diversity,
+    Experience,
     LoopInputs,
     RankingTrees,
     StrategyError,
+    Transfer,
     pool,
 )
+from pytest_ansorbench.strategies.decisions.encoding import Trials
+from pytest_ansorbench.strategies.decisions.experience import save_experience
 from pytest_ansorbench.strategies.features import extract, extractor_of
 from tests.strategies.point_searches import Hidden, design_space, every_point, searched
 
@@ -166,3 +170,47 @@ def test_chains_go_on_from_where_they_were(target):
     searched(AutoTVM(chains=Noted(8, 8)), space, Hidden(space), 64)
     assert len(starts) == 3 and len(starts[0]) == 8
     assert starts[1:] == ends[:2]
+
+
+def experienced(space, path, hidden):
+    """A file of what was measured of a shape with sketches of the same kinds."""
+    points = drawn(space, 300)
+    gflops = np.array([hidden(point) for point in points])
+    known = {}
+    for at, kind in enumerate(space.encoding.kinds):
+        mine = [point for point in points if point[0] == at]
+        vectors = np.array([vector for _, vector in mine], dtype=np.int32)
+        of_kind = gflops[[point[0] == at for point in points]]
+        known[kind] = Trials(space.spaces[at].features(vectors), of_kind / gflops.max())
+    save_experience(known, path)
+    return Transfer(Experience(path))
+
+
+def test_what_other_workloads_show_is_where_the_search_begins(target, tmp_path):
+    space = design_space(target)
+    hidden = Hidden(space, 2)
+    transfer = experienced(space, tmp_path / "known.npz", hidden)
+    tried, _ = searched(AutoTVM(transfer=transfer, **FEW), space, hidden, 16)
+    alone, _ = searched(AutoTVM(**FEW), space, hidden, 16)
+    assert np.mean([one.gflops for one in tried]) > 1.5 * np.mean([one.gflops for one in alone])
+
+
+def test_the_global_model_counts_for_less_with_each_trial():
+    class Constant:
+        def predict(self, rows):
+            return np.ones(len(rows))
+
+    rows = np.zeros((2, 1), np.float32)
+    counts = [Transfer().discounted(Constant(), trials).predict(rows)[0] for trials in (0, 64, 128)]
+    assert counts == [1.0, 0.5, 0.25]
+
+
+def test_nothing_is_transferred_to_unknown_kinds(target, tmp_path):
+    space = design_space(target)
+    save_experience({"other-0": Trials(np.zeros((1, 1), np.float32), np.ones(1))}, tmp_path / "k")
+    assert Transfer(Experience(tmp_path / "k")).model(space, RankingTrees()) is None
+
+
+def test_a_transfer_takes_features_of_decisions():
+    with pytest.raises(ValueError, match=r"bad inputs LoopInputs\(\): expected DecisionInputs\(\)"):
+        AutoTVM(inputs=LoopInputs(), transfer=Transfer())

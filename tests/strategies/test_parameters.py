@@ -32,6 +32,7 @@ from pytest_ansorbench.strategies import (
     SharpeningShares,
     Siblings,
     Survey,
+    Transfer,
     UpperConfidenceBound,
     VectorUnits,
 )
@@ -68,6 +69,7 @@ REFUSED = {
         SharpeningShares: "sharpen_trials",
         Siblings: "least",
         Survey: "programs",
+        Transfer: "halving_trials",
     },
     ("at least 2", 1): {Bagged: "members", LastCheck: "top"},
     ("a number above 0", 0.0): {

@@ -33,7 +33,7 @@ every_search = pytest.mark.parametrize("name", SEARCHES)
 
 
 def test_the_searches_are_those_that_ship():
-    assert [*BLACK_BOXES, "autotvm", "autotvm-loops"] == SEARCHES
+    assert [*BLACK_BOXES, "autotvm", "autotvm+transfer", "autotvm-loops"] == SEARCHES
 
 
 @pytest.mark.parametrize("name", [*BLACK_BOXES, "autotvm"])

@@ -30,6 +30,7 @@ def test_the_shipped_ones_are_there_in_order():
         "droplet",
         "bandit",
         "autotvm",
+        "autotvm+transfer",
         "autotvm-loops",
     ]
     assert all(strategy.description for strategy in BUILTIN)

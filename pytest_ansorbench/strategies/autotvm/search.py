@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from pytest_ansorbench.strategies.autotvm.chains import Chains
 from pytest_ansorbench.strategies.autotvm.diversity import Diversity
 from pytest_ansorbench.strategies.autotvm.inputs import DecisionInputs, ModelInputs
+from pytest_ansorbench.strategies.autotvm.transfer import Transfer
 from pytest_ansorbench.strategies.autotvm.trees import RankingTrees
 from pytest_ansorbench.strategies.decisions.design_space import DesignSpace
 from pytest_ansorbench.strategies.decisions.model import DecisionModel, DecisionModelPolicy
@@ -28,9 +30,9 @@ from pytest_ansorbench.strategies.errors import require_method, require_share
 class AutoTVM(PointSearchPolicy):
     """Simulated annealing against boosted trees (section 3, algorithm 1).
 
-    The first batch is random. Before each other one the model is trained on all trials; chains go
-    on from where they were, and of the best points that they come by a diverse batch is chosen. A
-    batch is a round's trials, where the paper has 64.
+    The first batch is random, without a transfer. Before each other one the model is trained on all
+    trials; chains go on from where they were, and of the best points that they come by a diverse
+    batch is chosen. A batch is a round's trials, where the paper has 64.
 
     Attributes:
         model: Predicts which program is faster.
@@ -38,6 +40,7 @@ class AutoTVM(PointSearchPolicy):
         chains: Find points that it likes.
         diversity: Chooses a batch of these.
         random_share: The paper's epsilon: share of a batch that is drawn at random.
+        transfer: What other workloads' trials add to the model; None for nothing.
     """
 
     model: DecisionModelPolicy = field(default_factory=RankingTrees)
@@ -45,6 +48,7 @@ class AutoTVM(PointSearchPolicy):
     chains: Chains = field(default_factory=Chains)
     diversity: Diversity = field(default_factory=Diversity)
     random_share: float = 0.05
+    transfer: Transfer | None = None
 
     def __post_init__(self) -> None:
         require_method(self, "model", "fit", example="RankingTrees()")
@@ -52,6 +56,11 @@ class AutoTVM(PointSearchPolicy):
         require_method(self, "chains", "best", example="Chains()")
         require_method(self, "diversity", "ordered", example="Diversity()")
         require_share(self, "random_share")
+        if self.transfer is not None and not isinstance(self.inputs, DecisionInputs):
+            raise ValueError(
+                f"bad inputs {self.inputs!r}: expected DecisionInputs() with a transfer, which has "
+                "features of decisions"
+            )
 
     def search(self, space: DesignSpace, rng: np.random.Generator, trials: float) -> PointSearch:
         """A search whose model is untrained."""
@@ -99,11 +108,21 @@ class _AutoTVM(PointSearch):
             return [(index, tuple(vector)) for index, *vector in self.memory["chains"]]
         return [self._space.draw(self._rng) for _ in range(self._policy.chains.count)]
 
+    @cached_property
+    def _global(self) -> DecisionModel | None:
+        """The model of other workloads' trials, grown in the first round, on the clock."""
+        policy = self._policy
+        return policy.transfer.model(self._space, policy.model) if policy.transfer else None
+
     def _model(self) -> DecisionModel | None:
+        policy, prior = self._policy, self._global
+        if policy.transfer is not None and prior is not None:
+            prior = policy.transfer.discounted(prior, len(self._tried))
         best = max((one.gflops for one in self._tried), default=0.0)
         if not best:
-            return None
+            return prior
         throughput = np.array([one.gflops / best for one in self._tried])
         rows = self._rows([one.point for one in self._tried])
         seed = int(self._rng.integers(2**31))
-        return self._policy.model.fit(rows, throughput, np.ones(len(rows)), seed)
+        model = policy.model.fit(rows, throughput, np.ones(len(rows)), seed, prior)
+        return prior if model is None else model

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pytest_ansorbench.strategies.decisions.space import DecisionSpace, Vector
+
+
+@dataclass(frozen=True, eq=False)
+class Trials:
+    """Measured programs of sketches of one kind."""
+
+    # Of their decisions, shape (trials, columns of the kind).
+    features: NDArray[np.float32]
+    # Over the best of the task, 0 for a failed trial; shape (trials,).
+    throughput: NDArray[np.float64]
 
 
 class Encoding:
@@ -46,6 +57,24 @@ class Encoding:
         rows[:, self._places[index]] = features
         rows[:, -1] = index
         return rows
+
+    def known(self, sources: Sequence[Mapping[str, Trials]]) -> Trials | None:
+        """What is known of sketches of these kinds, as rows of the table; None if nothing is.
+
+        Each source has trials by kind of sketch.
+        """
+        found = [
+            (index, source[kind])
+            for source in sources
+            for index, kind in enumerate(self.kinds)
+            if kind in source
+        ]
+        if not found:
+            return None
+        return Trials(
+            np.concatenate([self.placed(index, trials.features) for index, trials in found]),
+            np.concatenate([trials.throughput for _, trials in found]),
+        )
 
 
 def kinds_of(spaces: Sequence[DecisionSpace]) -> list[str]:

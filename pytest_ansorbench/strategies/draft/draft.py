@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from pytest_ansorbench.strategies.candidate import Candidate
 from pytest_ansorbench.strategies.cost_model import is_blind
 from pytest_ansorbench.strategies.decisions.design_space import DesignSpace
+from pytest_ansorbench.strategies.decisions.encoding import Trials
+from pytest_ansorbench.strategies.decisions.experience import Experience
 from pytest_ansorbench.strategies.decisions.model import (
     BoostedTrees,
     DecisionModel,
@@ -25,10 +27,9 @@ from pytest_ansorbench.strategies.decisions.space import Point, Vector
 from pytest_ansorbench.strategies.draft.compiling import CompileTime, Discount
 from pytest_ansorbench.strategies.draft.evidence import Evidence
 from pytest_ansorbench.strategies.draft.expectation import expected_gain
-from pytest_ansorbench.strategies.draft.experience import Experience
 from pytest_ansorbench.strategies.draft.neighbourhood import Neighbourhood
 from pytest_ansorbench.strategies.draft.niches import FitnessSharing
-from pytest_ansorbench.strategies.draft.prior import Prior, Trials, Weighed
+from pytest_ansorbench.strategies.draft.prior import Prior, Weighed
 from pytest_ansorbench.strategies.draft.sharing import SharpeningShares, shared_out
 from pytest_ansorbench.strategies.draft.siblings import Family, Pooled, Siblings
 from pytest_ansorbench.strategies.draft.survey import Survey
@@ -336,20 +337,13 @@ class _Draft:
 
     def _pooled(self, of_family: Mapping[str, Trials]) -> Pooled:
         """A model fitted to the trials of the network's tasks, and to earlier runs' experience."""
-        kinds, experience = self._space.encoding.kinds, self._policy.experience
+        experience = self._policy.experience
         sources = [of_family, experience.known() if experience is not None else {}]
-        known = [
-            (index, source[kind])
-            for source in sources
-            for index, kind in enumerate(kinds)
-            if kind in source
-        ]
-        if not known:
+        known = self._space.encoding.known(sources)
+        if known is None:
             return Pooled()
-        rows = [self._space.encoding.placed(index, trials.features) for index, trials in known]
-        throughput = np.concatenate([trials.throughput for _, trials in known])
-        count = len(throughput)
-        model = self._policy.model.fit(np.concatenate(rows), throughput, np.ones(count), count)
+        count = len(known.throughput)
+        model = self._policy.model.fit(known.features, known.throughput, np.ones(count), count)
         return Pooled(count, model)
 
     def _discount(self) -> Discount | None:

@@ -98,13 +98,3 @@ class _Faded:
     def predict(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
         found: NDArray[np.float64] = self.model.predict(rows) ** self.share
         return found
-
-
-@dataclass(frozen=True, eq=False)
-class Trials:
-    """Measured programs of sketches of one kind."""
-
-    # Of their decisions, shape (trials, columns of the kind).
-    features: NDArray[np.float32]
-    # Over the best of the task, 0 for a failed trial; shape (trials,).
-    throughput: NDArray[np.float64]

@@ -11,8 +11,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_ansorbench.strategies.decisions.encoding import Trials
 from pytest_ansorbench.strategies.decisions.model import DecisionModel
-from pytest_ansorbench.strategies.draft.prior import Trials
 from pytest_ansorbench.strategies.errors import require_at_least, require_positive
 
 _KEY: Final = "draft"

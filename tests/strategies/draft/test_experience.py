@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 
 from pytest_ansorbench.strategies import BadModel, Draft, Experience
-from pytest_ansorbench.strategies.decisions.encoding import Encoding
-from pytest_ansorbench.strategies.draft.experience import SHIPPED, is_experience, save_experience
-from pytest_ansorbench.strategies.draft.prior import Trials
+from pytest_ansorbench.strategies.decisions.encoding import Encoding, Trials
+from pytest_ansorbench.strategies.decisions.experience import (
+    SHIPPED,
+    is_experience,
+    save_experience,
+)
 from pytest_ansorbench.strategies.draft.siblings import Family
 from pytest_ansorbench.workloads import BatchMatmul
 from tests.strategies.draft.test_draft import BRIEF, made_up, told

@@ -14,7 +14,7 @@ import numpy as np
 
 from pytest_ansorbench.arrays import BadArchive, opened_archive
 from pytest_ansorbench.storage.files import written_whole
-from pytest_ansorbench.strategies.draft.prior import Trials
+from pytest_ansorbench.strategies.decisions.encoding import Trials
 from pytest_ansorbench.strategies.model_file import BadModel
 from pytest_ansorbench.strategies.program_model import SHIPPED as SHIPPED_MODEL
 
