@@ -235,16 +235,16 @@ def pytest_ansorbench_strategies(config):
 def test_an_engine_is_a_class_and_its_choice(copy, tmp_path):
     """`FastEngine` passes the contract (tests/test_fast_engine.py); here a bench uses it."""
     assert "`tests/measure/engine_contract.py`" in places("an engine")
-    assert "`plugin/searches.py`" in places("an engine")
-    searches = copy / "plugin" / "searches.py"
+    assert "`sessions.py`" in places("an engine")
+    sessions = copy / "sessions.py"
     edit(
-        searches,
-        "\n        engine = _engine(settings)",
-        "\n        engine = fast()",
+        sessions,
+        "\n    engine = _engine(settings)",
+        "\n    engine = fast()",
     )
     edit(
-        searches,
-        "\nclass Searches:",
+        sessions,
+        "\ndef why(",
         """
 def fast():
     from pytest_ansorbench.environment import resolve_target
@@ -256,7 +256,7 @@ def fast():
     return FastEngine(target, cpu="elsewhere")
 
 
-class Searches:""",
+def why(""",
     )
     (tmp_path / "test_cases.py").write_text(ENGINE_CASES)
     (tmp_path / "conftest.py").write_text(ENGINE_CONFTEST)

@@ -28,6 +28,8 @@ LAYERS = [
     {"cluster"},
     {"report"},
     {"options", "hookspecs"},
+    {"sessions"},
+    {"tuning"},
     {"plugin", "cli"},
 ]
 
@@ -192,7 +194,7 @@ def test_only_who_makes_an_engine_names_the_local_one():
         "hosted/main.py",
         "kernels/rebuilding.py",
         "measure/local/toolchains.py",
-        "plugin/searches.py",
+        "sessions.py",
         "training/rule_samples.py",
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from pytest_ansorbench.budget import spent_share
 from pytest_ansorbench.packed import PackedError
@@ -378,11 +378,26 @@ class CaseJournal:
             self.history.add(entry)
 
 
+_SAME_CASE: Final = ("case", "version", "strategies", "control", "flops", "tasks")
+"""Fields in which two beginnings of a case agree if what was measured of one is of the other."""
+
+
+def is_same_case(past: CaseEntry, now: CaseEntry) -> bool:
+    """Whether two beginnings are of the same programs under the same strategies."""
+    return all(getattr(past, name) == getattr(now, name) for name in _SAME_CASE)
+
+
+def changed_conditions(past: CaseEntry, now: CaseEntry) -> list[str]:
+    """The conditions in which two beginnings differ, in order of their names."""
+    names = sorted({*past.conditions, *now.conditions})
+    return [name for name in names if past.conditions.get(name) != now.conditions.get(name)]
+
+
 def _check_same(past: CaseEntry, now: CaseEntry) -> None:
     """Refuse to go on with what was measured otherwise."""
-    for name in ("case", "version", "strategies", "control", "flops", "tasks"):
+    for name in _SAME_CASE:
         _check_equal(past.label, name, getattr(past, name), getattr(now, name))
-    for name in sorted({*past.conditions, *now.conditions}):
+    for name in changed_conditions(past, now):
         _check_equal(past.label, name, past.conditions.get(name), now.conditions.get(name))
 
 

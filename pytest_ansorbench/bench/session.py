@@ -125,19 +125,15 @@ class Session:
             self.prepare()
         tasks = tuple(case.tasks())
         _check_supported(case, tasks, strategies, plan)
-        entry = CaseEntry(
-            label=self._label(case.id),
-            case=case.id,
-            version=case_version(case, tasks),
-            strategies=tuple(strategy.name for strategy in strategies),
+        entry = case_entry(
+            self._label(case.id),
+            case,
+            tasks,
+            strategies,
+            plan,
+            conditions=self.conditions,
+            root=self.root,
             control=control,
-            flops=case.flops,
-            tasks=tuple(TaskRecord(task.name, task.weight, task.flops, ()) for task in tasks),
-            programs=tuple(pack_program(task.mod) for task in tasks),
-            conditions={**plan.runs.conditions(len(tasks)), **self.conditions},
-            repeats=plan.repeats.expected,
-            limits=dict(plan.limits),
-            definition=recorded(case, self.root),
         )
         journal = CaseJournal(
             self._open_journal(), self._histories.get(entry.label), entry, self._noise
@@ -262,6 +258,37 @@ class Session:
             self._planned,
         )
         return Journal.create(self.storage, begun)
+
+
+def case_entry(
+    label: str,
+    case: Case,
+    tasks: Sequence[Task],
+    strategies: Sequence[Arm],
+    plan: Plan,
+    *,
+    conditions: Mapping[str, Any],
+    root: Path,
+    control: str | None = None,
+) -> CaseEntry:
+    """The line of a journal with which a case begins.
+
+    `conditions` are those of the session, `root` is the folder of the project.
+    """
+    return CaseEntry(
+        label=label,
+        case=case.id,
+        version=case_version(case, tasks),
+        strategies=tuple(strategy.name for strategy in strategies),
+        control=control,
+        flops=case.flops,
+        tasks=tuple(TaskRecord(task.name, task.weight, task.flops, ()) for task in tasks),
+        programs=tuple(pack_program(task.mod) for task in tasks),
+        conditions={**plan.runs.conditions(len(tasks)), **conditions},
+        repeats=plan.repeats.expected,
+        limits=dict(plan.limits),
+        definition=recorded(case, root),
+    )
 
 
 def _check_supported(

@@ -1,8 +1,9 @@
-"""The `ansor-bench` command: looks at what there is to run and at what was saved.
+"""The `ansor-bench` command: tunes, looks at what there is to run and at what was saved.
 
 Exit codes: 0 all gates of a shown result hold (or it has none), 1 one is broken, 2 wrong usage
 or an unreadable file, 3 one is undecided and none broken, or shards are missing from a merge.
-`kernels` has those that `git bisect run` understands, 125 for 3.
+`kernels` has those that `git bisect run` understands, 125 for 3; `tune` has 1 where no schedule
+works, 3 where it was interrupted.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from pytest_ansorbench.cli import (
     results,
     schedules,
     training,
+    tune,
 )
 from pytest_ansorbench.cli.exits import ERROR, sentence
 
@@ -74,12 +76,13 @@ def make_parser() -> argparse.ArgumentParser:
     """The parser of all commands; what it returns has a `run` that takes it."""
     parser = argparse.ArgumentParser(
         prog="ansor-bench",
-        description="Looks at tuning cases, strategies and saved results. "
-        "Searches are run with pytest --ansor-bench.",
+        description="Makes models faster; looks at tuning cases, strategies and saved results. "
+        "Searches are compared with pytest --ansor-bench.",
         epilog="exit codes: 0 gates hold or there are none, 1 a gate is broken, "
-        "2 usage or tool error, 3 a gate is undecided; kernels has its own",
+        "2 usage or tool error, 3 a gate is undecided; kernels and tune have their own",
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    tune.add_command(commands)
     results.add_commands(commands)
     history.add_command(commands)
     plot.add_command(commands)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from pytest_ansorbench.cli.exits import HOLDS, Refusal, parsed
+from pytest_ansorbench.cli.exits import HOLDS, Refusal
+from pytest_ansorbench.cli.models import add_shapes, case_given
 
 if TYPE_CHECKING:
     from pytest_ansorbench.strategies import Registry
-    from pytest_ansorbench.workloads import Case
 
 
 def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
@@ -26,17 +25,10 @@ def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
     tasks.add_argument(
         "case",
         metavar="CASE",
-        help="id of a shipped case, e.g. resnet18-n1-s224, or a model's file: .onnx, .tflite, or "
-        ".pt2 as torch.export.save writes it",
+        help="id of a shipped case, e.g. resnet18-n1-s224; a model's file: .onnx, .tflite, or .pt2 "
+        "as torch.export.save writes it; or module:function, which returns one",
     )
-    tasks.add_argument(
-        "--shape",
-        metavar="NAME=N,N",
-        action="append",
-        default=[],
-        help="shape of a model's input, e.g. x=1,3,224,224, or value of a symbolic dimension, e.g. "
-        "batch=1; may be given several times",
-    )
+    add_shapes(tasks)
     tasks.add_argument(
         "--strategy",
         metavar="NAME",
@@ -76,7 +68,7 @@ def _tasks(given: argparse.Namespace) -> int:
     from pytest_ansorbench.search import describe_tasks
 
     try:
-        case = _case(given.case, dict(parsed("--shape", one, _shape) for one in given.shape))
+        case = case_given(given.case, given.shape)
         space = _registry().get(given.strategy).space
         check_toolchain()
         target = resolve_target(given.target)
@@ -86,29 +78,6 @@ def _tasks(given: argparse.Namespace) -> int:
     register_intrinsics(target)
     print(RENDERERS["terminal"].render(tasks_report(describe_tasks(tasks, target, space))))
     return HOLDS
-
-
-def _case(name: str, shapes: Mapping[str, int | tuple[int, ...]]) -> Case:
-    """A shipped case by its id, or a model by its file."""
-    from pytest_ansorbench.workloads import from_exported_program, from_onnx, from_tflite, get
-
-    if name.endswith(".onnx"):
-        return from_onnx(name, shapes=shapes)
-    if name.endswith(".pt2"):
-        return from_exported_program(name, shapes=shapes)
-    if shapes:
-        raise Refusal(f"bad --shape: {name!r} is no file .onnx or .pt2, so its shapes are fixed")
-    return from_tflite(name) if name.endswith(".tflite") else get(name)
-
-
-def _shape(text: str) -> tuple[str, int | tuple[int, ...]]:
-    """A name and its number, or its numbers with commas between them."""
-    name, _, numbers = text.rpartition("=")
-    words = numbers.removesuffix(",").split(",") if numbers else []
-    if not name or not all(word.strip().isdecimal() for word in words):
-        raise ValueError("expected NAME=N,N, e.g. x=1,3,224,224, or batch=1")
-    extents = tuple(map(int, words))
-    return name, extents[0] if numbers.isdecimal() else extents
 
 
 def _strategies(given: argparse.Namespace) -> int:

@@ -12,7 +12,8 @@ import pytest
 
 from pytest_ansorbench.budget import BudgetError
 from pytest_ansorbench.measure.settings import CachesError
-from pytest_ansorbench.options.declarations import OPTIONS, Option, flag_of, option_of
+from pytest_ansorbench.options.declarations import OPTIONS, Option, option_of
+from pytest_ansorbench.options.refusals import in_options
 from pytest_ansorbench.options.settings import Settings
 
 _BY_KEYWORD: Final = {option.keyword: option for option in OPTIONS if option.per_test}
@@ -44,28 +45,19 @@ def resolve(config: pytest.Config, marker: Mapping[str, Any] | None = None) -> S
     try:
         settings = Settings.of(values)
         settings.budget.check(tasks=1)
-    except BudgetError as error:
-        raise SettingError(budget_refusal(error)) from None
-    except CachesError as error:
-        raise SettingError(
-            f"bad {flag_of('engine.caches')} {error.caches!r}: expected cold, as "
-            f"{flag_of('engine.flush_cache_mb')} {error.flush_cache_mb} empties the caches; or "
-            "leave one of them out"
-        ) from None
+    except (BudgetError, CachesError) as error:
+        raise SettingError(in_options(error)) from None
     return settings
-
-
-def budget_refusal(error: BudgetError) -> str:
-    """The message on a budget that is too small, with the options that mend it."""
-    return (
-        f"bad {flag_of('budget.trials')} {error.trials}: expected {error.expected}; or make rounds "
-        f"smaller with {flag_of('budget.round_trials')}"
-    )
 
 
 def is_given(config: pytest.Config, marker: Mapping[str, Any], field: str) -> bool:
     """Whether a field is set on the command line, in the marker or in the ini file."""
     return _given(config, marker, option_of(field))[1] is not None
+
+
+def is_on_command_line(config: pytest.Config, field: str) -> bool:
+    """Whether a field is set on the command line, to `none` included."""
+    return config.getoption(option_of(field).ini) is not None
 
 
 def _given(config: pytest.Config, marker: Mapping[str, Any], option: Option) -> tuple[str, object]:

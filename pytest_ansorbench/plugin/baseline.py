@@ -9,8 +9,9 @@ from typing import Any, Final
 import pytest
 
 from pytest_ansorbench.options.declarations import flag_of
+from pytest_ansorbench.options.refusals import in_options
 from pytest_ansorbench.options.settings import Settings
-from pytest_ansorbench.plugin.refusals import in_options, passed_over
+from pytest_ansorbench.plugin.refusals import passed_over
 from pytest_ansorbench.records import CaseResult, MachineNoise
 from pytest_ansorbench.stats.changes import CaseChanges
 from pytest_ansorbench.stats.criteria import Criteria

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,12 +12,13 @@ from typing import Any
 import pytest
 
 from pytest_ansorbench.options.declarations import flag_of
+from pytest_ansorbench.options.refusals import in_options
 from pytest_ansorbench.options.settings import Settings
 from pytest_ansorbench.plugin import judging, workers
 from pytest_ansorbench.plugin.baseline import Baseline
 from pytest_ansorbench.plugin.blame import failures, usage_errors
 from pytest_ansorbench.plugin.collected import Collected
-from pytest_ansorbench.plugin.refusals import LATE, failure, in_options
+from pytest_ansorbench.plugin.refusals import LATE, failure
 from pytest_ansorbench.plugin.saved_runs import SavedRuns
 from pytest_ansorbench.plugin.saving import Saving
 from pytest_ansorbench.plugin.searches import Searches
@@ -31,6 +33,7 @@ from pytest_ansorbench.plugin.showing import (
 from pytest_ansorbench.plugin.suite import Suite
 from pytest_ansorbench.records import CaseResult, Gate, Result, Shard, Shards, SuiteVerdict
 from pytest_ansorbench.report import Terminal, failure_report
+from pytest_ansorbench.report.wording import counted
 from pytest_ansorbench.stats.changes import CaseChanges
 from pytest_ansorbench.stats.failures import arm_failures
 from pytest_ansorbench.stats.gate import families
@@ -69,6 +72,7 @@ class Bench:
         # By test, what it came to when it was judged
         self._judged: dict[str, tuple[Collected, CaseResult, CaseChanges | None]] = {}
         self._finished: set[str] = set()
+        self._unasked = Counter[str]()  # gates that no test has asked for, in words
         self._shards: Shards | None = None
         self._over: pytest.Session | None = None  # once it is
         self._began_s = time.monotonic()
@@ -216,6 +220,8 @@ class Bench:
         __tracebackhide__ = True
         with failures(self._config, "while running the case"):
             _check_arms(test)
+            if test.unasked:
+                self._unasked[test.unasked] += 1
             plan = test.plan(
                 self._family,
                 self._deadline_s(test),
@@ -355,7 +361,8 @@ class Bench:
         if result.cases:
             self._saving.write_reports(result, suites, reporter)
             self._saving.summarize_step(result, suites)
-        for note in (*self._notes, *self._saving.unwritten):
+        unasked = (f"{gates} ({counted(n, 'test')})" for gates, n in self._unasked.items())
+        for note in (*unasked, *self._notes, *self._saving.unwritten):
             reporter.write_line(note)
         self._fail_unless_written()
 
@@ -382,8 +389,8 @@ class Bench:
 
 def _check_arms(test: Collected) -> None:
     """Fail before hours are spent on runs that no gate can be told of."""
-    if test.settings.limits and len(test.arms) == 1:
-        off = " ".join(f"{flag_of(f'limits.{key}')} none" for key in test.settings.limits)
+    if test.limits and len(test.arms) == 1:
+        off = " ".join(f"{flag_of(f'limits.{key}')} none" for key in test.limits)
         raise failure(
             f"nothing to compare: {test.arms[0]} names no challenger, but a gate is set; name two "
             "strategies, e.g. --ansor-strategy default,etc, or take the gates "

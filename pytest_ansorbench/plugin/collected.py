@@ -8,14 +8,17 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from pytest_ansorbench.bench import FixedRepeats, Plan, RepeatsUntilSettled, RunPlan
-from pytest_ansorbench.options.resolve import is_given, resolve
+from pytest_ansorbench.bench import FixedRepeats, Plan, RepeatsUntilSettled
+from pytest_ansorbench.options.conflicts import check_conflicts
+from pytest_ansorbench.options.declarations import option_of
+from pytest_ansorbench.options.resolve import is_given, is_on_command_line, resolve
 from pytest_ansorbench.options.settings import Settings
-from pytest_ansorbench.plugin.conflicts import check_conflicts
 from pytest_ansorbench.plugin.refusals import usage
 from pytest_ansorbench.plugin.selection import case_id, case_of, keywords_of
 from pytest_ansorbench.records import CaseResult, Gate
+from pytest_ansorbench.sessions import run_plan
 from pytest_ansorbench.stats.figures import gates_per_case
+from pytest_ansorbench.stats.limits import Limits
 
 ArmsOf = Callable[[Settings, str | None, bool], tuple[str, ...]]
 """Arms by the settings of a test, its case's id, and whether they were chosen for it."""
@@ -40,7 +43,7 @@ class Collected:
         """
         marker = keywords_of(item)
         settings = usage(resolve, item.config, marker)
-        check_conflicts(settings)
+        usage(check_conflicts, settings)
         collected = cls(item, settings, settings.strategies, None)
         return collected.with_case(case_id(item), arms_of)
 
@@ -59,11 +62,34 @@ class Collected:
         return self.case or self.name
 
     @property
+    def limits(self) -> Limits:
+        """The gates that are asked for.
+
+        A single arm can be held against nothing. What a marker or an ini file says of gates is
+        meant for the arms that it is usually run with; what the command line says, for this one.
+        """
+        limits = self.settings.limits
+        if len(self.arms) > 1:
+            return limits
+        config = self.item.config
+        here = {key for key in limits if is_on_command_line(config, f"limits.{key}")}
+        return Limits({key: limit for key, limit in limits.items() if key in here})
+
+    @property
+    def unasked(self) -> str:
+        """Which of its gates are not asked for, and why; empty if all are."""
+        left_out = [key for key in self.settings.limits if key not in self.limits]
+        if not left_out:
+            return ""
+        gates = ", ".join(option_of(f"limits.{key}").keyword for key in left_out)
+        return f"not asked for, as {self.arms[0]} names no challenger: {gates}"
+
+    @property
     def gates(self) -> int:
         """How many gates it has."""
         settings = self.settings
         metrics = (allowance.metric for allowance in settings.baseline.allowances)
-        return gates_per_case([*settings.limits, *metrics], len(self.arms))
+        return gates_per_case([*self.limits, *metrics], len(self.arms))
 
     @property
     def repeat_trials(self) -> int:
@@ -87,16 +113,10 @@ class Collected:
         """
         settings = self.settings
         return Plan(
-            runs=RunPlan(
-                budget=settings.budget,
-                order=settings.experiment.order,
-                scheduler=settings.experiment.scheduler,
-                final=settings.experiment.final,
-                progress=settings.criteria.progress,
-            ),
+            runs=run_plan(settings),
             repeats=self._repeats(gates_on_changes),
             criteria=settings.criteria,
-            limits=settings.limits,
+            limits=self.limits,
             family=family,
             deadline_s=deadline_s,
         )

@@ -12,7 +12,6 @@ import pytest
 from pytest_ansorbench.plugin.baseline import ANY_MACHINE
 from pytest_ansorbench.plugin.fixture import UndecidedWarning
 from pytest_ansorbench.plugin.refusals import cure, failure
-from pytest_ansorbench.plugin.selection import is_case
 from pytest_ansorbench.records import CaseResult, Estimate, SuiteVerdict, Verdict
 from pytest_ansorbench.report import (
     Terminal,
@@ -25,6 +24,7 @@ from pytest_ansorbench.stats.changes import CaseChanges
 from pytest_ansorbench.stats.failures import ArmFailures
 from pytest_ansorbench.stats.limits import Allowance
 from pytest_ansorbench.workloads import Case, UnknownCase, get
+from pytest_ansorbench.workloads.case import is_case
 
 Judgement = tuple[str | None, str]
 """The outcome of a gate, and the sentence on it."""

@@ -12,10 +12,11 @@ from pytest_ansorbench.kernels import AnotherMachineError, Rebuilding, fastest
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.toolchain import toolchains
 from pytest_ansorbench.options.declarations import flag_of
+from pytest_ansorbench.options.refusals import in_options
 from pytest_ansorbench.options.resolve import resolve
 from pytest_ansorbench.options.settings import Settings
 from pytest_ansorbench.plugin import judging
-from pytest_ansorbench.plugin.refusals import LATE, failure, in_options, passed_over, usage
+from pytest_ansorbench.plugin.refusals import LATE, failure, passed_over, usage
 from pytest_ansorbench.plugin.selection import bench_items, case_id, keywords_of, select
 from pytest_ansorbench.plugin.showing import print_report
 from pytest_ansorbench.records import CaseResult

@@ -1,7 +1,4 @@
-"""Errors of the layers below, said in pytest's own way and with the options that they are about.
-
-Those layers know no options: they raise the facts, and the plugin names the cure.
-"""
+"""Errors said in pytest's own way, and what mends failures of kernels."""
 
 from __future__ import annotations
 
@@ -11,13 +8,9 @@ from typing import Any, Final, TypeVar
 
 import pytest
 
-from pytest_ansorbench.budget import BudgetError
-from pytest_ansorbench.environment import MisfitError
 from pytest_ansorbench.options.declarations import flag_of, option_of
-from pytest_ansorbench.options.resolve import budget_refusal
-from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.stats.failures import Cause
-from pytest_ansorbench.storage import MissingResultError, StorageError, UnwritableError
+from pytest_ansorbench.storage import StorageError
 
 T = TypeVar("T")
 
@@ -27,14 +20,6 @@ LATE: Final = (
     "@pytest.mark.usefixtures('ansor_bench')"
 )
 """Why a test that nobody knew of cannot be judged."""
-
-_FIELDS: Final = {
-    "target": "target",
-    "cores": "engine.cores",
-    "linker": "remote.linker",
-    "variant": "kernels.variants",
-}
-"""Fields of the settings that the environment may have to refuse."""
 
 _LIMITS: Final[Mapping[str, str]] = {
     "build-timeout": "engine.build_timeout_s",
@@ -63,24 +48,6 @@ def failure(message: str) -> BaseException:
 def passed_over(notes: list[str]) -> Callable[[Path, StorageError], None]:
     """Notes of a file that a session goes past why it cannot be read."""
     return lambda path, error: notes.append(f"passed over: {error}")
-
-
-def in_options(error: Exception) -> str:
-    """An error's message, with the options that cause and mend it."""
-    if isinstance(error, BudgetError):
-        return budget_refusal(error)
-    if isinstance(error, MisfitError):
-        flag = flag_of(_FIELDS[error.setting])
-        return f"bad {flag} {error.value!r}: {error.problem}"
-    if isinstance(error, ResumeError):
-        flag = flag_of("resume")
-        return f"bad {flag}: {error}; give the same settings, or start anew without {flag}"
-    if isinstance(error, MissingResultError):
-        json, save = flag_of("files.json"), flag_of("files.save")
-        return f"{error}; {json} and {save} write one"
-    if isinstance(error, UnwritableError):
-        return f"{error}; see {flag_of('files.storage')}"
-    return str(error)
 
 
 def cure(cause: Cause, settings: Mapping[str, Any]) -> str:

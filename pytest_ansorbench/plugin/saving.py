@@ -13,8 +13,8 @@ from typing import Final
 import pytest
 
 from pytest_ansorbench.options.declarations import flag_of
+from pytest_ansorbench.options.refusals import in_options
 from pytest_ansorbench.options.settings import Settings
-from pytest_ansorbench.plugin.refusals import in_options
 from pytest_ansorbench.plugin.showing import short_report, whole_report, write_text
 from pytest_ansorbench.records import Result, SuiteVerdict
 from pytest_ansorbench.report import fitted, write_report

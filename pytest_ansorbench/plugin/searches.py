@@ -6,42 +6,27 @@ import sys
 import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
-from pytest_ansorbench.bench import (
-    Arm,
-    Executor,
-    LocalExecutor,
-    Plan,
-    Progress,
-    SavedReference,
-    Session,
-    Site,
-    UnsupportedCaseError,
-    YardstickPlan,
-)
-from pytest_ansorbench.budget import BudgetError
-from pytest_ansorbench.cluster.connect import cluster_executor
-from pytest_ansorbench.cluster.work import SiteSettings
-from pytest_ansorbench.cores import usable_cores
+from pytest_ansorbench.bench import Arm, Plan, Progress, SavedReference, Session
 from pytest_ansorbench.environment import ToolchainError
-from pytest_ansorbench.hosted import HostedStrategy, UnhostableError
-from pytest_ansorbench.measure.engine import Engine, EngineError, UntunedError
-from pytest_ansorbench.measure.local.toolchains import joint_engine
-from pytest_ansorbench.measure.remote.engine import remote_engine
+from pytest_ansorbench.hosted import HostedStrategy
+from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.options.declarations import NEWEST, flag_of
+from pytest_ansorbench.options.refusals import in_options
 from pytest_ansorbench.options.settings import Settings
 from pytest_ansorbench.plugin import workers
 from pytest_ansorbench.plugin.arms import Arms
 from pytest_ansorbench.plugin.collected import Collected
-from pytest_ansorbench.plugin.refusals import failure, in_options, passed_over, usage
+from pytest_ansorbench.plugin.refusals import failure, passed_over, usage
 from pytest_ansorbench.plugin.selection import bench_items, case_id
 from pytest_ansorbench.plugin.workers import Handed
 from pytest_ansorbench.records import CaseResult, Result
 from pytest_ansorbench.search import ResumeError
+from pytest_ansorbench.sessions import REFUSALS, conditions_of, executor_of, place_of, why
 from pytest_ansorbench.stats.looks import Looks
 from pytest_ansorbench.storage import (
     Past,
@@ -56,23 +41,7 @@ from pytest_ansorbench.storage import (
 )
 from pytest_ansorbench.strategies import BadModel, control_of
 from pytest_ansorbench.training import BadSamples, LearningFolder
-from pytest_ansorbench.workloads import BadInputs, BadProgram, Case, ImportFailed
-
-_REFUSALS: Final = (
-    BadInputs,
-    BadModel,
-    BadProgram,
-    BudgetError,
-    EngineError,
-    ImportFailed,
-    ResumeError,
-    StorageError,
-    ToolchainError,
-    UnhostableError,
-    UnsupportedCaseError,
-    UntunedError,
-)
-"""Errors that say in one sentence why a case cannot be run."""
+from pytest_ansorbench.workloads import Case
 
 
 class Searches:
@@ -105,10 +74,11 @@ class Searches:
                 "its round is run again"
             )
         self._session = Session(
-            new_executor=self._executor,
+            new_executor=lambda: executor_of(
+                settings, root=config.rootpath, storage=self._storage, tell=notes.append
+            ),
             conditions={
-                **settings.engine.conditions(),
-                **settings.remote.conditions(),
+                **conditions_of(settings),
                 **(self._learning.conditions if self._learning else {}),
             },
             root=config.rootpath,
@@ -157,7 +127,8 @@ class Searches:
         try:
             self._session.prepare([case_id(test) or test.nodeid for test in tests])
         except EngineError as error:
-            raise pytest.UsageError(f"bad {flag_of(self._place())}: {error}") from None
+            flag = flag_of(place_of(self._settings))
+            raise pytest.UsageError(f"bad {flag}: {error}") from None
         except ToolchainError as error:
             raise pytest.UsageError(in_options(error)) from None
         except ResumeError as error:
@@ -190,7 +161,7 @@ class Searches:
             return self._session.run(
                 case, strategies, plan, progress, control=control, reference=self._reference
             )
-        except _REFUSALS as error:
+        except REFUSALS as error:
             raise failure(self._why(error, case.id)) from None
 
     def more(self, repeats: int, deadline_s: float, progress: Progress) -> bool:
@@ -198,14 +169,14 @@ class Searches:
         __tracebackhide__ = True
         try:
             return self._session.more(repeats, deadline_s, progress)
-        except _REFUSALS as error:
+        except REFUSALS as error:
             raise failure(self._why(error, "a case")) from None
 
     def _why(self, error: Exception, case: str) -> str:
         """Why a case cannot be run; with --ansor-debug, from where that comes."""
         if not self._settings.debug:
-            return _why(error, case)
-        return "\n".join([_why(error, case), "", *traceback.format_exception(error)])
+            return why(error, case)
+        return "\n".join([why(error, case), "", *traceback.format_exception(error)])
 
     def result(self) -> Result:
         """What this process has measured, or what all others have."""
@@ -263,30 +234,6 @@ class Searches:
         self._session.close()
         self._arms.close()
 
-    def _executor(self) -> Executor:
-        """Who carries repeats out."""
-        settings = self._settings
-        experiment, noise_check_s = settings.experiment, settings.experiment.noise_check_s
-        yardsticks = YardstickPlan(
-            experiment.roofline, experiment.reference_kernels, settings.engine.cores
-        )
-        if settings.cluster.address is not None:
-            site = SiteSettings(settings.target, settings.engine, noise_check_s, yardsticks, {})
-            root = self._config.rootpath
-            return cluster_executor(settings.cluster, site, root, self._notes.append)
-        engine = _engine(settings)
-        if settings.remote.address is None:
-            note = usable_cores().note(int(engine.target.attrs["num-cores"]))
-            self._notes += [note] if note else []
-        return LocalExecutor(
-            Site(
-                engine,
-                storage=self._storage,
-                noise_check_s=noise_check_s,
-                yardsticks=yardsticks,
-            )
-        )
-
     def _strategy(self, name: str) -> Arm:
         """A strategy, equipped with what was learnt before."""
         strategy = self._arms.get(name)
@@ -334,15 +281,6 @@ class Searches:
             if address is not None and reporter is not None and reporter.verbosity >= 0:
                 reporter.write_line(f"{what}: asking {address}, for {patience_s:g} s at most")
 
-    def _place(self) -> str:
-        """The setting that says where it is measured."""
-        settings = self._settings
-        if settings.cluster.address is not None:
-            return "cluster.address"
-        if settings.remote.address is None:
-            return "toolchains"
-        return "remote.server" if settings.remote.tracker is None else "remote.tracker"
-
     def _toolchain_notes(self) -> list[str]:
         """What the other toolchains are."""
         seen = [machine.get("toolchains", {}) for machine in self._session.machines.values()]
@@ -367,20 +305,3 @@ class Searches:
             if self._over is not None:
                 self._over.exitstatus = self._over.exitstatus or pytest.ExitCode.TESTS_FAILED
         self._notes.append(learnt)
-
-
-def _why(error: Exception, case: str) -> str:
-    """Why a case cannot be run."""
-    if isinstance(error, EngineError):
-        return f"the measurement engine gave up: {error}"
-    if isinstance(error, UntunedError):
-        return f"{case} does not work even untuned: {error}"
-    of_case = isinstance(error, BudgetError | BadInputs)
-    return f"{case}: {in_options(error)}" if of_case else in_options(error)
-
-
-def _engine(settings: Settings) -> Engine:
-    """The engine that the settings ask for."""
-    if settings.remote.address is not None:
-        return remote_engine(settings.target, settings.engine, settings.remote)
-    return joint_engine(settings.target, settings.engine, settings.toolchains)

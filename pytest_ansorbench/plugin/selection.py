@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeGuard
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
@@ -22,6 +21,8 @@ def bench_items(items: Sequence[pytest.Item]) -> Iterator[pytest.Item]:
 
 def case_of(item: pytest.Item) -> Case | None:
     """The case that a test is parametrized with, whatever the parameter is called."""
+    from pytest_ansorbench.workloads.case import is_case
+
     callspec = getattr(item, "callspec", None)
     for value in callspec.params.values() if callspec is not None else ():
         if is_case(value):
@@ -33,17 +34,6 @@ def case_id(item: pytest.Item) -> str | None:
     """Id of that case."""
     case = case_of(item)
     return None if case is None else str(case.id)
-
-
-def is_case(value: Any) -> TypeGuard[Case]:
-    """Whether a value has the attributes of a case.
-
-    Before Python 3.12 `isinstance` would read them, and reading a model's FLOP count opens its
-    file.
-    """
-    if isinstance(value, type):  # a class of cases is none itself
-        return False
-    return all(_has(value, name) for name in ("id", "flops", "tasks"))
 
 
 def select(items: list[pytest.Item], wanted: Sequence[str], config: pytest.Config) -> None:
@@ -112,11 +102,3 @@ def keywords_of(item: pytest.Item) -> dict[str, Any]:
     for marker in reversed(list(item.iter_markers(MARKER))):
         keywords.update(marker.kwargs)
     return keywords
-
-
-def _has(value: Any, name: str) -> bool:
-    try:
-        inspect.getattr_static(value, name)
-    except AttributeError:
-        return False
-    return True

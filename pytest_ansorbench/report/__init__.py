@@ -15,7 +15,7 @@ from pytest_ansorbench.report.gates import change_sentence, gate_sentence, suite
 from pytest_ansorbench.report.noise_notes import (
     noise_changes,
 )
-from pytest_ansorbench.report.progress import LiveLine, LiveTable, RepeatLog
+from pytest_ansorbench.report.progress import LiveLine, LiveTable, RepeatLog, TrialLog
 from pytest_ansorbench.report.provenance import provenance
 from pytest_ansorbench.report.rebuilt_tables import (
     kernel_gate_sentence,
@@ -35,6 +35,7 @@ from pytest_ansorbench.report.table import (
     parse_sort,
     parse_time_unit,
 )
+from pytest_ansorbench.report.tuning import before_tuning, tuned_lines, tuning_report, was_faster
 from pytest_ansorbench.report.watch_tables import overview_report, workers_report
 
 __all__ = [
@@ -49,7 +50,9 @@ __all__ = [
     "Report",
     "Section",
     "Terminal",
+    "TrialLog",
     "WantedUnit",
+    "before_tuning",
     "change_sentence",
     "changes_notes",
     "changes_report",
@@ -74,6 +77,9 @@ __all__ = [
     "suite_gate_sentence",
     "suite_sentence",
     "tasks_report",
+    "tuned_lines",
+    "tuning_report",
+    "was_faster",
     "workers_report",
     "write_report",
 ]

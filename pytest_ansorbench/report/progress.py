@@ -74,6 +74,36 @@ class RepeatLog:
         self._last = None
 
 
+class TrialLog:
+    """Writes a line for what goes on, and every so often how far things are.
+
+    For one long search where nothing can be rewritten, as in a pipe.
+    """
+
+    def __init__(self, write: Callable[[str], None], *, every_s: float = 10.0) -> None:
+        self._write = write
+        self._every_s = every_s
+        self._written_s = time.monotonic()
+        self._last: ProgressUpdate | None = None  # that is not written yet
+
+    def note(self, what: str) -> None:
+        """Write it, after how far things are."""
+        self.clear()
+        self._write(printable(what))
+
+    def update(self, update: ProgressUpdate) -> None:
+        """Write a line, unless that was done a moment ago."""
+        self._last = update
+        if time.monotonic() - self._written_s >= self._every_s:
+            self.clear()
+
+    def clear(self) -> None:
+        """Write how far things are, if that is not written yet."""
+        if self._last is not None:
+            self._write(printable(line(self._last)))
+            self._last, self._written_s = None, time.monotonic()
+
+
 class LiveTable:
     """Draws the arms of the repeat under way by rich, an extra, a few times a second at most.
 
@@ -138,7 +168,9 @@ class LiveTable:
         from rich.text import Text
 
         settled, gates = now.settled
-        heading = f"{printable(now.case)}  repeat {now.repeat}/{now.repeats}"
+        heading = printable(now.case)
+        if gates or now.repeats > 1:
+            heading += f"  repeat {now.repeat}/{now.repeats}"
         if gates:
             heading += f"  {settled}/{gates} gates settled"
         arms = Table.grid(padding=(0, 2))
@@ -187,9 +219,10 @@ def line(update: ProgressUpdate) -> str:
     repeat = f"repeat {update.repeat}/{update.repeats}"
     if gates and settled < gates:
         repeat += f", {settled}/{gates} gates settled"
+    repeat = f"{repeat}  " if gates or update.repeats > 1 else ""
     task = f"  task {run.task}" if run.task else ""
     return (
-        f"{update.case}  {run.strategy}  {repeat}  "
+        f"{update.case}  {run.strategy}  {repeat}"
         f"trial {run.trials}, {run.spent:.0%}{task}  "
         f"best {best_so_far(run)}  {_duration(update.remaining_s)} left"
     )

@@ -13,7 +13,7 @@ _COLUMNS: Final = (Column("name", "name", kind="words"), Column("value", "value"
 
 
 def provenance(result: Result, command: str) -> Section:
-    """Tell what a result rests on, the command that reproduces it first."""
+    """Tell what a result rests on, the command that reproduces it, if one does, first."""
     blocks: list[Lines | Table] = [*_table("settings", result.settings)]
     for fingerprint, machine in result.machines.items():
         blocks += _table(f"machine {fingerprint}", machine)
@@ -22,7 +22,8 @@ def provenance(result: Result, command: str) -> Section:
         missing = [shard.index for shard in shards.missing]
         parts = {"count": shards.count, "there": [*shards.there], "missing": missing}
         blocks += _table("shards", parts)
-    return Section("provenance", (Code("to reproduce", command, "sh"), *blocks))
+    how = (Code("to reproduce", command, "sh"),) if command else ()
+    return Section("provenance", (*how, *blocks))
 
 
 def _table(heading: str, values: Mapping[str, Any]) -> tuple[Lines, Table]:

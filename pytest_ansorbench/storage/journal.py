@@ -13,7 +13,7 @@ import os
 import re
 import shutil
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -113,6 +113,29 @@ class Journal(AbstractContextManager["Journal"]):
         stream.truncate(past.size)
         stream.seek(past.size)
         return journal
+
+    @classmethod
+    def rewritten(cls, past: Past, session: SessionEntry, entries: Iterable[Entry]) -> Past:
+        """Have other lines take the place of a journal in its folder, under the next number.
+
+        The new one is there whole before the old one goes: killed at any moment, the newest
+        journal has all that either has.
+
+        Raises:
+            StorageError: Another session is writing the old one, or the folder cannot be written.
+        """
+        with cls.reopen(past) as old:
+            folder = old.path.parent
+            number = 1 + max(map(_number, list_journals(folder.parent)))
+            path = folder / f"{number:04d}{_PLAIN}"
+            try:
+                with written_whole(path) as stream:
+                    for entry in (session, *entries):
+                        stream.write(f"{to_line(entry)}\n".encode())
+                old.path.unlink()
+            except OSError as error:
+                _cannot_write(path, error)
+        return read_journal(path)
 
     def append(self, entry: Entry) -> None:
         """Write a line, and see it on disk before anything else happens.

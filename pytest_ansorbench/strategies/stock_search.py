@@ -30,7 +30,8 @@ class RandomTraces:
         """Hand the design space to the engine."""
         from tvm.s_tir.meta_schedule.search_strategy import ReplayTrace
 
-        return _StockSearch(ReplayTrace(), setup)
+        # It counts every round as a whole one, smaller ones of an earlier budget too.
+        return _StockSearch(ReplayTrace(), replace(setup, budget_trials=UNLIMITED_TRIALS))
 
 
 @dataclass(frozen=True)

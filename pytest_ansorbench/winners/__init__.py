@@ -1,6 +1,11 @@
 """What searches came to: the schedules that results keep, as programs again."""
 
-from pytest_ansorbench.winners.database import DatabaseError, export_database
+from pytest_ansorbench.winners.database import (
+    DatabaseError,
+    database_of,
+    export_database,
+    replace_database,
+)
 from pytest_ansorbench.winners.imported import import_database
 from pytest_ansorbench.winners.script import Script, scripts_of
 from pytest_ansorbench.winners.winner import NO_SCHEDULES, Winner, tuned_in, winners_of
@@ -10,8 +15,10 @@ __all__ = [
     "DatabaseError",
     "Script",
     "Winner",
+    "database_of",
     "export_database",
     "import_database",
+    "replace_database",
     "scripts_of",
     "tuned_in",
     "winners_of",

@@ -15,6 +15,7 @@ from pytest_ansorbench.winners.winner import Winner
 
 if TYPE_CHECKING:
     from tvm import IRModule
+    from tvm.s_tir.meta_schedule.database import Database
     from tvm.target import Target
 
 #: What `JSONDatabase(work_dir=...)` reads.
@@ -48,19 +49,45 @@ def export_database(
         raise DatabaseError(
             f"bad folder {str(folder)!r}: it has a {there[0]} already; expected a new folder"
         )
+    return _written(winners, folder, top)
+
+
+def replace_database(winners: Iterable[tuple[Winner, Target]], folder: Path) -> Exported:
+    """Write the fastest schedule of each program, in the place of a database that may be there.
+
+    Killed at any moment, it leaves the old database, an empty one or the new one.
+    """
+    return _written(winners, folder, top=1)
+
+
+def database_of(winners: Iterable[tuple[Winner, Target]]) -> Database:
+    """The fastest schedule of each program, as a database in memory."""
+    from tvm.s_tir.meta_schedule.database import MemoryDatabase
+
+    database = MemoryDatabase()
+    _fill(database, _by_program(winners), top=1)
+    return database
+
+
+def _written(winners: Iterable[tuple[Winner, Target]], folder: Path, top: int) -> Exported:
+    from tvm.s_tir.meta_schedule.database import JSONDatabase
+
+    workloads, records = (folder / name for name in DATABASE_FILES)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".database-", dir=folder) as unfinished:
-            exported = _write(_by_program(winners), top, Path(unfinished))
+            exported = _fill(JSONDatabase(work_dir=unfinished), _by_program(winners), top)
+            written = [(Path(unfinished) / path.name, path) for path in (workloads, records)]
             lines = (exported.workloads, exported.records)
-            for name, expected in zip(DATABASE_FILES, lines, strict=True):
-                path = Path(unfinished) / name
+            for (path, _), expected in zip(written, lines, strict=True):
                 path.touch()  # TVM makes it with the first record
                 # TVM does not look whether what it writes arrives.
                 if path.read_bytes().count(b"\n") != expected:
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            for name in DATABASE_FILES:
-                os.replace(Path(unfinished) / name, folder / name)
+            # A record names its program by its place: it must not meet another list of programs.
+            records.unlink(missing_ok=True)
+            for path, target in written:
+                os.replace(path, target)
     except OSError as error:
         raise DatabaseError(f"bad folder {str(folder)!r}: {error.strerror}") from error
     return exported
@@ -86,10 +113,9 @@ def _by_program(winners: Iterable[tuple[Winner, Target]]) -> Iterable[_Program]:
     return programs.values()
 
 
-def _write(programs: Iterable[_Program], top: int, folder: Path) -> Exported:
-    from tvm.s_tir.meta_schedule.database import JSONDatabase, TuningRecord
+def _fill(database: Database, programs: Iterable[_Program], top: int) -> Exported:
+    from tvm.s_tir.meta_schedule.database import TuningRecord
 
-    database = JSONDatabase(work_dir=str(folder))
     workloads, left_out = 0, []
     for program in programs:
         workload, schedules = None, set[str]()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, runtime_checkable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -155,6 +156,25 @@ class DrawnNetwork(NetworkCase, Protocol):
 
     def draws(self, inputs: Sequence[Input]) -> Ways:
         """Ways to come by the inputs, in the order in which they are tried."""
+
+
+def is_case(value: Any) -> TypeGuard[Case]:
+    """Whether a value has the attributes of a case.
+
+    Before Python 3.12 `isinstance` would read them, and reading a model's FLOP count opens its
+    file.
+    """
+    if isinstance(value, type):  # a class of cases is none itself
+        return False
+    return all(_has(value, name) for name in ("id", "flops", "tasks"))
+
+
+def _has(value: Any, name: str) -> bool:
+    try:
+        inspect.getattr_static(value, name)
+    except AttributeError:
+        return False
+    return True
 
 
 def case_version(case: Case, tasks: Sequence[Task]) -> str:

@@ -231,7 +231,7 @@ def test_a_killed_session_shows_what_goes_on_and_leaves_neither_process_nor_file
     os.close(end)
     with process:
         terminal = Screen(screen)
-        wait_until(lambda: terminal.shows("doubling  (running|repeat) 1/1 "))
+        wait_until(lambda: terminal.shows(r"doubling  (running 1/1|\d+:\d\d so far)"))
         wait_until(lambda: len(children(process)) >= 2)  # the fork server and a candidate
         workers = children(process)
         process.kill()
@@ -247,7 +247,7 @@ def test_progress_is_shown_on_a_terminal_unless_quiet(project, arguments, live):
     assert outcome.code == 0, outcome.out
     plain = re.sub(r"\x1b\[[?\d;]*[A-Za-z]", "", outcome.out)
     shown = re.search(
-        r"doubling  repeat 1/1 .*\s+(one|two) .*trial \d, \d+% +best [\d.]+ GFLOP/s", plain
+        r"doubling  \d+:\d\d so far, .*\s+(one|two) .*trial \d, \d+% +best [\d.]+ GFLOP/s", plain
     )
     assert bool(shown) == live
 

@@ -85,6 +85,39 @@ def test_a_gate_with_nothing_to_compare_fails_before_anything_is_run(project):
     assert not list(project.root.glob(".ansor_bench/journals/*"))
 
 
+@pytest.mark.parametrize("where", ["marker", "ini"])
+def test_gates_of_a_marker_are_not_asked_for_where_there_is_one_arm(saved, where):
+    if where == "marker":
+        saved.replace("test_cases.py", "bench()", "bench(min_throughput_ratio=2)")
+    else:
+        saved.write("pytest.ini", "[pytest]\nansor_min_throughput_ratio = 2\n")
+    outcome = saved.bench(REPLAY, "--ansor-strategy=default", "--ansor-json=out.json")
+    assert outcome.code == 0, outcome.text
+    told = "not asked for, as default names no challenger: min_throughput_ratio (1 test)"
+    assert told in outcome.out.splitlines()
+    assert saved.json("out.json")["cases"][0]["verdicts"] == []
+    both = saved.bench(REPLAY)
+    assert both.code == 1 and "not asked for" not in both.out
+
+
+def test_a_gate_of_the_command_line_is_refused_beside_those_of_a_marker(saved):
+    saved.replace("test_cases.py", "bench()", "bench(min_throughput_ratio=2)")
+    outcome = saved.bench(REPLAY, HOLDS, "--ansor-strategy=default")
+    assert outcome.code == 1
+    assert "take the gates away: --ansor-max-early-search-ratio none" in outcome.out
+    assert "--ansor-min-throughput-ratio none" not in outcome.out
+
+
+@pytest.mark.usefixtures("fast_engine")
+def test_a_live_search_of_one_arm_is_run_whatever_its_marker_has(project):
+    project.replace("test_cases.py", "trials=4,", "trials=4, min_throughput_ratio=10000,")
+    outcome = project.bench("--ansor-strategy=one", "--ansor-json=out.json")
+    assert outcome.code == 0, outcome.text
+    [case] = project.json("out.json")["cases"]
+    assert case["strategies"] == ["one"] and len(case["runs"]) == 1
+    assert "not asked for, as one names no challenger: min_throughput_ratio (1 test)" in outcome.out
+
+
 def test_one_strategy_without_a_gate_is_just_shown(saved):
     outcome = saved.bench(REPLAY, "--ansor-strategy=default")
     assert outcome.code == 0, outcome.text

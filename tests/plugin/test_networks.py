@@ -87,7 +87,7 @@ def test_the_scheduler_can_be_chosen_and_what_goes_on_is_shown(network):
     shown = re.sub(r"\x1b\[[?\d;]*[A-Za-z]", "", outcome.out)
     name = re.escape(case["case"])
     assert re.search(rf"{name}  running 4/4 untuned: ", shown)
-    assert re.search(rf"{name}  repeat 1/1  ", shown)
+    assert re.search(rf"{name}  \d+:\d\d so far", shown)
     assert re.search(r"trial \d, \d+% +best .* +task [1-4]/4 \w+", shown)
     assert re.search(rf"{name}  measuring what was found, in turn", shown)
 

@@ -6,7 +6,7 @@ import pytest
 
 from pytest_ansorbench.budget import BudgetError, Trials
 from pytest_ansorbench.environment import MisfitError
-from pytest_ansorbench.plugin.refusals import in_options
+from pytest_ansorbench.options.refusals import in_options
 from pytest_ansorbench.search import ResumeError
 from pytest_ansorbench.storage import MissingResultError, StorageError, UnwritableError
 

@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from pytest_ansorbench.report import LiveLine, LiveTable, RepeatLog
+from pytest_ansorbench.report import LiveLine, LiveTable, RepeatLog, TrialLog
 from pytest_ansorbench.report.progress import line
 from tests.bench.test_progress import UPDATE
 
@@ -211,3 +211,19 @@ def test_an_id_cannot_command_a_terminal():
     log.update(odd)
     log.clear()
     assert written[1].startswith("two lines?[2J  repeat ") and written[1].isprintable()
+
+
+def test_a_log_of_one_search_tells_how_far_it_is_every_so_often(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("pytest_ansorbench.report.progress.time.monotonic", lambda: now[0])
+    written: list[str] = []
+    log = TrialLog(written.append, every_s=10.0)
+    alone = dataclasses.replace(UPDATE, repeat=1, repeats=1)
+    for seconds in (1.0, 9.0, 10.0, 11.0, 19.0):
+        now[0] = seconds
+        log.update(alone)
+    assert written == [line(alone)] and "repeat" not in written[0]
+    log.note("measuring\nwhat was found")
+    assert written[1:] == [line(alone), "measuring what was found"]
+    log.clear()
+    assert len(written) == 3

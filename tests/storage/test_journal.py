@@ -461,3 +461,40 @@ def test_a_line_that_does_not_fit_is_taken_back_whole(written):
         assert written.stat().st_size == past.size
         journal.append(NOISE)
     assert read_journal(written).entries == (*ENTRIES, NOISE)
+
+
+def test_other_lines_take_a_journals_place_whole(tmp_path, monkeypatch):
+    with Journal.create(tmp_path, SESSION) as journal:
+        journal.append(CASE)
+        old = journal.path
+    past = read_journal(old)
+    session = dataclasses.replace(SESSION, settings={"trials": 8})
+
+    def killed(*paths):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr("pytest_ansorbench.storage.files.os.replace", killed)
+        Journal.rewritten(past, session, [CASE, REPEAT])
+    assert list_journals(tmp_path) == (old,) and read_journal(old) == past
+    new = Journal.rewritten(past, session, [CASE, REPEAT])
+    assert list_journals(tmp_path) == (new.path,) and journal_name(new.path) == "0002"
+    assert (new.session, new.entries) == (session, (CASE, REPEAT))
+    assert read_journal(new.path) == new
+
+
+def test_a_journal_that_is_being_written_keeps_its_place(tmp_path):
+    with Journal.create(tmp_path, SESSION) as journal:
+        past = read_journal(journal.path)
+        with pytest.raises(StorageError, match="another session is writing it"):
+            Journal.rewritten(past, SESSION, [CASE])
+        assert list_journals(tmp_path) == (journal.path,)
+
+
+def test_a_compressed_journal_can_be_taken_the_place_of(tmp_path):
+    journal = Journal.create(tmp_path, SESSION)
+    journal.append(EndEntry(0))
+    journal.pack()
+    new = Journal.rewritten(read_journal(journal.path), SESSION, [CASE])
+    assert [path.name for path in (tmp_path / "journals").iterdir()] == ["0002.jsonl"]
+    assert new.entries == (CASE,)

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 
 import numpy as np
 import pytest
 
-from pytest_ansorbench.winners import DatabaseError, export_database, winners_of
+from pytest_ansorbench.winners import (
+    DatabaseError,
+    database_of,
+    export_database,
+    replace_database,
+    winners_of,
+)
+from pytest_ansorbench.winners.database import DATABASE_FILES
 from pytest_ansorbench.workloads.networks.apply import with_schedules
 from pytest_ansorbench.workloads.networks.to_relax import to_relax
 from tests.winners.conftest import MATMUL, MLP
+
+FILES = {*DATABASE_FILES}
 
 
 def opened(folder):
@@ -94,3 +104,29 @@ def test_a_folder_that_cannot_be_is_refused(tuned, target, tmp_path):
         export_database([], tmp_path / "file" / "database")
     with pytest.raises(ValueError, match="bad top 0"):
         export_database([], tmp_path / "database", top=0)
+
+
+def test_a_database_is_replaced_whole(tuned, target, exported, monkeypatch):
+    pairs = [(one, target) for one in winners_of(tuned) if one.case == MATMUL.id]
+    assert replace_database(pairs, exported).records == 1
+    assert len(opened(exported)) == 1 and {path.name for path in exported.iterdir()} == FILES
+    whole = os.replace
+
+    def killed(source, destination):
+        if destination.name == DATABASE_FILES[1]:
+            raise KeyboardInterrupt
+        whole(source, destination)
+
+    everything = [(one, target) for one in winners_of(tuned)]
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(os, "replace", killed)
+        replace_database(everything, exported)
+    # Programs without a record: none of the old ones is taken for another program's.
+    assert len(opened(exported)) == 0
+    assert replace_database(everything, exported).workloads == len(MLP.tasks()) + 1
+
+
+def test_a_database_in_memory_has_the_same(tuned, target, exported):
+    database = database_of((one, target) for one in winners_of(tuned))
+    assert len(database) == len(opened(exported))
+    assert all(database.has_workload(task.mod) for task in MLP.tasks())

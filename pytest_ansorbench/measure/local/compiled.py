@@ -35,7 +35,7 @@ from pytest_ansorbench.workloads.networks.apply import with_schedules
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tvm import IRModule
-    from tvm.runtime import Module
+    from tvm.runtime import Executable, Module
     from tvm.runtime.vm import VirtualMachine
     from tvm.target import Target
 
@@ -289,7 +289,7 @@ def _program(saved: Mapping[str, Any]) -> IRModule:
 
 def compile_module(mod: IRModule, target: Target) -> Module:
     """Compile a module in memory, all the way to machine code."""
-    kernel = _lowered(mod, target)
+    kernel = lowered(mod, target)
     # Machine code is made when a function is first looked up.
     kernel[KERNEL_ENTRY]
     return kernel
@@ -297,11 +297,11 @@ def compile_module(mod: IRModule, target: Target) -> Module:
 
 def object_file(mod: IRModule, target: Target) -> bytes:
     """Compile a module to an object file, for whatever target."""
-    with _written(_lowered(mod, target)) as path:
+    with _written(lowered(mod, target)) as path:
         return path.read_bytes()
 
 
-def _lowered(mod: IRModule, target: Target) -> Module:
+def lowered(mod: IRModule, target: Target) -> Module:
     """What MetaSchedule's `default_build` does, less the import of all tensor intrinsics."""
     from tvm.driver import build
     from tvm.s_tir.transform import RemoveWeightLayoutRewriteBlock
@@ -322,14 +322,19 @@ def compile_program(program: IRModule, target: Target) -> VirtualMachine:
     """Compile a network in memory, as `compile_relax` does once tuned functions are in place."""
     import tvm
     from tvm import relax
+
+    return relax.VirtualMachine(network_executable(program, target), tvm.cpu())
+
+
+def network_executable(program: IRModule, target: Target) -> Executable:
+    """Compile a network to what a virtual machine is made of, or a library written."""
+    import tvm
+    from tvm import relax
     from tvm.relax.backend.cpu_generic.pipeline import dataflow_lower_passes, finalize_passes
 
     passes = [*dataflow_lower_passes(target), *finalize_passes(target)]
     with target, tvm.transform.PassContext(opt_level=3):
-        executable = relax.build(
-            program, target=target, relax_pipeline=tvm.transform.Sequential(passes)
-        )
-    return relax.VirtualMachine(executable, tvm.cpu())
+        return relax.build(program, target=target, relax_pipeline=tvm.transform.Sequential(passes))
 
 
 def tensors_on(arrays: Iterable[NDArray[Any]]) -> list[Any]:

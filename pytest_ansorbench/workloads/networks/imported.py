@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -37,11 +38,14 @@ from pytest_ansorbench.workloads.networks.relax_names import (
 from pytest_ansorbench.workloads.networks.shapes import (
     Dimension,
     Extent,
+    OpenShape,
     Shapes,
     fix,
 )
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from numpy.typing import NDArray
     from tvm import IRModule
     from tvm.relax import Expr
@@ -208,6 +212,32 @@ def from_tflite(
     return ImportedNetwork(name or file.path.stem, file, inputs)
 
 
+def from_module(
+    module: Any,
+    *,
+    name: str | None = None,
+    example_inputs: Sequence[Any] = (),
+    shapes: Shapes | None = None,
+    inputs: GivenInputs | None = None,
+) -> ImportedNetwork:
+    """A network from a `torch.nn.Module`, as it is in inference. Needs the package `torch`.
+
+    Args:
+        module: The module. It is exported in evaluation mode, and left in the mode that it was in.
+        name: Its id; the name of its class by default.
+        example_inputs: Tensors that it can be called with.
+        shapes: Without examples, shapes of float32 inputs by the names that `forward` gives them,
+            e.g. `{"x": (1, 3, 224, 224)}`.
+        inputs: See `from_onnx`.
+
+    Returns:
+        The case. The module is exported when the case is run.
+    """
+    called = name or type(module).__name__
+    exporting = _TorchModule(called, module, tuple(example_inputs), _frozen(shapes))
+    return ImportedNetwork(called, exporting, inputs)
+
+
 def from_relax(
     name: str,
     function: Callable[[], IRModule],
@@ -358,6 +388,52 @@ class _TfliteFile:
             return module
 
         return converted(subject, imported)
+
+
+_ONE_INPUT: Final = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+@dataclass(frozen=True, eq=False)
+class _TorchModule:
+    name: str
+    module: Any
+    example_inputs: Sequence[Any]
+    shapes: Shapes
+
+    def __call__(self) -> IRModule:
+        torch = extra("torch", "torch")
+        subject = f"bad network {self.name!r}"
+        # As it is used, not as it is trained; what was in which mode is so afterwards.
+        modes = [(part, part.training) for part in self.module.modules()]
+        self.module.eval()
+        try:
+            with warnings.catch_warnings(), told(subject):
+                warnings.simplefilter("ignore")  # of PyTorch to itself
+                exported = torch.export.export(
+                    self.module, self.example_inputs, self._zeros(torch, subject)
+                )
+        finally:
+            for part, training in modes:
+                part.training = training
+        return converted(subject, lambda: of_exported(exported, subject))
+
+    def _zeros(self, torch: ModuleType, subject: str) -> Mapping[str, Any]:
+        """Without examples, zeros of the shapes that are given, by the names of inputs."""
+        if self.example_inputs:
+            return {}
+        inputs = inspect.signature(self.module.forward).parameters
+        for name in self.shapes:
+            if name not in inputs:
+                raise ImportFailed(
+                    f"{subject}: bad name {name!r} in shapes: expected an input, "
+                    f"{', '.join(inputs) or 'of which it has none'}"
+                )
+        for name, one in inputs.items():
+            needed = one.default is one.empty and one.kind in _ONE_INPUT
+            if needed and name not in self.shapes:
+                problem = f"the shape of its input {name!r} is open"
+                raise OpenShape(f"{subject}: {problem}", [{name: (1, 3, 224, 224)}])
+        return {name: torch.zeros(self.shapes[name]) for name in inputs if name in self.shapes}
 
 
 def _for_inference(module: IRModule) -> IRModule:

@@ -1,0 +1,48 @@
+"""Cases and models that a command is given as words."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pytest_ansorbench.cli.exits import Refusal, parsed
+
+if TYPE_CHECKING:
+    from pytest_ansorbench.workloads import Case
+
+
+def add_shapes(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--shape",
+        metavar="NAME=N,N",
+        action="append",
+        default=[],
+        help="shape of a model's input, e.g. x=1,3,224,224, or value of a symbolic dimension, e.g. "
+        "batch=1; may be given several times",
+    )
+
+
+def case_given(word: str, shapes: Sequence[str]) -> Case:
+    """A shipped case by its id, a model by its file, or what a function of a module returns."""
+    from pytest_ansorbench.workloads.given import FixedShapes, case_of
+
+    if os.getcwd() not in sys.path:  # the user's modules are found as by `python -m`
+        sys.path.insert(0, os.getcwd())
+    extents = dict(parsed("--shape", one, _shape) for one in shapes)
+    try:
+        return case_of(word, shapes=extents)
+    except FixedShapes as error:
+        raise Refusal(f"bad --shape: {error}") from None
+
+
+def _shape(text: str) -> tuple[str, int | tuple[int, ...]]:
+    """A name and its number, or its numbers with commas between them."""
+    name, _, numbers = text.rpartition("=")
+    words = numbers.removesuffix(",").split(",") if numbers else []
+    if not name or not all(word.strip().isdecimal() for word in words):
+        raise ValueError("expected NAME=N,N, e.g. x=1,3,224,224, or batch=1")
+    extents = tuple(map(int, words))
+    return name, extents[0] if numbers.isdecimal() else extents

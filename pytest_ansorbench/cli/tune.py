@@ -1,0 +1,215 @@
+"""The command that makes models faster: tune."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import os
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from pytest_ansorbench.cli.exits import BROKEN, HOLDS, UNDECIDED, Refusal, parsed
+from pytest_ansorbench.cli.formats import terminal
+from pytest_ansorbench.cli.models import add_shapes, case_given
+from pytest_ansorbench.options.declarations import OPTIONS, Option
+
+if TYPE_CHECKING:
+    from pytest_ansorbench.bench import Progress
+    from pytest_ansorbench.options.settings import Settings
+    from pytest_ansorbench.records import Result
+    from pytest_ansorbench.tuning import Tuning
+
+_TRIALS: Final = "64/task"
+_STRATEGY: Final = "draft+transfer"
+_AS_UNDER_PYTEST: Final = tuple(
+    option
+    for option in OPTIONS
+    if option.field.startswith(("target", "remote.", "cluster.", "engine."))
+    or option.field in ("budget.round_trials", "experiment.scheduler", "experiment.seed")
+)
+"""Options of a bench that this command has too, without the prefix."""
+_PREFIX: Final = "--ansor-"
+
+
+def add_command(commands: argparse._SubParsersAction[Any]) -> None:
+    tune = commands.add_parser(
+        "tune",
+        help="make a model faster: search, then write a database, a library and a report",
+        description="Searches for faster schedules of a model, and writes a folder with them: a "
+        "database of MetaSchedule's, a compiled library with a script that loads it, a report. A "
+        "second call with the same folder goes on where the first ended, however it ended, and "
+        "other models learn from what is there.",
+        epilog="exit codes: 0 tuned, 1 no schedule of a case works, 2 usage or tool error, 3 "
+        "interrupted: the same command goes on",
+    )
+    tune.add_argument(
+        "cases",
+        nargs="+",
+        metavar="MODEL|CASE",
+        help="a model's file: .onnx, .tflite, or .pt2 as torch.export.save writes it; id of a "
+        "shipped case, e.g. resnet18-n1-s224; or module:function, which returns a model",
+    )
+    tune.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="folder for everything, e.g. tuned",
+    )
+    add_shapes(tune)
+    tune.add_argument(
+        "--trials",
+        metavar="N[/task]",
+        help="programs to measure in all, those of earlier calls included, or e.g. 16/task for as "
+        f"many for each task of a model (default: {_TRIALS}, or what --time-limit allows)",
+    )
+    tune.add_argument(
+        "--time-limit",
+        metavar="TIME",
+        help="search time of this call, after which no round begins, e.g. 10m; what was found is "
+        "compiled and measured after it (default: none)",
+    )
+    tune.add_argument(
+        "--strategy",
+        default=_STRATEGY,
+        metavar="NAME",
+        help="strategy that searches (default: %(default)s)",
+    )
+    for option in _AS_UNDER_PYTEST:
+        tune.add_argument(
+            _flag(option),
+            dest=option.keyword,
+            metavar=option.metavar,
+            # argparse reads a doubled percent sign as a single one.
+            help=_without_prefix(option.help_text).replace("%", "%%"),
+        )
+    tune.set_defaults(run=_tune)
+
+
+def _tune(given: argparse.Namespace) -> int:
+    from pytest_ansorbench.search import ResumeError
+    from pytest_ansorbench.sessions import REFUSALS, why
+    from pytest_ansorbench.storage import UnwritableError
+    from pytest_ansorbench.tuning import Tuning
+    from pytest_ansorbench.winners import DatabaseError
+    from pytest_ansorbench.workloads import OpenShape
+
+    gc.enable()  # a search is long, and makes garbage
+    settings = _settings(given)
+    cases = [case_given(word, given.shape) for word in given.cases]
+    folder: Path = given.output
+    if folder.exists() and not folder.is_dir():
+        raise Refusal(f"bad -o {str(folder)!r}: expected a folder, e.g. tuned")
+    try:
+        command = shlex.join(_words(given))
+        tuning = Tuning(cases, settings, folder, root=Path.cwd(), tell=_tell, command=command)
+    except ValueError as error:  # of a strategy or a case
+        raise Refusal(str(error)) from None
+    with closing(tuning):
+        try:
+            return _tuned(tuning, folder)
+        except KeyboardInterrupt:
+            if tuning.has_begun:
+                tuning.write_database(tuning.best())
+            _tell("interrupted: the same command goes on; with fewer --trials it ends at once")
+            return UNDECIDED
+        except ResumeError as error:
+            raise Refusal(f"bad -o {str(folder)!r}: {error}; choose another folder") from None
+        except (UnwritableError, DatabaseError) as error:
+            raise Refusal(str(error)) from None
+        except OpenShape:
+            raise  # `main` says which --shape closes it
+        except REFUSALS as error:
+            told = why(error, " and ".join(case.id for case in cases))
+            raise Refusal(_without_prefix(told)) from None
+
+
+def _tuned(tuning: Tuning, folder: Path) -> int:
+    from pytest_ansorbench.report import Report, tuned_lines
+
+    result = tuning.search(_progress())
+    best = tuning.best(result)
+    tuning.write_database(best)
+    _tell("compiling")
+    written = tuning.write(result, tuning.compiled(result, best))
+    print(terminal().render(Report.of(tuned_lines(result))))
+    print(f"written to {folder}: a database of MetaSchedule's, {', '.join(written)}")
+    return HOLDS if _all_work(result) else BROKEN
+
+
+def _all_work(result: Result) -> bool:
+    runs = (run for case in result.cases for run in case.runs)
+    return all(run.final is not None and run.final.status == "ok" for run in runs)
+
+
+def _settings(given: argparse.Namespace) -> Settings:
+    from pytest_ansorbench.budget import Trials
+    from pytest_ansorbench.options import values
+    from pytest_ansorbench.options.refusals import in_options
+    from pytest_ansorbench.tuning import settings_of
+
+    if "," in given.strategy:
+        raise Refusal(f"bad --strategy {given.strategy!r}: expected one, e.g. {_STRATEGY}")
+    found: dict[str, Any] = {"strategies": (given.strategy,)}
+    if given.time_limit is not None:
+        found["budget.run_time_s"] = parsed("--time-limit", given.time_limit, values.duration)
+    if given.trials is not None or given.time_limit is None:
+        found["budget.trials"] = parsed("--trials", given.trials or _TRIALS, Trials.parse)
+    for option in _AS_UNDER_PYTEST:
+        text = getattr(given, option.keyword)
+        if text is not None:
+            found[option.field] = parsed(_flag(option), text, option.parse)
+    try:
+        return settings_of(found)
+    except ValueError as error:
+        raise Refusal(_without_prefix(in_options(error))) from None
+
+
+def _words(given: argparse.Namespace) -> Iterator[str]:
+    """The command that was given, word by word."""
+    yield from ("ansor-bench", "tune", *given.cases, "-o", str(given.output))
+    for shape in given.shape:
+        yield from ("--shape", shape)
+    for flag, value in (
+        ("--trials", given.trials),
+        ("--time-limit", given.time_limit),
+        ("--strategy", given.strategy),
+        *((_flag(option), getattr(given, option.keyword)) for option in _AS_UNDER_PYTEST),
+    ):
+        if value is not None:
+            yield from (flag, value)
+
+
+def _progress() -> Progress:
+    """What shows progress on standard error: a live display on a terminal, else lines."""
+    from pytest_ansorbench.report import LiveLine, LiveTable, TrialLog
+
+    def write(text: str) -> None:
+        print(text, end="", file=sys.stderr, flush=True)
+
+    if not sys.stderr.isatty():
+        return TrialLog(_tell)
+    try:
+        return LiveTable(write, coloured=not os.environ.get("NO_COLOR"))
+    except ImportError:
+        return LiveLine(write)
+
+
+def _tell(line: str) -> None:
+    from pytest_ansorbench.report.render.text import printable
+
+    print(printable(line), file=sys.stderr, flush=True)
+
+
+def _flag(option: Option) -> str:
+    return _without_prefix(option.flag)
+
+
+def _without_prefix(text: str) -> str:
+    """Options as this command calls them."""
+    return text.replace(_PREFIX, "--")

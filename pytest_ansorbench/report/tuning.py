@@ -1,0 +1,70 @@
+"""What tuning came to: a case before and after, task by task, and what that rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pytest_ansorbench.records import CaseResult, ReferenceKernel, Result, Run
+from pytest_ansorbench.report.curves import curves
+from pytest_ansorbench.report.provenance import provenance
+from pytest_ansorbench.report.sections import Lines, Report, Section
+from pytest_ansorbench.report.tasks import network_blocks
+from pytest_ansorbench.report.wording import counted, ratio_text
+
+
+def tuning_report(result: Result, command: str) -> Report:
+    """Report on cases that one strategy has tuned once: outcomes, tasks, curves, circumstances."""
+    of_cases = (section for case in result.cases for section in _of_case(case))
+    return Report.of(tuned_lines(result), *of_cases, provenance(result, command))
+
+
+def tuned_lines(result: Result) -> Section:
+    """Say of each case how fast it was and is."""
+    return Section("verdicts", (Lines(tuple(map(_sentence, result.cases))),))
+
+
+def before_tuning(case: CaseResult) -> ReferenceKernel | None:
+    """The case without any schedule, as it was timed; None if it was not."""
+    kernels = (kernel for found in case.yardsticks for kernel in found.kernels)
+    return next((one for one in kernels if one.implementation == "untuned"), None)
+
+
+def was_faster(case: CaseResult) -> bool:
+    """Whether the case was faster without any schedule."""
+    [run] = case.runs
+    before_s = getattr(before_tuning(case), "latency_s", None)
+    after_s = run.final.latency_s if run.final is not None else None
+    return before_s is not None and after_s is not None and before_s < after_s
+
+
+def _of_case(case: CaseResult) -> Iterator[Section]:
+    yield Section("details", network_blocks(case.runs, 0), subject=case.case)
+    yield curves(case)
+
+
+def _sentence(case: CaseResult) -> str:
+    [run] = case.runs
+    trials = counted(len(run.trials), "trial")
+    spent = f"{trials} of {run.strategy} in {run.search_s:.0f} s of search"
+    kept = ", so it is left untuned" if was_faster(case) else ""
+    return f"{case.case}: {_speed(run, before_tuning(case))}{kept}; {spent}"
+
+
+def _speed(run: Run, before: ReferenceKernel | None) -> str:
+    final = run.final
+    if final is None:
+        return "not measured"
+    if final.latency_s is None:
+        return f"no schedule of it works: {final.error or final.status}"
+    told = f"{_milliseconds(final.latency_s)} ms"
+    if before is None:
+        return told
+    if before.latency_s is None:
+        return f"{told}; untuned it could not be timed: {before.error}"
+    ratio = ratio_text(before.latency_s / final.latency_s, 1)
+    return f"{told}, {_milliseconds(before.latency_s)} ms untuned: {ratio} times as fast"
+
+
+def _milliseconds(seconds: float) -> str:
+    milliseconds = 1e3 * seconds
+    return f"{milliseconds:.4g}" if milliseconds < 1e4 else f"{milliseconds:.0f}"

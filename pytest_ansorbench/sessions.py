@@ -1,0 +1,131 @@
+"""Sessions as settings ask for them: who carries repeats out, how runs are made, what is refused.
+
+pytest's plugin and `tuning` make their sessions of this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from pytest_ansorbench.bench import (
+    Executor,
+    LocalExecutor,
+    RunPlan,
+    Site,
+    UnsupportedCaseError,
+    YardstickPlan,
+)
+from pytest_ansorbench.budget import BudgetError
+from pytest_ansorbench.cluster.connect import cluster_executor
+from pytest_ansorbench.cluster.work import SiteSettings
+from pytest_ansorbench.cores import usable_cores
+from pytest_ansorbench.environment import ToolchainError
+from pytest_ansorbench.hosted import UnhostableError
+from pytest_ansorbench.measure.engine import EngineError, UntunedError
+from pytest_ansorbench.measure.local.toolchains import joint_engine
+from pytest_ansorbench.measure.remote.engine import remote_engine
+from pytest_ansorbench.options.refusals import in_options
+from pytest_ansorbench.search import ResumeError
+from pytest_ansorbench.storage import StorageError
+from pytest_ansorbench.strategies import BadModel
+from pytest_ansorbench.workloads import BadInputs, BadProgram, ImportFailed
+
+if TYPE_CHECKING:
+    from pytest_ansorbench.measure.engine import Engine
+    from pytest_ansorbench.options.settings import Settings
+
+REFUSALS: Final = (
+    BadInputs,
+    BadModel,
+    BadProgram,
+    BudgetError,
+    EngineError,
+    ImportFailed,
+    ResumeError,
+    StorageError,
+    ToolchainError,
+    UnhostableError,
+    UnsupportedCaseError,
+    UntunedError,
+)
+"""Errors that say in one sentence why a case cannot be run."""
+
+
+def why(error: Exception, case: str) -> str:
+    """Why a case cannot be run, of one of the `REFUSALS`."""
+    if isinstance(error, EngineError):
+        return f"the measurement engine gave up: {error}"
+    if isinstance(error, UntunedError):
+        return f"{case} does not work even untuned: {error}"
+    of_case = isinstance(error, BudgetError | BadInputs)
+    return f"{case}: {in_options(error)}" if of_case else in_options(error)
+
+
+def run_plan(settings: Settings) -> RunPlan:
+    """How runs are made."""
+    return RunPlan(
+        budget=settings.budget,
+        order=settings.experiment.order,
+        scheduler=settings.experiment.scheduler,
+        final=settings.experiment.final,
+        progress=settings.criteria.progress,
+    )
+
+
+def conditions_of(settings: Settings) -> Mapping[str, Any]:
+    """How programs are built and run, as JSON values for a journal."""
+    return {**settings.engine.conditions(), **settings.remote.conditions()}
+
+
+def executor_of(
+    settings: Settings, *, root: Path, storage: Path, tell: Callable[[str], None]
+) -> Executor:
+    """Who carries repeats out: this process, on this machine or a device, or a cluster.
+
+    Args:
+        settings: What is asked for.
+        root: Folder of the project, whose modules travel to a cluster.
+        storage: Folder where the machine's peak is kept.
+        tell: Is told what a user should know of a cluster, or of this machine's cores.
+
+    Raises:
+        EngineError: Nobody is there to measure.
+        ToolchainError: Something is missing or does not fit.
+    """
+    experiment, noise_check_s = settings.experiment, settings.experiment.noise_check_s
+    yardsticks = YardstickPlan(
+        experiment.roofline, experiment.reference_kernels, settings.engine.cores
+    )
+    if settings.cluster.address is not None:
+        site = SiteSettings(settings.target, settings.engine, noise_check_s, yardsticks, {})
+        return cluster_executor(settings.cluster, site, root, tell)
+    engine = _engine(settings)
+    note = usable_cores().note(int(engine.target.attrs["num-cores"]))
+    if note and settings.remote.address is None:
+        tell(note)
+    return LocalExecutor(
+        Site(
+            engine,
+            storage=storage,
+            noise_check_s=noise_check_s,
+            yardsticks=yardsticks,
+        )
+    )
+
+
+def place_of(settings: Settings) -> str:
+    """The field of the settings that says where it is measured."""
+    if settings.cluster.address is not None:
+        return "cluster.address"
+    if settings.remote.address is None:
+        return "toolchains"
+    return "remote.server" if settings.remote.tracker is None else "remote.tracker"
+
+
+def _engine(settings: Settings) -> Engine:
+    """The engine that the settings ask for."""
+    if settings.remote.address is not None:
+        return remote_engine(settings.target, settings.engine, settings.remote)
+    return joint_engine(settings.target, settings.engine, settings.toolchains)

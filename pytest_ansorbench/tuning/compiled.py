@@ -1,0 +1,160 @@
+"""A case with the schedules that were found: compiled, as a library, and what loads that."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from pytest_ansorbench.environment import ToolchainError
+from pytest_ansorbench.measure.intrinsics import register_intrinsics
+from pytest_ansorbench.measure.local.compiled import lowered, network_executable
+from pytest_ansorbench.storage.files import written_whole
+from pytest_ansorbench.workloads.case import Case, DrawnNetwork, NetworkCase
+from pytest_ansorbench.workloads.networks.apply import with_schedules
+from pytest_ansorbench.workloads.networks.main_inputs import main_inputs
+from pytest_ansorbench.workloads.signature import arguments_of, outputs_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from tvm import IRModule
+    from tvm.runtime import Executable, Module
+    from tvm.target import Target
+
+Shapes = Sequence[tuple[str, tuple[int, ...]]]  # data type and shape of each array
+
+_NETWORK: Final = '''\
+"""Runs {case} as it was tuned, on zeros: python {script}. Needs apache-tvm and NumPy."""
+import os, pathlib
+os.environ.setdefault("TVM_NUM_THREADS", "{threads}")  # as it was measured
+import numpy as np, tvm
+from tvm import relax
+here = pathlib.Path(__file__).resolve().parent
+machine = relax.VirtualMachine(tvm.runtime.load_module(str(here / "{library}")), tvm.cpu())
+with np.load(here / "{weights}") as stored:
+    weights = [tvm.runtime.tensor(stored[name].view(name.split()[1])) for name in stored.files]
+def run(*inputs):  # {inputs}
+    return machine["main"](*map(tvm.runtime.tensor, inputs), *weights)
+if __name__ == "__main__":
+    print(run({zeros}))
+'''
+_OPERATOR: Final = '''\
+"""Runs {case} as it was tuned, on zeros: python {script}. Needs apache-tvm and NumPy."""
+import os, pathlib
+os.environ.setdefault("TVM_NUM_THREADS", "{threads}")  # as it was measured
+import numpy as np, tvm
+here = pathlib.Path(__file__).resolve().parent
+kernel = tvm.runtime.load_module(str(here / "{library}"))["main"]
+def run(*inputs):  # {inputs}
+    outputs = [tvm.runtime.tensor(array) for array in [{outputs}]]
+    kernel(*map(tvm.runtime.tensor, inputs), *outputs)
+    return [one.numpy() for one in outputs]
+if __name__ == "__main__":
+    print(*run({zeros}))
+'''
+
+
+@dataclass(frozen=True, eq=False)
+class Compiled:
+    """A case that is compiled for a target, to be called or written to files."""
+
+    case: str  # its id
+    executable: Executable | Module  # of a network what a virtual machine is made of
+    threads: int  # that it was measured on
+    inputs: Shapes
+    weights: tuple[NDArray[Any], ...] = ()  # of a network, the last arguments of its `main`
+    outputs: Shapes = ()  # of an operator, which is given them; a network makes its own
+
+    @classmethod
+    def of(cls, case: Case, scheduled: Mapping[int, IRModule], target: Target) -> Compiled:
+        """Compile a case with scheduled programs, by the places of their tasks.
+
+        Tasks without one stay as they are.
+        """
+        register_intrinsics(target)
+        tasks = case.tasks()
+        threads = int(target.attrs["num-cores"])
+        if isinstance(case, NetworkCase):
+            program = case.program()
+            best = [scheduled.get(place) for place in range(len(tasks))]
+            executable = network_executable(with_schedules(program, tasks, best), target)
+            weights = case.weights() if isinstance(case, DrawnNetwork) else ()
+            inputs = [(one.dtype, one.shape) for one in main_inputs(program, len(weights))]
+            return cls(case.id, executable, threads, inputs, weights)
+        [task] = tasks
+        arguments = arguments_of(task.mod)
+        first = len(arguments) - (task.outputs or outputs_of(task.mod))
+        kernel = lowered(scheduled.get(0, task.mod), target)
+        return cls(case.id, kernel, threads, arguments[:first], outputs=tuple(arguments[first:]))
+
+    @property
+    def is_network(self) -> bool:
+        return not self.outputs
+
+    def write(self, folder: Path, suffix: str = "", linker: str | None = None) -> tuple[str, ...]:
+        """Write library, weights and a script that runs them; the names of the files.
+
+        Args:
+            folder: Where to.
+            suffix: Of their names, e.g. `-resnet18`.
+            linker: Command of a C compiler that links for the device; None for this machine's.
+
+        Raises:
+            ToolchainError: The library cannot be linked.
+            OSError: A file cannot be written.
+        """
+        names = {
+            "library": f"library{suffix}.so",
+            "weights": f"weights{suffix}.npz",
+            "script": f"load{suffix}.py",
+        }
+        # Where there is a script, all files are of one case.
+        for name in ("script", "weights"):
+            (folder / names[name]).unlink(missing_ok=True)
+        self._export(folder / names["library"], shlex.split(linker or ""))
+        if self.is_network:
+            with written_whole(folder / names["weights"]) as stream:
+                # NumPy's files do not know ml_dtypes' types: names have them.
+                named: Any = {f"{at} {one.dtype}": one for at, one in enumerate(self.weights)}
+                np.savez(stream, **named)
+        else:
+            del names["weights"]
+        with written_whole(folder / names["script"]) as stream:
+            stream.write(self._script(names).encode())
+        return tuple(names.values())
+
+    def _export(self, path: Path, linker: Sequence[str]) -> None:
+        how = {"cc": linker[0], "options": [*linker[1:]]} if linker else {}
+        with tempfile.TemporaryDirectory(prefix="ansor-bench-") as unfinished:
+            library = Path(unfinished) / "library.so"
+            try:
+                self.executable.export_library(str(library), **how)
+            except Exception as error:  # TVM raises many types
+                words = (str(error).strip().splitlines() or [type(error).__name__])[-1]
+                raise ToolchainError(
+                    f"the library of {self.case} cannot be linked: {words}; install a C++ "
+                    "compiler, e.g. g++, and give the same command again"
+                ) from error
+            with library.open("rb") as made, written_whole(path) as stream:
+                shutil.copyfileobj(made, stream)
+
+    def _script(self, names: Mapping[str, str]) -> str:
+        shown = ", ".join(f"{dtype} {shape}" for dtype, shape in self.inputs)
+        return (_NETWORK if self.is_network else _OPERATOR).format(
+            **names,
+            case=" ".join(repr(self.case)[1:-1].replace('"', "'").split()),
+            threads=self.threads,
+            inputs=shown,
+            zeros=_zeros(self.inputs),
+            outputs=_zeros(self.outputs),
+        )
+
+
+def _zeros(shapes: Shapes) -> str:
+    return ", ".join(f'np.zeros({tuple(shape)}, "{dtype}")' for dtype, shape in shapes)

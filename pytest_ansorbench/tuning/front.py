@@ -1,0 +1,161 @@
+"""`pytest_ansorbench.tune`: a model in, its faster version out."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_ansorbench.bench import Silent
+from pytest_ansorbench.budget import Trials
+from pytest_ansorbench.options.values import duration
+from pytest_ansorbench.report import TrialLog, before_tuning
+from pytest_ansorbench.tuning.settings import settings_of
+from pytest_ansorbench.tuning.tuning import Tuning
+from pytest_ansorbench.winners import database_of
+from pytest_ansorbench.workloads.given import case_of
+from pytest_ansorbench.workloads.inputs import GivenInputs
+from pytest_ansorbench.workloads.networks.shapes import Shapes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from tvm.runtime import Executable, Module
+    from tvm.s_tir.meta_schedule.database import Database
+    from tvm.target import Target
+
+
+@dataclass(frozen=True, eq=False)
+class Tuned:
+    """What `tune` came to.
+
+    Attributes:
+        case: Id of the case.
+        before_s: Seconds of a call without any schedule; None if that was not measured.
+        after_s: Seconds of a call with the schedules; None if none works. Where they are slower
+            than `before_s`, the module has none.
+        trials: Programs that were measured, those of earlier calls included.
+        search_s: Seconds that the search took, those of earlier calls included.
+        database: The best schedule of each task, a database of MetaSchedule's in memory.
+        module: What TVM compiled. Of a network `relax.VirtualMachine(module, tvm.cpu())` is made of
+            it; that of an operator has a function `main`, whose last arguments are the outputs.
+        weights: The last arguments of a network's `main`; none of an operator, or of a network
+            whose case does not tell them from its inputs.
+    """
+
+    case: str
+    before_s: float | None
+    after_s: float | None
+    trials: int
+    search_s: float
+    database: Database
+    module: Executable | Module
+    weights: tuple[NDArray[Any], ...]
+
+
+def tune(
+    mod: Any,
+    target: Target | Mapping[str, Any] | str | None = None,
+    trials: int | str | None = "64/task",
+    *,
+    time_limit: float | str | None = None,
+    strategy: str = "draft+transfer",
+    into: str | Path | None = None,
+    name: str | None = None,
+    shapes: Shapes | None = None,
+    inputs: GivenInputs | None = None,
+    example_inputs: Sequence[Any] = (),
+    progress: Callable[[str], None] | None = None,
+) -> Tuned:
+    """Search for a faster version of a model or an operator, and compile it.
+
+        tuned = pytest_ansorbench.tune("model.onnx", trials="16/task", into="tuned")
+
+    Args:
+        mod: An `IRModule` whose `main` is a Relax function or a `PrimFunc`; a Relax function; a
+            `PrimFunc`; a `torch.nn.Module`; a file, `.onnx` or `.pt2`; `module:function`; a case,
+            or the id of a shipped one.
+        target: TVM target, an LLVM one; this machine's CPU by default.
+        trials: Programs to measure, e.g. 512, or `64/task` for as many a task; None for as many as
+            the time allows.
+        time_limit: Seconds of search, or e.g. `10m`, after which no round begins.
+        strategy: Name of a shipped or installed strategy.
+        into: Folder to keep everything in, as `ansor-bench tune` does: a call with the same folder
+            goes on there. Nothing is kept by default.
+        name: What the model is called in errors and reports; its file's or class's name by default.
+        shapes: Shapes of a model's inputs, see `workloads.from_onnx`.
+        inputs: What a model is called with, see `workloads.from_onnx`.
+        example_inputs: Tensors that a `torch.nn.Module` can be called with; or give `shapes`.
+        progress: Is told how far it is, a line each, e.g. `print`.
+
+    Raises:
+        ValueError: An argument is not accepted, or it is nothing that can be tuned; the message
+            says what was expected.
+        StrategyError: There is no such strategy.
+        EngineError: Nothing can be measured.
+        ToolchainError: Something is missing or does not fit.
+        StorageError: The folder cannot be written or read.
+    """
+    values: dict[str, Any] = {"strategies": (strategy,)}
+    if trials is not None:
+        values["budget.trials"] = _parsed("trials", str(trials), Trials.parse)
+    if time_limit is not None:
+        values["budget.run_time_s"] = _parsed("time_limit", str(time_limit), duration)
+    elif trials is None:
+        raise ValueError("bad trials None: expected a number, e.g. '64/task', or a time_limit")
+    if target is not None:
+        values["target"] = _text(target)
+    settings = settings_of(values)
+    case = case_of(mod, name=name, shapes=shapes, inputs=inputs, example_inputs=example_inputs)
+
+    def tell(line: str) -> None:
+        if progress is not None:
+            progress(line)
+
+    with ExitStack() as stack:
+        kept = into is not None
+        folder = Path(into) if into is not None else Path(stack.enter_context(_nowhere()))
+        tuning = Tuning([case], settings, folder, root=Path.cwd(), tell=tell)
+        stack.enter_context(closing(tuning))
+        result = tuning.search(Silent() if progress is None else TrialLog(progress))
+        best = tuning.best(result)
+        if kept:
+            tuning.write_database(best)
+        [compiled] = tuning.compiled(result, best)
+        if kept:
+            tuning.write(result, [compiled])
+        pairs = [(one, tuning.target) for one in best.values()]
+        [of_case] = result.cases
+        [run] = of_case.runs
+        before = before_tuning(of_case)
+        return Tuned(
+            case=case.id,
+            before_s=before.latency_s if before is not None else None,
+            after_s=run.final.latency_s if run.final is not None else None,
+            trials=len(run.trials),
+            search_s=run.search_s,
+            database=database_of(pairs),
+            module=compiled.executable,
+            weights=compiled.weights,
+        )
+
+
+def _nowhere() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="ansor-bench-")
+
+
+def _parsed(name: str, text: str, parse: Callable[[str], Any]) -> Any:
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise ValueError(f"bad {name} {text!r}: {error}") from None
+
+
+def _text(target: Target | Mapping[str, Any] | str) -> str:
+    """A target as settings have it."""
+    if isinstance(target, str):
+        return target
+    return json.dumps(dict(target)) if isinstance(target, Mapping) else str(target)

@@ -1,0 +1,70 @@
+"""What the other cases of a folder have shown, for a strategy that begins with experience."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from pytest_ansorbench.packed import unpack_program
+from pytest_ansorbench.storage import Past, StorageError
+from pytest_ansorbench.storage.entries import CaseEntry
+from pytest_ansorbench.strategies import BadModel, PretrainedModel, Strategy
+from pytest_ansorbench.training import BadSamples, LearningFolder
+from pytest_ansorbench.workloads.case import Task
+
+FOLDER: Final = "learnt"
+
+
+def equipped(
+    strategy: Strategy,
+    past: Past | None,
+    cases: Iterable[str],
+    folder: Path,
+    note: Callable[[str], None],
+    tell: Callable[[str], None],
+) -> Strategy:
+    """The strategy with what was learnt in a folder.
+
+    It is learnt when another case is asked for than last time, from all that the journal has. That
+    takes some milliseconds a program.
+
+    Args:
+        strategy: The strategy; one without a pretrained model stays as it is.
+        past: The folder's journal; None if there is none yet.
+        cases: Ids of the cases that are asked for.
+        folder: The folder.
+        note: Is told that it takes a while.
+        tell: Is told what was learnt.
+    """
+    if past is None or not isinstance(strategy.cost_model, PretrainedModel):
+        return strategy
+    learning = LearningFolder(folder / FOLDER)
+    if {*cases} != {*past.session.cases}:
+        note("learning from what was tuned here before")
+        try:
+            learnt, _, _ = _learn(learning, past).partition(";")
+            tell(learnt)
+        except (BadModel, BadSamples, StorageError, OSError, ValueError) as error:
+            tell(f"nothing learnt: {error}")
+    return learning.equipped(strategy)
+
+
+def _learn(learning: LearningFolder, past: Past) -> str:
+    """Learn from all cases of a journal; its programs are what tells their tasks."""
+    begun = {entry.label: entry for entry in past.entries if isinstance(entry, CaseEntry)}
+    # Versions of a case have one id, and a label each.
+    entries = [
+        replace(entry, case=entry.label) if isinstance(entry, CaseEntry) else entry
+        for entry in past.entries
+    ]
+
+    def tasks(label: str) -> tuple[Task, ...]:
+        entry = begun[label]
+        return tuple(
+            Task(task.name, unpack_program(program), task.flops, task.weight)
+            for task, program in zip(entry.tasks, entry.programs, strict=True)
+        )
+
+    return learning.learn(replace(past, entries=tuple(entries)), tasks)

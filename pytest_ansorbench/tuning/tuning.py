@@ -1,0 +1,271 @@
+"""One call: cases are tuned into a folder, after what earlier calls have left there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from pytest_ansorbench.bench import FixedRepeats, Plan, Progress, Session
+from pytest_ansorbench.bench.session import case_entry
+from pytest_ansorbench.environment import check_toolchain, resolve_target
+from pytest_ansorbench.options.settings import Settings
+from pytest_ansorbench.packed import PackedError
+from pytest_ansorbench.records import Result
+from pytest_ansorbench.report import RENDERERS, tuning_report, was_faster
+from pytest_ansorbench.sessions import conditions_of, executor_of, run_plan
+from pytest_ansorbench.stats.limits import Limits
+from pytest_ansorbench.storage import (
+    Journal,
+    Past,
+    UnwritableError,
+    describe_commit,
+    read_journal,
+)
+from pytest_ansorbench.storage.entries import JOURNAL_VERSION, CaseEntry
+from pytest_ansorbench.storage.files import written_whole
+from pytest_ansorbench.storage.numbered import stored_name
+from pytest_ansorbench.strategies import Registry, Strategy
+from pytest_ansorbench.tuning.compiled import Compiled
+from pytest_ansorbench.tuning.journals import carried, earlier, newest, searched_s
+from pytest_ansorbench.tuning.learnt import equipped
+from pytest_ansorbench.winners import Winner, replace_database, tuned_in, winners_of
+from pytest_ansorbench.workloads import Case
+
+if TYPE_CHECKING:
+    from tvm import IRModule
+    from tvm.target import Target
+
+REPORT: Final = "report.md"
+COMMAND: Final = "command.txt"
+
+
+@dataclass(frozen=True, eq=False)
+class _Planned:
+    """A case and how it is run."""
+
+    case: Case
+    entry: CaseEntry
+    plan: Plan
+
+
+class Tuning:
+    """Searches for faster versions of cases, and writes what it has found.
+
+    Call `search`, then `write`, and `close` in any case. Interrupted or killed at any moment, the
+    same call goes on where it was.
+    """
+
+    def __init__(
+        self,
+        cases: Sequence[Case],
+        settings: Settings,
+        folder: Path,
+        *,
+        root: Path,
+        tell: Callable[[str], None],
+        command: str = "",
+    ) -> None:
+        """Prepare; nothing is read or started.
+
+        Args:
+            cases: What is tuned, one after the other; their ids differ.
+            settings: As `settings_of` gives them, with one strategy.
+            folder: Where everything is kept, the journal too.
+            root: Folder of the project, whose commit is recorded.
+            tell: Is told what a user should know, a sentence each.
+            command: What the user has given, to be kept; nothing if it is no command.
+
+        Raises:
+            ValueError: Two cases have one id.
+            StrategyError: There is no such strategy.
+        """
+        ids = [case.id for case in cases]
+        if twice := [one for one in ids if ids.count(one) > 1]:
+            raise ValueError(f"bad case {twice[0]!r}: it is given twice; expected different cases")
+        registry = Registry()
+        registry.add_entry_points()
+        [name] = settings.strategies
+        self._strategy = registry.get(name)
+        self._cases, self._ids = cases, ids
+        self._settings, self._folder, self._root = settings, folder, root
+        self._tell, self._command = tell, command
+        self._session: Session | None = None
+        self._target: Target | None = None
+
+    @property
+    def target(self) -> Target:
+        """What is compiled for, once a search has begun."""
+        assert self._target is not None
+        return self._target
+
+    def search(self, progress: Progress) -> Result:
+        """Tune all cases; what earlier calls have measured of them is not measured again.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C; all complete rounds are in the journal.
+            ResumeError: The folder's journal is of another machine.
+            UnwritableError: The folder cannot be written.
+            One of `sessions.REFUSALS`: A case cannot be tuned.
+        """
+        check_toolchain()
+        past = newest(self._folder, self._tell)
+        strategy = self._strategy
+        if self._settings.cluster.address is None:  # whose workers do not have this folder
+            strategy = equipped(strategy, past, self._ids, self._folder, progress.note, self._tell)
+        planned = [self._planned(case, strategy, past) for case in self._cases]
+        if self._command:
+            with self._writing():
+                self._write_text(COMMAND, self._command)
+        recorded = self._settings.to_json()
+        if past is not None:
+            begun = replace(
+                past.session,
+                journal_version=JOURNAL_VERSION,
+                settings=recorded,
+                commit=describe_commit(self._root),
+                cases=tuple(self._ids),
+            )
+            past = Journal.rewritten(past, begun, carried(past, [one.entry for one in planned]))
+        session = self._session = Session(
+            new_executor=lambda: executor_of(
+                self._settings, root=self._root, storage=self._folder, tell=self._tell
+            ),
+            conditions=conditions_of(self._settings),
+            root=self._root,
+            storage=self._folder,
+            settings=recorded,
+            past=past,
+        )
+        session.prepare(self._ids)
+        self._target = resolve_target(session.executor.target)
+        for one in planned:
+            session.run(one.case, [strategy], one.plan, progress)
+        session.stop()
+        return session.result()
+
+    def best(self, result: Result | None = None) -> Mapping[str, Winner]:
+        """By program, its fastest schedule of all calls.
+
+        That which a result has was measured again and counts, however fast others seemed.
+        """
+        best: dict[str, Winner] = {}
+        for one in tuned_in(self._past()):
+            known = best.get(one.program)
+            if known is None or one.latency_s < known.latency_s:
+                best[one.program] = one
+        if result is not None:
+            best.update((one.program, one) for one in winners_of(result))
+        return best
+
+    def compiled(self, result: Result, best: Mapping[str, Winner]) -> tuple[Compiled, ...]:
+        """Each case, compiled with the best schedules; without any if it was faster so."""
+        compiled = []
+        for case, found in zip(self._cases, result.cases, strict=True):
+            programs = () if was_faster(found) else found.programs
+            compiled.append(Compiled.of(case, self._scheduled(programs, best), self.target))
+        return tuple(compiled)
+
+    def write_database(self, best: Mapping[str, Winner]) -> None:
+        """Write the schedules as a database of MetaSchedule's.
+
+        Raises:
+            DatabaseError: The folder cannot be written.
+        """
+        target = self.target
+        exported = replace_database(((one, target) for one in best.values()), self._folder)
+        for line in exported.left_out:
+            self._tell(f"left out of the database: {line}")
+
+    def write(self, result: Result, compiled: Sequence[Compiled]) -> tuple[str, ...]:
+        """Write libraries and the report, and close the journal; the names of all files.
+
+        Raises:
+            ToolchainError: A library cannot be linked.
+            UnwritableError: A file cannot be written.
+        """
+        names: list[str] = []
+        linker = self._settings.remote.linker if self._settings.remote.address else None
+        with self._writing():
+            for case in compiled:
+                suffix = f"-{stored_name(case.case)}" if len(compiled) > 1 else ""
+                names += case.write(self._folder, suffix, linker)
+            text = RENDERERS["markdown"].render(tuning_report(result, self._command))
+            self._write_text(REPORT, text)
+        assert self._session is not None
+        if self._session.is_on_record:
+            self._session.conclude()
+        return (*names, REPORT, *([COMMAND] if self._command else []))
+
+    def close(self) -> None:
+        """End all processes."""
+        if self._session is not None:
+            self._session.close()
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether there is a journal."""
+        return self._session is not None and self._session.journal is not None
+
+    def _write_text(self, name: str, text: str) -> None:
+        """Write a file of the folder, whole or not at all."""
+        with written_whole(self._folder / name) as stream:
+            stream.write(f"{text}\n".encode())
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Turn what the disk refuses into a sentence."""
+        try:
+            yield
+        except OSError as error:
+            raise UnwritableError(
+                f"bad folder {str(self._folder)!r}: it cannot be written, {error.strerror}; make "
+                "room, then give the same command again"
+            ) from error
+
+    def _planned(self, case: Case, strategy: Strategy, past: Past | None) -> _Planned:
+        settings, tasks = self._settings, tuple(case.tasks())
+        plan = Plan(
+            runs=run_plan(settings),
+            repeats=FixedRepeats([settings.experiment.seed]),
+            criteria=settings.criteria,
+            limits=Limits(),
+        )
+        settings.budget.check(len(tasks))
+        entry = case_entry(
+            case.id,
+            case,
+            tasks,
+            [strategy],
+            plan,
+            conditions=conditions_of(settings),
+            root=self._root,
+        )
+        limit_s = settings.budget.run_time_s
+        if limit_s is not None:  # of this call
+            behind_s = searched_s(earlier(past, entry), settings.experiment.seed)
+            budget = replace(settings.budget, run_time_s=limit_s + behind_s)
+            plan = replace(plan, runs=replace(plan.runs, budget=budget))
+            conditions = plan.runs.conditions(len(tasks))
+            entry = replace(entry, conditions={**entry.conditions, **conditions})
+        return _Planned(case, entry, plan)
+
+    def _scheduled(
+        self, programs: Sequence[str], best: Mapping[str, Winner]
+    ) -> Mapping[int, IRModule]:
+        """By place, the programs of tasks that have a schedule."""
+        scheduled = {}
+        for place, program in enumerate(programs):
+            if program not in best:
+                continue
+            try:
+                scheduled[place] = best[program].candidate().mod
+            except PackedError as error:
+                self._tell(f"left untuned: {best[program].task.name}: {error}")
+        return scheduled
+
+    def _past(self) -> Past:
+        assert self._session is not None and self._session.journal is not None
+        return read_journal(self._session.journal)

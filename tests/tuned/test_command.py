@@ -1,0 +1,274 @@
+"""`ansor-bench tune`: what it writes, how it goes on, what it refuses."""
+
+from __future__ import annotations
+
+import gzip
+import runpy
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from pytest_ansorbench.cli import tune as command
+from pytest_ansorbench.measure.local import toolchains
+from pytest_ansorbench.records import ReferenceKernel
+from pytest_ansorbench.storage import list_journals
+from pytest_ansorbench.storage.entries import CaseEntry, EndEntry, FinalEntry
+from pytest_ansorbench.tuning.compiled import Compiled
+from pytest_ansorbench.workloads import BatchMatmul, Mlp
+from tests.bench.test_session import Interrupted
+from tests.disks import files_of_at_most
+from tests.inference import infer
+from tests.paced import PacedEngine
+
+fast = pytest.mark.usefixtures("fast_engine")
+PRODUCT = BatchMatmul(batch=1, m=16, n=16, k=16)
+NETWORK = Mlp(features=8, hidden=(4,), classes=2)
+DATABASE = {"database_workload.json", "database_tuning_record.json"}
+WHOLE = {*DATABASE, "library.so", "load.py", "report.md", "command.txt"}
+
+
+@fast
+def test_an_operator_becomes_a_database_a_library_and_a_report(place, capsys):
+    assert place.quickly("models:product", "--trials", "4") == 0
+    out, err = capsys.readouterr()
+    assert out.startswith(f"{PRODUCT.id}: ") and "; 4 trials of random in " in out
+    assert f"{PRODUCT.id}  random  trial 4, 100%  best " in err and err.endswith("compiling\n")
+    assert not {"\r", "\x1b"} & {*out, *err}
+    assert place.files() == WHOLE
+    words = "ansor-bench tune models:product -o out --trials 4 --strategy random\n"
+    assert (place.out / "command.txt").read_text() == words
+    report = (place.out / "report.md").read_text()
+    assert report.startswith(f"{PRODUCT.id}: ") and words.strip() in report
+    [task] = PRODUCT.tasks()
+    assert place.database().has_workload(task.mod) and len(place.database()) == 1
+    _check_that_the_script_runs_without_this_package(place)
+
+
+def _check_that_the_script_runs_without_this_package(place):
+    moved = place.root / "elsewhere"
+    shutil.copytree(place.out, moved)
+    script = (moved / "load.py").read_text()
+    assert "pytest_ansorbench" not in script and len(script.splitlines()) <= 14
+    ran = subprocess.run(
+        [sys.executable, "-I", str(moved / "load.py")],
+        cwd=place.root.parent,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "0. 0. 0." in ran.stdout
+
+
+@fast
+def test_the_library_of_a_network_computes_what_the_network_does(place, monkeypatch):
+    monkeypatch.setattr("pytest_ansorbench.tuning.tuning.was_faster", lambda _: False)
+    assert place.quickly("models:network", "--trials", "2/task") == 0
+    assert place.files() == {*WHOLE, "weights.npz"}
+    data, *weights = NETWORK.arguments()
+    run = runpy.run_path(str(place.out / "load.py"))["run"]
+    expected = infer(NETWORK.program(), (data, *weights))
+    np.testing.assert_allclose(run(data).numpy(), expected, rtol=1e-3, atol=1e-5)
+    assert "share" in (place.out / "report.md").read_text()
+
+
+@fast
+def test_a_second_call_goes_on_with_more_trials(place):
+    assert place.quickly("models:product", "--trials", "2") == 0
+    first = place.trials()
+    assert place.quickly("models:product", "--trials", "6") == 0
+    trials = place.trials()
+    assert (len(first), len(trials)) == (2, 6) and trials[:2] == first
+    finals = [entry for entry in place.past().entries if isinstance(entry, FinalEntry)]
+    assert len(finals) == 1
+
+
+@fast
+def test_smaller_rounds_of_an_earlier_call_end_no_search(place):
+    """TVM's random search counts each round as a whole one of the present size."""
+    assert place.quickly("models:product", "--trials", "3", "--round", "1") == 0
+    assert place.quickly("models:product", "--trials", "6", "--round", "3") == 0
+    assert len(place.trials()) == 6
+
+
+@fast
+def test_the_same_call_again_measures_nothing(place, monkeypatch):
+    assert place.quickly("models:product", "--trials", "4") == 0
+    before = place.past().entries
+    monkeypatch.setattr("tests.fast_engine.FastEngine.start", lambda self: 1 / 0)
+    assert place.quickly("models:product", "--trials", "4") == 0
+    assert place.past().entries == before and isinstance(before[-1], EndEntry)
+
+
+@fast
+def test_killed_after_any_line_the_same_call_goes_on(place):
+    assert place.quickly("models:product", "--trials", "4", "--round", "2") == 0
+    whole = place.past().entries
+    [journal] = list_journals(place.out)
+    lines = gzip.decompress(journal.read_bytes()).splitlines(keepends=True)
+    assert len(lines) == 1 + len(whole) == 10
+    for kept in (0, 1, 4, 8):
+        shutil.rmtree(place.out)
+        journal.parent.mkdir(parents=True)
+        journal.with_suffix("").write_bytes(b"".join(lines[:kept]) + b'{"kind":"ro')
+        assert place.quickly("models:product", "--trials", "4", "--round", "2") == 0
+        newest = list_journals(place.out)[-1]
+        again = gzip.decompress(newest.read_bytes()).splitlines(keepends=True)
+        assert again[1:kept] == lines[1:kept] and len(again) == len(lines)
+        assert place.files() == WHOLE
+
+
+@fast
+def test_other_models_leave_what_is_there(place):
+    assert place.quickly("models:product", "--trials", "2") == 0
+    assert place.quickly("models:another", "--trials", "2") == 0
+    begun = [entry.case for entry in place.past().entries if isinstance(entry, CaseEntry)]
+    assert len(begun) == 2 and begun[0] == PRODUCT.id
+    assert len(place.database()) == 2
+    assert place.quickly("models:product", "--trials", "3") == 0
+    assert len(place.trials()) == 5 and len(place.database()) == 2
+
+
+@fast
+def test_several_models_have_a_library_each(place, capsys):
+    assert place.quickly("models:product", "models:another", "--trials", "2") == 0
+    libraries = {name for name in place.files() if name.endswith(".so")}
+    assert len(libraries) == 2 and f"library-{PRODUCT.id}.so" in libraries
+    assert len(capsys.readouterr().out.splitlines()) == 3
+
+
+@fast
+def test_what_was_measured_otherwise_is_kept_and_begun_anew(place):
+    assert place.quickly("models:product", "--trials", "2") == 0
+    assert place.quickly("models:product", "--trials", "2", "--caches", "cold") == 0
+    labels = [entry.label for entry in place.past().entries if isinstance(entry, CaseEntry)]
+    assert sorted(labels) == [PRODUCT.id, f"{PRODUCT.id}#2"]
+    assert len(place.trials()) == 4
+
+
+def test_a_time_limit_is_of_one_call(place, target, monkeypatch):
+    for trials in (4, 8):
+        engine = PacedEngine(target, 0.5, monkeypatch)
+        monkeypatch.setattr(toolchains, "local_engine", lambda *_, made=engine: made)
+        assert place.quickly("models:product", "--time-limit", "2s") == 0
+        assert len(place.trials()) == trials
+
+
+@fast
+def test_a_full_disk_is_told_and_costs_nothing_that_was_measured(place, capsys):
+    words = ("models:product", "--trials", "4", "--round", "2")
+    assert place.quickly(*words) == 0
+    [journal] = list_journals(place.out)
+    lines = gzip.decompress(journal.read_bytes()).splitlines(keepends=True)
+    shutil.rmtree(place.out)
+    capsys.readouterr()
+    # Room for session, case, baselines, repeat and a round, and for half of the next one.
+    with files_of_at_most(sum(map(len, lines[:5])) + len(lines[5]) // 2):
+        assert place.quickly(*words) == 2
+    assert "expected a place to write to, got 'File too large'; check" in capsys.readouterr().err
+    done = place.trials()
+    assert len(done) == 2
+    assert place.quickly(*words) == 0
+    assert place.trials()[:2] == done and len(place.trials()) == 4
+
+
+@fast
+def test_ctrl_c_leaves_a_database_and_the_same_call_goes_on(place, monkeypatch, capsys):
+    words = ("models:product", "--trials", "4", "--round", "1")
+    with monkeypatch.context() as patch:
+        patch.setattr(command, "_progress", lambda: Interrupted(3))
+        assert place.quickly(*words) == 3
+    assert "interrupted: the same command goes on" in capsys.readouterr().err
+    assert place.files() == {*DATABASE, "command.txt"} and len(place.database()) == 1
+    done = place.trials()
+    assert len(done) == 2
+    assert place.quickly(*words) == 0
+    assert place.trials()[:2] == done and len(place.trials()) == 4
+
+
+@fast
+@pytest.mark.parametrize(("before_s", "kept"), [(1e-9, 1), (1.0, 0)])
+def test_what_was_faster_before_is_left_untuned(place, monkeypatch, capsys, before_s, kept):
+    compiled, compile_case = [], Compiled.of
+    before = ReferenceKernel("untuned", "1", (before_s,))
+    monkeypatch.setattr("pytest_ansorbench.report.tuning.before_tuning", lambda _: before)
+    monkeypatch.setattr(Compiled, "of", lambda *of: compiled.append(of) or compile_case(*of))
+    assert place.quickly("models:product", "--trials", "2") == 0
+    told = " times as fast, so it is left untuned; 2 trials"
+    assert capsys.readouterr().out.count(told) == kept
+    [(_, scheduled, _)] = compiled
+    assert len(scheduled) == 1 - kept
+
+
+@fast
+def test_a_case_without_a_valid_schedule_exits_1(place, monkeypatch, capsys):
+    monkeypatch.setattr("tests.fast_engine.InProcess.wrong", lambda self: "planted")
+    assert place.quickly("models:product", "--trials", "2") == 1
+    assert "no schedule of it works: no valid trial" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["models:product", "--trials", "0"], "bad --trials '0': expected a whole number of at"),
+        (["models:product", "--time-limit", "soon"], "bad --time-limit 'soon': expected a durat"),
+        (["models:product", "--strategy", "best"], "bad strategy 'best': expected one of default"),
+        (["models:product", "--strategy", "a,b"], "bad --strategy 'a,b': expected one, e.g. draft"),
+        (["models:product", "--rpc", "x"], "bad --rpc 'x': expected HOST:PORT:KEY of a tracker"),
+        (
+            ["models:product", "--rpc", "h:1:k", "--cores", "0"],
+            "bad --cores: it is about this machine, and with --rpc programs run on another",
+        ),
+        (
+            ["models:product", "--caches", "warm", "--flush-cache", "8"],
+            "bad --caches 'warm': expected cold, as --flush-cache 8 empties the caches",
+        ),
+        (["models:nothing"], "bad model 'models:nothing': models has no 'nothing'; expected"),
+        (["models.txt"], "bad case 'models.txt': expected one of the"),
+        (
+            ["models.py"],
+            "bad model file 'models.py': expected one that ends in .onnx, .pt2",
+        ),
+        (
+            ["models:open_shape"],
+            "bad network 'open_shape': the shape of its input 'x', (n, 4), is",
+        ),
+        (["absent.onnx"], "bad model file 'absent.onnx': there is no such file"),
+        (["models:product", "models:product"], f"bad case '{PRODUCT.id}': it is given twice"),
+        (["models:product", "--shape", "m=1"], "bad --shape: "),
+        (["models:network", "--trials", "2"], f"{NETWORK.id}: bad --trials 2: expected at least"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_a_line(place, capsys, words, message):
+    assert place.tune(*words) == 2
+    captured = capsys.readouterr()
+    assert captured.out == "" and captured.err.startswith(f"ansor-bench: {message}")
+    assert captured.err.count("\n") == 1 and "--ansor" not in captured.err
+    assert not place.out.exists() and "shapes=" not in captured.err
+
+
+def test_a_file_is_no_folder(place, capsys):
+    place.out.write_text("")
+    assert place.tune("models:product") == 2
+    assert "bad -o 'out': expected a folder, e.g. tuned" in capsys.readouterr().err
+
+
+@fast
+def test_a_folder_of_another_machine_is_refused(place, capsys, monkeypatch):
+    assert place.quickly("models:product", "--trials", "2") == 0
+    made = toolchains.local_engine
+
+    def elsewhere(*settings):
+        engine = made(*settings)
+        engine.machine = {**engine.machine, "cpu": "another"}
+        return engine
+
+    monkeypatch.setattr(toolchains, "local_engine", elsewhere)
+    assert place.quickly("models:product", "--trials", "4") == 2
+    err = capsys.readouterr().err
+    assert "bad -o 'out': the run was begun on another machine (cpu: " in err
+    assert len(place.trials()) == 2

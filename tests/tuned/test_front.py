@@ -1,0 +1,126 @@
+"""`pytest_ansorbench.tune`: what it takes, what it returns."""
+
+from __future__ import annotations
+
+import json
+import runpy
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+
+import pytest_ansorbench
+from pytest_ansorbench.workloads import BatchMatmul, ImportFailed, Mlp
+
+fast = pytest.mark.usefixtures("fast_engine")
+PRODUCT = BatchMatmul(batch=1, m=16, n=16, k=16)
+NETWORK = Mlp(features=8, hidden=(4,), classes=2)
+
+
+def quickly(mod, trials=2, **options):
+    return pytest_ansorbench.tune(mod, trials=trials, strategy="random", **options)
+
+
+def as_it_is():
+    return PRODUCT.tasks()[0].mod
+
+
+def function():
+    return as_it_is()["main"]
+
+
+@fast
+@pytest.mark.parametrize("make", [as_it_is, function, lambda: PRODUCT, lambda: "models:product"])
+def test_an_operator_in_any_form_is_tuned_and_computes_the_same(place, make):
+    import tvm
+
+    lines = []
+    tuned = quickly(make(), progress=lines.append)
+    assert tuned.trials == 2 and tuned.before_s > 0.0 and tuned.after_s > 0.0
+    assert any("trial 2, 100%" in line for line in lines)
+    x, y = (np.random.default_rng(at).random((1, 16, 16), np.float32) for at in range(2))
+    output = tvm.runtime.tensor(np.zeros((1, 16, 16), np.float32))
+    tuned.module["main"](tvm.runtime.tensor(x), tvm.runtime.tensor(y), output)
+    np.testing.assert_allclose(output.numpy(), x @ y, rtol=1e-4)
+    assert tuned.database.has_workload(as_it_is()) and tuned.weights == ()
+    assert not place.out.exists() and not (place.root / "journals").exists()
+
+
+def answer(tuned, *inputs):
+    """What a tuned network makes of inputs."""
+    import tvm
+    from tvm import relax
+
+    machine = relax.VirtualMachine(tuned.module, tvm.cpu())
+    arguments = map(tvm.runtime.tensor, (*inputs, *tuned.weights))
+    return machine["main"](*arguments).numpy()
+
+
+@fast
+def test_a_relax_module_is_tuned_with_a_target_of_its_own(place, target):
+    from pytest_ansorbench.workloads.networks.to_relax import to_relax
+    from tests.inference import infer
+
+    attributes = json.loads(str(target))
+    mod = to_relax(NETWORK.graph())
+    tuned = quickly(mod, "1/task", target=attributes, name="mine", into=place.out)
+    assert tuned.case == "mine" and (place.out / "load.py").is_file()
+    data = NETWORK.arguments()
+    np.testing.assert_allclose(
+        answer(tuned, *data), infer(NETWORK.program(), data), rtol=1e-3, atol=1e-5
+    )
+
+
+@fast
+@pytest.mark.skipif(find_spec("torch") is None, reason="needs torch")
+def test_a_module_of_pytorchs_is_tuned_and_left_as_it_was(place):
+    import torch
+
+    module = torch.nn.Sequential(torch.nn.Linear(8, 4), torch.nn.Dropout(), torch.nn.ReLU())
+    module[2].eval()
+    tuned = quickly(module, "1/task", shapes={"input": (1, 8)})
+    assert tuned.case == "Sequential"
+    assert [part.training for part in module] == [True, True, False]
+    x = torch.rand(1, 8)
+    with torch.no_grad():
+        expected = module.eval()(x).numpy()
+    np.testing.assert_allclose(answer(tuned, x.numpy()), expected, rtol=1e-4, atol=1e-6)
+
+
+@fast
+@pytest.mark.skipif(find_spec("torch") is None, reason="needs torch")
+def test_weights_that_numpys_files_do_not_know_are_loaded_again(place):
+    import torch
+
+    module = torch.nn.Embedding(3, 2).bfloat16()
+    rows = torch.tensor([[2, 0]])
+    quickly(module, "1/task", example_inputs=(rows,), into=place.out)
+    output = runpy.run_path(str(place.out / "load.py"))["run"](rows.numpy()).numpy()
+    with torch.no_grad():
+        assert output.dtype.name == "bfloat16"
+        np.testing.assert_array_equal(output.astype(np.float32), module(rows).float().numpy())
+
+
+@pytest.mark.parametrize(
+    ("mod", "options", "message"),
+    [
+        (PRODUCT, {"trials": "many"}, "bad trials 'many': expected a whole number"),
+        (PRODUCT, {"trials": None}, "bad trials None: expected a number, e.g. '64/task', or a"),
+        (PRODUCT, {"time_limit": -1}, "bad time_limit '-1': expected a duration"),
+        (PRODUCT, {"shapes": {"x": 1}}, "is a case, so its shapes are fixed"),
+        (17, {}, "bad model 17: expected a file, the id of a case, an IRModule"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_a_sentence(place, mod, options, message):
+    with pytest.raises(ValueError, match=message):
+        quickly(mod, **options)
+
+
+@pytest.mark.skipif(find_spec("torch") is None, reason="needs torch")
+def test_a_module_of_pytorchs_without_shapes_is_refused(place):
+    import torch
+
+    with pytest.raises(ImportFailed, match=r"the shape of its input 'input' is open; give it, e.g"):
+        quickly(torch.nn.Linear(8, 4))
+    with pytest.raises(ImportFailed, match="bad name 'x' in shapes: expected an input, input"):
+        quickly(torch.nn.Linear(8, 4), shapes={"x": (1, 8)})
