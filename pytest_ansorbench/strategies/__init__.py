@@ -79,6 +79,7 @@ from pytest_ansorbench.strategies.blackbox.bandit import Bandit
 from pytest_ansorbench.strategies.blackbox.droplet import Droplet
 from pytest_ansorbench.strategies.blackbox.genetic import Genetic
 from pytest_ansorbench.strategies.blackbox.grid import Grid
+from pytest_ansorbench.strategies.blackbox.tpe import ParzenEstimators
 from pytest_ansorbench.strategies.candidate import Candidate
 from pytest_ansorbench.strategies.cost_model import (
     CostModelPolicy,
@@ -227,6 +228,7 @@ __all__ = [
     "NoModel",
     "Observation",
     "PairedMeasurement",
+    "ParzenEstimators",
     "PointSearch",
     "PointSearchPolicy",
     "PredictedGain",

@@ -21,6 +21,7 @@ from pytest_ansorbench.strategies.blackbox.bandit import Bandit
 from pytest_ansorbench.strategies.blackbox.droplet import Droplet
 from pytest_ansorbench.strategies.blackbox.genetic import Genetic
 from pytest_ansorbench.strategies.blackbox.grid import Grid
+from pytest_ansorbench.strategies.blackbox.tpe import ParzenEstimators
 from pytest_ansorbench.strategies.cost_model import NoModel
 from pytest_ansorbench.strategies.decisions.experience import Experience
 from pytest_ansorbench.strategies.draft.draft import Draft
@@ -143,6 +144,12 @@ BUILTIN: Final = (
         proposer=Bandit(),
         cost_model=NoModel(),
         description="a bandit over ways to change decisions, as OpenTuner's",
+    ),
+    Strategy(
+        "tpe",
+        proposer=ParzenEstimators(),
+        cost_model=NoModel(),
+        description="Bayesian: tree-structured Parzen estimators on decisions, by Optuna",
     ),
     Strategy(
         "autotvm",

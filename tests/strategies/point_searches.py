@@ -23,6 +23,8 @@ from tests.strategies.setups import spaces_of
 
 SMALL = BatchMatmul(batch=1, m=4, n=4, k=4)
 """Three sketches of 1,200 points each."""
+SMALLER = BatchMatmul(batch=1, m=2, n=2, k=2)
+"""The same of 128 points."""
 
 
 def design_space(target, case=SMALL) -> DesignSpace:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -17,6 +19,7 @@ from pytest_ansorbench.strategies import (
     PointSearch,
     PointSearchPolicy,
     Registry,
+    StrategyError,
     Suggestion,
     Tried,
 )
@@ -24,25 +27,42 @@ from pytest_ansorbench.strategies.blackbox.bandit import credit
 from pytest_ansorbench.strategies.program_maker import ProgramMaker
 from tests.search.rounds import finished, stepped
 from tests.strategies.draft.test_draft import MATMUL, TINY, search
-from tests.strategies.point_searches import Hidden, brief, design_space, every_point, searched
+from tests.strategies.point_searches import (
+    SMALL,
+    SMALLER,
+    Hidden,
+    brief,
+    design_space,
+    every_point,
+    searched,
+)
 from tests.strategies.setups import FAMILIES
 
 SEARCHES = [one.name for one in Registry() if isinstance(one.proposer, PointSearchPolicy)]
-BLACK_BOXES = ["genetic", "grid", "annealing", "droplet", "bandit"]
-every_search = pytest.mark.parametrize("name", SEARCHES)
+BLACK_BOXES = ["genetic", "grid", "annealing", "droplet", "bandit", "tpe"]
+
+
+def needing(names):
+    """Searches by name, without those whose library is not installed."""
+    absent = pytest.mark.skipif(find_spec("optuna") is None, reason="Optuna is not installed")
+    marked = [pytest.param(one, marks=absent) if one == "tpe" else one for one in names]
+    return pytest.mark.parametrize("name", marked)
+
+
+every_search = needing(SEARCHES)
 
 
 def test_the_searches_are_those_that_ship():
     assert [*BLACK_BOXES, "autotvm", "autotvm+transfer", "autotvm-loops"] == SEARCHES
 
 
-@pytest.mark.parametrize("name", [*BLACK_BOXES, "autotvm"])
+@needing([*BLACK_BOXES, "autotvm"])
 def test_it_finds_the_best_point_of_a_small_space(target, name):
     """In a sixth of the trials; a genetic search takes a third, one with a model a twentieth."""
-    space = design_space(target)
+    space = design_space(target, SMALLER if name == "tpe" else SMALL)
     points = every_point(space)
     policy = brief(name).proposer
-    trials = {"grid": len(points), "genetic": 1_200, "autotvm": 180}.get(name, 600)
+    trials = {"grid": len(points), "genetic": 1_200, "autotvm": 180, "tpe": 100}.get(name, 600)
     for seed in range(2):
         hidden = Hidden(space, seed)
         assert max(points, key=hidden) == hidden.best
@@ -241,3 +261,9 @@ def test_a_batch_of_the_bandit_has_several_operators(target):
     tried, _ = searched(Bandit(), space, Hidden(space), 64, batch=16)
     for start in range(16, 64, 16):
         assert len({one.note["operator"] for one in tried[start : start + 16]}) > 1
+
+
+def test_what_is_not_installed_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    with pytest.raises(StrategyError, match=r"tpe takes Optuna .* 'pytest-ansorbench\[tpe\]'"):
+        Registry().get("tpe").proposer.start(None)

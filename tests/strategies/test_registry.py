@@ -29,6 +29,7 @@ def test_the_shipped_ones_are_there_in_order():
         "annealing",
         "droplet",
         "bandit",
+        "tpe",
         "autotvm",
         "autotvm+transfer",
         "autotvm-loops",
