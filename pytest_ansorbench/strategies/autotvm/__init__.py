@@ -3,6 +3,6 @@
 `search` is its loop (section 3, algorithm 1), `trees` its model (3.1, 3.2), of which `inputs` say
 what it sees; `chains` find points that the model likes, and `diversity` chooses a batch of them
 (3.3); `transfer` is what other workloads know (4). Sections are those of arXiv:1805.08166. What the
-paper does not give, such as the temperature, is as in TVM 0.19, the last with AutoTVM
-(python/tvm/autotvm/tuner).
+paper does not give, such as the temperature, is as it was in TVM (python/tvm/autotvm/tuner), before
+AutoTVM was removed.
 """

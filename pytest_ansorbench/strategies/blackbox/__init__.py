@@ -1,1 +1,1 @@
-"""Searches of decisions that measure and predict nothing: what any model has to beat."""
+"""Searches of decisions that know nothing of programs: what any cost model has to beat."""
