@@ -22,7 +22,7 @@ from pytest_ansorbench.strategies import (
     SharpeningShares,
     Strategy,
 )
-from pytest_ansorbench.strategies.draft.prior import Trials
+from pytest_ansorbench.strategies.decisions.encoding import Trials
 
 
 @dataclass(frozen=True)

@@ -232,9 +232,9 @@ def test_a_round_with_trials_of_another_is_refused(lines, tmp_path):
 
 
 def test_a_repeat_that_makes_no_run_is_not_gone_on_with(lines, tmp_path):
-    trials = tuple(dataclasses.replace(trial, search_s=-1.0) for trial in lines[2].trials)
+    trials = tuple(dataclasses.replace(trial, index=0) for trial in lines[2].trials)
     [history] = case_histories(past_of(tmp_path, changed(2, trials=trials)(lines))).values()
-    with pytest.raises(ResumeError, match=r"repeat with seed 3 is no repeat: bad trials\[0\]"):
+    with pytest.raises(ResumeError, match=r"repeat with seed 3 is no repeat: bad trials\[1\]"):
         history.runs(3)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_ansorbench.packed import pack_program, pack_schedule
 from tests.interpreters import WITHOUT_TORCH
-from tests.strategies.draft.test_tensorized import DENSE, vectors_of, x86
+from tests.strategies.decisions.test_tensorized import DENSE, vectors_of, x86
 from tests.strategies.setups import spaces_of
 
 pytestmark = pytest.mark.skipif(
