@@ -69,6 +69,7 @@ def test_recorded_latencies_are_compared_with_todays(path, tmp_path, capsys):
     assert made.sides[1].measured.sets[-1] == 1
 
 
+@pytest.mark.slow
 def test_another_interpreter_and_a_variant_stand_beside_todays(path, tmp_path, capsys, monkeypatch):
     # Noise matters to latencies of another day, and here are none.
     monkeypatch.setattr(rebuilding, "observe_noise", lambda *_: pytest.fail("looked"))

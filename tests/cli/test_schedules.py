@@ -105,6 +105,7 @@ def test_a_journal_that_is_not_there_is_refused(tmp_path, capsys):
     assert "0001.jsonl" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_what_was_exported_can_be_imported_and_compared(tuned, path, tmp_path, capsys, monkeypatch):
     database, imported = str(tmp_path / "database"), str(tmp_path / "imported.json")
     assert main(["export", path, "--database", database]) == 0

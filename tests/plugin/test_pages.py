@@ -16,7 +16,7 @@ from tests.tuning import tune_tir
 SHIPPED, OWN, OPERATOR = blocks(page("docs/cases.md"), "python")
 [IMPORT] = blocks(page("docs/networks.md"), "python")
 [STRATEGY] = blocks(page("docs/strategies.md"), "python")
-TUNE, LASTING = blocks(page("docs/metaschedule.md"), "python")
+TUNING, PARTS, LASTING = blocks(page("docs/metaschedule.md"), "python")
 COMMANDS = commands(page("docs/ci.md"))
 
 
@@ -31,6 +31,14 @@ def test_the_import_makes_a_case_without_reading_the_file():
     names = {}
     exec(IMPORT, names)
     assert names["mine"].id == "model"
+
+
+@pytest.mark.slow
+def test_a_model_is_tuned_without_pytest(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {"model": BatchMatmul(batch=1, m=8, n=8, k=8)}
+    exec(TUNING.replace("16/task", "2"), names)
+    assert names["tuned"].trials == 2 and (tmp_path / "tuned" / "report.md").exists()
 
 
 @pytest.mark.usefixtures("fast_engine")
@@ -74,7 +82,7 @@ def test_the_lines_without_pytest_tune_a_kernel_that_runs(tmp_path):
     # TVM's own builder imports for half a minute before it builds.
     tune = functools.partial(tune_tir, builder=lasting_builder())
     names = {"mod": task.mod, "tune_tir": tune}
-    for number, block in enumerate([TUNE, LASTING]):
+    for number, block in enumerate([PARTS, LASTING]):
         folder = tmp_path / str(number)
         lines = block.replace('"work", 256', f"{str(folder)!r}, 2")
         lines = lines.replace("ms.tune_tir", "tune_tir")

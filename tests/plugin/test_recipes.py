@@ -215,6 +215,7 @@ def test_without_a_comment_the_job_goes_on_with_a_warning(tmp_path, mode):
     assert github.comments == [*OTHERS]
 
 
+@pytest.mark.slow
 @takes_jq
 def test_a_result_of_hundreds_of_cases_is_commented(tmp_path):
     broken = make_case_result(limits=Limits({"search_ratio": 0.1}))

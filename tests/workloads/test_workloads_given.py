@@ -60,7 +60,7 @@ def test_files_are_models_by_their_endings(tmp_path):
     assert isinstance(case_of(tmp_path / "mine.onnx"), ImportedNetwork)
     assert case_of(str(tmp_path / "mine.pt2"), name="other").id == "other"
     (tmp_path / "mine.pth").touch()
-    with pytest.raises(ImportFailed, match=r"expected one that ends in \.onnx or \.pt2"):
+    with pytest.raises(ImportFailed, match=r"expected one that ends in \.onnx, \.pt2"):
         case_of(tmp_path / "mine.pth")
 
 
