@@ -153,7 +153,6 @@ def saved(tmp_path):
     return folder
 
 
-@pytest.mark.slow
 def test_a_gate_is_an_entry_in_the_table_of_figures(copy, saved):
     assert "`stats/figures.py`" in places("a gate")
     table = copy / "stats" / "figures.py"
@@ -233,7 +232,6 @@ def pytest_ansorbench_strategies(config):
 """
 
 
-@pytest.mark.slow
 def test_an_engine_is_a_class_and_its_choice(copy, tmp_path):
     """`FastEngine` passes the contract (tests/test_fast_engine.py); here a bench uses it."""
     assert "`tests/measure/engine_contract.py`" in places("an engine")

@@ -106,7 +106,6 @@ def fixed(repeats=REPEATS):
     return dataclasses.replace(PLAN, repeats=FixedRepeats(range(repeats)))
 
 
-@pytest.mark.slow
 @settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

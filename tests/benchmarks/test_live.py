@@ -123,7 +123,6 @@ def test_a_stop_in_a_latency_or_in_a_round_is_found(live, import_script, target,
     assert faults(found, of_others_s=12.0) == []
 
 
-@pytest.mark.slow
 def test_cut_sessions_come_to_the_same_bytes_and_what_is_forgotten_is_found(
     live, import_script, target, monkeypatch
 ):

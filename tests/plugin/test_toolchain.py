@@ -88,7 +88,6 @@ def test_an_arm_of_another_toolchain_is_an_arm_like_any_other(tuned):
     assert str(project.root) not in (project.root / "result.json").read_text()
 
 
-@pytest.mark.slow
 def test_it_goes_on_where_it_was_interrupted(tuned, project, words):
     tuned[0].copy(project.root)
     [packed] = (project.root / ".ansor_bench" / "journals").iterdir()
