@@ -41,6 +41,7 @@ class Experiment:
         self._spent_of: dict[tuple[int, str], float] = {}
         self._behind: dict[tuple[int, str], float] = {}
         self._started_s = time.monotonic()
+        self._first: tuple[float, float] | None = None
         self._begun_s: dict[int, float] = {}
         self._longest_s = 0.0
         self._latest: tuple[Sequence[int], CaseResult] | None = None
@@ -178,6 +179,9 @@ class Experiment:
         self._spent_of[key] = run.spent - self._behind.get(key, 0)
         repeat = len(self.seeds) + 1 + sorted(self._begun_s).index(seed)
         done = sum(self._spent_of.values())
+        elapsed_s = time.monotonic() - self._started_s
+        if self._first is None:
+            self._first = done, elapsed_s
         self.progress.update(
             ProgressUpdate(
                 case=self.block.case.id,
@@ -187,6 +191,7 @@ class Experiment:
                 settled=self._settled,
                 runs_done=done,
                 runs_total=max(done, self._to_do),
-                elapsed_s=time.monotonic() - self._started_s,
+                elapsed_s=elapsed_s,
+                first=self._first,
             )
         )

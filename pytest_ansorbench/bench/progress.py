@@ -55,13 +55,16 @@ class ProgressUpdate:
     runs_done: float  # runs of all arms and repeats so far, those under way by what they have spent
     runs_total: float  # runs of all arms and repeats in the end
     elapsed_s: float  # wall-clock seconds since the case began
+    # `runs_done` and `elapsed_s` at the first trial: before it, all is checked once for all runs
+    first: tuple[float, float] = (0.0, 0.0)
 
     @property
     def remaining_s(self) -> float:
-        """Estimated seconds to the end of the case: the pace so far, kept up."""
-        if not self.runs_done:
-            return float("inf")
-        return self.elapsed_s / self.runs_done * (self.runs_total - self.runs_done)
+        """Estimated seconds to the end of the case: the pace since the first trial, kept up."""
+        (first_done, first_s), to_do = self.first, self.runs_total - self.runs_done
+        if not to_do or self.runs_done == first_done:
+            return float("inf") if to_do else 0.0
+        return to_do * (self.elapsed_s - first_s) / (self.runs_done - first_done)
 
 
 class Progress(Protocol):

@@ -31,8 +31,15 @@ def test_the_pace_so_far_is_kept_up():
     assert dataclasses.replace(UPDATE, runs_done=100).remaining_s == 0.0
 
 
+def test_what_was_checked_before_the_first_trial_is_no_pace():
+    assert dataclasses.replace(UPDATE, first=(5, 10.0)).remaining_s == 150.0
+    assert dataclasses.replace(UPDATE, first=(0, 40.0)).remaining_s == 30.0
+
+
 def test_without_a_trial_there_is_no_pace():
     assert dataclasses.replace(UPDATE, runs_done=0).remaining_s == math.inf
+    assert dataclasses.replace(UPDATE, first=(25, 50.0)).remaining_s == math.inf
+    assert dataclasses.replace(UPDATE, first=(25, 50.0), runs_total=25).remaining_s == 0.0
 
 
 def progress_of(case, engine):

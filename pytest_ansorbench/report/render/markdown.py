@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pytest_ansorbench.report.render.charts import chart_blocks
@@ -25,9 +26,19 @@ class Markdown:
     """
 
     def render(self, report: Report) -> str:
-        return "\n\n".join(
-            "\n".join(map(self._block, section.blocks)) for section in report.sections
-        )
+        return "\n\n".join(self._section(section.blocks) for section in report.sections)
+
+    def _section(self, blocks: Sequence[Block]) -> str:
+        """Blocks that are not text alone have a blank line on both sides.
+
+        Without it a table would go on with the words below it.
+        """
+        text = ""
+        for before, block in zip((None, *blocks), blocks, strict=False):
+            if before is not None:
+                text += "\n" if _is_text(before) and _is_text(block) else "\n\n"
+            text += self._block(block)
+        return text
 
     def _block(self, block: Block) -> str:
         match block:
@@ -44,6 +55,11 @@ class Markdown:
             case _:
                 # A blank line, without which the table would go on with the words above it.
                 return "\n\n".join(map(self._block, chart_blocks(block)))
+
+
+def _is_text(block: Block) -> bool:
+    """Whether Markdown reads it as lines of text."""
+    return isinstance(block, Lines) or (isinstance(block, Table) and block.depth > 0)
 
 
 def _ticks(line: str) -> int:

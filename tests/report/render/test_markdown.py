@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from pytest_ansorbench.report.sections import Axis, Chart, Lines, Section, Series, Table
 from tests.report.render.test_terminal import TABLE
 from tests.report.rendered import rendered
@@ -31,3 +33,12 @@ def test_sentences_hold_no_tag() -> None:
 def test_the_table_of_a_chart_is_set_off_by_a_blank_line() -> None:
     chart = Chart(Axis("trials"), Axis("best"), (Series("fast", (1,), (1,)),))
     assert rendered(chart, "markdown").split("\n")[:3] == ["best", "", "|   trials |   fast |"]
+
+
+def test_what_follows_a_table_is_no_part_of_it() -> None:
+    chart = Chart(Axis("trials"), Axis("best"), (Series("fast", (1,), (1,)),))
+    blocks = (Lines(("before",)), TABLE, chart, chart, Lines(("after",)), Lines(("more",)))
+    lines = rendered(Section("details", blocks), "markdown").split("\n")
+    for above, below in itertools.pairwise(lines):
+        assert not (above.startswith("|") and below) or below.startswith("|")
+    assert lines[-2:] == ["after", "more"]
