@@ -60,8 +60,7 @@ def case_of(
         if text.endswith(".pt2"):
             return from_exported_program(text, name=name, shapes=shapes, inputs=inputs)
         if text.endswith(".tflite"):
-            if shapes:
-                raise FixedShapes(f"{text!r} is a TFLite file, so its shapes are fixed")
+            _require_none(shapes, f"{text!r} is a TFLite file")
             return from_tflite(text, name=name, inputs=inputs)
         if Path(text).is_file():
             raise ImportFailed(
@@ -70,12 +69,10 @@ def case_of(
         if ":" in text:
             made = _made(text)
             return case_of(made, name=name or text.rpartition(":")[2], shapes=shapes, inputs=inputs)
-        if shapes:
-            raise FixedShapes(f"{text!r} is no model's file, so its shapes are fixed")
+        _require_none(shapes, f"{text!r} is no model's file")
         return get(text)
     if is_case(given):
-        if shapes:
-            raise FixedShapes(f"{given.id!r} is a case, so its shapes are fixed")
+        _require_none(shapes, f"{given.id!r} is a case")
         return given
     if _is_module(given):
         return from_module(
@@ -101,9 +98,13 @@ def _of_program(given: Any, name: str, shapes: Shapes | None, inputs: GivenInput
             f"bad model {given!r}: expected a file, the id of a case, an IRModule, a PrimFunc, a "
             "Relax function or a torch.nn.Module"
         )
-    if shapes:
-        raise FixedShapes(f"{name!r} is an operator, so its shapes are fixed")
+    _require_none(shapes, f"{name!r} is an operator")
     return from_tir(name, given, inputs=inputs)
+
+
+def _require_none(shapes: Shapes | None, subject: str) -> None:
+    if shapes:
+        raise FixedShapes(f"{subject}, so its shapes are fixed")
 
 
 def _is_module(given: object) -> bool:

@@ -32,11 +32,8 @@ def _inverse_root(squares: te.Tensor, count: int, dtype: str) -> te.Tensor:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RmsNorm(Typed):
-    """Rows divided by the root of their mean square, times a scale.
-
-    https://arxiv.org/abs/1910.07467. Inputs are data (m, n) and the scale (n,), the output is
-    (m, n). FLOP: four for each element; what is computed once a row does not count.
+class _RowNorm(Typed):
+    """Normalization of each row of an m by n matrix.
 
     Attributes:
         m: Rows, tokens in a language model.
@@ -47,6 +44,15 @@ class RmsNorm(Typed):
     n: int
 
     accumulators: ClassVar[Mapping[str, Sequence[str]]] = WIDE
+
+
+@dataclass(frozen=True, kw_only=True)
+class RmsNorm(_RowNorm):
+    """Rows divided by the root of their mean square, times a scale.
+
+    https://arxiv.org/abs/1910.07467. Inputs are data (m, n) and the scale (n,), the output is
+    (m, n). FLOP: four for each element; what is computed once a row does not count.
+    """
 
     @property
     def shape_id(self) -> str:
@@ -88,22 +94,13 @@ class RmsNorm(Typed):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LayerNorm(Typed):
+class LayerNorm(_RowNorm):
     """Rows with their mean subtracted and scaled to a variance of one, times a scale, and a shift.
 
     Inputs are data (m, n), scale and shift (n,), the output is (m, n); see
     https://arxiv.org/abs/1607.06450. The variance is the mean square of what is left without the
     mean. FLOP: eight for each element.
-
-    Attributes:
-        m: Rows.
-        n: Columns, the axis that is normalized.
     """
-
-    m: int
-    n: int
-
-    accumulators: ClassVar[Mapping[str, Sequence[str]]] = WIDE
 
     @property
     def shape_id(self) -> str:

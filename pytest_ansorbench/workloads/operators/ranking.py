@@ -16,10 +16,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ArgMax(Shaped, Operator):
-    """The index of the largest element of each row, the first of equal ones, as int32.
-
-    The input is (m, n), the output (m,). FLOP: a comparison for each element.
+class _Ranking(Shaped, Operator):
+    """Indices of elements of each row of an m by n matrix, as int32.
 
     Attributes:
         m: Rows.
@@ -28,14 +26,6 @@ class ArgMax(Shaped, Operator):
 
     m: int
     n: int
-
-    @property
-    def id(self) -> str:
-        return f"argmax-m{self.m}-n{self.n}"
-
-    @property
-    def flops(self) -> int:
-        return self.m * self.n
 
     @property
     def reduction_length(self) -> int:
@@ -49,6 +39,22 @@ class ArgMax(Shaped, Operator):
     def output_dtype(self) -> str:
         return "int32"
 
+
+@dataclass(frozen=True, kw_only=True)
+class ArgMax(_Ranking):
+    """The index of the largest element of each row, the first of equal ones, as int32.
+
+    The input is (m, n), the output (m,). FLOP: a comparison for each element.
+    """
+
+    @property
+    def id(self) -> str:
+        return f"argmax-m{self.m}-n{self.n}"
+
+    @property
+    def flops(self) -> int:
+        return self.m * self.n
+
     def expression(self, *inputs: te.Tensor) -> te.Tensor:
         from tvm import topi
 
@@ -61,7 +67,7 @@ class ArgMax(Shaped, Operator):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TopK(Shaped, Operator):
+class TopK(_Ranking):
     """The indices of the largest elements of each row, the largest first, as int32.
 
     The input is (m, n), the output (m, k). Of equal elements the first comes first. An element's
@@ -71,13 +77,9 @@ class TopK(Shaped, Operator):
     comparison for each pair of elements, and one for each element and place.
 
     Attributes:
-        m: Rows.
-        n: Columns.
         k: Indices for each row; at most `n`.
     """
 
-    m: int
-    n: int
     k: int
 
     def __post_init__(self) -> None:
@@ -92,18 +94,6 @@ class TopK(Shaped, Operator):
     @property
     def flops(self) -> int:
         return self.m * self.n * (self.n + self.k)
-
-    @property
-    def reduction_length(self) -> int:
-        return self.n
-
-    @property
-    def input_shapes(self) -> tuple[tuple[int, ...], ...]:
-        return ((self.m, self.n),)
-
-    @property
-    def output_dtype(self) -> str:
-        return "int32"
 
     def expression(self, *inputs: te.Tensor) -> te.Tensor:
         from tvm import te
