@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pytest_ansorbench.measure.program import Program
-from pytest_ansorbench.records import Implementation, MachinePeak, ReferenceKernel, Yardsticks
+from pytest_ansorbench.records import (
+    Implementation,
+    MachinePeak,
+    Operands,
+    ReferenceKernel,
+    Yardsticks,
+)
 from pytest_ansorbench.storage import fingerprint, read_peak, write_peak
 from pytest_ansorbench.yardsticks import library_kernel, measure_peak, untuned_kernel
 
@@ -31,10 +37,11 @@ class YardstickPlan:
     def of(self, prepared: PreparedCase, note: Callable[[str], None]) -> YardstickPlan:
         """What of it a case is compared with.
 
-        The peak is that of 32-bit floats, and no bound where numbers are narrower.
+        Peaks are those of 32-bit floats and of bytes, and no bounds where numbers are of other
+        narrow types or of both.
         """
-        if self.roofline and (narrow := _narrow_types(prepared)):
-            types = " and ".join(narrow)
+        if self.roofline and _operands(prepared) is None:
+            types = " and ".join(sorted(_types(prepared)))
             note(f"{prepared.case.id}  not held against the machine's peak: it has {types}")
             return replace(self, roofline=False)
         return self
@@ -58,7 +65,9 @@ class YardstickPlan:
             note(f"{prepared.case.id}  timing {implementation}")
             kernels.append(self._kernel(implementation, prepared, engine))
         machine = fingerprint(engine.machine)
-        peak = self._peak(machine, engine, storage, note) if self.roofline else None
+        peak = None
+        if self.roofline and (operands := _operands(prepared)) is not None:
+            peak = _peak(machine, operands, engine, storage, note)
         return Yardsticks(machine, _argument_bytes(prepared), peak, tuple(kernels))
 
     def _kernel(
@@ -73,27 +82,39 @@ class YardstickPlan:
             return untuned_kernel(engine, Program.network(network.mod), network.check)
         return untuned_kernel(engine, Program.operator(task.mod), task.check)
 
-    def _peak(
-        self, machine: str, engine: Engine, storage: Path, note: Callable[[str], None]
-    ) -> MachinePeak | None:
-        peak = read_peak(storage, machine)
-        if peak is None:
-            note("measuring what this machine can do at most")
-            peak = measure_peak(engine)
-            if peak is not None:
-                write_peak(storage, machine, peak)
-        return peak
+
+def _peak(
+    machine: str,
+    operands: Operands,
+    engine: Engine,
+    storage: Path,
+    note: Callable[[str], None],
+) -> MachinePeak | None:
+    peak = read_peak(storage, machine, operands)
+    if peak is None:
+        note("measuring what this machine can do at most")
+        peak = measure_peak(engine, operands)
+        if peak is not None:
+            write_peak(storage, machine, peak)
+    return peak
 
 
-def _narrow_types(prepared: PreparedCase) -> list[str]:
-    """Types of numbers below 32 bits that a case's tasks take or give; CPUs may be faster there."""
-    found = {
+def _operands(prepared: PreparedCase) -> Operands | None:
+    """What a case multiplies, where a peak is known to bound that."""
+    types = _types(prepared)
+    if not any(np.dtype(one).itemsize < 4 for one in types):
+        return "float32"
+    return "int8" if types <= {"int8", "uint8", "int32"} else None
+
+
+def _types(prepared: PreparedCase) -> set[str]:
+    """Types of numbers that a case's tasks take or give."""
+    return {
         dtype
         for task in prepared.tasks
         for dtype, _ in Program.operator(task.mod).shapes
-        if dtype != "bool" and np.dtype(dtype).itemsize < 4
+        if dtype != "bool"
     }
-    return sorted(found)
 
 
 def _argument_bytes(prepared: PreparedCase) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from typing import Final
 
-_BYTES_SINCE: Final = 22
+VNNI_BYTES_SINCE: Final = 22
 """The first LLVM whose instruction reads bytes."""
 
 # As in `tvm.s_tir.tensor_intrin.x86`, but for the types of the last two arguments.
@@ -42,7 +42,7 @@ def mend_vnni() -> None:
     from tvm.script import from_source, tirx
     from tvm.target.codegen import llvm_version_major
 
-    if llvm_version_major() >= _BYTES_SINCE:
+    if llvm_version_major() >= VNNI_BYTES_SINCE:
         mended = from_source(_DOT_PRODUCT, extra_vars={"T": tirx})
         TensorIntrin.register(
             VNNI_DOT_16x4_INTRIN, dot_product_16x4_u8i8i32_desc, mended, override=True

@@ -49,6 +49,7 @@ from pytest_ansorbench.records.yardsticks import (
     Bandwidth,
     Implementation,
     MachinePeak,
+    Operands,
     ReferenceKernel,
     Yardsticks,
 )
@@ -74,6 +75,7 @@ __all__ = [
     "MachineState",
     "Moment",
     "NoiseTrace",
+    "Operands",
     "Outcome",
     "Reason",
     "RecordError",

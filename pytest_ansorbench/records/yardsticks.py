@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import statistics
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal, get_args
 
 from pytest_ansorbench.records.checks import LATENCIES, are_latencies, ascend, check
 
 Implementation = Literal["torch", "numpy", "untuned"]
 IMPLEMENTATIONS: Final[tuple[Implementation, ...]] = get_args(Implementation)
+
+Operands = Literal["float32", "int8"]
+"""What is multiplied: 32-bit floats, or bytes whose products are added in 32 bits."""
 
 _MOST: Final = 10**18
 """Of bytes, and of what is done in a second."""
@@ -37,13 +40,15 @@ class MachinePeak:
 
     Attributes:
         measured: UTC time, ISO 8601.
-        compute_gflops: Fused multiply-adds of 32-bit floats from registers, on all cores.
+        compute_gflops: Multiply-adds from registers, on all cores; two operations each.
         bandwidths: By ascending size, at least one.
+        operands: What is multiplied.
     """
 
     measured: str
     compute_gflops: float
     bandwidths: tuple[Bandwidth, ...]
+    operands: Operands = field(default="float32", metadata={"since": 14})
 
     def __post_init__(self) -> None:
         sizes = [one.working_set_bytes for one in self.bandwidths]

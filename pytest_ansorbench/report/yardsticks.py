@@ -19,15 +19,16 @@ from pytest_ansorbench.stats.roofline import roof_gflops
 def peak_lines(cases: Sequence[CaseResult]) -> Lines:
     """Say what each machine can do at most."""
     peaks = {
-        found.machine: found.peak
+        (found.machine, found.peak.operands): found.peak
         for case in cases
         for found in case.yardsticks
         if found.peak is not None
     }
+    several = len({machine for machine, _ in peaks}) > 1
     return Lines(
         tuple(
-            f"peak: {f'{machine}: ' if len(peaks) > 1 else ''}{_peak(peak)}"
-            for machine, peak in peaks.items()
+            f"peak: {f'{machine}: ' if several else ''}{_peak(peak)}"
+            for (machine, _), peak in peaks.items()
         )
     )
 
@@ -35,7 +36,8 @@ def peak_lines(cases: Sequence[CaseResult]) -> Lines:
 def _peak(peak: MachinePeak) -> str:
     computing = throughput_text(peak.compute_gflops)
     reads = ", ".join(map(_bandwidth, _told(peak.bandwidths)))
-    return f"{computing} GFLOP/s of multiply-adds; reads, GB/s: {reads}"
+    kind = " of bytes" if peak.operands == "int8" else ""
+    return f"{computing} GFLOP/s of multiply-adds{kind}; reads, GB/s: {reads}"
 
 
 def _bandwidth(one: Bandwidth) -> str:

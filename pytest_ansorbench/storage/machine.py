@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_ansorbench.codec import from_json, parse_json, to_json
-from pytest_ansorbench.records import MachinePeak
+from pytest_ansorbench.records import MachinePeak, Operands
 from pytest_ansorbench.storage.files import UnwritableError, written_whole
 
 #: What decides how fast a kernel can be, and stays as it is: no clock speed of the moment, no
@@ -34,16 +34,16 @@ def machine_difference(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
     )
 
 
-def read_peak(storage_dir: Path, machine: str) -> MachinePeak | None:
+def read_peak(storage_dir: Path, machine: str, operands: Operands) -> MachinePeak | None:
     """The peak of a machine, if it was measured before and can be read."""
     with contextlib.suppress(OSError, ValueError, RecursionError):
-        text = _path(storage_dir, machine).read_text(encoding="utf-8")
+        text = _path(storage_dir, machine, operands).read_text(encoding="utf-8")
         return from_json(MachinePeak, parse_json(text))
     return None
 
 
 def write_peak(storage_dir: Path, machine: str, peak: MachinePeak) -> None:
-    path = _path(storage_dir, machine)
+    path = _path(storage_dir, machine, peak.operands)
     try:
         with written_whole(path) as stream:
             stream.write(json.dumps(to_json(peak), indent=1).encode("utf-8"))
@@ -53,5 +53,5 @@ def write_peak(storage_dir: Path, machine: str, peak: MachinePeak) -> None:
         ) from None
 
 
-def _path(storage_dir: Path, machine: str) -> Path:
-    return storage_dir / "peaks" / f"{machine}.json"
+def _path(storage_dir: Path, machine: str, operands: Operands) -> Path:
+    return storage_dir / "peaks" / f"{machine}-{operands}.json"

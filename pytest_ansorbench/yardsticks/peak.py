@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timezone
-from typing import Final
+from typing import Any, Final
+
+import numpy as np
 
 from pytest_ansorbench.measure.engine import Engine
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
-from pytest_ansorbench.records import Bandwidth, MachinePeak
+from pytest_ansorbench.measure.vnni import VNNI_BYTES_SINCE
+from pytest_ansorbench.records import Bandwidth, MachinePeak, Operands
 
 _LANES: Final = (4, 8, 16)
 """Widths of vectors to try, in 32-bit floats: one of them is the machine's."""
@@ -26,20 +29,31 @@ _EFFORT: Final = SideBySide(
     slice_ms=5.0, precision=0.0, turns=Span(20, 20), sets=Span(1, 1), most_s=1.0
 )
 _FLOAT_BYTES: Final = 4
+_DOT_PRODUCTS: Final = (
+    ("llvm.x86.sse2.pmadd.wd", 4, "int16"),
+    ("llvm.x86.avx2.pmadd.wd", 8, "int16"),
+    ("llvm.x86.avx512.pmaddw.d.512", 16, "int16"),
+    ("llvm.x86.avx512.vpdpbusd.128", 4, "int8"),
+    ("llvm.x86.avx512.vpdpbusd.256", 8, "int8"),
+    ("llvm.x86.avx512.vpdpbusd.512", 16, "int8"),
+    ("llvm.aarch64.neon.sdot", 4, "int8"),
+)
+"""LLVM's intrinsics that multiply bytes, or words that bytes were widened to, and add the products
+in 32 bits without saturating; how many sums each has, and the type of its operands."""
 MEMORY: Final = "memory"
 
 
-def measure_peak(engine: Engine) -> MachinePeak | None:
-    """Measure what the machine of a started engine can do; None if its limits do not let it.
+def measure_peak(engine: Engine, operands: Operands) -> MachinePeak | None:
+    """Measure what the machine of a started engine can do; None if that cannot be measured.
 
     Of several samples the fastest counts: a peak is what others on the machine only take away from.
     """
     threads = int(engine.target.attrs["num-cores"])
     rates = []
-    for lanes in _LANES:
-        latency_s = _fastest_s(engine, multiply_adds(threads, lanes))
+    for multiplications, program in _computing(threads, operands):
+        latency_s = _fastest_s(engine, program)
         if latency_s is not None:
-            rates.append(2 * threads * _CHAINS * lanes * _STEPS / latency_s / 1e9)
+            rates.append(2 * threads * _CHAINS * multiplications * _STEPS / latency_s / 1e9)
     bandwidths = []
     for size in _SIZES:
         rows = max(1, size // (threads * _ROW * _FLOAT_BYTES))
@@ -53,7 +67,19 @@ def measure_peak(engine: Engine) -> MachinePeak | None:
     if not rates or not bandwidths:
         return None
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    return MachinePeak(now, max(rates), tuple(bandwidths))
+    return MachinePeak(now, max(rates), tuple(bandwidths), operands)
+
+
+def _computing(threads: int, operands: Operands) -> Iterator[tuple[int, Program]]:
+    """Programs to try, each with how many products one of its steps adds."""
+    if operands == "float32":
+        for lanes in _LANES:
+            yield lanes, multiply_adds(threads, lanes)
+        return
+    for name, lanes, dtype in _DOT_PRODUCTS:
+        # A CPU without it ends the process that compiles; another architecture has no such name.
+        if (program := dot_products(threads, name, lanes, dtype)) is not None:
+            yield lanes * (4 // np.dtype(dtype).itemsize), program
 
 
 def multiply_adds(threads: int, lanes: int) -> Program:
@@ -88,6 +114,51 @@ def multiply_adds(threads: int, lanes: int) -> Program:
     start = schedule.decompose_reduction(block, over)
     schedule.unroll(schedule.get_loops(start)[-2])
     return Program.operator(schedule.mod)
+
+
+def dot_products(threads: int, name: str, sums: int, dtype: str) -> Program | None:
+    """Vectors of sums in registers are multiplied and added to, as often as by `multiply_adds`.
+
+    None if this LLVM does not know the intrinsic. The last sums are operands of the next product,
+    or of its addition: no step can be done once for all.
+    """
+    from tvm.script import ir as I
+    from tvm.script import tirx as T
+    from tvm.target.codegen import llvm_lookup_intrinsic_id, llvm_version_major
+
+    if not llvm_lookup_intrinsic_id(name):
+        return None
+    of_words = "vpdpbusd" in name and llvm_version_major() < VNNI_BYTES_SINCE
+    held = "int32" if of_words else dtype
+    operand = f"{held}x{sums * 4 // np.dtype(held).itemsize}"
+    vector = f"int32x{sums}"
+
+    def fold(total: Any, more: Any) -> Any:
+        if dtype == "int8":
+            byte = T.reinterpret(operand, more)
+            return T.call_llvm_pure_intrin(vector, name, total, byte, byte)
+        words = (T.reinterpret(operand, one) for one in (total, more))
+        return more + T.call_llvm_pure_intrin(vector, name, *words)
+
+    @I.ir_module
+    class Module:
+        @T.prim_func  # type: ignore[untyped-decorator]
+        def main(given: T.handle, written: T.handle) -> None:
+            addend = T.match_buffer(given, (_CHAINS, sums), "int32")
+            folded = T.match_buffer(written, (threads, _CHAINS, sums), "int32")
+            for thread in T.parallel(threads):
+                total = T.alloc_local((_CHAINS, sums), "int32")
+                for chain in T.unroll(_CHAINS):
+                    total[chain, T.Ramp(0, 1, sums)] = T.Broadcast(T.int32(0), sums)
+                for _ in range(_STEPS):
+                    for chain in T.unroll(_CHAINS):
+                        total[chain, T.Ramp(0, 1, sums)] = fold(
+                            total[chain, T.Ramp(0, 1, sums)], addend[chain, T.Ramp(0, 1, sums)]
+                        )
+                for chain in T.unroll(_CHAINS):
+                    folded[thread, chain, T.Ramp(0, 1, sums)] = total[chain, T.Ramp(0, 1, sums)]
+
+    return Program.operator(Module)
 
 
 def reads(threads: int, rows: int, times: int) -> Program:

@@ -60,6 +60,12 @@ def test_a_machine_s_peak_is_told_once() -> None:
     assert lines_of(peak_lines([make_case_result(), compared_with(peak=None)])) == []
 
 
+def test_a_peak_of_bytes_is_told_apart() -> None:
+    of_bytes = compared_with(peak=dataclasses.replace(PEAK, operands="int8"))
+    floats, whole = lines_of(peak_lines([compared_with(), of_bytes]))
+    assert whole == floats.replace("multiply-adds;", "multiply-adds of bytes;")
+
+
 def test_of_each_level_the_fastest_size_is_told_and_the_largest_of_all() -> None:
     sizes = [("L1", 1, 9.0), ("L2", 2, 7.0), ("L2", 3, 8.0), ("L2", 4, 2.0)]
     peak = dataclasses.replace(

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import platform
 
 import numpy as np
+import pytest
 
+from pytest_ansorbench.measure.local.compiled import lowered
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.workloads import Check
 from pytest_ansorbench.yardsticks import measure_peak
 from pytest_ansorbench.yardsticks import peak as module
-from pytest_ansorbench.yardsticks.peak import multiply_adds, reads
+from pytest_ansorbench.yardsticks.peak import _DOT_PRODUCTS, dot_products, multiply_adds, reads
 from tests.measure.test_noise_probe import Hasty
 from tests.synthetic import make_case_result, make_result, make_yardsticks
 
@@ -20,7 +23,7 @@ ONCE = SideBySide(slice_ms=0.1, turns=Span(1, 1), sets=Span(1, 1))
 def test_it_is_what_a_roofline_needs(engine, monkeypatch):
     monkeypatch.setattr(module, "_SIZES", (2**16, 2**27))
     monkeypatch.setattr(module, "_EFFORT", dataclasses.replace(module._EFFORT, turns=Span(8, 8)))
-    peak = measure_peak(engine)
+    peak = measure_peak(engine, "float32")
     assert peak.compute_gflops > 1.0
     sizes = [one.working_set_bytes for one in peak.bandwidths]
     assert sizes == sorted(sizes) and sizes[0] <= 2**16 and sizes[-1] >= 2**27
@@ -31,9 +34,10 @@ def test_it_is_what_a_roofline_needs(engine, monkeypatch):
     assert make_result(case).cases == (case,)
 
 
-def test_limits_that_do_not_let_it_be_measured_leave_it_unknown(target):
+@pytest.mark.parametrize("operands", ["float32", "int8"])
+def test_limits_that_do_not_let_it_be_measured_leave_it_unknown(target, operands):
     with Hasty(target) as hasty:
-        assert measure_peak(hasty) is None
+        assert measure_peak(hasty, operands) is None
 
 
 def test_each_thread_multiplies_and_adds_in_registers(engine):
@@ -50,3 +54,33 @@ def test_every_row_is_read_as_often_as_asked(engine):
     check = Check((data,), 5.0 * data.sum(axis=1), 1e-6, 0.0)
     [measured] = engine.measure_side_by_side([reads(2, 3, 5)], check, ONCE)
     assert measured.status == "ok", measured.error
+
+
+def test_bytes_are_multiplied_by_an_intrinsic_of_this_cpu(engine, monkeypatch):
+    monkeypatch.setattr(module, "_SIZES", (2**16, 2**27))
+    monkeypatch.setattr(module, "_EFFORT", dataclasses.replace(module._EFFORT, turns=Span(8, 8)))
+    peak = measure_peak(engine, "int8")
+    assert peak.operands == "int8" and peak.compute_gflops > 1.0
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the intrinsic is one of x86")
+def test_each_thread_adds_products_of_words(engine, monkeypatch):
+    monkeypatch.setattr(module, "_STEPS", 3)
+    addend = np.full((12, 4), 3, np.int32)
+    # The words of a sum below 2^16 are the sum and 0: 0 * 3 + 3, 3 * 3 + 3, 12 * 3 + 3.
+    check = Check((addend,), np.full((2, 12, 4), 39, np.int32))
+    [measured] = engine.measure_side_by_side([dot_products(2, *_DOT_PRODUCTS[0])], check, ONCE)
+    assert measured.status == "ok", measured.error
+
+
+@pytest.mark.parametrize("name, sums, dtype", [one for one in _DOT_PRODUCTS if "vpdp" in one[0]])
+def test_vnni_multiplies_bytes_where_a_cpu_has_it(name, sums, dtype):
+    from tvm.target import Target
+
+    cpu = Target({"kind": "llvm", "mtriple": "x86_64-linux-gnu", "mcpu": "icelake-server"})
+    assembly = lowered(dot_products(2, name, sums, dtype).mod, cpu).inspect_source("asm")
+    assert assembly.count("vpdpbusd") == 12
+
+
+def test_an_intrinsic_that_llvm_does_not_know_is_left_out():
+    assert dot_products(2, "llvm.x86.no.such", 4, "int8") is None
