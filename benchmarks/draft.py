@@ -3,6 +3,7 @@
     python benchmarks/draft.py [--case ID,ID] [--arms NAME,NAME] [--repeats N] [--trials N]
                                [--round N] [--caches warm|network] [--into FOLDER]
                                [--reference FOLDER] [--tests PATH]
+                               [--reference-kernels untuned,...]
 
 One bench for each repeat of each case, with a journal and a result of its own in
 docs/results/draft/, so that the experiment can be run in pieces: a result that is there is not run
@@ -75,6 +76,7 @@ def main() -> None:
         "--reference", type=Path, help="folder of results whose runs of the reference are used"
     )
     parser.add_argument("--tests", default="bench_cases", help="where cases are collected")
+    parser.add_argument("--reference-kernels", default="none", help="baselines of kernels")
     parser.add_argument("--only", choices=("report",), help="report on what there is")
     given = parser.parse_args()
     given.into.mkdir(parents=True, exist_ok=True)
@@ -100,6 +102,7 @@ def run(case: str, seed: int, given: argparse.Namespace) -> None:
         *("--ansor-trials", given.trials, "--ansor-round", str(given.round)),
         *("--ansor-caches", given.caches),
         *("--ansor-repeats", "1", "--ansor-seed", str(seed)),
+        *("--ansor-reference-kernels", given.reference_kernels),
         *("--ansor-max-early-search-ratio", "none", "--ansor-min-throughput-ratio", "0.97"),
         *("--ansor-storage", _named(storage), "--ansor-json", _named(output), *resume),
     ]
