@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from tvm.target import Target
 
 _TARGET_EXAMPLE: Final = '{"kind": "llvm", "mcpu": "x86-64-v3", "num-cores": 2}'
+_CROSS_EXAMPLE: Final = (
+    '{"kind": "llvm", "mtriple": "aarch64-linux-gnu", "mcpu": "cortex-a72", "num-cores": 4}'
+)
 
 
 class ToolchainError(RuntimeError):
@@ -64,7 +67,7 @@ def resolve_target(text: str | None) -> Target:
 
     Raises:
         MisfitError: TVM rejects the target, or it is no CPU target, or LLVM does not know its
-            CPU.
+            CPU, or it is of another architecture and has no `mcpu`.
     """
     from tvm.target import Target
 
@@ -85,7 +88,14 @@ def resolve_target(text: str | None) -> Target:
             f"only CPUs can be measured so far, expected an LLVM target, e.g. '{_TARGET_EXAMPLE}'",
         )
     host = Target.from_device("cpu").export()
-    attributes.setdefault("mcpu", host["mcpu"])
+    if _architecture(attributes) == _architecture(host):
+        attributes.setdefault("mcpu", host["mcpu"])
+    elif "mcpu" not in attributes:
+        raise MisfitError(
+            "target",
+            text,
+            f"expected the mcpu of a processor for {attributes['mtriple']}, e.g. '{_CROSS_EXAMPLE}'",
+        )
     attributes.setdefault("num-cores", usable_cores().count)
     attributes.pop("tag", None)
     attributes.pop("keys", None)
@@ -166,6 +176,10 @@ def _check_cpu(target: Target, text: str | None) -> None:
         raise MisfitError(
             "target", text, f"LLVM knows no CPU {cpu!r}, expected e.g. '{_TARGET_EXAMPLE}'"
         )
+
+
+def _architecture(target: Mapping[str, object]) -> str:
+    return str(target["mtriple"]).split("-")[0]
 
 
 def _plain(value: object) -> object:

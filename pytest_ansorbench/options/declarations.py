@@ -261,7 +261,7 @@ OPTIONS: Final = (
         "linker COMMAND",
         "command of a C compiler that links shared libraries for the device",
         values.text("aarch64-linux-gnu-gcc"),
-        default="cc",
+        default="cc, or for another architecture that of its triple",
     ),
     Option(
         "remote.patience_s",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from pytest_ansorbench.bench import FixedRepeats, Plan, Progress, Session
 from pytest_ansorbench.bench.session import case_entry
 from pytest_ansorbench.environment import check_toolchain, resolve_target
+from pytest_ansorbench.measure.remote.libraries import linker_of
 from pytest_ansorbench.options.settings import Settings
 from pytest_ansorbench.packed import PackedError
 from pytest_ansorbench.records import Result
@@ -187,7 +188,8 @@ class Tuning:
             UnwritableError: A file cannot be written.
         """
         names: list[str] = []
-        linker = self._settings.remote.linker if self._settings.remote.address else None
+        remote = self._settings.remote
+        linker = (remote.linker or linker_of(self.target)) if remote.address else None
         with self._writing():
             for case in compiled:
                 suffix = f"-{stored_name(case.case)}" if len(compiled) > 1 else ""

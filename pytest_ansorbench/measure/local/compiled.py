@@ -231,7 +231,7 @@ class CompiledNetwork(Compiled):
         """What it computes; it is called for that once more if calls were only timed."""
         if self._returned is None:
             self.call_again()
-        return tuple(_arrays(self._returned))
+        return tuple(arrays_in(self._returned))
 
     def damage(self) -> str:
         """What it wrote to those inputs that are not weights, or beside them."""
@@ -260,7 +260,7 @@ class CompiledNetwork(Compiled):
         return evaluate(module, _NETWORK_ENTRY, (), calls, samples, flush_bytes=flush_bytes)
 
 
-def _arrays(value: Any) -> Iterator[NDArray[Any]]:
+def arrays_in(value: Any) -> Iterator[NDArray[Any]]:
     """The arrays of what a network returns: a tensor, a shape or a number, or a tuple of such."""
     if hasattr(value, "numpy"):
         yield value.numpy()
@@ -268,7 +268,7 @@ def _arrays(value: Any) -> Iterator[NDArray[Any]]:
         yield np.asarray(value)
     elif value is not None:
         for part in value:
-            yield from _arrays(part)
+            yield from arrays_in(part)
 
 
 def _program(saved: Mapping[str, Any]) -> IRModule:
@@ -295,10 +295,16 @@ def compile_module(mod: IRModule, target: Target) -> Module:
     return kernel
 
 
-def object_file(mod: IRModule, target: Target) -> bytes:
-    """Compile a module to an object file, for whatever target."""
-    with _written(lowered(mod, target)) as path:
-        return path.read_bytes()
+def object_files(compiled: Module | Executable) -> list[NDArray[np.uint8]]:
+    """The bytes of the object files that a linker makes a shared library of, for any target."""
+    files: list[NDArray[np.uint8]] = []
+
+    def take(library: str, paths: Sequence[str], **options: Any) -> None:
+        files.extend(np.fromfile(path, np.uint8) for path in paths)
+
+    with tempfile.TemporaryDirectory(prefix="ansor-bench-") as folder:
+        compiled.export_library("library.so", fcompile=take, workspace_dir=folder)
+    return files
 
 
 def lowered(mod: IRModule, target: Target) -> Module:

@@ -47,7 +47,7 @@ _Main = type[WorkerMain] | type[RelayMain]
 _MAINS: Final[Mapping[str, _Main]] = MappingProxyType({"worker": WorkerMain, "relay": RelayMain})
 """What a child serves requests with, by the role that it is forked for."""
 _FILE_LIMIT: Final = 1 << 20
-"""What a child may write to a file, in bytes: its log is in memory."""
+"""What a child may write to a file, in bytes, unless it lifts that: its log is in memory."""
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -196,7 +196,7 @@ def _limit(kind: int, value: int) -> None:
 
     _, hard = resource.getrlimit(kind)
     value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-    resource.setrlimit(kind, (value, value))
+    resource.setrlimit(kind, (value, hard))
 
 
 if __name__ == "__main__":

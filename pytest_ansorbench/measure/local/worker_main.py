@@ -15,18 +15,22 @@ from contextlib import nullcontext
 from types import FrameType, MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from pytest_ansorbench.arrays import pack_arrays
 from pytest_ansorbench.measure.local.channel import Channel, answer
 from pytest_ansorbench.measure.local.compiled import (
     Compiled,
     CompiledKernel,
     CompiledNetwork,
-    object_file,
+    lowered,
+    network_executable,
+    object_files,
 )
 from pytest_ansorbench.measure.verification import computed, fault
 from pytest_ansorbench.workloads.case import Surroundings
 
 if TYPE_CHECKING:
     from tvm import IRModule
+    from tvm.runtime import Executable, Module
     from tvm.target import Target
 
     from pytest_ansorbench.workloads.case import Check
@@ -40,6 +44,9 @@ _KINDS: Final[Mapping[str, Callable[[bytes, Target], Compiled]]] = MappingProxyT
         "saved": CompiledKernel.of_saved,
         "saved-network": CompiledNetwork.of_saved,
     }
+)
+_FOR_LINKERS: Final[Mapping[str, Callable[[IRModule, Target], Module | Executable]]] = (
+    MappingProxyType({"kernel": lowered, "network": network_executable})
 )
 _MOST_STOPS: Final = 3
 """So often what was stopped meanwhile is timed again."""
@@ -71,10 +78,15 @@ class WorkerMain:
     def object(
         self, kind: str, target: str, passes: dict[str, Any], payload: bytes
     ) -> dict[str, Any]:
-        """Compile a kernel to an object file, for whatever target; `payload` is the file."""
-        if kind != "kernel":
-            raise ValueError(f"a {kind} cannot be compiled to an object file")
-        return {"payload": _within(passes, lambda: object_file(_module(payload), _target(target)))}
+        """Compile a program to object files, for whatever target; `payload` has them as arrays."""
+        import resource
+
+        compile_ = _FOR_LINKERS[kind]
+        compiled = _within(passes, lambda: compile_(_module(payload), _target(target)))
+        # Nothing runs here that could write without end.
+        _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+        return {"payload": pack_arrays(object_files(compiled))}
 
     def size(self) -> dict[str, Any]:
         return {"code_bytes": self._ready().code_bytes()}

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pytest_ansorbench.workloads.case import Check
 
 _SESSION_TIMEOUTS: Final = 4.0
-"""Time limits of a program that a session lasts, at most."""
+"""Time limits of a kernel that a session lasts, at most."""
 
 
 class RemoteEngine(ForkingEngine):
@@ -37,8 +37,9 @@ class RemoteEngine(ForkingEngine):
 
     Programs are compiled by forks of a warm server, as `LocalEngine` compiles them, to object
     files, and linked. A session with the device, held by a process of its own, takes the libraries
-    and their arguments; policies time them there. Programs of one session share its process, a
-    leader's and a candidate's too. Placement on cores is the device's own affair.
+    and their arguments; policies time them there, networks on the device's own virtual machine.
+    Programs of one session share its process, a leader's and a candidate's too. Placement on cores
+    is the device's own affair.
     """
 
     def __init__(self, target: Target, settings: EngineSettings, remote: RemoteSettings) -> None:
@@ -46,7 +47,7 @@ class RemoteEngine(ForkingEngine):
         self._remote = remote
         self._machine: Mapping[str, Any] | None = None
         self._session_s = _SESSION_TIMEOUTS * settings.run_timeout_s
-        self._lease = Lease(remote.address, remote.patience_s, self._session_s)
+        self._lease = Lease(remote.address, remote.patience_s)
         super().__init__(target, settings)
 
     @property
@@ -75,7 +76,7 @@ class RemoteEngine(ForkingEngine):
     ) -> list[Built]:
         """Build programs; what is built is uploaded while the rest is built."""
         try:
-            self._relays.ready(check)
+            self._relays.ready(check, _functions(programs))
         except ServerDied:
             self._replace_server()
         return super().build(programs, check, limit_s)
@@ -97,9 +98,14 @@ class RemoteEngine(ForkingEngine):
             "python": here["python"],
             "packages": here["packages"],
             "triple": device["triple"],
+            "emulated": device["on_x86"] and not self._is_for_x86,
             **self._remote.conditions(),
             "target": str(self.target),
         }
+
+    @property
+    def _is_for_x86(self) -> bool:
+        return str(self.target.attrs["mtriple"]).startswith(("x86_64-", "i386-", "i686-"))
 
     def _replace_server(self) -> None:
         self.supervisor.replace(self.supervisor.server)
@@ -110,7 +116,7 @@ class RemoteEngine(ForkingEngine):
     def _new_builder(self) -> Builder:
         settings = self._settings
         self._relays = Relays(self.supervisor, self._lease, self._session_s)
-        linked = LinkedLibrary(self._remote.linker, self._relays, settings.flush_mb)
+        linked = LinkedLibrary(self._remote.linker, self.target, self._relays, settings.flush_mb)
         return Builder(self.supervisor, self.target, {}, settings, "object", linked.taken)
 
     def _set_of(self, programs: Sequence[Buildable], check: Check | None) -> BuildSet:
@@ -119,7 +125,7 @@ class RemoteEngine(ForkingEngine):
         built = self._builder.build(programs, check)
 
         def in_fresh_session(lineup: Sequence[int]) -> list[Built]:
-            self._relays.fresh(check)
+            self._relays.fresh(check, _functions(programs))
             return [built[number] for number in lineup]
 
         return in_fresh_session
@@ -127,6 +133,11 @@ class RemoteEngine(ForkingEngine):
     def _restored(self, program: RemoteProgram) -> Built:
         self._replace_server()
         return Built("ok", 0.0, handle=program)
+
+
+def _functions(programs: Sequence[Buildable]) -> int:
+    """Of the one that has most."""
+    return max((program.functions for program in programs), default=1)
 
 
 def remote_engine(

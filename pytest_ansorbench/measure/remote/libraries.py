@@ -6,29 +6,58 @@ import shlex
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from pytest_ansorbench.arrays import unpack_arrays
 from pytest_ansorbench.environment import MisfitError
 from pytest_ansorbench.measure.local.asking import ProgramError
 from pytest_ansorbench.measure.local.worker import Worker
 from pytest_ansorbench.measure.remote.relay import Relays, RemoteProgram
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from tvm.target import Target
+
 _LINK_S: Final = 30.0
+
+
+def linker_of(target: Target) -> str:
+    """The C compiler that links for a target's triple, by GNU's and Debian's names.
+
+    This is `cc` for this machine's architecture, `aarch64-linux-gnu-gcc` for
+    `aarch64-unknown-linux-gnu`, `arm-linux-gnueabihf-gcc` for `armv7l-linux-gnueabihf`.
+    """
+    from tvm.target.codegen import llvm_get_system_triple
+
+    architecture, *system = str(target.attrs["mtriple"]).split("-")
+    if architecture == llvm_get_system_triple().split("-")[0]:
+        return "cc"
+    return "-".join(["arm" if architecture.startswith("armv") else architecture, *system[-2:], "gcc"])
 
 
 class LinkedLibrary:
     """Links what a worker has compiled, and begins to upload it."""
 
-    def __init__(self, linker: str, relays: Relays, flush_mb: int) -> None:
-        """Check that there is a linker, the command of a C compiler with its options."""
-        self._command = shlex.split(linker)
+    def __init__(self, linker: str | None, target: Target, relays: Relays, flush_mb: int) -> None:
+        """Check that there is a linker, the command of a C compiler with its options.
+
+        None is that of the target's triple.
+
+        Raises:
+            MisfitError: There is no such command.
+        """
+        usual = linker_of(target)
+        wanted = usual if linker is None else linker
+        self._command = shlex.split(wanted)
         if not self._command or shutil.which(self._command[0]) is None:
             problem = (
-                "there is no such command; expected a C compiler that links for the device, e.g. "
-                "cc or aarch64-linux-gnu-gcc"
+                f"there is no such command; expected a C compiler that links for "
+                f"{target.attrs['mtriple']}, e.g. {usual} (Debian's package {_package(usual)})"
             )
-            raise MisfitError("linker", linker, problem)
+            raise MisfitError("linker", wanted, problem)
         self._relays = relays
         self._flush_mb = flush_mb
 
@@ -36,16 +65,18 @@ class LinkedLibrary:
         """The program, on its way to the device while others compile; the worker has ended."""
         _, compiled = worker.receive()
         worker.end()
-        library = self._linked(compiled)
+        library = self._linked(unpack_arrays(compiled))
         program = RemoteProgram(worker.program, worker.check, library, self._relays, self._flush_mb)
         program.upload()
         return program
 
-    def _linked(self, compiled: bytes) -> bytes:
+    def _linked(self, compiled: Sequence[NDArray[np.uint8]]) -> bytes:
         with tempfile.TemporaryDirectory(prefix="ansor-bench-") as folder:
-            object_, library = Path(folder) / "kernel.o", Path(folder) / "kernel.so"
-            object_.write_bytes(compiled)
-            command = [*self._command, "-shared", "-fPIC", "-o", str(library), str(object_)]
+            library = Path(folder) / "program.so"
+            objects = [Path(folder) / f"{number}.o" for number in range(len(compiled))]
+            for path, object_ in zip(objects, compiled, strict=True):
+                object_.tofile(path)
+            command = [*self._command, "-shared", "-fPIC", "-o", str(library), *map(str, objects)]
             try:
                 linked = subprocess.run(
                     command, capture_output=True, text=True, timeout=_LINK_S, check=False
@@ -56,3 +87,8 @@ class LinkedLibrary:
                 words = linked.stderr.strip().splitlines() or [f"exit code {linked.returncode}"]
                 raise ProgramError(f"{self._command[0]}: {words[0][:200]}")
             return library.read_bytes()
+
+
+def _package(compiler: str) -> str:
+    """Debian's package of a C compiler: `gcc-x86-64-linux-gnu` has `x86_64-linux-gnu-gcc`."""
+    return "-".join(["gcc", *compiler.replace("_", "-").split("-")[:-1]])

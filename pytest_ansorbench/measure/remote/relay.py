@@ -34,9 +34,10 @@ _OPEN_S: Final = 30.0
 class DeviceSession(Asking):
     """The process that talks to a device, and what it was sent."""
 
-    def __init__(self, child: Child, check: Check | None, old_s: float) -> None:
+    def __init__(self, child: Child, check: Check | None, functions: int, old_s: float) -> None:
         super().__init__(child)
         self.check = check  # of the programs in it
+        self.functions = functions  # of a program, at most
         self.old_s = old_s  # when it is to be renewed
         self.uploading: deque[RemoteProgram] = deque()  # that it has not replied to yet
 
@@ -45,23 +46,27 @@ class Relays:
     """The session with the device, opened when it is needed and renewed before it ends."""
 
     def __init__(self, supervisor: Supervisor, lease: Lease, session_s: float) -> None:
-        """After `session_s` the device ends a session; after half of it, it is renewed."""
+        """After `session_s` the device ends a session; after half of it, it is renewed.
+
+        For networks it is as many times that as they have functions.
+        """
         self.lost = 0  # sessions that ended before they were to
         self._supervisor = supervisor
         self._lease = lease
         self._session_s = session_s
         self._session: DeviceSession | None = None
 
-    def fresh(self, check: Check | None) -> DeviceSession:
+    def fresh(self, check: Check | None, functions: int = 1) -> DeviceSession:
         """A new session, in a process on the device that has run nothing else."""
         self.close()
-        offer = self._lease.offer()
+        session_s = self._session_s * functions
+        offer = self._lease.offer(session_s)
         child = self._supervisor.fork(check, "relay")
-        session = DeviceSession(child, check, time.monotonic() + self._session_s / 2)
+        session = DeviceSession(child, check, functions, time.monotonic() + session_s / 2)
         session.allow(_OPEN_S)
         request = {"op": "open", "host": offer.host, "port": offer.port}
         try:
-            session.ask({**request, "matchkey": offer.matchkey, "timeout_s": self._session_s})
+            session.ask({**request, "matchkey": offer.matchkey, "timeout_s": session_s})
         except (ProgramError, WorkerDied, WorkerTimeout) as error:
             session.child.kill()
             session.end()
@@ -70,18 +75,23 @@ class Relays:
         self._session = session
         return session
 
-    def ready(self, check: Check | None) -> DeviceSession:
-        """The session for a program's measurement: a new one if it is old or of another check."""
+    def ready(self, check: Check | None, functions: int = 1) -> DeviceSession:
+        """The session for a program's measurement: a new one if it is old or of other programs."""
         session = self.settled()
-        if session is None or check is not session.check or time.monotonic() > session.old_s:
-            return self.fresh(check)
+        if (
+            session is None
+            or check is not session.check
+            or functions > session.functions
+            or time.monotonic() > session.old_s
+        ):
+            return self.fresh(check, functions)
         return session
 
-    def current(self, check: Check | None, timeout_s: float) -> DeviceSession:
+    def current(self, check: Check | None, functions: int, timeout_s: float) -> DeviceSession:
         """The session under way, or if it has been lost a new one with so many seconds."""
         session = self.settled()
         if session is None:
-            session = self.fresh(check)
+            session = self.fresh(check, functions)
             session.allow(timeout_s)
         return session
 
@@ -156,11 +166,11 @@ class RemoteProgram(Runnable):
 
     def get_ready(self) -> None:
         """See to it that the session lasts for its measurement."""
-        self._relays.ready(self.check)
+        self._relays.ready(self.check, self.program.functions)
 
     def allow(self, timeout_s: float) -> None:
-        self._timeout_s = timeout_s
-        self._relays.current(self.check, timeout_s).allow(timeout_s)
+        self._timeout_s = timeout_s * self.program.functions
+        self._current().allow(self._timeout_s)
 
     def make_arguments(self) -> None:
         """Upload it and make its arguments, as far as that is not done."""
@@ -194,7 +204,7 @@ class RemoteProgram(Runnable):
 
     def _in_session(self) -> DeviceSession:
         """The session, with this program in it; if another has cost it, a new one."""
-        session = self._relays.current(self.check, self._timeout_s)
+        session = self._current()
         if self._loaded_in is not session:
             if self.uploaded_to is not session:
                 session.ask(self._load_request(), self._library)
@@ -203,5 +213,9 @@ class RemoteProgram(Runnable):
             self._loaded_in = session
         return session
 
+    def _current(self) -> DeviceSession:
+        return self._relays.current(self.check, self.program.functions, self._timeout_s)
+
     def _load_request(self) -> dict[str, Any]:
-        return {"op": "load", "program": self._number, "shapes": self.program.shapes}
+        kind, shapes = self.program.kind, self.program.shapes
+        return {"op": "load", "program": self._number, "kind": kind, "shapes": shapes}

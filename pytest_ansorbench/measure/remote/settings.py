@@ -51,8 +51,9 @@ class RemoteSettings:
 
     tracker: DeviceAddress | None = None
     server: DeviceAddress | None = None
-    linker: str = "cc"
-    """Command of a C compiler that links shared libraries for the device."""
+    linker: str | None = None
+    """Command of a C compiler that links shared libraries for the device; None for that of the
+    target's triple."""
     patience_s: float = 60.0
     """To wait for a device that is free."""
 

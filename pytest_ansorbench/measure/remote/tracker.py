@@ -154,15 +154,18 @@ class Lease:
     device that it had. Others that it is offered are given back at once.
     """
 
-    def __init__(self, address: DeviceAddress, patience_s: float, session_s: float) -> None:
-        """After a session hangs, the device comes back within `session_s`."""
+    def __init__(self, address: DeviceAddress, patience_s: float) -> None:
         self._address = address
         self._patience_s = patience_s
-        self._session_s = session_s
+        self._session_s = 0.0  # after which the device ends the session that it is in
         self._device: tuple[str, int] | None = None
 
-    def offer(self) -> Offer:
-        """The device, ready for a session; an EngineError says that it is not free, or gone."""
+    def offer(self, session_s: float) -> Offer:
+        """The device, ready for a session of so many seconds at most.
+
+        Raises:
+            EngineError: It is not free, or gone.
+        """
         if not self._address.key:
             return Offer(self._address.host, self._address.port, "")
         wait_s = self._patience_s + (0.0 if self._device is None else self._session_s)
@@ -175,6 +178,7 @@ class Lease:
                     offer = tracker.request(priority, patience_s)
                     if self._device in (None, (offer.host, offer.port)):
                         self._device = (offer.host, offer.port)
+                        self._session_s = session_s
                         return offer
                     _give_back(offer)
                     if time.monotonic() > deadline_s:

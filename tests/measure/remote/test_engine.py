@@ -49,10 +49,7 @@ def measure(engine, kinds, check, best_s=None):
 
 
 class TestContract(EngineContract):
-    """What every engine has to do, but networks: these are compiled in memory."""
-
-    def test_a_network_goes_the_same_way(self, engine):
-        pytest.skip("networks are not measured on devices")
+    """What every engine has to do."""
 
 
 def test_it_says_what_the_device_is(engine):

@@ -1,0 +1,232 @@
+"""Programs in a session with a device, from the inside of the process that talks to it."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from pytest_ansorbench.measure.arguments import Arguments, OwnInputs, Shapes, same_bytes
+from pytest_ansorbench.measure.local.compiled import (
+    KERNEL_ENTRY,
+    LATE,
+    LATE_S,
+    arrays_in,
+    evaluate,
+    first_run,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pytest_ansorbench.workloads.case import Check
+
+_MAIN: Final = "main"
+"""A network's function."""
+_INVOKE: Final = "invoke_stateful"
+"""Calls a function of a virtual machine with the inputs that it holds."""
+
+
+class Inputs:
+    """Arrays on the device, each sent once a session: programs must not write to them."""
+
+    def __init__(self, device: Any) -> None:
+        self.device = device
+        self._sent: dict[int, Any] = {}  # by identity of the array, which lives as long
+
+    def of(self, check: Check) -> list[Any]:
+        for array in check.inputs:
+            if id(array) not in self._sent:
+                [self._sent[id(array)]] = sent([array], self.device)
+        return [self._sent[id(array)] for array in check.inputs]
+
+
+class Loaded(ABC):
+    """A program in the session; `Called` for its verification."""
+
+    timed_s = None
+    """Nothing is judged by it: a single call goes there and back."""
+
+    def time_again(self) -> float:
+        raise NotImplementedError("a device's calls are not timed one by one")
+
+    @abstractmethod
+    def take(self, check: Check | None) -> None:
+        """Have its arguments on the device: the check's inputs, or random ones."""
+
+    @abstractmethod
+    def call(self) -> float:
+        """Call it once; the seconds include the way there and back."""
+
+    @abstractmethod
+    def time(self, calls: int, samples: int, flush_bytes: int) -> list[float]:
+        """Time it on the device, after one call that does not count; seconds a call."""
+
+    @abstractmethod
+    def outputs(self) -> Sequence[NDArray[Any]]: ...
+
+    @abstractmethod
+    def damage(self) -> str: ...
+
+    @abstractmethod
+    def call_again(self) -> None: ...
+
+    @abstractmethod
+    def call_on(self, check: Check) -> float: ...
+
+    @abstractmethod
+    def late(self) -> str: ...
+
+
+class LoadedKernel(Loaded):
+    """A kernel, which is given its output to write to."""
+
+    def __init__(self, module: Any, shapes: Shapes, inputs: Inputs) -> None:
+        self._module = module
+        self._shapes = shapes
+        self._device = inputs.device
+        self._tensors: Sequence[Any] = ()  # its arguments on the device, once they are made
+        self._check: Check | None = None
+        self._arguments: Arguments | None = None  # as they are sent
+        self._own: OwnInputs | None = None
+        self._own_tensors: Sequence[Any] = ()
+
+    def take(self, check: Check | None) -> None:
+        """Send the arguments: the check's inputs, or random ones, and outputs with no result."""
+        self._check, self._own = check, None
+        self._arguments = Arguments(self._shapes, check)
+        self._tensors = sent(self._arguments.arrays, self._device)
+
+    def call(self) -> float:
+        return first_run(self._module, KERNEL_ENTRY, self._tensors)
+
+    def time(self, calls: int, samples: int, flush_bytes: int) -> list[float]:
+        return evaluate(
+            self._module,
+            KERNEL_ENTRY,
+            self._tensors,
+            calls,
+            samples,
+            device=self._device,
+            flush_bytes=flush_bytes,
+        )
+
+    def outputs(self) -> Sequence[NDArray[Any]]:
+        return [tensor.numpy() for tensor in self._written]
+
+    def damage(self) -> str:
+        """What it wrote to its inputs; of other memory on the device nothing is known."""
+        if self._own is None:
+            return ""
+        for tensor, array in zip(self._own_tensors, self._own.arrays, strict=True):
+            array[...] = tensor.numpy()
+        return self._own.damage()
+
+    def call_again(self) -> None:
+        assert self._check is not None
+        self._clear(self._check)
+        self._module[KERNEL_ENTRY](*self._tensors)
+
+    def call_on(self, check: Check) -> float:
+        if self._own is None:
+            self._own = OwnInputs(check.inputs)
+            self._own_tensors = sent(self._own.arrays, self._device)
+        self._own.hold(check.inputs)
+        for tensor, array in zip(self._own_tensors, self._own.arrays, strict=True):
+            tensor.copyfrom(array)
+        self._clear(check)
+        return first_run(self._module, KERNEL_ENTRY, (*self._own_tensors, *self._written))
+
+    def late(self) -> str:
+        self._ready().blank()
+        self._send_outputs()
+        time.sleep(LATE_S)
+        return "" if same_bytes(self.outputs(), self._ready().outputs) else LATE
+
+    @property
+    def _written(self) -> Sequence[Any]:
+        return self._tensors[-len(self._ready().outputs) :]
+
+    def _ready(self) -> Arguments:
+        assert self._arguments is not None
+        return self._arguments
+
+    def _clear(self, check: Check) -> None:
+        self._ready().clear(check)
+        self._send_outputs()
+
+    def _send_outputs(self) -> None:
+        for tensor, array in zip(self._written, self._ready().outputs, strict=True):
+            tensor.copyfrom(array)
+
+
+class LoadedNetwork(Loaded):
+    """A network on a virtual machine of the device, which holds a copy of its inputs, weights too.
+
+    So nothing travels in a timed call, and nobody sees what a network writes to its inputs. A
+    machine's functions return to RPC no more than a tensor; those that are called with inputs that
+    the machine holds leave it tuples as well (`relax.VirtualMachine.set_input`).
+    """
+
+    def __init__(self, module: Any, shapes: Shapes, inputs: Inputs) -> None:
+        from tvm import relax
+
+        self._machine = relax.VirtualMachine(module, inputs.device)
+        self._inputs = inputs
+        self._check: Check | None = None
+        self._held: Check | None = None  # whose inputs the machine holds
+
+    def take(self, check: Check | None) -> None:
+        self._check = check
+        self._hold(self._given)
+
+    def call(self) -> float:
+        return self.call_on(self._given)
+
+    def time(self, calls: int, samples: int, flush_bytes: int) -> list[float]:
+        self._hold(self._given)
+        return evaluate(
+            self._machine.module,
+            _INVOKE,
+            (_MAIN,),
+            calls,
+            samples,
+            device=self._inputs.device,
+            flush_bytes=flush_bytes,
+        )
+
+    def outputs(self) -> Sequence[NDArray[Any]]:
+        return tuple(arrays_in(self._machine.get_outputs(_MAIN)))
+
+    def damage(self) -> str:
+        return ""
+
+    def call_again(self) -> None:
+        self.call()
+
+    def call_on(self, check: Check) -> float:
+        self._hold(check)
+        return first_run(self._machine.module, _INVOKE, (_MAIN,))
+
+    def late(self) -> str:
+        before = self.outputs()
+        time.sleep(LATE_S)
+        return "" if same_bytes(before, self.outputs()) else LATE
+
+    @property
+    def _given(self) -> Check:
+        assert self._check is not None
+        return self._check
+
+    def _hold(self, check: Check) -> None:
+        if self._held is not check:
+            self._machine.set_input(_MAIN, *self._inputs.of(check))
+            self._held = check
+
+
+def sent(arrays: Sequence[NDArray[Any]], device: Any) -> list[Any]:
+    """Tensors on a device."""
+    from tvm.runtime import tensor
+
+    return [tensor(array, device=device) for array in arrays]
