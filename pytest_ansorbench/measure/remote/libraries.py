@@ -65,28 +65,37 @@ class LinkedLibrary:
         """The program, on its way to the device while others compile; the worker has ended."""
         _, compiled = worker.receive()
         worker.end()
-        library = self._linked(unpack_arrays(compiled))
+        library = linked(self._command, unpack_arrays(compiled))
         program = RemoteProgram(worker.program, worker.check, library, self._relays, self._flush_mb)
         program.upload()
         return program
 
-    def _linked(self, compiled: Sequence[NDArray[np.uint8]]) -> bytes:
-        with tempfile.TemporaryDirectory(prefix="ansor-bench-") as folder:
-            library = Path(folder) / "program.so"
-            objects = [Path(folder) / f"{number}.o" for number in range(len(compiled))]
-            for path, object_ in zip(objects, compiled, strict=True):
-                object_.tofile(path)
-            command = [*self._command, "-shared", "-fPIC", "-o", str(library), *map(str, objects)]
-            try:
-                linked = subprocess.run(
-                    command, capture_output=True, text=True, timeout=_LINK_S, check=False
-                )
-            except (OSError, subprocess.TimeoutExpired) as error:
-                raise ProgramError(f"{self._command[0]}: {error}") from None
-            if linked.returncode:
-                words = linked.stderr.strip().splitlines() or [f"exit code {linked.returncode}"]
-                raise ProgramError(f"{self._command[0]}: {words[0][:200]}")
-            return library.read_bytes()
+
+def linked(command: Sequence[str], compiled: Sequence[NDArray[np.uint8]]) -> bytes:
+    """A shared library of object files, by a C compiler.
+
+    Raises:
+        ProgramError: It refuses, in its words.
+    """
+    with tempfile.TemporaryDirectory(prefix="ansor-bench-") as folder:
+        library = Path(folder) / "program.so"
+        objects = [Path(folder) / f"{number}.o" for number in range(len(compiled))]
+        for path, object_ in zip(objects, compiled, strict=True):
+            object_.tofile(path)
+        try:
+            done = subprocess.run(
+                [*command, "-shared", "-fPIC", "-o", str(library), *map(str, objects)],
+                capture_output=True,
+                text=True,
+                timeout=_LINK_S,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise ProgramError(f"{command[0]}: {error}") from None
+        if done.returncode:
+            words = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+            raise ProgramError(f"{command[0]}: {words[0][:200]}")
+        return library.read_bytes()
 
 
 def _package(compiler: str) -> str:
