@@ -91,10 +91,11 @@ def resolve_target(text: str | None) -> Target:
     if _architecture(attributes) == _architecture(host):
         attributes.setdefault("mcpu", host["mcpu"])
     elif "mcpu" not in attributes:
+        triple = attributes["mtriple"]
         raise MisfitError(
             "target",
             text,
-            f"expected the mcpu of a processor for {attributes['mtriple']}, e.g. '{_CROSS_EXAMPLE}'",
+            f"expected the mcpu of a processor for {triple}, e.g. '{_CROSS_EXAMPLE}'",
         )
     attributes.setdefault("num-cores", usable_cores().count)
     attributes.pop("tag", None)

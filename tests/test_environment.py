@@ -34,6 +34,10 @@ def test_what_is_given_is_kept():
         ("cuda-foo", "expected an LLVM target"),
         ("cuda", "only CPUs can be measured so far"),
         ('{"kind": "llvm", "mcpu": "8086"}', "LLVM knows no CPU '8086'"),
+        (
+            '{"kind": "llvm", "mtriple": "s390x-linux-gnu"}',
+            "expected the mcpu of a processor for s390x-linux-gnu, e.g. ",
+        ),
     ],
 )
 def test_a_target_that_does_not_fit_is_told_with_a_good_one(text, problem):

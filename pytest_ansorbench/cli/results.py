@@ -164,6 +164,7 @@ def _show(given: argparse.Namespace) -> int:
         layout,
         suites=judged.suites,
         noise=result.noise,
+        machines=result.machines,
         detailed=given.verbose,
     )
     put_out(report, given)
@@ -228,6 +229,7 @@ def _report(given: argparse.Namespace) -> int:
             layout,
             suites=judged.suites,
             noise=result.noise,
+            machines=result.machines,
             scripts=scripts_of(result) if output.has_room else (),
             rests_on=provenance(result, command_line(result.settings)),
         )

@@ -60,6 +60,7 @@ def short_report(
         settings.table.layout,
         suites=suites,
         noise=result.noise,
+        machines=result.machines,
         explained="fully" if verbosity else "briefly",
         detailed=verbosity > 0,
     )
@@ -78,6 +79,7 @@ def whole_report(
         settings.table.layout,
         suites=suites,
         noise=result.noise,
+        machines=result.machines,
         scripts=scripts,
         rests_on=provenance(result, command_line(result.settings)),
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_ansorbench.records import CaseResult, MachineNoise, SuiteVerdict
 from pytest_ansorbench.report.changes import changes_notes, changes_table
@@ -53,6 +54,7 @@ def result_report(
     *,
     suites: Sequence[SuiteVerdict] = (),
     noise: Sequence[MachineNoise] = (),
+    machines: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
     explained: Explanation = "not",
     detailed: bool = False,
 ) -> Report:
@@ -75,7 +77,7 @@ def result_report(
                 gates,
                 repeats_lines(cases, suites),
                 *explanation,
-                *_conditions(cases, criteria, of_noise, noise),
+                *_conditions(cases, criteria, of_noise, noise, machines),
             ),
         ),
         *details,
@@ -89,6 +91,7 @@ def full_report(
     *,
     suites: Sequence[SuiteVerdict] = (),
     noise: Sequence[MachineNoise] = (),
+    machines: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
     scripts: Sequence[Script] = (),
     rests_on: Section | None = None,
 ) -> Report:
@@ -119,7 +122,7 @@ def full_report(
             (
                 repeats_lines(cases, suites),
                 *_explanation(cases, criteria, layout, "fully"),
-                *_conditions(cases, criteria, noise_details(noise), noise),
+                *_conditions(cases, criteria, noise_details(noise), noise, machines),
             ),
         ),
         *of_cases,
@@ -190,6 +193,7 @@ def _conditions(
     criteria: Criteria,
     of_noise: Lines,
     noise: Sequence[MachineNoise],
+    machines: Mapping[str, Mapping[str, Any]],
 ) -> tuple[Lines, ...]:
     """What was searched, how caches were found, what the controls and the machines did."""
     return (
@@ -202,6 +206,6 @@ def _conditions(
         of_noise,
         recorded_lines(cases),
         winner_warnings(cases),
-        machine_warnings(cases),
+        machine_warnings(cases, machines),
         noise_warnings(noise),
     )

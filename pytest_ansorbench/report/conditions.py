@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final
 
 from pytest_ansorbench.records import CaseResult, MachineState, Run
 from pytest_ansorbench.report.sections import Lines
@@ -118,12 +119,18 @@ def progress_lines(results: Sequence[CaseResult], criteria: Criteria) -> Lines:
     return Lines((f"progress: {_PROGRESS[criteria.progress]}",))
 
 
-def machine_warnings(results: Sequence[CaseResult]) -> Lines:
-    """Each case that was disturbed, and each that was measured on several machines."""
+def machine_warnings(
+    results: Sequence[CaseResult],
+    machines: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+) -> Lines:
+    """Each case that was disturbed, measured in an emulator or on several machines.
+
+    Of the machines it is told by fingerprint what they are.
+    """
     sentences = tuple(
         f"warning: {result.case}: {warning}"
         for result in results
-        for warning in (*_disturbed(result), *_mixed(result))
+        for warning in (*_disturbed(result), *_emulated(result, machines), *_mixed(result))
     )
     return Lines(sentences, tone="warning")
 
@@ -153,6 +160,14 @@ def _work(state: MachineState) -> str:
     if state.stolen_cores > BUSY_CORES:
         work += f" and {state.stolen_cores:.1f} cores taken by the host"
     return work
+
+
+def _emulated(result: CaseResult, machines: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    if any(machines.get(name, {}).get("emulated") for name in result.machines):
+        yield (
+            "it was measured in an emulator: that its kernels are right can be believed, its "
+            "times and their ratios mean nothing"
+        )
 
 
 def _mixed(result: CaseResult) -> Iterator[str]:

@@ -20,6 +20,7 @@ import json
 import numpy as np
 import pytest
 
+from pytest_ansorbench.measure.arguments import mismatch
 from pytest_ansorbench.measure.engine import UntunedError
 from pytest_ansorbench.measure.outcomes import Built
 from pytest_ansorbench.measure.policy import FixedMeasurement
@@ -36,6 +37,7 @@ TURNS = 6
 """After so many, each of three programs has been first and last equally often."""
 TWO_SETS = SideBySide(slice_ms=0.1, turns=Span(TURNS, TURNS), sets=Span(2, 2))
 MLP = Mlp(features=24, hidden=(16, 16), classes=5)
+SCALE = np.arange(1, 9, dtype=np.float32)
 
 
 class Recording:
@@ -94,6 +96,21 @@ def reversing(dtype):
     x = te.placeholder((5, 12), dtype, name="x")
     rows = te.compute((5, 12), lambda i, j: x[4 - i, j], name="rows")
     return _program([x, rows, te.compute((1, 12), lambda i, j: x[i, j], name="first")])
+
+
+def parts():
+    """A network whose outputs are a tensor and a tuple: `x * SCALE`, and its sum with `x`, `x`."""
+    from tvm import relax
+
+    builder = relax.BlockBuilder()
+    x, scale = (relax.Var(name, relax.TensorType((8,), "float32")) for name in ("x", "scale"))
+    with builder.function("main", [x, scale]):
+        with builder.dataflow():
+            scaled = builder.emit(relax.op.multiply(x, scale))
+            total = builder.emit(relax.op.add(scaled, x))
+            made = builder.emit_output(relax.Tuple([scaled, relax.Tuple([total, x])]))
+        builder.emit_func_output(made)
+    return Program.network(relax.transform.LegalizeOps()(builder.get()))
 
 
 def _program(tensors):
@@ -357,3 +374,19 @@ class EngineContract:
         [off] = engine.measure_side_by_side([network], wrong, TWO_SETS)
         assert off.status == "wrong-result"
         assert "differ from the reference" in off.error
+
+    def test_a_network_may_return_parts_of_parts(self, engine):
+        given, fresh = (
+            Check((x, SCALE), (x * SCALE, x * SCALE + x, x), (1e-6,) * 3, (1e-6,) * 3)
+            for x in np.random.default_rng(0).uniform(-1, 1, (2, 8)).astype(np.float32)
+        )
+        check = dataclasses.replace(given, fresh=fresh)
+        for arrays, right in zip(engine.outputs(parts(), check), (given, fresh), strict=True):
+            assert mismatch(arrays, right) == ""
+        [built] = engine.build([parts()], check)
+        assert engine.run(built, QUICK).status == "ok"
+        other = dataclasses.replace(fresh, expected=given.expected)
+        [built] = engine.build([parts()], dataclasses.replace(check, fresh=other))
+        outcome = engine.run(built, QUICK)
+        assert outcome.status == "wrong-result"
+        assert "with inputs that it was not timed on, output 0: 8 of 8" in outcome.error

@@ -37,7 +37,7 @@ RECORDED = {
     "target": None,
     "rpc": None,
     "rpc_server": None,
-    "linker": "cc",
+    "linker": None,
     "rpc_wait_s": 60.0,
     "cluster": None,
     "cluster_wait_s": 60.0,

@@ -60,6 +60,15 @@ def test_repeats_from_several_machines_are_told():
     )
 
 
+def test_an_emulator_is_told():
+    quiet = case((QUIET, QUIET))
+    [fingerprint] = quiet.machines
+    [warning] = lines_of(machine_warnings([quiet], {fingerprint: {"emulated": True}}))
+    assert "conv2d: it was measured in an emulator" in warning
+    for known in ({"emulated": False}, {}):
+        assert lines_of(machine_warnings([quiet], {fingerprint: known})) == []
+
+
 def test_warnings_have_the_tone_of_one():
     assert machine_warnings([case((QUIET, BUSY))]).tone == "warning"
 

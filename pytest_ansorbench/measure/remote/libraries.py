@@ -35,7 +35,9 @@ def linker_of(target: Target) -> str:
     architecture, *system = str(target.attrs["mtriple"]).split("-")
     if architecture == llvm_get_system_triple().split("-")[0]:
         return "cc"
-    return "-".join(["arm" if architecture.startswith("armv") else architecture, *system[-2:], "gcc"])
+    return "-".join(
+        ["arm" if architecture.startswith("armv") else architecture, *system[-2:], "gcc"]
+    )
 
 
 class LinkedLibrary:

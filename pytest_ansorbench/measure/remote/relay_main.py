@@ -29,7 +29,7 @@ _KNOWN: Final[Mapping[str, str]] = {
     "threads": "runtime.NumThreads",
 }
 """What a device says of itself, by the function that tells; one without LLVM says less."""
-_MODALIAS: Final = "/sys/devices/system/cpu/modalias"
+MODALIAS: Final = "/sys/devices/system/cpu/modalias"
 """What Linux says of the processor that it runs on itself, e.g. `cpu:type:x86,ven0002fam0019`."""
 _KINDS: Final[Mapping[str, type[LoadedKernel] | type[LoadedNetwork]]] = MappingProxyType(
     {"kernel": LoadedKernel, "network": LoadedNetwork}
@@ -115,7 +115,7 @@ class RelayMain:
     def _is_on_x86(self) -> bool:
         """Whether its Linux runs on x86: a user-mode emulator's processes see their host's."""
         try:
-            said = bytes(self._remote.download(_MODALIAS))
+            said = bytes(self._remote.download(MODALIAS))
         except Exception:  # a device without it raises whatever its TVM raises
             return False
         return b":type:x86" in said

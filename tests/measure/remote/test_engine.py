@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import platform
 import re
 import signal
 import time
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,12 +16,16 @@ import pytest
 from pytest_ansorbench.environment import ToolchainError, resolve_target
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.policy import FixedMeasurement
+from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.remote.engine import RemoteEngine
+from pytest_ansorbench.measure.remote.libraries import linker_of
+from pytest_ansorbench.measure.remote.relay_main import MODALIAS, RelayMain
 from pytest_ansorbench.measure.remote.settings import RemoteSettings
 from pytest_ansorbench.measure.settings import EngineSettings
+from pytest_ansorbench.workloads import Check
 from tests.faults import Doubling, kernel
 from tests.liars import late, liar
-from tests.measure.engine_contract import TWO_SETS, Comparing, EngineContract
+from tests.measure.engine_contract import MLP, TWO_SETS, Comparing, EngineContract
 from tests.measure.remote import devices
 
 QUICK = FixedMeasurement(number=1, repeat=3, min_repeat_ms=1)
@@ -158,6 +165,69 @@ def test_a_single_server_needs_no_tracker(check):
 def test_a_linker_that_is_not_there_is_told(tracker):
     with pytest.raises(ToolchainError, match="bad linker 'nowhere-gcc': there is no such command"):
         make_engine(tracker, linker="nowhere-gcc")
+
+
+@pytest.mark.parametrize(
+    ("triple", "linker"),
+    [
+        ("x86_64-pc-linux-gnu", "cc"),
+        ("aarch64-unknown-linux-gnu", "aarch64-linux-gnu-gcc"),
+        ("riscv64-linux-gnu", "riscv64-linux-gnu-gcc"),
+        ("armv7l-linux-gnueabihf", "arm-linux-gnueabihf-gcc"),
+    ],
+)
+def test_a_linker_is_found_by_triple(triple, linker, monkeypatch):
+    from tvm.target import Target
+
+    monkeypatch.setattr("tvm.target.codegen.llvm_get_system_triple", lambda: "x86_64-conda-linux")
+    assert linker_of(Target({"kind": "llvm", "mtriple": triple})) == linker
+
+
+def test_a_linker_that_is_missing_is_named_with_its_package(tracker, monkeypatch):
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    target = '{"kind": "llvm", "mtriple": "aarch64-unknown-linux-gnu", "mcpu": "cortex-a72"}'
+    settings = RemoteSettings(tracker=devices.address(tracker))
+    with pytest.raises(
+        ToolchainError,
+        match=r"bad linker 'aarch64-linux-gnu-gcc': .* links for aarch64-unknown-linux-gnu, "
+        r"e\.g\. aarch64-linux-gnu-gcc \(Debian's package gcc-aarch64-linux-gnu\)",
+    ):
+        RemoteEngine(resolve_target(target), SETTINGS, settings)
+
+
+def test_servers_are_told_whole_seconds(monkeypatch):
+    told = []
+
+    def connect(*where, session_timeout):
+        told.append(session_timeout)
+        return SimpleNamespace(cpu=lambda: None)
+
+    monkeypatch.setattr("tvm.rpc.connect", connect)
+    RelayMain(None, None, ()).open("127.0.0.1", 1, "key", 2.5)
+    assert [*map(str, told)] == ["3"]
+
+
+def test_a_session_lasts_as_long_as_a_network_may_take(engine, monkeypatch):
+    asked = []
+    offer = engine._lease.offer
+    monkeypatch.setattr(engine._lease, "offer", lambda s: (asked.append(s), offer(s))[1])
+    network = Program.network(MLP.program())
+    check = Check(MLP.arguments(), ())
+    [built] = engine.build([network], check)
+    engine.discard(built)
+    assert asked == [4 * SETTINGS.run_timeout_s * network.functions]
+
+
+@pytest.mark.skipif(
+    platform.machine() != "x86_64" or not Path(MODALIAS).exists(),
+    reason="a device is known to be emulated where Linux says that it runs on x86",
+)
+def test_an_emulator_is_known_by_the_processor_that_linux_runs_on(engine, tracker):
+    assert engine.machine["emulated"] is False
+    target = '{"kind": "llvm", "mtriple": "riscv64-linux-gnu", "mcpu": "sifive-u74"}'
+    remote = RemoteSettings(tracker=devices.address(tracker), linker="cc")
+    with RemoteEngine(resolve_target(target), SETTINGS, remote) as other:
+        assert other.machine["emulated"] is True
 
 
 def test_a_linker_that_fails_fails_the_program(engine, check, monkeypatch):
