@@ -195,6 +195,21 @@ def test_a_linker_that_is_missing_is_named_with_its_package(tracker, monkeypatch
         RemoteEngine(resolve_target(target), SETTINGS, settings)
 
 
+def test_a_network_may_have_more_constants_than_a_kernel_may_write(engine):
+    from tvm import relax
+
+    constant = np.arange(600 * 512, dtype=np.float32).reshape(600, 512)
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorType(constant.shape, "float32"))
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            total = builder.emit_output(relax.op.add(x, relax.const(constant)))
+        builder.emit_func_output(total)
+    network = Program.network(relax.transform.LegalizeOps()(builder.get()))
+    [[found], _] = engine.outputs(network, Check((np.ones_like(constant),), ()))
+    np.testing.assert_array_equal(found, constant + 1)
+
+
 def test_servers_are_told_whole_seconds(monkeypatch):
     told = []
 
