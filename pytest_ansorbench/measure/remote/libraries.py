@@ -86,7 +86,7 @@ def linked(command: Sequence[str], compiled: Sequence[NDArray[np.uint8]]) -> byt
             object_.tofile(path)
         try:
             done = subprocess.run(
-                [*command, "-shared", "-fPIC", "-o", str(library), *map(str, objects)],
+                [*command, "-shared", "-fPIC", "-o", str(library), *map(str, objects), "-lm"],
                 capture_output=True,
                 text=True,
                 timeout=_LINK_S,

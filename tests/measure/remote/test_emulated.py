@@ -38,6 +38,7 @@ from tests.workloads.conftest import LAYERS, SMALL
 
 CALLER = Path(__file__).with_name("caller.c")
 CPUS = {"aarch64": "cortex-a72", "riscv64": "sifive-u74"}
+KINDS = ("so", "arguments")
 TARGETS = {
     name: f'{{"kind": "llvm", "mtriple": "{name}-linux-gnu", "mcpu": "{cpu}", "num-cores": 2}}'
     for name, cpu in CPUS.items()
@@ -54,17 +55,20 @@ class Emulator:
 
     def call(self, programs):
         """Outputs of each program, a pair of a `Program` and its check."""
-        words, called = [], []
+        called = []
         for number, (program, check) in enumerate(programs):
-            library = self.folder / f"{number}.so"
             objects = object_files(lowered(program.mod, self.target))
-            library.write_bytes(linked([linker_of(self.target)], objects))
+            library = linked([linker_of(self.target)], objects)
+            (self.folder / f"{number}.so").write_bytes(library)
             arguments = Arguments(program.shapes, check).arrays
             path = self.folder / f"{number}.arguments"
             path.write_bytes(header(arguments) + b"".join(map(bytes_of, arguments)))
-            words += [library, path]
             called.append((path, arguments, len(check.inputs)))
-        subprocess.run([*self.command, *words], check=True, timeout=300)
+        words = (f"./{number}.{kind}" for number in range(len(called)) for kind in KINDS)
+        done = subprocess.run(
+            [*self.command, *words], cwd=self.folder, stderr=subprocess.PIPE, text=True, timeout=300
+        )
+        assert done.returncode == 0, done.stderr
         return [read_back(path, arguments)[given:] for path, arguments, given in called]
 
 
