@@ -88,10 +88,10 @@ def resolve_target(text: str | None) -> Target:
             f"only CPUs can be measured so far, expected an LLVM target, e.g. '{_TARGET_EXAMPLE}'",
         )
     host = Target.from_device("cpu").export()
-    if _architecture(attributes) == _architecture(host):
+    triple = str(attributes.get("mtriple", host["mtriple"]))
+    if triple.split("-")[0] == str(host["mtriple"]).split("-")[0]:
         attributes.setdefault("mcpu", host["mcpu"])
     elif "mcpu" not in attributes:
-        triple = attributes["mtriple"]
         raise MisfitError(
             "target",
             text,
@@ -103,6 +103,13 @@ def resolve_target(text: str | None) -> Target:
     target = Target({key: _plain(value) for key, value in attributes.items()})
     _check_cpu(target, text)
     return target
+
+
+def triple_of(target: Target) -> str:
+    """An LLVM target's triple, e.g. `aarch64-linux-gnu`; this machine's if it names none."""
+    from tvm.target.codegen import llvm_get_system_triple
+
+    return str(target.attrs.get("mtriple", "") or llvm_get_system_triple())
 
 
 def laid_over(target: Target, attributes: Mapping[str, object]) -> Target:
@@ -177,10 +184,6 @@ def _check_cpu(target: Target, text: str | None) -> None:
         raise MisfitError(
             "target", text, f"LLVM knows no CPU {cpu!r}, expected e.g. '{_TARGET_EXAMPLE}'"
         )
-
-
-def _architecture(target: Mapping[str, object]) -> str:
-    return str(target["mtriple"]).split("-")[0]
 
 
 def _plain(value: object) -> object:

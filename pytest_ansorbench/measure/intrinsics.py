@@ -14,6 +14,7 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
+from pytest_ansorbench.environment import triple_of
 from pytest_ansorbench.measure.vnni import mend_vnni
 
 if TYPE_CHECKING:
@@ -80,10 +81,7 @@ class _LazyPackage(ModuleType):
 def _submodule(target: Target) -> str | None:
     if target.kind.name != "llvm":
         return None
-    from tvm.target.codegen import llvm_get_system_triple
-
-    triple = str(target.attrs.get("mtriple", "") or llvm_get_system_triple())
-    return _SUBMODULE_BY_TRIPLE.get(triple.split("-")[0])
+    return _SUBMODULE_BY_TRIPLE.get(triple_of(target).split("-")[0])
 
 
 def _install_lazy_package() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_ansorbench.environment import check_toolchain, resolve_target
+from pytest_ansorbench.environment import check_toolchain, resolve_target, triple_of
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
 from pytest_ansorbench.measure.local.asking import ProgramError, WorkerDied, WorkerTimeout
@@ -105,7 +105,7 @@ class RemoteEngine(ForkingEngine):
 
     @property
     def _is_for_x86(self) -> bool:
-        return str(self.target.attrs["mtriple"]).startswith(("x86_64-", "i386-", "i686-"))
+        return triple_of(self.target).startswith(("x86_64-", "i386-", "i686-"))
 
     def _replace_server(self) -> None:
         self.supervisor.replace(self.supervisor.server)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pytest_ansorbench.arrays import unpack_arrays
-from pytest_ansorbench.environment import MisfitError
+from pytest_ansorbench.environment import MisfitError, triple_of
 from pytest_ansorbench.measure.local.asking import ProgramError
 from pytest_ansorbench.measure.local.worker import Worker
 from pytest_ansorbench.measure.remote.relay import Relays, RemoteProgram
@@ -32,7 +32,7 @@ def linker_of(target: Target) -> str:
     """
     from tvm.target.codegen import llvm_get_system_triple
 
-    architecture, *system = str(target.attrs["mtriple"]).split("-")
+    architecture, *system = triple_of(target).split("-")
     if architecture == llvm_get_system_triple().split("-")[0]:
         return "cc"
     return "-".join(
@@ -56,8 +56,8 @@ class LinkedLibrary:
         self._command = shlex.split(wanted)
         if not self._command or shutil.which(self._command[0]) is None:
             problem = (
-                f"there is no such command; expected a C compiler that links for "
-                f"{target.attrs['mtriple']}, e.g. {usual} (Debian's package {_package(usual)})"
+                "there is no such command; expected a C compiler that links for "
+                f"{triple_of(target)}, e.g. {usual} (Debian's package {_package(usual)})"
             )
             raise MisfitError("linker", wanted, problem)
         self._relays = relays
