@@ -5,7 +5,7 @@ Products of matrices are its BLAS's; convolutions are one such product for each 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
@@ -19,20 +19,25 @@ from pytest_ansorbench.workloads import (
     TransposeBatchMatmul,
 )
 from pytest_ansorbench.workloads.operators.convolution import Convolution
-from pytest_ansorbench.yardsticks.reference_kernels import LibraryKernel, NoKernel, require_types
+from pytest_ansorbench.yardsticks.kernel import LibraryKernel, NoKernel, require_types
+from pytest_ansorbench.yardsticks.sources import Source, shipped_case
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def kernel(operator: Operator, threads: int) -> LibraryKernel:
-    """An operator's kernel on its own inputs: NoKernel if nobody would use NumPy for it."""
+def kernel(source: Source, inputs: Sequence[NDArray[Any]], threads: int) -> LibraryKernel:
+    """An operator's kernel on its own inputs: NoKernel if nobody would use NumPy for it.
+
+    How many threads its BLAS has, the environment says.
+    """
+    operator = shipped_case(source)
+    if not isinstance(operator, Operator):
+        raise NoKernel("numpy has kernels of single operators only")
     require_types(operator, "numpy", "float32", "float64")
-    return LibraryKernel(_kernel(operator, *operator.inputs()), _as_it_is)
-
-
-def _as_it_is(output: Any) -> NDArray[Any]:
-    return np.asarray(output)
+    return LibraryKernel(
+        _kernel(operator, *operator.inputs()), lambda returned: [np.asarray(returned)]
+    )
 
 
 @singledispatch

@@ -2,29 +2,54 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from pytest_ansorbench.workloads import (
+    ArgMax,
+    Attention,
+    AvgPool2d,
     BatchMatmul,
+    BertLayer,
+    BlockSparseDense,
     CapsuleConv2d,
     Conv1d,
     Conv2d,
     Conv2dBnRelu,
     Conv3d,
+    Dense,
     DepthwiseConv2d,
     DilatedConv2d,
+    Embedding,
+    GlobalAvgPool2d,
     GroupedConv2d,
+    GroupNorm,
+    LayerNorm,
+    LlamaBlock,
     MatrixNorm,
+    MaxPool2d,
+    MobileNetV3,
+    Moe,
     Operator,
+    ResNet,
+    RmsNorm,
+    Rope,
     Softmax,
+    SwiGlu,
+    TopK,
     TransposeBatchMatmul,
     TransposedConv2d,
 )
-from pytest_ansorbench.yardsticks import numpy_kernels, torch_kernels
-from pytest_ansorbench.yardsticks.reference_kernels import NoKernel
+from pytest_ansorbench.yardsticks import numpy_kernels, onnx_kernels, torch_kernels
+from pytest_ansorbench.yardsticks.kernel import LibraryKernel, NoKernel
+from pytest_ansorbench.yardsticks.sources import Source, data_check, source_of
+from tests.workloads.networks import torch_networks
 
 PLANE = {"batch": 1, "height": 9, "width": 7, "kernel": 3, "stride": 2, "padding": 1}
 CHANNELS = {"in_channels": 4, "out_channels": 6}
@@ -44,62 +69,134 @@ IN_TORCH = [
     Conv2dBnRelu(**PLANE, **CHANNELS),
     DepthwiseConv2d(channels=6, **PLANE),
     TransposedConv2d(**PLANE, **CHANNELS),
+    CapsuleConv2d(capsule=2, **PLANE, **CHANNELS),
 ]
-CAPSULE = CapsuleConv2d(capsule=2, **PLANE, **CHANNELS)
+OF_MODELS = [
+    RmsNorm(m=3, n=8),
+    LayerNorm(m=3, n=8),
+    GroupNorm(batch=2, height=3, width=5, channels=6, groups=2),
+    Dense(m=3, n=5, k=4, bias=True, activation="gelu"),
+    Dense(m=3, n=5, k=4, activation="silu"),
+    SwiGlu(m=3, n=5, k=4),
+    Attention(batch=2, heads=4, key_heads=2, queries=3, keys=5, size=6, causal=True),
+    Rope(batch=1, heads=2, length=3, size=4),
+    ArgMax(m=3, n=9),
+    TopK(m=3, n=9, k=2),
+    Embedding(tokens=3, vocabulary=7, size=4),
+    Moe(blocks=3, rows=2, experts=4, n=5, k=6),
+    BlockSparseDense(m=3, n=8, k=12, block=4, blocks=2),
+    MaxPool2d(channels=4, **PLANE),
+    AvgPool2d(channels=4, batch=1, height=9, width=7, kernel=3, stride=2, padding=2),
+    GlobalAvgPool2d(batch=2, height=3, width=5, channels=4),
+]
+NETWORKS = [
+    (ResNet(depth=18, size=32, batch=2), torch_networks.resnet18),
+    (MobileNetV3(size=32), torch_networks.mobilenet_v3),
+    (
+        BertLayer(length=4, hidden=12, heads=3),
+        lambda weights, x: torch_networks.bert_layer(weights, x, heads=3),
+    ),
+    (
+        LlamaBlock(batch=2, tokens=3, past=4, hidden=48, heads=6, key_heads=2, inner=20),
+        torch_networks.llama_block,
+    ),
+]
+Reader = Callable[[Source, Sequence[Any], int], LibraryKernel]
 
 
-@pytest.mark.parametrize("operator", [*EVERYWHERE, *IN_TORCH], ids=str)
+@pytest.mark.parametrize("operator", [*EVERYWHERE, *IN_TORCH, *OF_MODELS], ids=str)
 def test_torch(operator: Operator) -> None:
-    agrees(operator, torch_kernels.kernel(operator, 1))
+    agrees(operator, torch_kernels.eager_kernel)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float16", "bfloat16"])
-@pytest.mark.parametrize("operator", [EVERYWHERE[0], *IN_TORCH], ids=str)
+@pytest.mark.parametrize("operator", [EVERYWHERE[0], *IN_TORCH[:-1]], ids=str)
 def test_torch_in_other_types(operator: Operator, dtype: str) -> None:
-    typed = replace(operator, dtype=dtype)
-    wide = np.float64 if dtype == "float64" else np.float32
-    agrees(typed, torch_kernels.kernel(typed, 1), wide)
-
-
-def test_numpy_in_64_bits() -> None:
-    for operator in (EVERYWHERE[0], EVERYWHERE[6]):
-        typed = replace(operator, dtype="float64")
-        agrees(typed, numpy_kernels.kernel(typed, 1), np.float64)
-
-
-@pytest.mark.parametrize(
-    ("library", "dtype", "told"),
-    [
-        (torch_kernels, "int8", "torch has no kernel of BatchMatmul in int8"),
-        (torch_kernels, "uint8", r"torch has no kernel of BatchMatmul in uint8 \* int8"),
-        (numpy_kernels, "int8", "numpy has no kernel of BatchMatmul in int8"),
-        (numpy_kernels, "bfloat16", "numpy has no kernel of BatchMatmul in bfloat16"),
-    ],
-)
-def test_types_that_a_library_lacks_are_named(library, dtype: str, told: str) -> None:
-    with pytest.raises(NoKernel, match=f"^{told}$"):
-        library.kernel(replace(EVERYWHERE[0], dtype=dtype), 1)
+    agrees(replace(operator, dtype=dtype), torch_kernels.eager_kernel)
 
 
 @pytest.mark.parametrize("operator", EVERYWHERE, ids=str)
 def test_numpy(operator: Operator) -> None:
-    agrees(operator, numpy_kernels.kernel(operator, 1))
+    agrees(operator, numpy_kernels.kernel)
 
 
-def agrees(operator, kernel, dtype=np.float32) -> None:
+def test_numpy_in_64_bits() -> None:
+    for operator in (EVERYWHERE[0], EVERYWHERE[6]):
+        agrees(replace(operator, dtype="float64"), numpy_kernels.kernel)
+
+
+def agrees(operator: Operator, reader: Reader) -> None:
     check = operator.check()
-    output = kernel.output(kernel.call())
-    assert output.dtype == dtype
+    kernel = reader(source_of(operator), data_check(operator, check).inputs, 1)
+    [output] = kernel.outputs(kernel.call())
     np.testing.assert_allclose(output, check.expected, check.rtol, check.atol)
 
 
-@pytest.mark.parametrize("library", [torch_kernels, numpy_kernels])
-def test_what_a_library_lacks_is_named(library) -> None:
-    with pytest.raises(NoKernel, match="has no kernel of CapsuleConv2d"):
-        library.kernel(CAPSULE, 1)
+@pytest.mark.parametrize("operator", [*EVERYWHERE, *IN_TORCH, *OF_MODELS], ids=str)
+def test_one_onnx_file_for_all(operator: Operator, tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    agrees(operator, exporting(tmp_path, onnx_kernels.onnxruntime_kernel))
+
+
+def test_openvino_in_32_bits(tmp_path: Path) -> None:
+    pytest.importorskip("openvino")
+    agrees(EVERYWHERE[6], exporting(tmp_path, onnx_kernels.openvino_kernel))
+
+
+def exporting(
+    folder: Path, reader: Callable[[Path, Source, Sequence[Any], int], LibraryKernel]
+) -> Reader:
+    """A reader of ONNX files, given the file of the case."""
+
+    def read(source: Source, inputs: Sequence[Any], threads: int) -> LibraryKernel:
+        path = folder / "model.onnx"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of PyTorch to itself
+            torch_kernels.export(source, inputs, path)
+        return reader(path, source, inputs, threads)
+
+    return read
+
+
+@pytest.mark.parametrize(("network", "twin"), NETWORKS, ids=[str(one) for one, _ in NETWORKS])
+def test_networks_in_torch_and_in_onnx(network: Any, twin: Any, tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    arguments = network.arguments()
+    count = len(arguments) - len(network.weights())
+    expected = torch_networks.run(twin, arguments[:count], arguments[count:])
+    for reader in (
+        torch_kernels.eager_kernel,
+        exporting(tmp_path, onnx_kernels.onnxruntime_kernel),
+    ):
+        kernel = reader(source_of(network), arguments[:count], 1)
+        [output] = kernel.outputs(kernel.call())
+        np.testing.assert_allclose(output, expected, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("reader", "dtype", "told"),
+    [
+        (torch_kernels.eager_kernel, "int8", "torch has no kernel of BatchMatmul in int8"),
+        (
+            torch_kernels.eager_kernel,
+            "uint8",
+            r"torch has no kernel of BatchMatmul in uint8 \* int8",
+        ),
+        (numpy_kernels.kernel, "int8", "numpy has no kernel of BatchMatmul in int8"),
+        (numpy_kernels.kernel, "bfloat16", "numpy has no kernel of BatchMatmul in bfloat16"),
+    ],
+)
+def test_types_that_a_library_lacks_are_named(reader: Reader, dtype: str, told: str) -> None:
+    with pytest.raises(NoKernel, match=f"^{told}$"):
+        agrees(replace(EVERYWHERE[0], dtype=dtype), reader)
 
 
 @pytest.mark.parametrize("operator", IN_TORCH, ids=str)
 def test_nobody_would_do_these_in_numpy(operator: Operator) -> None:
     with pytest.raises(NoKernel, match=f"numpy has no kernel of {type(operator).__name__}"):
-        numpy_kernels.kernel(operator, 1)
+        agrees(operator, numpy_kernels.kernel)
+
+
+def test_a_network_is_no_kernel_of_numpy() -> None:
+    with pytest.raises(NoKernel, match="numpy has kernels of single operators only"):
+        numpy_kernels.kernel(source_of(NETWORKS[0][0]), (), 1)

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from numpy.typing import NDArray
+    from torch.export import ExportedProgram
     from tvm import IRModule
     from tvm.relax import Expr
 
@@ -85,6 +86,16 @@ class ImportedNetwork:
 
     def __str__(self) -> str:
         return self.id
+
+    @property
+    def file(self) -> Path | None:
+        """The file that it is read from; None if there is none."""
+        return getattr(self.read, "path", None)
+
+    @property
+    def shapes(self) -> Shapes:
+        """The shapes of inputs that were given."""
+        return getattr(self.read, "shapes", {})
 
     @property
     def flops(self) -> int:
@@ -162,7 +173,7 @@ def from_onnx(
     Returns:
         The case. The file is read when the case is run.
     """
-    file = _OnnxFile(Path(path), _frozen(shapes))
+    file = OnnxFile(Path(path), _frozen(shapes))
     return ImportedNetwork(name or file.path.stem, file, inputs)
 
 
@@ -186,7 +197,7 @@ def from_exported_program(
     Returns:
         The case. The file is read when the case is run.
     """
-    file = _ExportedFile(Path(path), _frozen(shapes))
+    file = ExportedFile(Path(path), _frozen(shapes))
     return ImportedNetwork(name or file.path.stem, file, inputs)
 
 
@@ -302,11 +313,14 @@ class _RelaxFunction:
 
 
 @dataclass(frozen=True)
-class _OnnxFile:
+class OnnxFile:
+    """Reads an ONNX file."""
+
     path: Path
     shapes: Shapes
 
     def __call__(self) -> IRModule:
+        """A Relax module; ImportFailed if there is none in it."""
         onnx = extra("onnx", "onnx")
         from tvm.relax.frontend.onnx import from_onnx as convert
 
@@ -343,17 +357,29 @@ def _onnx_inputs(graph: Any, subject: str) -> dict[str, Sequence[Extent] | None]
 
 
 @dataclass(frozen=True)
-class _ExportedFile:
+class ExportedFile:
+    """Reads what `torch.export.save` wrote."""
+
     path: Path
     shapes: Shapes
 
     def __call__(self) -> IRModule:
+        """A Relax module; ImportFailed if there is none in it."""
+        subject, program = subject_of(self.path), self.program()
+        return converted(subject, lambda: of_exported(program, subject))
+
+    def program(self) -> ExportedProgram:
+        """The program, with its shapes fixed.
+
+        Raises:
+            ImportFailed: The file holds none, or more than data.
+        """
         extra("torch", "torch")
         subject = subject_of(self.path)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of PyTorch to itself
-                exported = load_exported_program(
+                return load_exported_program(
                     self.path.read_bytes(), lambda inputs: fix(subject, inputs, self.shapes)
                 )
         except ImportFailed:
@@ -362,8 +388,6 @@ class _ExportedFile:
             raise ImportFailed(f"{subject}: {error}") from error
         except Exception as error:  # whatever a file that is none provokes
             raise ImportFailed(f"{subject}: no ExportedProgram: {cause_of(error)}") from error
-
-        return converted(subject, lambda: of_exported(exported, subject))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,38 @@
+"""A case as another library computes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pytest_ansorbench.workloads.operator import Operator
+
+
+class NoKernel(Exception):
+    """A library cannot compute a case; the message says why."""
+
+
+@dataclass(frozen=True)
+class LibraryKernel:
+    """A case as a library computes it, on inputs that are in place."""
+
+    call: Callable[[], Any]
+    """Computes the outputs, in the library's own types and layouts."""
+    outputs: Callable[[Any], Sequence[NDArray[Any]]]
+    """Makes of that the outputs as the case has them."""
+
+
+def require_types(operator: Operator, library: str, *dtypes: str) -> None:
+    """Check that a library computes an operator in its data types: NoKernel if not."""
+    given = [
+        dtype
+        for dtype, bound in zip(operator.input_dtypes, operator.input_bounds, strict=True)
+        if bound is None  # indices are whole numbers everywhere
+    ]
+    if not {*given} <= {*dtypes}:
+        kinds = " * ".join(dict.fromkeys(given))
+        raise NoKernel(f"{library} has no kernel of {type(operator).__name__} in {kinds}")

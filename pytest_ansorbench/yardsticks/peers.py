@@ -1,0 +1,86 @@
+"""Other libraries that compute a case, as programs that an engine measures beside its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from pytest_ansorbench.cores import usable_cores
+from pytest_ansorbench.measure.program import Foreign
+from pytest_ansorbench.records import Implementation, Peer
+from pytest_ansorbench.yardsticks.kernel import NoKernel
+from pytest_ansorbench.yardsticks.sources import data_check, source_of
+
+if TYPE_CHECKING:
+    from pytest_ansorbench.measure.outcomes import MeasuredInTurn
+    from pytest_ansorbench.workloads.case import Case, Check
+
+_MAIN: Final = "pytest_ansorbench.yardsticks.peer_main"
+_THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+_DISTRIBUTIONS: Final = {"torch-compile": "torch"}
+
+
+@dataclass(frozen=True, eq=False)
+class PeerProgram:
+    """A case in another library."""
+
+    implementation: Implementation
+    version: str  # empty if it is not installed
+    program: Foreign
+
+    def record(self, measured: MeasuredInTurn) -> Peer:
+        """What a run keeps of it."""
+        return Peer(self.implementation, self.version, measured.remeasured(None))
+
+
+def peer_program(
+    implementation: Implementation,
+    case: Case,
+    check: Check,
+    *,
+    threads: int,
+    cores: Sequence[int] | None,
+    folder: Path,
+) -> PeerProgram:
+    """A case in another library, on as many threads and the same cores as kernels have.
+
+    What keeps it from being one, the engine tells once it is to be built.
+
+    Args:
+        implementation: Whose it is.
+        case: The case.
+        check: What it is called with, and what it is to compute.
+        threads: Its threads.
+        cores: Cores that it may run on; None for those that kernels have by default.
+        folder: Where it may keep files, one for each case; all libraries read the same.
+    """
+    request: dict[str, Any] = {
+        "implementation": implementation,
+        "source": None,
+        "refused": "",
+        "threads": threads,
+        "cores": [*(cores or usable_cores().to_pin_to or ())],
+        "folder": str(folder),
+    }
+    try:
+        request["source"] = source_of(case)
+        check = data_check(case, check)
+    except NoKernel as reason:
+        request["refused"] = str(reason)
+    environment = {
+        **dict.fromkeys(_THREADS, str(threads)),
+        # A set of processes need not compile what the one before it has.
+        "TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor"),
+        # Else it leaves processes behind that compile.
+        "TORCHINDUCTOR_COMPILE_THREADS": "1",
+    }
+    try:
+        version = metadata.version(_DISTRIBUTIONS.get(implementation, implementation))
+    except metadata.PackageNotFoundError:
+        version = ""
+    program = Foreign(_MAIN, (json.dumps(request),), environment, check)
+    return PeerProgram(implementation, version, program)

@@ -1,0 +1,27 @@
+"""TVM's own code before anything is tuned."""
+
+from __future__ import annotations
+
+from importlib import metadata
+from typing import TYPE_CHECKING, Final
+
+from pytest_ansorbench.measure.program import Program
+from pytest_ansorbench.measure.side_by_side import SideBySide, Span
+from pytest_ansorbench.records import ReferenceKernel
+
+if TYPE_CHECKING:
+    from pytest_ansorbench.measure.engine import Engine
+    from pytest_ansorbench.workloads.case import Check
+
+_EFFORT: Final = SideBySide(precision=0.0, turns=Span(3, 20), sets=Span(1, 1), most_s=5.0)
+
+
+def untuned_kernel(engine: Engine, program: Program, check: Check | None) -> ReferenceKernel:
+    """Time a kernel or a whole network that no schedule was applied to, by a started engine."""
+    [measured] = engine.measure_side_by_side([program], check, _EFFORT)
+    return ReferenceKernel(
+        "untuned",
+        metadata.version("apache-tvm"),
+        measured.latencies_s,
+        "" if measured.status == "ok" else measured.error or measured.status,
+    )
