@@ -16,6 +16,7 @@ from pytest_ansorbench.bench import (
     Site,
     UnsupportedCaseError,
     YardstickPlan,
+    taking_turns,
 )
 from pytest_ansorbench.budget import BudgetError
 from pytest_ansorbench.cluster.connect import cluster_executor
@@ -76,7 +77,9 @@ def run_plan(settings: Settings) -> RunPlan:
 
 def conditions_of(settings: Settings) -> Mapping[str, Any]:
     """How programs are built and run, as JSON values for a journal."""
-    return {**settings.engine.conditions(), **settings.remote.conditions()}
+    own = {**settings.engine.conditions(), **settings.remote.conditions()}
+    peers = taking_turns(settings.experiment.reference_kernels)
+    return {**own, "final_peers": ",".join(peers)} if peers else own
 
 
 def executor_of(

@@ -9,7 +9,7 @@ from pytest_ansorbench.bench.repeats import FixedRepeats, Plan, RepeatsUntilSett
 from pytest_ansorbench.bench.session import Session, UnsupportedCaseError
 from pytest_ansorbench.bench.site import LocalExecutor, Site
 from pytest_ansorbench.bench.watching import Watch
-from pytest_ansorbench.bench.yardsticks import YardstickPlan
+from pytest_ansorbench.bench.yardsticks import YardstickPlan, taking_turns
 
 __all__ = [
     "Arm",
@@ -27,4 +27,5 @@ __all__ = [
     "UnsupportedCaseError",
     "Watch",
     "YardstickPlan",
+    "taking_turns",
 ]

@@ -13,7 +13,7 @@ from pytest_ansorbench.hosted import HostedSearch
 from pytest_ansorbench.measure.outcomes import AfterSet, MeasuredInTurn
 from pytest_ansorbench.measure.program import Buildable, Program
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
-from pytest_ansorbench.records import Remeasurement
+from pytest_ansorbench.records import Peer, Remeasurement
 from pytest_ansorbench.search.task_search import Best
 from pytest_ansorbench.storage.entries import LeadsEntry, SetEntry
 from pytest_ansorbench.workloads.networks.apply import with_schedules
@@ -43,32 +43,35 @@ def measure_winners(
     label: str,
     seed: int,
     before: SetEntry | None = None,
-) -> Generator[SetEntry, None, tuple[Remeasurement, ...]]:
-    """Measure the winners of finished searches against each other, an entry after each set.
+) -> Generator[SetEntry, None, tuple[tuple[Remeasurement, ...], tuple[Peer, ...]]]:
+    """Measure the winners of finished searches and peers in turn, an entry after each set.
 
     It goes on after the sets of an interrupted session, if there were any `before`. A set has
     processes of its own anyway; turns and seconds count through all sets, and slices stay as long
     as they were, whatever this session thinks of the machine's noise.
 
-    Returns one re-measurement an arm; that of an operator without a valid trial says so. What has
-    taken `SHARE_OF_SEARCH` of the searches ends with the least effort.
+    Returns one re-measurement an arm; that of an operator without a valid trial says so; and the
+    peers. What has taken `SHARE_OF_SEARCH` of the searches ends with the least effort.
     """
     effort = replace(effort, enough_s=_allowed_s(searches))
     winners = [winner(prepared, search) for search in searches]
-    present = [program for program in winners if program is not None]
+    present: list[Buildable] = [program for program in winners if program is not None]
+    present += [peer.program for peer in prepared.peers]
     finals: tuple[Remeasurement, ...] = (_NO_WINNER,) * len(searches)
+    peers: tuple[Peer, ...] = ()
     behind: AfterSet | None = None
     if before is not None:
         effort = replace(effort, slice_ms=before.slice_ms)
-        finals, behind = before.finals, _behind(before, winners)
+        finals, peers, behind = before.finals, before.peers, _behind(before, winners)
     for after in engine.measure_sets(present, prepared.check, effort, behind):
         outcomes = iter(after.outcomes)
         finals = tuple(
             _NO_WINNER if program is None else next(outcomes).remeasured(_trial_of(search))
             for search, program in zip(searches, winners, strict=True)
         )
-        yield SetEntry(label, seed, finals, after.elapsed_s, effort.slice_ms)
-    return finals
+        peers = tuple(peer.record(next(outcomes)) for peer in prepared.peers)
+        yield SetEntry(label, seed, finals, after.elapsed_s, effort.slice_ms, peers)
+    return finals, peers
 
 
 def _behind(entry: SetEntry, winners: Sequence[Buildable | None]) -> AfterSet:
@@ -77,6 +80,7 @@ def _behind(entry: SetEntry, winners: Sequence[Buildable | None]) -> AfterSet:
         for final, program in zip(entry.finals, winners, strict=True)
         if program is not None
     ]
+    measured += [MeasuredInTurn.of(peer.final) for peer in entry.peers]
     return AfterSet(measured, entry.elapsed_s)
 
 

@@ -97,7 +97,8 @@ class RepeatHistory:
 
     def _measure_again(self, case: CaseEntry, entry: SetEntry | LeadsEntry) -> None:
         if isinstance(entry, SetEntry):
-            valid = [one for one in entry.finals if one.status == "ok"]
+            measured = (*entry.finals, *(peer.final for peer in entry.peers))
+            valid = [one for one in measured if one.status == "ok"]
             is_placed = all(one.sets and one.places for one in valid)
             _expect(is_placed, "expected set and place of each slice of the winners")
             self.winners = entry
@@ -232,6 +233,7 @@ class CaseHistory:
                 caches=str(self.entry.conditions.get("caches", "warm")),
                 run_time_s=self.entry.conditions.get("run_time_s"),
                 checked=repeat.final.checked,
+                peers=repeat.final.peers,
             )
             runs.append(replace(run, schedules=_schedules(run, rounds)))
         return tuple(runs)
@@ -250,6 +252,7 @@ def _stood_in(
         leads=entry.run.leads if end.leads is not None else None,
         leads_s=end.leads_s,
         checked=end.checked,
+        peers=end.peers,
         recorded=Recording(entry.created, entry.first_round_s, entry.run.final),
     )
 

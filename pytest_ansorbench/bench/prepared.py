@@ -12,6 +12,7 @@ from pytest_ansorbench.measure.untuned import network_check, task_check
 from pytest_ansorbench.records import Checked
 from pytest_ansorbench.stats.criteria import Progress
 from pytest_ansorbench.workloads.case import NetworkCase
+from pytest_ansorbench.yardsticks import PeerProgram
 
 if TYPE_CHECKING:
     from tvm import IRModule
@@ -35,6 +36,7 @@ class PreparedCase:
     case: Case  # the case
     tasks: tuple[Task, ...]  # its tasks; those of a network have checks from their untuned programs
     network: Network | None = None  # the whole; None for an operator, whose only task is all of it
+    peers: tuple[PeerProgram, ...] = ()  # other libraries that take turns with its winners
 
     @property
     def check(self) -> Check | None:

@@ -80,7 +80,7 @@ def run_repeat(
             search.close()
     on_finals()
     finished = [recorded or searches[0], *searches[1:]]
-    finals = yield from measure_winners(
+    finals, peers = yield from measure_winners(
         prepared, finished, engine, plan.final, label=label, seed=seed, before=winners
     )
     confirmed: tuple[tuple[Remeasurement, ...], ...] | None = None
@@ -90,7 +90,8 @@ def run_repeat(
             prepared, finished, engine, label=label, seed=seed, before=leads
         )
     after = engine.observe()
-    yield FinalEntry(label, seed, finals, confirmed, leads_s, after, prepared.checked)
+    checked = prepared.checked
+    yield FinalEntry(label, seed, finals, confirmed, leads_s, after, checked, peers)
 
 
 def _recorded(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_ansorbench.bench.blocks import Block, BlockEvent, Ended, Stopped, Watcher, Wrote
@@ -13,7 +14,7 @@ from pytest_ansorbench.bench.interrupts import Stops
 from pytest_ansorbench.bench.prepared import PreparedCase, prepare
 from pytest_ansorbench.bench.progress import RunProgress
 from pytest_ansorbench.bench.repeat import run_repeat
-from pytest_ansorbench.bench.yardsticks import YardstickPlan
+from pytest_ansorbench.bench.yardsticks import YardstickPlan, taking_turns
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.noise_probe import observe_noise
 from pytest_ansorbench.stats.noise_model import slice_ms_for
@@ -53,6 +54,14 @@ class Site:
     is_used: bool = field(default=False, init=False)  # whether a block was carried out
     _has_looked: bool = field(default=False, init=False)
     _prepared: tuple[str, PreparedCase] | None = field(default=None, init=False)
+    _folder: TemporaryDirectory[str] | None = field(default=None, init=False)
+
+    def close(self) -> None:
+        """End all processes, and remove what peers have kept."""
+        self.engine.close()
+        if self._folder is not None:
+            self._folder.cleanup()
+            self._folder = None
 
     def carry_out(self, block: Block, watcher: Watcher) -> _Entries:
         try:
@@ -95,8 +104,17 @@ class Site:
         """The block's case, with outputs that were made once for all blocks of it."""
         if self._prepared is None or self._prepared[0] != block.label:
             prepared = prepare(block.case, block.tasks, self.engine, watcher.note)
+            if taking_turns(self.yardsticks.implementations):
+                peers = self.yardsticks.peers(prepared, self.engine, self._new_folder())
+                prepared = replace(prepared, peers=peers)
             self._prepared = block.label, prepared
         return self._prepared[1]
+
+    def _new_folder(self) -> Path:
+        """An empty one, which is removed at the end."""
+        if self._folder is None:
+            self._folder = TemporaryDirectory(prefix="ansor-bench-")
+        return Path(mkdtemp(dir=self._folder.name))
 
     def _repeat(
         self, block: Block, prepared: PreparedCase, watcher: Watcher
@@ -186,4 +204,4 @@ class LocalExecutor:
 
     def close(self) -> None:
         self._stops.close()
-        self._site.engine.close()
+        self._site.close()

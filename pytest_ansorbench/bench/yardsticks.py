@@ -19,7 +19,7 @@ from pytest_ansorbench.records import (
     Yardsticks,
 )
 from pytest_ansorbench.storage import fingerprint, read_peak, write_peak
-from pytest_ansorbench.yardsticks import library_kernel, measure_peak, untuned_kernel
+from pytest_ansorbench.yardsticks import PeerProgram, measure_peak, peer_program, untuned_kernel
 
 if TYPE_CHECKING:
     from pytest_ansorbench.bench.prepared import PreparedCase
@@ -32,7 +32,7 @@ class YardstickPlan:
 
     roofline: bool = False  # whether against what the machine can do
     implementations: tuple[Implementation, ...] = ()  # other implementations
-    cores: Sequence[int] | None = None  # cores that these may run on; None for any
+    cores: Sequence[int] | None = None  # cores that these may run on; None for kernels' own
 
     def of(self, prepared: PreparedCase, note: Callable[[str], None]) -> YardstickPlan:
         """What of it a case is compared with.
@@ -47,40 +47,49 @@ class YardstickPlan:
         return self
 
     def is_met_by(self, found: Yardsticks | None) -> bool:
-        """Whether there is nothing left to be measured."""
+        """Whether there is nothing left to be measured before a search."""
         if found is None:
-            return not self.roofline and not self.implementations
-        there = {kernel.implementation for kernel in found.kernels}
-        return (found.peak is not None or not self.roofline) and there >= {*self.implementations}
+            return not self.roofline and not self._untuned
+        is_timed = any(kernel.implementation == "untuned" for kernel in found.kernels)
+        return (found.peak is not None or not self.roofline) and (is_timed or not self._untuned)
 
     def measured(
         self, prepared: PreparedCase, engine: Engine, storage: Path, note: Callable[[str], None]
     ) -> Yardsticks:
-        """Measure what was asked for.
+        """Measure what was asked for, all but what takes turns with winners.
 
         A machine's peak is kept in the folder, and measured again only if it is not there.
         """
-        kernels = []
-        for implementation in self.implementations:
-            note(f"{prepared.case.id}  timing {implementation}")
-            kernels.append(self._kernel(implementation, prepared, engine))
+        kernels: tuple[ReferenceKernel, ...] = ()
+        if self._untuned:
+            note(f"{prepared.case.id}  timing untuned")
+            kernels = (_untuned(prepared, engine),)
         machine = fingerprint(engine.machine)
         peak = None
         if self.roofline and (operands := _operands(prepared)) is not None:
             peak = _peak(machine, operands, engine, storage, note)
-        return Yardsticks(machine, _argument_bytes(prepared), peak, tuple(kernels))
+        return Yardsticks(machine, _argument_bytes(prepared), peak, kernels)
 
-    def _kernel(
-        self, implementation: Implementation, prepared: PreparedCase, engine: Engine
-    ) -> ReferenceKernel:
-        if implementation != "untuned":
-            threads = int(engine.target.attrs["num-cores"])
-            return library_kernel(implementation, prepared.case, threads, self.cores)
-        task = prepared.tasks[0]
-        if prepared.network is not None:
-            network = prepared.network
-            return untuned_kernel(engine, Program.network(network.mod), network.check)
-        return untuned_kernel(engine, Program.operator(task.mod), task.check)
+    def peers(
+        self, prepared: PreparedCase, engine: Engine, folder: Path
+    ) -> tuple[PeerProgram, ...]:
+        """The other libraries that take turns with a case's winners.
+
+        They keep their files in the folder, one for each case.
+        """
+        check = prepared.check
+        assert check is not None
+        threads = int(engine.target.attrs["num-cores"])
+        return tuple(
+            peer_program(
+                one, prepared.case, check, threads=threads, cores=self.cores, folder=folder
+            )
+            for one in taking_turns(self.implementations)
+        )
+
+    @property
+    def _untuned(self) -> bool:
+        return "untuned" in self.implementations
 
 
 def _peak(
@@ -97,6 +106,19 @@ def _peak(
         if peak is not None:
             write_peak(storage, machine, peak)
     return peak
+
+
+def taking_turns(implementations: Sequence[Implementation]) -> tuple[Implementation, ...]:
+    """Those that take turns with winners: all but TVM itself."""
+    return tuple(one for one in implementations if one != "untuned")
+
+
+def _untuned(prepared: PreparedCase, engine: Engine) -> ReferenceKernel:
+    if prepared.network is not None:
+        network = prepared.network
+        return untuned_kernel(engine, Program.network(network.mod), network.check)
+    task = prepared.tasks[0]
+    return untuned_kernel(engine, Program.operator(task.mod), task.check)
 
 
 def _operands(prepared: PreparedCase) -> Operands | None:

@@ -50,7 +50,7 @@ class LiveWork:
         try:
             yield from site.carry_out(block, watcher)
         finally:
-            site.engine.close()
+            site.close()
 
     def _unpacked(self) -> Block:
         """The block with its tasks, which are made here, as they were where it comes from."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from pytest_ansorbench.measure.arguments import Shapes, shapes_of
+from pytest_ansorbench.measure.arguments import Shapes, dump_check, shapes_of
 
 if TYPE_CHECKING:
     from tvm import IRModule
@@ -97,6 +97,24 @@ class SavedNetwork:
         return json.dumps({"program": self.program, "kernels": kernels}).encode()
 
 
+@dataclass(frozen=True, eq=False)
+class Foreign:
+    """What another library computes: a module of Python's that answers as a worker does."""
+
+    module: str  # is run, with the descriptor of its channel as first argument
+    arguments: tuple[str, ...]
+    environment: Mapping[str, str]
+    check: Check  # its own, with arguments as the library takes them
+    functions: int = 20  # some libraries try many kernels
+    toolchain: str = ""
+    kind: Literal["foreign"] = "foreign"
+    shapes: Shapes = ()
+    surroundings: None = None
+
+    def serialized(self) -> bytes:
+        return dump_check(self.check)
+
+
 @dataclass(frozen=True)
 class KernelJob:
     """One kernel for several toolchains to build."""
@@ -105,5 +123,5 @@ class KernelJob:
     check: Check | None
 
 
-Buildable = Program | SavedKernel | SavedNetwork
+Buildable = Program | SavedKernel | SavedNetwork | Foreign
 """Anything that a worker process can be given to compile."""

@@ -19,6 +19,7 @@ from pytest_ansorbench.records.checks import (
     check_samples,
     check_seconds,
 )
+from pytest_ansorbench.records.yardsticks import Implementation
 
 TrialStatus = Literal[
     "ok", "build-error", "build-timeout", "run-error", "run-timeout", "wrong-result"
@@ -172,6 +173,21 @@ class Remeasurement:
 
 
 @dataclass(frozen=True, slots=True)
+class Peer:
+    """A case in another library, measured in turn with the winners of a repeat.
+
+    Attributes:
+        implementation: Whose it is.
+        version: Version of the library; empty if it is not installed.
+        final: As of a winner.
+    """
+
+    implementation: Implementation
+    version: str
+    final: Remeasurement
+
+
+@dataclass(frozen=True, slots=True)
 class TaskRanking:
     """The fastest few of a task, measured against each other before the run named its winner.
 
@@ -313,6 +329,7 @@ class Run:
         run_time_s: Seconds of search after which no round began; None if trials alone ended it.
         checked: What its winner was called with, and how much of its output was compared. None if
             not recorded.
+        peers: Other libraries, measured in turn with its winner.
     """
 
     case: str
@@ -337,6 +354,7 @@ class Run:
     recorded: Recording | None = None
     run_time_s: float | None = None
     checked: Checked | None = field(default=None, metadata={"since": 13})
+    peers: tuple[Peer, ...] = field(default=(), metadata={"since": 14})
 
     def __post_init__(self) -> None:
         check(1 <= self.flops <= _MOST_FLOPS, "flops", self.flops, f"from 1 to {_MOST_FLOPS:.0e}")

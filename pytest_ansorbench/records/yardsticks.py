@@ -8,7 +8,7 @@ from typing import Final, Literal, get_args
 
 from pytest_ansorbench.records.checks import LATENCIES, are_latencies, ascend, check
 
-Implementation = Literal["torch", "numpy", "untuned"]
+Implementation = Literal["torch", "torch-compile", "onnxruntime", "openvino", "numpy", "untuned"]
 IMPLEMENTATIONS: Final[tuple[Implementation, ...]] = get_args(Implementation)
 
 Operands = Literal["float32", "int8"]

@@ -15,6 +15,7 @@ from pytest_ansorbench.records import (
     MachineState,
     Moment,
     NoiseTrace,
+    Peer,
     Remeasurement,
     Round,
     Run,
@@ -131,6 +132,8 @@ class SetEntry:
     finals: tuple[Remeasurement, ...]  # of all sets so far, one an arm, in the case's order
     elapsed_s: float  # of all sets so far
     slice_ms: float  # of a slice
+    #: Other libraries that take turns with them.
+    peers: tuple[Peer, ...] = field(default=(), metadata={"since": 12})
 
     def __post_init__(self) -> None:
         check_seconds(self, "elapsed_s")
@@ -165,6 +168,7 @@ class FinalEntry:
     leads_s: float  # that measuring these took
     after: MachineState
     checked: Checked | None = field(default=None, metadata={"since": 10})
+    peers: tuple[Peer, ...] = field(default=(), metadata={"since": 12})
 
     def __post_init__(self) -> None:
         check_seconds(self, "leads_s")

@@ -401,7 +401,8 @@ def test_killed_while_it_is_compressed_it_counts_as_it_was(tmp_path, written):
 
 def test_a_damaged_compressed_journal_is_refused(packed):
     content = packed.read_bytes()
-    for damage in (content[:-20], b"nothing of the kind", content[:40] + b"x" + content[41:]):
+    flipped = bytes([content[40] ^ 0xFF])
+    for damage in (content[:-20], b"nothing of the kind", content[:40] + flipped + content[41:]):
         packed.write_bytes(damage)
         with pytest.raises(StorageError, match="bad journal"):
             read_journal(packed)

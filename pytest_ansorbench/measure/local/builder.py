@@ -13,11 +13,12 @@ from pytest_ansorbench.measure.local.asking import (
     WorkerTimeout,
     replied,
 )
+from pytest_ansorbench.measure.local.foreign import ForeignProcess
 from pytest_ansorbench.measure.local.fork_server import ServerDied
 from pytest_ansorbench.measure.local.supervisor import Supervisor
 from pytest_ansorbench.measure.local.worker import Worker
 from pytest_ansorbench.measure.outcomes import Built
-from pytest_ansorbench.measure.program import Buildable
+from pytest_ansorbench.measure.program import Buildable, Foreign
 from pytest_ansorbench.measure.settings import EngineSettings
 
 if TYPE_CHECKING:
@@ -52,10 +53,18 @@ class Builder:
         self._passes = passes
         self._settings = settings
         self._at_a_time = settings.build_workers or int(target.attrs["num-cores"])
+        self._foreign: list[ForeignProcess] = []
+
+    def close(self) -> None:
+        """End the processes of other libraries, which no fork server ends."""
+        while self._foreign:
+            self._foreign.pop().close()
 
     def build(
         self, programs: Sequence[Buildable], check: Check | None, limit_s: float | None = None
     ) -> list[Built]:
+        if any(isinstance(program, Foreign) for program in programs):
+            self.close()  # those of a set that was broken off
         timeout_s = self._settings.build_timeout_s
         if limit_s is not None:
             timeout_s = min(timeout_s, limit_s)
@@ -86,7 +95,11 @@ class Builder:
     def _begin(
         self, program: Buildable, text: bytes, check: Check | None, timeout_s: float
     ) -> Worker:
-        child = self._supervisor.fork(check)
+        if isinstance(program, Foreign):
+            self._foreign.append(ForeignProcess(program))
+            child = self._foreign[-1].child
+        else:
+            child = self._supervisor.fork(check)
         worker = Worker(child, program, check, self._settings)
         worker.begin_build(self._operation, self._target, self._passes, timeout_s, text)
         return worker

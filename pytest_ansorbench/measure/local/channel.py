@@ -86,14 +86,15 @@ def first_line(error: Exception) -> str:
     return lines[-1].strip()[:300] if lines else ""
 
 
-def _told(error: Exception) -> dict[str, Any]:
+def told(error: Exception) -> dict[str, Any]:
+    """The reply that says what went wrong."""
     return {"error": f"{type(error).__name__}: {first_line(error)}"}
 
 
 def answer(
     channel: Channel,
     handlers: Mapping[str, Callable[..., dict[str, Any]]],
-    refused: Callable[[Exception], dict[str, Any]] = _told,
+    refused: Callable[[Exception], dict[str, Any]] = told,
 ) -> None:
     """Answer requests until the channel ends: what a child process does.
 

@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import wait
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Protocol
 
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.local.channel import Channel, ChannelClosed
@@ -63,10 +63,18 @@ class Ended:
     """Whether it died of SIGKILL, as of the system's when memory runs out."""
 
 
-class Child:
-    """One forked process, waiting for requests."""
+class Parent(Protocol):
+    """What a process is a child of."""
 
-    def __init__(self, pid: int, channel: Channel, server: ForkServer) -> None:
+    closed: bool
+
+    def wait_for_end(self, child: Child) -> Ended: ...
+
+
+class Child:
+    """One process of its own group, waiting for requests."""
+
+    def __init__(self, pid: int, channel: Channel, server: Parent) -> None:
         self.pid = pid  # also that of its process group
         self.channel = channel
         self.server = server

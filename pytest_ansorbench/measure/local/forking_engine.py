@@ -55,6 +55,7 @@ class ForkingEngine(ABC):
         assert self.supervisor.server
 
     def close(self) -> None:
+        self._builder.close()
         self.supervisor.close()
 
     def build(

@@ -73,6 +73,14 @@ class Interpreter:
             )
         return message
 
+    def ends_within(self, timeout_s: float) -> bool:
+        """Whether it ends by itself in so many seconds."""
+        try:
+            self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
     def died_of(self) -> tuple[str, str]:
         """The cause and its last words, once its channel has ended."""
         return cause_of_death(self._process.wait()), last_words(self._log)

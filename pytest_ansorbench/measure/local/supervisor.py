@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 from pytest_ansorbench.measure.arguments import dump_check
 from pytest_ansorbench.measure.engine import EngineError
-from pytest_ansorbench.measure.local.fork_server import Child, ForkServer, KilledWarming, Role
+from pytest_ansorbench.measure.local.fork_server import (
+    Child,
+    ForkServer,
+    KilledWarming,
+    Parent,
+    Role,
+)
 
 if TYPE_CHECKING:
     from pytest_ansorbench.workloads.case import Check
@@ -43,11 +49,11 @@ class Supervisor:
         self._is_new = False
         return server.fork(role)
 
-    def replace(self, dead: ForkServer) -> None:
+    def replace(self, dead: Parent) -> None:
         """Start another server in place of one that died, unless that has been done."""
-        if dead is not self._server:
+        if self._server is None or dead is not self._server:
             return
-        dead.close()
+        self._server.close()
         self._count_death()
         self._start()
 

@@ -1,0 +1,137 @@
+"""Other libraries take turns with kernels, each in a process of its own, which may fail."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pytest_ansorbench.measure.arguments import dump_check
+from pytest_ansorbench.measure.outcomes import MeasuredInTurn
+from pytest_ansorbench.measure.program import Foreign, Program
+from pytest_ansorbench.measure.side_by_side import SideBySide, Span
+from pytest_ansorbench.workloads import BatchMatmul, Check, Mlp, from_exported_program, from_onnx
+from pytest_ansorbench.yardsticks import PeerProgram, peer_program
+from pytest_ansorbench.yardsticks import peers as module
+from pytest_ansorbench.yardsticks.kernel import NoKernel
+from pytest_ansorbench.yardsticks.peer_main import PeerMain, require_installed
+from pytest_ansorbench.yardsticks.sources import data_check, source_of
+from pytest_ansorbench.yardsticks.torch_kernels import eager_kernel, export
+from tests.faults import Doubling
+
+MATMUL = BatchMatmul(batch=3, m=70, n=64, k=128)  # of a shape that is not listed
+SHORT = SideBySide(slice_ms=1.0, precision=0.0, turns=Span(3, 3), sets=Span(1, 1))
+
+
+def peer(name: Any, folder: Path, case: Any = MATMUL, check: Check | None = None) -> PeerProgram:
+    check = check or MATMUL.check()
+    return peer_program(name, case, check, threads=1, cores=None, folder=folder)
+
+
+def measured(engine: Any, *peers: PeerProgram) -> list[MeasuredInTurn]:
+    """Peers in turn with a kernel, which has not failed whatever they do."""
+    own = Program.operator(MATMUL.tasks()[0].mod)
+    programs = [own, *(one.program for one in peers)]
+    first, *others = engine.measure_side_by_side(programs, MATMUL.check(), SHORT)
+    assert first.status == "ok", first.error
+    return others
+
+
+def test_they_take_turns_with_a_kernel(engine, tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    names = ("onnxruntime", "numpy")
+    peers = [peer(name, tmp_path) for name in names]
+    for one, found in zip(peers, measured(engine, *peers), strict=True):
+        record = one.record(found)
+        assert (record.final.status, record.final.error) == ("ok", "")
+        assert record.version and record.implementation in names
+        assert record.final.sets == (0, 0, 0)
+        assert 1e-6 < record.final.latency_s < 1.0
+    assert (tmp_path / "model.onnx").exists()
+
+
+def test_what_fails_is_told_in_a_sentence(engine, tmp_path: Path, monkeypatch) -> None:
+    right = MATMUL.check()
+    wrong = peer("numpy", tmp_path, check=dataclasses.replace(right, expected=right.expected + 1.0))
+    own = peer("numpy", tmp_path, case=Doubling())
+    lacking = peer("numpy", tmp_path, case=Mlp())
+    monkeypatch.setattr(module, "_MAIN", "no_such_module")
+    dead = peer("numpy", tmp_path)
+    outcomes = measured(engine, wrong, own, lacking, dead)
+    assert [one.status for one in outcomes] == ["wrong-result", *["build-error"] * 3]
+    assert "elements differ from the reference" in outcomes[0].error
+    assert outcomes[1].error == (
+        "it cannot be exported: it is neither a case that ships with the package nor an .onnx or "
+        ".pt2 file"
+    )
+    assert outcomes[2].error == "numpy has kernels of single operators only"
+    assert "No module named no_such_module" in outcomes[3].error
+
+
+CRASHES = """
+import json, os, signal, socket, sys
+from pytest_ansorbench.measure.local.channel import Channel, answer
+channel = Channel(socket.socket(fileno=int(sys.argv[1])))
+def dies(**message):
+    os.kill(os.getpid(), signal.SIGSEGV)
+answer(channel, {"build": lambda **message: {}, "arguments": lambda **message: {}, "call": dies})
+"""
+
+
+def test_one_that_crashes_is_out(engine, tmp_path: Path, monkeypatch) -> None:
+    (tmp_path / "crashes.py").write_text(CRASHES)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    program = Foreign("crashes", (), {}, MATMUL.check())
+    [found] = measured(engine, PeerProgram("torch", "1", program))
+    assert (found.status, found.error) == ("run-error", "worker died of SIGSEGV")
+
+
+def test_a_library_that_is_not_there_is_told() -> None:
+    require_installed("numpy")
+    with pytest.raises(NoKernel, match=r"pip install 'pytest-ansorbench\[nonesuch\]'"):
+        require_installed("nonesuch")
+
+
+@pytest.mark.slow
+def test_a_user_s_own_files_are_what_is_read(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("onnxruntime")
+    layer = torch.nn.Linear(4, 3).eval()
+    data = np.arange(8, dtype=np.float32).reshape(2, 4)
+    exported = torch.export.export(layer, (torch.from_numpy(data),))
+    torch.export.save(exported, tmp_path / "layer.pt2")
+    expected = layer(torch.from_numpy(data)).detach().numpy()
+    weights = tuple(one.detach().numpy() for one in layer.parameters())
+    check = Check((data, *weights), expected, 1e-5, 1e-5)
+    as_exported = from_exported_program(tmp_path / "layer.pt2")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of PyTorch to itself
+        export(source_of(as_exported), (data,), tmp_path / "layer.onnx")
+        compare("torch", as_exported, check)
+    compare("onnxruntime", from_onnx(tmp_path / "layer.onnx"), check)
+
+
+def compare(implementation: str, case: Any, check: Check) -> None:
+    """What another library computes, in this process."""
+    request = {
+        "implementation": implementation,
+        "source": source_of(case),
+        "refused": "",
+        "threads": 1,
+        "cores": [],
+        "folder": "nowhere",
+    }
+    main = PeerMain(request)
+    main.build(dump_check(data_check(case, check)))
+    assert main.check() == {"wrong": ""}
+    [seconds] = main.time(2, 1, 1)["seconds"]
+    assert seconds > 0.0
+
+
+def test_torch_reads_no_onnx_file() -> None:
+    with pytest.raises(NoKernel, match=r"^torch does not read model\.onnx: give it a \.pt2 file$"):
+        eager_kernel({"file": "model.onnx", "shapes": {}}, (), 1)
