@@ -13,10 +13,12 @@ from pytest_ansorbench.records import (
     SCHEMA_VERSION,
     Bandwidth,
     CaseResult,
+    Implementation,
     MachineNoise,
     MachinePeak,
     Moment,
     NoiseTrace,
+    Peer,
     ReferenceKernel,
     Remeasurement,
     Result,
@@ -24,6 +26,7 @@ from pytest_ansorbench.records import (
     Run,
     TaskRecord,
     Trial,
+    TrialStatus,
     Yardsticks,
 )
 from pytest_ansorbench.stats.criteria import Criteria
@@ -139,6 +142,13 @@ PEAK = MachinePeak(
     100.0,
     (Bandwidth("L1", 10_000, 50.0), Bandwidth("memory", 1_000_000, 10.0)),
 )
+
+
+def make_peer(implementation: Implementation, final: float | None = None, error: str = "") -> Peer:
+    """Build another library beside a run, given the latency of its only slice or why not."""
+    latencies_s = () if final is None else (final,)
+    status: TrialStatus = "build-error" if final is None else "ok"
+    return Peer(implementation, "1.2", Remeasurement(None, status, latencies_s, error))
 
 
 def make_yardsticks() -> Yardsticks:

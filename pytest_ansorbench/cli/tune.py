@@ -80,6 +80,12 @@ def add_command(commands: argparse._SubParsersAction[Any]) -> None:
         metavar="NAME",
         help="strategy that searches (default: %(default)s)",
     )
+    tune.add_argument(
+        "--against",
+        metavar="LIBRARY,LIBRARY",
+        help="libraries to measure in turn with the result, e.g. onnxruntime,openvino,torch "
+        "(default: none)",
+    )
     for option in _AS_UNDER_PYTEST:
         tune.add_argument(
             _flag(option),
@@ -160,6 +166,9 @@ def _settings(given: argparse.Namespace) -> Settings:
         found["budget.run_time_s"] = parsed("--time-limit", given.time_limit, values.duration)
     if given.trials is not None or given.time_limit is None:
         found["budget.trials"] = parsed("--trials", given.trials or _TRIALS, Trials.parse)
+    if given.against is not None:
+        against = parsed("--against", given.against, values.implementations)
+        found["experiment.reference_kernels"] = against
     for option in _AS_UNDER_PYTEST:
         text = getattr(given, option.keyword)
         if text is not None:
@@ -179,6 +188,7 @@ def _words(given: argparse.Namespace) -> Iterator[str]:
         ("--trials", given.trials),
         ("--time-limit", given.time_limit),
         ("--strategy", given.strategy),
+        ("--against", given.against),
         *((_flag(option), getattr(given, option.keyword)) for option in _AS_UNDER_PYTEST),
     ):
         if value is not None:

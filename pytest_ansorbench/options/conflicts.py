@@ -8,6 +8,7 @@ from typing import Final
 
 from pytest_ansorbench.options.declarations import flag_of
 from pytest_ansorbench.options.settings import Settings, value_at
+from pytest_ansorbench.stats.figures import PEERS
 
 
 class ConflictError(ValueError):
@@ -115,3 +116,9 @@ def check_conflicts(settings: Settings) -> None:
     """
     for conflict in _CONFLICTS:
         conflict.check(settings)
+    for library in PEERS:
+        field = f"limits.over_{library.replace('-', '_')}"
+        is_asked = library in settings.experiment.reference_kernels or settings.replay
+        if value_at(settings, field) is not None and not is_asked:
+            other = flag_of("experiment.reference_kernels")
+            raise ConflictError(f"bad {flag_of(field)}: expected {library} among {other} with it")

@@ -227,8 +227,9 @@ OPTIONS: Final = (
     ),
     Option(
         "experiment.reference_kernels",
-        "reference-kernels torch,numpy,untuned",
-        "baselines to compare kernels with: PyTorch's, NumPy's, or TVM's without a search",
+        "reference-kernels LIBRARY,LIBRARY",
+        "baselines to compare kernels with: torch, torch-compile, onnxruntime, openvino and numpy "
+        "take turns with the winners; untuned is TVM without a search",
         values.implementations,
         default="none",
     ),

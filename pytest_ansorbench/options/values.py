@@ -210,7 +210,7 @@ def implementations(value: object) -> tuple[Implementation, ...]:
 
     given = words(value)
     if not {*given} <= {*IMPLEMENTATIONS}:
-        raise ValueError(f"expected some of {', '.join(IMPLEMENTATIONS)}, e.g. torch,untuned")
+        raise ValueError(f"expected some of {', '.join(IMPLEMENTATIONS)}, e.g. torch,onnxruntime")
     return tuple(name for name in IMPLEMENTATIONS if name in given)
 
 

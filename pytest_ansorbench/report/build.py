@@ -29,6 +29,7 @@ from pytest_ansorbench.report.noise_notes import (
     noise_lines,
     noise_warnings,
 )
+from pytest_ansorbench.report.peers import peer_lines
 from pytest_ansorbench.report.pictures import forests, pictures
 from pytest_ansorbench.report.sections import Lines, Report, Section
 from pytest_ansorbench.report.table import Layout, case_table, sort_cases
@@ -69,7 +70,14 @@ def result_report(
     of_noise = noise_details(noise) if detailed else noise_lines(noise)
     explanation = _explanation(cases, criteria, layout, explained)
     return Report.of(
-        Section("verdicts", (unjudged_lines(cases), verdict_lines(cases, suites, criteria.goal))),
+        Section(
+            "verdicts",
+            (
+                unjudged_lines(cases),
+                verdict_lines(cases, suites, criteria.goal),
+                peer_lines(cases),
+            ),
+        ),
         case_table(cases, layout, suites),
         Section(
             "notes",
@@ -112,6 +120,7 @@ def full_report(
             (
                 unjudged_lines(cases),
                 verdict_lines(cases, suites, criteria.goal),
+                peer_lines(cases),
                 suite_lines(suites),
             ),
         ),

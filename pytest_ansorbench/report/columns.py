@@ -153,9 +153,14 @@ def _ratio(key: str, heading: str) -> CaseColumn:
     return CaseColumn(Column(key, heading), cell, lambda suite: SuiteRatio.of(suite, key))
 
 
+def over_key(implementation: Implementation) -> str:
+    """The column of another implementation."""
+    return f"over_{implementation.replace('-', '_')}"
+
+
 def _over(implementation: Implementation) -> CaseColumn:
     return CaseColumn(
-        Column(f"over_{implementation}", f"over {implementation}", spare=2),
+        Column(over_key(implementation), f"over {implementation}", spare=2),
         lambda row: known(row.over.get(implementation), plain_ratio),
     )
 
@@ -241,6 +246,7 @@ def _yardsticks(cases: Sequence[CaseResult]) -> Iterator[str]:
     if any(one.peak is not None for one in found):
         yield "of_peak"
     timed = {kernel.implementation for one in found for kernel in one.kernels}
+    timed |= {peer.implementation for case in cases for run in case.runs for peer in run.peers}
     for implementation in IMPLEMENTATIONS:
         if implementation in timed:
-            yield f"over_{implementation}"
+            yield over_key(implementation)

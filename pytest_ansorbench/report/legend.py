@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from pytest_ansorbench.report.columns import COLUMNS
+from pytest_ansorbench.records import Implementation
+from pytest_ansorbench.report.columns import COLUMNS, over_key
 from pytest_ansorbench.report.sections import Lines
 from pytest_ansorbench.report.wording import counted, percent_text
 from pytest_ansorbench.stats.bootstrap import RESAMPLES
@@ -65,6 +66,14 @@ def _interval(criteria: Criteria, repeats: int) -> str:
     return f"[low, high]: {confidence} interval over {counted(repeats, 'seed')}"
 
 
+_LIBRARIES: Final[Mapping[Implementation, str]] = {
+    "torch": "PyTorch",
+    "torch-compile": "PyTorch's Inductor",
+    "onnxruntime": "ONNX Runtime",
+    "openvino": "OpenVINO",
+    "numpy": "NumPy",
+}
+
 _MEANINGS: Final = {
     "trials": "trials, failed: of all runs of an arm together; search time: mean of a run",
     "time_to_target": (
@@ -86,8 +95,10 @@ _MEANINGS: Final = {
         "of peak: throughput of the final kernels over what the machine allows at most, by "
         "computing or by moving their arguments once"
     ),
-    "over_torch": "over torch: how many times faster than PyTorch's kernel on the same threads",
-    "over_numpy": "over numpy: how many times faster than NumPy on the same threads",
+    **{
+        over_key(library): f"over {library}: how many times faster than {name} on the same threads"
+        for library, name in _LIBRARIES.items()
+    },
     "over_untuned": "over untuned: how many times faster than TVM's code without a search",
     "optimism": (
         "optimism: latency of the final kernel, measured again, over what its search had seen of it"

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 from pytest_ansorbench.records import CaseResult, ReferenceKernel, Result, Run
 from pytest_ansorbench.report.curves import curves
+from pytest_ansorbench.report.peers import named
 from pytest_ansorbench.report.provenance import provenance
 from pytest_ansorbench.report.sections import Lines, Report, Section
 from pytest_ansorbench.report.tasks import network_blocks
 from pytest_ansorbench.report.wording import counted, ratio_text
+from pytest_ansorbench.stats.peers import times_faster
 
 
 def tuning_report(result: Result, command: str) -> Report:
@@ -47,7 +49,7 @@ def _sentence(case: CaseResult) -> str:
     trials = counted(len(run.trials), "trial")
     spent = f"{trials} of {run.strategy} in {run.search_s:.0f} s of search"
     kept = ", so it is left untuned" if was_faster(case) else ""
-    return f"{case.case}: {_speed(run, before_tuning(case))}{kept}; {spent}"
+    return f"{case.case}: {_speed(run, before_tuning(case))}{kept}{_beside(run)}; {spent}"
 
 
 def _speed(run: Run, before: ReferenceKernel | None) -> str:
@@ -63,6 +65,19 @@ def _speed(run: Run, before: ReferenceKernel | None) -> str:
         return f"{told}; untuned it could not be timed: {before.error}"
     ratio = ratio_text(before.latency_s / final.latency_s, 1)
     return f"{told}, {_milliseconds(before.latency_s)} ms untuned: {ratio} times as fast"
+
+
+def _beside(run: Run) -> str:
+    """How the result compares with each library that was measured beside it."""
+    told = ""
+    for peer in run.peers:
+        ratio = times_faster(run, peer.implementation)
+        if ratio is not None and peer.final.latency_s is not None:
+            ms = _milliseconds(peer.final.latency_s)
+            told += f"; {ms} ms in {named(peer)}: {ratio_text(ratio)} times as fast"
+        elif peer.final.latency_s is None:
+            told += f"; {peer.implementation} not measured: {peer.final.error or peer.final.status}"
+    return told
 
 
 def _milliseconds(seconds: float) -> str:

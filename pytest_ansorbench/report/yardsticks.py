@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pytest_ansorbench.records import (
+    IMPLEMENTATIONS,
     Bandwidth,
     CaseResult,
     MachinePeak,
-    ReferenceKernel,
     Yardsticks,
 )
+from pytest_ansorbench.report.peers import named, peer_latency_s, peers_of
 from pytest_ansorbench.report.sections import Level, Lines
 from pytest_ansorbench.report.wording import throughput_text
 from pytest_ansorbench.stats.roofline import roof_gflops
@@ -58,7 +59,8 @@ def _told(bandwidths: Sequence[Bandwidth]) -> Sequence[Bandwidth]:
 
 def yardstick_lines(case: CaseResult) -> tuple[str, ...]:
     """Say what a case's kernels are compared with on each machine."""
-    return tuple(sentence for found in case.yardsticks for sentence in _sentences(case, found))
+    on_machines = (line for found in case.yardsticks for line in _sentences(case, found))
+    return (*on_machines, *_of_peers(case))
 
 
 def _sentences(case: CaseResult, found: Yardsticks) -> Iterator[str]:
@@ -68,26 +70,37 @@ def _sentences(case: CaseResult, found: Yardsticks) -> Iterator[str]:
         bound = "computing" if roof == found.peak.compute_gflops else "moving its arguments"
         yield f"at most {throughput_text(roof)} GFLOP/s on this machine, bound by {bound}"
     for kernel in found.kernels:
-        version = f" {kernel.version}" if kernel.version else ""
-        yield f"{kernel.implementation}{version}: {_speed(kernel, flops)}"
+        yield f"{named(kernel)}: {_speed(kernel.latency_s, kernel.error, flops)}"
 
 
-def _speed(kernel: ReferenceKernel, flops: int) -> str:
-    if kernel.latency_s is None:
-        return f"not timed: {kernel.error}"
-    return f"{throughput_text(flops / kernel.latency_s / 1e9)} GFLOP/s"
+def _of_peers(case: CaseResult) -> Iterator[str]:
+    for library in IMPLEMENTATIONS:
+        for peer in peers_of(case, library)[-1:]:
+            latency_s = peer_latency_s(case, library)
+            error = peer.final.error or peer.final.status
+            yield f"{named(peer)}: {_speed(latency_s, error, _flops(case))}"
+
+
+def _speed(latency_s: float | None, error: str, flops: int) -> str:
+    if latency_s is None:
+        return f"not timed: {error}"
+    return f"{throughput_text(flops / latency_s / 1e9)} GFLOP/s"
 
 
 def levels(case: CaseResult) -> tuple[Level, ...]:
     """The throughputs that a case's curves are compared with, in GFLOP/s.
 
-    The target of its comparisons; and if it was measured on one machine only, that machine's roof
-    and other implementations.
+    The target of its comparisons; other libraries that took turns with its winners; and if it was
+    measured on one machine only, that machine's roof and what was timed there.
     """
     found = []
     if case.verdicts:
         found.append(Level("target", case.verdicts[0].comparison.target_gflops))
     flops = _flops(case)
+    for library in IMPLEMENTATIONS:
+        latency_s = peer_latency_s(case, library)
+        if latency_s is not None:
+            found.append(Level(library, flops / latency_s / 1e9))
     if len(case.yardsticks) == 1 and flops:
         [yardsticks] = case.yardsticks
         for kernel in yardsticks.kernels:

@@ -82,6 +82,9 @@ def _measure(name: str, *arguments: str) -> Callable[[], Measure]:
     return made
 
 
+# Other libraries, as records name them; they are measured in turn with the arms.
+PEERS: Final = ("torch", "torch-compile", "onnxruntime", "openvino", "numpy")
+
 # By key. Ratios between arms come first: they hold on any machine.
 FIGURES: Final[Mapping[str, Figure]] = MappingProxyType(
     {
@@ -125,6 +128,18 @@ FIGURES: Final[Mapping[str, Figure]] = MappingProxyType(
                 measure=_measure("ThroughputRatio"),
                 limit_word="min-throughput-ratio",
                 over_cases=True,
+            ),
+            *(
+                Figure(
+                    key=f"over_{library.replace('-', '_')}",
+                    name=f"throughput over {library}",
+                    sense="larger",
+                    subject="challenger",
+                    measure=_measure("OverPeer", library),
+                    per_machine=True,
+                    limit_word=f"min-over-{library}",
+                )
+                for library in PEERS
             ),
             Figure(
                 key="trials_to_target",

@@ -12,7 +12,7 @@ import numpy as np
 from pytest_ansorbench.records import Estimate
 from pytest_ansorbench.stats.bootstrap import Draws
 from pytest_ansorbench.stats.climb import Climb
-from pytest_ansorbench.stats.estimates import widened
+from pytest_ansorbench.stats.estimates import UNDEFINED, widened
 from pytest_ansorbench.stats.goal import EARLY, Goal
 from pytest_ansorbench.stats.ladder import (
     ladder_chance,
@@ -154,6 +154,40 @@ class ThroughputRatio(LimitedMeasure):
 
     def one_sided(self, paired: PairedRuns, limit: float) -> bool:
         return all_below(paired, limit)
+
+
+@dataclass(frozen=True, slots=True)
+class OverPeer(LimitedMeasure):
+    """Final throughput, challenger over another library in the place of the reference.
+
+    Undefined if the library was not measured in each repeat.
+    """
+
+    tests = 2
+    implementation: str
+
+    def values(self, paired: PairedRuns, drawn: Draws) -> Floats:
+        beside = paired.beside(self.implementation)
+        return np.full(len(drawn), np.nan) if beside is None else throughput_ratios(beside, drawn)
+
+    def improved(self, run: Trajectory, factor: float) -> Trajectory:
+        return replace(run, final_s=run.final_s / factor)
+
+    def estimate(self, paired: PairedRuns, confidence: float) -> Estimate:
+        beside = paired.beside(self.implementation)
+        return UNDEFINED if beside is None else throughput_ratio(beside, confidence)
+
+    def chance(self, paired: PairedRuns, limit: float, level: float) -> float:
+        beside = paired.beside(self.implementation)
+        return 1.0 if beside is None else throughput_chance(beside, limit, level)
+
+    def spread(self, paired: PairedRuns) -> float | None:
+        beside = paired.beside(self.implementation)
+        return None if beside is None else throughput_spread(beside)
+
+    def one_sided(self, paired: PairedRuns, limit: float) -> bool:
+        beside = paired.beside(self.implementation)
+        return beside is not None and all_below(beside, limit)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from pytest_ansorbench.stats.bootstrap import Draws
 from pytest_ansorbench.stats.criteria import Criteria, check_tolerance
 from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.paired_ratio import NeighbourRatios
+from pytest_ansorbench.stats.peers import peer_of, times_faster
 from pytest_ansorbench.stats.recorded import Pace
 from pytest_ansorbench.stats.trajectory import Floats, Trajectory
 
@@ -45,6 +46,19 @@ class PairedRuns:
         return replace(
             self, reference=self.reference[:repeats], challenger=self.challenger[:repeats]
         )
+
+    def beside(self, implementation: str) -> PairedRuns | None:
+        """Another library in the place of the reference; None if a repeat lacks its latency.
+
+        Its level is that of the reference's winner times their ratio, as that of a challenger is.
+        """
+        found = [_peer_s(run, implementation) for run in self.reference]
+        peers = [
+            replace(run, final_s=latency_s)
+            for run, latency_s in zip(self.reference, found, strict=True)
+            if latency_s is not None
+        ]
+        return replace(self, reference=peers) if len(peers) == len(found) else None
 
     @property
     def flops(self) -> int:
@@ -123,6 +137,15 @@ def _side_by_side(reference: Trajectory, challenger: Trajectory) -> Trajectory:
     if ratios is None:
         return challenger
     return challenger.ending_at(reference.final_s * math.exp(ratios.log_ratio))
+
+
+def _peer_s(run: Trajectory, implementation: str) -> float | None:
+    """Latency of another library that was measured beside a run's winner; None if it was not."""
+    faster = times_faster(run.run, implementation)
+    if faster is not None:
+        return run.final_s * faster
+    peer = peer_of(run.run, implementation)
+    return None if peer is None else peer.final.latency_s
 
 
 def _by_seed(runs: Sequence[Run]) -> list[Run]:

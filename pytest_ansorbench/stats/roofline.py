@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Iterator
 
 from pytest_ansorbench.records import CaseResult, Implementation, MachinePeak, Run, Yardsticks
+from pytest_ansorbench.stats.peers import times_faster
 
 
 def roof_gflops(peak: MachinePeak, flops: int, argument_bytes: int, *, warm: bool = True) -> float:
@@ -39,9 +40,12 @@ def over_implementation(
 ) -> float | None:
     """How many times faster the kernels of an arm are than another implementation.
 
-    Median over its runs on machines where the other was timed; None without any.
+    Median over its runs that were measured beside it, or on a machine where it was timed; None
+    without any.
     """
-    ratios = [
+    beside = (times_faster(run, implementation) for run in case.runs_of(strategy))
+    ratios = [ratio for ratio in beside if ratio is not None]
+    ratios += [
         kernel.latency_s / latency_s
         for run, latency_s, found in _measured(case, strategy)
         for kernel in found.kernels

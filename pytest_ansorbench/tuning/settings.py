@@ -9,6 +9,7 @@ from typing import Any, Final
 from pytest_ansorbench.measure.side_by_side import Span
 from pytest_ansorbench.options.conflicts import check_conflicts
 from pytest_ansorbench.options.settings import Settings
+from pytest_ansorbench.records import IMPLEMENTATIONS
 
 _FIXED: Final[Mapping[str, Any]] = MappingProxyType(
     {
@@ -19,7 +20,6 @@ _FIXED: Final[Mapping[str, Any]] = MappingProxyType(
         "criteria.progress": "believed",
     }
 )
-_UNTUNED: Final = {"experiment.reference_kernels": ("untuned",)}
 
 
 def settings_of(values: Mapping[str, Any]) -> Settings:
@@ -35,4 +35,6 @@ def settings_of(values: Mapping[str, Any]) -> Settings:
     settings.budget.check(tasks=1)
     if settings.remote.address is not None:  # baselines are timed on this machine
         return settings
-    return Settings.of({**_FIXED, **_UNTUNED, **values})
+    wanted = {"untuned", *settings.experiment.reference_kernels}
+    timed = tuple(one for one in IMPLEMENTATIONS if one in wanted)
+    return Settings.of({**_FIXED, **values, "experiment.reference_kernels": timed})

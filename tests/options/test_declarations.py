@@ -38,7 +38,11 @@ def fields(record: object, prefix: str = "") -> Iterator[str]:
         if isinstance(value, Limits):
             limited = {key: one for key, one in FIGURES.items() if one.limit_word}
             suite = path == "suite_limits"
-            yield from (f"{path}.{key}" for key, one in limited.items() if suite or one.per_case)
+            yield from (
+                f"{path}.{key}"
+                for key, one in limited.items()
+                if (one.over_cases if suite else one.per_case)
+            )
         elif dataclasses.is_dataclass(value) and path not in WHOLE:
             yield from fields(value, f"{path}.")
         else:

@@ -1,8 +1,10 @@
-"""`--ansor-roofline` and `--ansor-reference-kernels`: measured once, told everywhere."""
+"""`--ansor-roofline` and `--ansor-reference-kernels`: measured, and told everywhere."""
 
 from __future__ import annotations
 
 import dataclasses
+
+import pytest
 
 from pytest_ansorbench.report.columns import usual_columns
 from pytest_ansorbench.storage import read_result, write_peak, write_result
@@ -14,15 +16,20 @@ SHORT = "--ansor-trials=2"
 
 def test_both_are_in_the_result_the_table_and_the_details(project):
     outcome = project.bench(
-        "--ansor-reference-kernels=untuned,torch", "--ansor-json=first.json", "-v", SHORT
+        "--ansor-reference-kernels=untuned,numpy", "--ansor-json=first.json", SHORT
     )
     assert outcome.code == 0, outcome.text
     first = read_result(project.root / "first.json")
     [found] = first.cases[0].yardsticks
     assert found.peak is None
-    assert [kernel.implementation for kernel in found.kernels] == ["torch", "untuned"]
-    assert "over untuned" in outcome.out
-    assert "not timed: " in outcome.out
+    assert [kernel.implementation for kernel in found.kernels] == ["untuned"]
+    for run in first.cases[0].runs:
+        [peer] = run.peers
+        assert (peer.implementation, peer.final.status) == ("numpy", "build-error")
+    assert "over untuned" in outcome.out and "over numpy" in outcome.out
+    assert (
+        f"numpy was not measured in {first.cases[0].case}: it cannot be exported: " in outcome.out
+    )
 
     # A peak that was measured before is not measured again.
     write_peak(project.root / ".ansor_bench", found.machine, PEAK)
@@ -52,8 +59,8 @@ def test_what_is_no_implementation_is_refused(project):
     outcome = project.bench("--ansor-reference-kernels=torch,mkl")
     assert outcome.code == 4
     assert (
-        "bad --ansor-reference-kernels 'torch,mkl': expected some of torch, numpy, untuned, e.g. "
-        "torch,untuned"
+        "bad --ansor-reference-kernels 'torch,mkl': expected some of torch, torch-compile, "
+        "onnxruntime, openvino, numpy, untuned, e.g. torch,onnxruntime"
     ) in outcome.text
 
 
@@ -61,3 +68,21 @@ def test_what_is_no_unit_is_refused(project):
     outcome = project.bench("--ansor-time-unit=min")
     assert outcome.code == 4
     assert "bad time unit 'min': expected one of auto, s, ms, us" in outcome.text
+
+
+def test_a_gate_on_a_library_that_is_not_measured_is_refused(project):
+    outcome = project.bench("--ansor-min-over-onnxruntime=1.0")
+    assert outcome.code == 4
+    assert (
+        "bad --ansor-min-over-onnxruntime: expected onnxruntime among --ansor-reference-kernels"
+    ) in outcome.text
+
+
+@pytest.mark.parametrize(("limit", "code", "outcome"), [("1e-6", 0, "holds"), ("1e6", 1, "broken")])
+def test_a_gate_on_a_library(project, fast_engine, limit, code, outcome):
+    words = ["--ansor-reference-kernels=numpy", f"--ansor-min-over-numpy={limit}", SHORT]
+    found = project.bench(*words, "--ansor-repeats=5", "--ansor-json=gated.json")
+    assert found.code == code, found.text
+    [case] = read_result(project.root / "gated.json").cases
+    assert [(gate.metric, gate.outcome) for gate in case.gates] == [("over_numpy", outcome)]
+    assert "times as fast as numpy" in found.out and "throughput over numpy" in found.text

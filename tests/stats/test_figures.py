@@ -8,12 +8,13 @@ import math
 import numpy as np
 import pytest
 
+from pytest_ansorbench.records import IMPLEMENTATIONS
 from pytest_ansorbench.stats.evidence import observed
-from pytest_ansorbench.stats.figures import FIGURES, gates_per_case
+from pytest_ansorbench.stats.figures import FIGURES, PEERS, gates_per_case
 from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.trajectory import Trajectory
-from tests.synthetic import make_run
+from tests.synthetic import make_peer, make_run
 
 LIMITED = [key for key, figure in FIGURES.items() if figure.limit_word]
 
@@ -24,8 +25,11 @@ def paired(factor: float = 1.0) -> PairedRuns:
     arms = [
         [
             Trajectory.of(
-                make_run(
-                    strategy=strategy, seed=s, seconds_per_trial=spread[s], final=spread[s] * by
+                dataclasses.replace(
+                    make_run(
+                        strategy=strategy, seed=s, seconds_per_trial=spread[s], final=spread[s] * by
+                    ),
+                    peers=tuple(make_peer(name, jitter[s]) for name in PEERS),
                 )
             )
             for s in range(5)
@@ -74,6 +78,20 @@ def test_the_chance_falls_as_the_limit_gets_stricter(key: str) -> None:
     strict, loose = (0.1, 10.0) if figure.sense == "smaller" else (10.0, 0.1)
     assert figure.limited().chance(runs, strict, 0.01) < 0.05
     assert figure.limited().chance(runs, loose, 0.01) > 0.5
+
+
+def test_all_that_takes_turns_with_winners_has_a_figure() -> None:
+    assert (*PEERS, "untuned") == IMPLEMENTATIONS
+
+
+def test_a_library_that_a_repeat_lacks_has_no_figure() -> None:
+    runs = paired()
+    bare = dataclasses.replace(runs.reference[0].run, peers=())
+    lacking = dataclasses.replace(runs, reference=[Trajectory.of(bare), *runs.reference[1:]])
+    measure = FIGURES["over_torch"].limited()
+    assert measure.estimate(lacking, 0.95).bound == "undefined"
+    assert (measure.chance(lacking, 1.0, 0.01), measure.spread(lacking)) == (1.0, None)
+    assert not measure.one_sided(lacking, 1.0) and measure.strata(lacking) == ()
 
 
 def test_words_of_limits_are_unique() -> None:

@@ -96,6 +96,21 @@ def test_smaller_rounds_of_an_earlier_call_end_no_search(place):
 
 
 @fast
+def test_libraries_take_turns_with_the_result_in_a_second_call_too(place, capsys):
+    assert place.quickly("models:product", "--trials", "4") == 0
+    first = place.trials()
+    capsys.readouterr()
+    assert place.quickly("models:product", "--trials", "4", "--against", "numpy") == 0
+    assert place.trials() == first
+    [final] = [entry for entry in place.past().entries if isinstance(entry, FinalEntry)]
+    assert [peer.implementation for peer in final.peers] == ["numpy"]
+    told = f"ms in numpy {np.__version__}: "
+    assert told in capsys.readouterr().out
+    report = (place.out / "report.md").read_text()
+    assert told in report and "--against numpy" in report
+
+
+@fast
 def test_the_same_call_again_measures_nothing(place, monkeypatch):
     assert place.quickly("models:product", "--trials", "4") == 0
     before = place.past().entries
