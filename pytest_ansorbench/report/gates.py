@@ -44,8 +44,8 @@ def change_sentence(change: Change, any_machine: str, subject: str = "") -> Sent
         return ""
     if gate.reason != "other-machine":
         return _sentence(gate, f"{subject}{metric} now over before")
-    gated = (key for key, one in FIGURES.items() if one.limit_word and one.per_case)
-    ratios = " or ".join(gated)
+    anywhere = (one for one in FIGURES.values() if one.per_case and not one.per_machine)
+    ratios = " or ".join(one.key for one in anywhere if one.limit_word)
     return GateSentence(
         f"{subject}{metric}: nothing could be compared, for the earlier result is from another "
         f"machine ({change.other_machine}); gate a ratio such as {ratios}, or give {any_machine}: ",

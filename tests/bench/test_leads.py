@@ -158,12 +158,12 @@ def test_winners_go_on_after_any_set(engine, prepared):
         )
         return drained(winners)
 
-    entries, finals = after()
+    entries, (finals, peers) = after()
     assert [final.status for final in finals] == ["ok", "run-error", "ok"]
     assert [max(entry.finals[0].sets) for entry in entries] == [0, 1, 2, 3]
     assert entries[-1].finals == finals
     for done, entry in enumerate(entries, start=1):
-        assert after(entry) == (entries[done:], finals)
+        assert after(entry) == (entries[done:], (finals, peers))
     shorter = dataclasses.replace(entries[0], slice_ms=2.0)
     assert {entry.slice_ms for entry in after(shorter)[0]} == {2.0}
     assert engine.asked[-1][1].slice_ms == 2.0
