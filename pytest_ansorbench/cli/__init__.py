@@ -23,6 +23,7 @@ from pytest_ansorbench.cli import (
     plot,
     results,
     schedules,
+    tournament,
     training,
     tune,
 )
@@ -85,6 +86,7 @@ def make_parser() -> argparse.ArgumentParser:
     tune.add_command(commands)
     results.add_commands(commands)
     history.add_command(commands)
+    tournament.add_command(commands)
     plot.add_command(commands)
     schedules.add_commands(commands)
     kernels.add_command(commands)

@@ -21,7 +21,7 @@ from pytest_ansorbench.stats.suite import own_arms
 SHOWN: Final = ("search_ratio", "throughput_ratio", "throughput", "search_time")
 
 # Fields that runs must have in common to be compared, and their names in sentences
-_SAME: Final = (
+SAME: Final = (
     ("flops", "FLOP"),
     ("run_time_s", "seconds of run time"),
     ("budget_trials", "trials a run"),
@@ -99,7 +99,7 @@ def incomparable(before: CaseResult, after: CaseResult) -> str:
         return f"its program changed, version {before.version} is now {after.version}"
     if not before.runs or not after.runs:
         return "one of the results has no run of it"
-    for name, words in _SAME:
+    for name, words in SAME:
         then, now = (
             sorted({getattr(run, name) or 0 for run in result.runs}) for result in (before, after)
         )

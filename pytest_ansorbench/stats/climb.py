@@ -51,16 +51,20 @@ class Climb:
     best: Floats  # throughput that each run got to; same shape
     goal: Goal  # where a ladder begins and ends
     tolerance: float  # share of throughput that a gain ends below the reference's end
+    # Throughputs where the gain begins and ends, if no label decides that; see `PairedRuns`
+    gain: tuple[float, float] | None = None
 
     @classmethod
     def of(cls, paired: PairedRuns, spending: Spending, goal: Goal) -> Climb:
         runs = [*paired.reference, *paired.challenger]
         first = np.array([1.0 / run.first_s for run in runs])
         best = np.array([1.0 / run.best_s for run in runs])
-        if goal.gflops is None:
-            levels = _levels(first, best)
-        else:
+        if goal.gflops is not None:
             levels = np.array([goal.gflops * 1e9 / paired.flops])
+        elif paired.gain is not None:
+            levels = _spaced(*paired.gain)
+        else:
+            levels = _levels(first, best)
         spent = [run.spent((1.0 + _SLACK) / levels, spending) for run in runs]
         log_cost = np.log(np.maximum(np.stack([cost for cost, _ in spent]), _NO_COST))
         reached = np.stack([reached > 0.0 for _, reached in spent])
@@ -73,6 +77,7 @@ class Climb:
             best=best,
             goal=goal,
             tolerance=paired.tolerance,
+            gain=paired.gain,
         )
 
     @property
@@ -89,7 +94,7 @@ class Climb:
 
         Indices of its first level, and of the first beyond its last, each of shape (relabellings,).
         """
-        first, end = _ends(self.first[reference], self.best[reference], self.tolerance)
+        first, end = self._ends(reference)
         low, high = (first + share * (end - first) for share in (self.goal.low, self.goal.high))
         start = np.searchsorted(self.levels, low * (1.0 - _SLACK), side="left")
         stop = np.searchsorted(self.levels, high * (1.0 + _SLACK), side="right")
@@ -140,10 +145,17 @@ class Climb:
         """
         n = self.repeats
         [start], [stop] = self.ladder
-        first, end = _ends(self.first[:n], self.best[:n], self.tolerance)
+        first, end = self._ends(np.arange(n))
         gain = max(float(end - first), _NO_COST)
         votes = np.diff(self.scores(log_ratio)[n:].sum(axis=0))
         return (self.levels[start:stop] - first) / gain, votes[start:stop]
+
+    def _ends(self, reference: NDArray[np.intp]) -> tuple[Floats, Floats]:
+        """Where the gain begins and ends for each choice of the reference's runs."""
+        if self.gain is not None:
+            first, end = (np.full(reference.shape[:-1], throughput) for throughput in self.gain)
+            return first, end
+        return gain_of(self.first[reference], self.best[reference], self.tolerance)
 
     @property
     def log_bound(self) -> float:
@@ -255,8 +267,8 @@ def _medians(gap: Floats, weight: Floats) -> Floats:
     return found
 
 
-def _ends(first: Floats, best: Floats, tolerance: float) -> tuple[Floats, Floats]:
-    """Where the gain of reference runs along the last axis begins and ends."""
+def gain_of(first: Floats, best: Floats, tolerance: float) -> tuple[Floats, Floats]:
+    """Throughputs where the gain of reference runs along the last axis begins and ends."""
     high = np.median(best, axis=-1) * (1.0 - tolerance)
     return np.minimum(np.median(first, axis=-1), high), high
 
@@ -266,7 +278,10 @@ def _levels(first: Floats, best: Floats) -> Floats:
     valid = best > 0.0
     if not valid.any():
         return np.ones(1)
-    bottom, top = float(first[valid].min()), float(best.max())
+    return _spaced(float(first[valid].min()), float(best.max()))
+
+
+def _spaced(bottom: float, top: float) -> Floats:
     if top - bottom <= _SLACK * top:
         # No run got anywhere after its first valid trial.
         return np.array([top])

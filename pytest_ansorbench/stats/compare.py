@@ -69,7 +69,7 @@ def summarize_arm(arm: Sequence[Trajectory], target_s: float | None) -> ArmSumma
         learn_s=math.fsum(r.learn_s for r in rounds) / len(runs),
         time_to_target_s=expected_running_time(hits, "search_s"),
         trials_to_target=expected_running_time(hits, "trials"),
-        throughput_gflops=_final_gflops(arm),
+        throughput_gflops=final_gflops(arm),
         optimism=_optimism(runs),
     )
 
@@ -84,7 +84,7 @@ def _optimism(runs: Sequence[Run]) -> float | None:
     return statistics.geometric_mean(sorted(ratios)) if ratios else None
 
 
-def _final_gflops(arm: Sequence[Trajectory]) -> float:
+def final_gflops(arm: Sequence[Trajectory]) -> float:
     """Geometric mean of the winners' re-measured throughput; 0 if one has none."""
     gflops = [run.run.flops / run.final_s / 1e9 for run in arm]
     # statistics.geometric_mean refuses zeros before Python 3.12, and a sum in another order

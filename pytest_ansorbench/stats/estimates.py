@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
 
-from pytest_ansorbench.records import Estimate
+from pytest_ansorbench.records import Bound, Estimate
 from pytest_ansorbench.stats.trajectory import Floats
 
 # There was nothing to compare
 UNDEFINED: Final = Estimate(value=0.0, low=0.0, high=math.inf, bound="undefined")
+
+_TURNED: Final[Mapping[Bound, Bound]] = {"at-least": "at-most", "at-most": "at-least"}
 
 
 def quotient(numerator: float, denominator: float) -> float:
@@ -46,6 +48,14 @@ def geometric_mean(estimates: Sequence[Estimate]) -> Estimate:
     # Not statistics.geometric_mean alone: its result for equal ratios may differ in the last
     # digit between Python versions, and a mean of ones has to be one.
     return Estimate(math.exp(statistics.fmean(map(math.log, values))), 0.0, math.inf)
+
+
+def inverse(estimate: Estimate) -> Estimate:
+    """The ratio the other way round."""
+    if estimate.bound == "undefined":
+        return estimate
+    value, low, high = (quotient(1.0, one) for one in (estimate.value, estimate.high, estimate.low))
+    return Estimate(value, low, high, _TURNED.get(estimate.bound, estimate.bound))
 
 
 def widened(estimate: Estimate, error: float) -> Estimate:

@@ -37,6 +37,9 @@ class PairedRuns:
     # Half the width of the interval of the logarithm of a ratio in seconds that comes from runs of
     # another day, by `Pace`
     seconds_error: float = 0.0
+    # Throughputs in kernel calls a second where the gain begins and ends, if neither arm's runs
+    # decide that; None for those of the reference's runs
+    gain: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         check_tolerance(self.tolerance)
@@ -85,10 +88,13 @@ class PairedRuns:
         goal = self.goal
         if goal.gflops is not None:
             return np.full(len(drawn), self.flops / (goal.gflops * 1e9))
-        best = np.array([1.0 / run.best_s for run in self.reference])
-        first = np.array([1.0 / run.first_s for run in self.reference])
-        end = np.median(best[drawn], axis=1) * (1.0 - self.tolerance)
-        start = np.minimum(np.median(first[drawn], axis=1), end)
+        if self.gain is not None:
+            start, end = (np.full(len(drawn), throughput) for throughput in self.gain)
+        else:
+            best = np.array([1.0 / run.best_s for run in self.reference])
+            first = np.array([1.0 / run.first_s for run in self.reference])
+            end = np.median(best[drawn], axis=1) * (1.0 - self.tolerance)
+            start = np.minimum(np.median(first[drawn], axis=1), end)
         throughput = start + goal.high * (end - start)
         with np.errstate(divide="ignore"):
             targets: Floats = (1.0 + _SLACK) / throughput

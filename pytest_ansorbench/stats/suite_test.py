@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pytest_ansorbench.records import Estimate
-from pytest_ansorbench.stats.estimates import UNDEFINED, widened
+from pytest_ansorbench.records import Bound, Estimate
+from pytest_ansorbench.stats.estimates import UNDEFINED, inverse, widened
 from pytest_ansorbench.stats.figures import Figure
 from pytest_ansorbench.stats.paired_runs import PairedRuns
 from pytest_ansorbench.stats.power import ONE_ERROR
@@ -42,28 +42,33 @@ class SuiteTest:
         error = max(paired.seconds_error for paired in pairings) if figure.in_seconds else 0.0
         return cls(figure, tests, repeats, lost, error)
 
+    def ratio(self) -> Estimate:
+        """The common ratio without its interval; undefined if there is nothing to compare."""
+        at = self._log_ratio()
+        return UNDEFINED if at is None else self._told(at, -math.inf, math.inf)
+
     def estimate(self, confidence: float) -> Estimate:
         """The common ratio with its interval; undefined if there is nothing to compare."""
-        if not self.tests:
-            return UNDEFINED
-        first, tail = self.tests[0], (1.0 - confidence) / 2.0
-        at = first.log_ratio()
-        if math.isnan(at):
+        at, tail = self._log_ratio(), (1.0 - confidence) / 2.0
+        if at is None:
             return UNDEFINED
         tests = self._telling(tail)
         ends = [test.interval(at, tail / len(tests)) for test in tests]
-        low, high = max(one for one, _ in ends), min(other for _, other in ends)
-        bound = "value" if math.isfinite(at) else "at-least" if at > 0.0 else "at-most"
+        return self._told(at, max(low for low, _ in ends), min(high for _, high in ends))
+
+    def _log_ratio(self) -> float | None:
+        at = self.tests[0].log_ratio() if self.tests else math.nan
+        return None if math.isnan(at) else at
+
+    def _told(self, at: float, low: float, high: float) -> Estimate:
+        """Logarithms of the challenger's cost over the reference's, as the figure has them."""
+        bound: Bound = "value" if math.isfinite(at) else "at-least" if at > 0.0 else "at-most"
         if math.isinf(at):
             # A pair's ratio is at least that of the costs that it has seen.
-            gaps = np.concatenate([stratum.gaps for stratum in first.strata])
+            gaps = np.concatenate([stratum.gaps for stratum in self.tests[0].strata])
             at = float(np.median(gaps))
-        low, high = min(low, at), max(high, at)
-        if self.figure.sense == "larger":
-            at, low, high = -at, -high, -low
-            bound = {"at-least": "at-most", "at-most": "at-least"}.get(bound, bound)
-        one = Estimate(math.exp(at), math.exp(low), math.exp(high), bound)  # type: ignore[arg-type]
-        return widened(one, self.error)
+        one = Estimate(*map(math.exp, (at, min(low, at), max(high, at))), bound)
+        return widened(one if self.figure.sense == "smaller" else inverse(one), self.error)
 
     def chance(self, limit: float, level: float) -> float:
         """Probability to see a figure this bad, if the true one were a limit."""

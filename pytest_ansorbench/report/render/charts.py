@@ -22,10 +22,12 @@ from pytest_ansorbench.report.sections import (
 
 _PLACES: Final = (0.25, 0.5, 0.75, 1.0)
 """Shares of the longest curve."""
+_MOST_COLUMNS: Final = 8
+"""Of more curves each has a row."""
 
 
 def chart_blocks(chart: Drawing) -> tuple[Block, ...]:
-    """Tabulate a chart: curves a column each, bars and ratios a row each."""
+    """Tabulate a chart: curves a column each, or a row if they are many; bars and ratios a row."""
     match chart:
         case Chart():
             return _curves(chart)
@@ -59,6 +61,12 @@ def _bars(bars: Bars) -> Table:
 
 def _curves(chart: Chart) -> tuple[Block, ...]:
     end = max((series.x[-1] for series in chart.series if series.x), default=0.0)
+    levels = (f"{level.label}: {Number.of(level.y)}" for level in chart.levels)
+    table = _many(chart, end) if len(chart.series) > _MOST_COLUMNS else _few(chart, end)
+    return Lines((chart.y.heading, *levels)), table
+
+
+def _few(chart: Chart, end: float) -> Table:
     columns = (
         Column("x", chart.x.heading, chart.x.unit),
         *(Column(series.label, series.label, chart.y.unit) for series in chart.series),
@@ -70,8 +78,20 @@ def _curves(chart: Chart) -> tuple[Block, ...]:
         )
         for place in _PLACES
     )
-    levels = (f"{level.label}: {Number.of(level.y)}" for level in chart.levels)
-    return Lines((chart.y.heading, *levels)), Table(columns, (Group(rows),))
+    return Table(columns, (Group(rows),))
+
+
+def _many(chart: Chart, end: float) -> Table:
+    unit = f" {chart.x.unit}" if chart.x.unit else ""
+    columns = (
+        Column("curve", chart.x.heading, kind="words"),
+        *(Column(f"at_{place:g}", f"{place * end:.4g}{unit}", chart.y.unit) for place in _PLACES),
+    )
+    rows = tuple(
+        (Text(series.label), *(_value(series, place * end) for place in _PLACES))
+        for series in chart.series
+    )
+    return Table(columns, (Group(rows),))
 
 
 def _value(series: Series, x: float) -> Cell:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _PAD_IN: Final = 0.06
 _NEAR: Final = 1.5
 """Levels above this multiple of the highest point of a curve are not drawn."""
+_MOST_INSIDE: Final = 8
+"""A legend of more curves stands beside them."""
 _DASHES: Final = ("-", "--", "-.", ":")
 """Curves differ by these as well, for readers who see no colours, and in print."""
 _HATCHES: Final = ("", "///", "\\\\\\", "xxx", "---", "|||", "+++", "//")
@@ -155,7 +157,8 @@ def _draw_curves(axes: Axes, chart: Chart, look: Look) -> None:
             where="post",
             label=_words(one.label),
             color=look.colour(place),
-            linestyle=_DASHES[place % len(_DASHES)],
+            # Shifted each time that colours begin again.
+            linestyle=_DASHES[(place + place // len(look.colours)) % len(_DASHES)],
             linewidth=1.8,
         )
     _draw_levels(axes, chart, look)
@@ -163,7 +166,10 @@ def _draw_curves(axes: Axes, chart: Chart, look: Look) -> None:
     axes.set_ylabel(_label(chart.y))
     axes.set_ylim(bottom=0.0)
     axes.set_xlim(left=0.0)
-    axes.legend(loc="lower right")
+    if len(chart.series) > _MOST_INSIDE:
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small")
+    else:
+        axes.legend(loc="lower right")
 
 
 def _draw_levels(axes: Axes, chart: Chart, look: Look) -> None:

@@ -30,6 +30,10 @@ _TITLES: Final = {
     "schedules": "Winning schedules",
     "changes": "Changes",
     "history": "Over time",
+    "tournament": "Standings",
+    "pairs": "Pairs",
+    "distributions": "Run-time distributions",
+    "profile": "Performance profiles of final throughput",
     "provenance": "What this rests on",
 }
 
