@@ -167,6 +167,14 @@ def test_recorded_tables_are_what_their_commands_print(name, capsys):
     assert name != "docs/reading.md" or " ".join(sentences.split()) in shown
 
 
+def test_the_recorded_tournament_is_what_its_command_prints(capsys):
+    text = page("docs/tournament.md")
+    words = shlex.split(commands(text)[0].replace("docs/results", str(RESULTS)))
+    main(words[1:])
+    printed = capsys.readouterr().out.split("\n\n")
+    assert "\n\n".join(printed[:3]) == blocks(text)[0].strip()
+
+
 def test_recorded_results_are_of_the_machine_that_the_text_names():
     [machine] = read_result(RESULTS / "paper-small.json.gz").machines.values()
     assert "AMD EPYC, Zen 5" in page("docs/research/paper.md")

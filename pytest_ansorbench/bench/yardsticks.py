@@ -12,6 +12,7 @@ import numpy as np
 
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.records import (
+    PEERS,
     Implementation,
     MachinePeak,
     Operands,
@@ -19,9 +20,13 @@ from pytest_ansorbench.records import (
     Yardsticks,
 )
 from pytest_ansorbench.storage import fingerprint, read_peak, write_peak
-from pytest_ansorbench.yardsticks import PeerProgram, measure_peak, peer_program, untuned_kernel
+from pytest_ansorbench.workloads.networks.apply import with_schedules
+from pytest_ansorbench.yardsticks import PeerProgram, measure_peak, own_kernel, peer_program
+from pytest_ansorbench.yardsticks.first_candidate import first_candidate
 
 if TYPE_CHECKING:
+    from tvm import IRModule
+
     from pytest_ansorbench.bench.prepared import PreparedCase
     from pytest_ansorbench.measure.engine import Engine
 
@@ -49,9 +54,9 @@ class YardstickPlan:
     def is_met_by(self, found: Yardsticks | None) -> bool:
         """Whether there is nothing left to be measured before a search."""
         if found is None:
-            return not self.roofline and not self._untuned
-        is_timed = any(kernel.implementation == "untuned" for kernel in found.kernels)
-        return (found.peak is not None or not self.roofline) and (is_timed or not self._untuned)
+            return not self.roofline and not self._own
+        there = {kernel.implementation for kernel in found.kernels}
+        return (found.peak is not None or not self.roofline) and there >= {*self._own}
 
     def measured(
         self, prepared: PreparedCase, engine: Engine, storage: Path, note: Callable[[str], None]
@@ -60,15 +65,15 @@ class YardstickPlan:
 
         A machine's peak is kept in the folder, and measured again only if it is not there.
         """
-        kernels: tuple[ReferenceKernel, ...] = ()
-        if self._untuned:
-            note(f"{prepared.case.id}  timing untuned")
-            kernels = (_untuned(prepared, engine),)
+        kernels = []
+        for implementation in self._own:
+            note(f"{prepared.case.id}  timing {implementation}")
+            kernels.append(_own_kernel(implementation, prepared, engine))
         machine = fingerprint(engine.machine)
         peak = None
         if self.roofline and (operands := _operands(prepared)) is not None:
             peak = _peak(machine, operands, engine, storage, note)
-        return Yardsticks(machine, _argument_bytes(prepared), peak, kernels)
+        return Yardsticks(machine, _argument_bytes(prepared), peak, tuple(kernels))
 
     def peers(
         self, prepared: PreparedCase, engine: Engine, folder: Path
@@ -88,8 +93,9 @@ class YardstickPlan:
         )
 
     @property
-    def _untuned(self) -> bool:
-        return "untuned" in self.implementations
+    def _own(self) -> tuple[Implementation, ...]:
+        """TVM's own programs, which are timed once."""
+        return tuple(one for one in self.implementations if one not in PEERS)
 
 
 def _peak(
@@ -109,16 +115,24 @@ def _peak(
 
 
 def taking_turns(implementations: Sequence[Implementation]) -> tuple[Implementation, ...]:
-    """Those that take turns with winners: all but TVM itself."""
-    return tuple(one for one in implementations if one != "untuned")
+    """Those that take turns with winners: other libraries."""
+    return tuple(one for one in implementations if one in PEERS)
 
 
-def _untuned(prepared: PreparedCase, engine: Engine) -> ReferenceKernel:
+def _own_kernel(
+    implementation: Implementation, prepared: PreparedCase, engine: Engine
+) -> ReferenceKernel:
+    tasks = prepared.tasks
+    scheduled: list[IRModule | None] = [None] * len(tasks)
+    if implementation == "first":
+        scheduled = [first_candidate(task.mod, engine.target) for task in tasks]
+        if prepared.network is None and scheduled[0] is None:
+            return ReferenceKernel(implementation, "", (), "no candidate applies")
     if prepared.network is not None:
-        network = prepared.network
-        return untuned_kernel(engine, Program.network(network.mod), network.check)
-    task = prepared.tasks[0]
-    return untuned_kernel(engine, Program.operator(task.mod), task.check)
+        mod = with_schedules(prepared.network.mod, tasks, scheduled)
+        return own_kernel(implementation, engine, Program.network(mod), prepared.check)
+    program = Program.operator(scheduled[0] or tasks[0].mod)
+    return own_kernel(implementation, engine, program, prepared.check)
 
 
 def _operands(prepared: PreparedCase) -> Operands | None:

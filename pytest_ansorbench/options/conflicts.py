@@ -8,7 +8,7 @@ from typing import Final
 
 from pytest_ansorbench.options.declarations import flag_of
 from pytest_ansorbench.options.settings import Settings, value_at
-from pytest_ansorbench.stats.figures import PEERS
+from pytest_ansorbench.records import PEERS
 
 
 class ConflictError(ValueError):

@@ -229,7 +229,8 @@ OPTIONS: Final = (
         "experiment.reference_kernels",
         "reference-kernels LIBRARY,LIBRARY",
         "baselines to compare kernels with: torch, torch-compile, onnxruntime, openvino and numpy "
-        "take turns with the winners; untuned is TVM without a search",
+        "take turns with the winners; untuned is TVM without a schedule, first the first candidate "
+        "of its rules",
         values.implementations,
         default="none",
     ),

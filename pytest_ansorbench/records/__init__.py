@@ -47,6 +47,7 @@ from pytest_ansorbench.records.verdicts import (
 )
 from pytest_ansorbench.records.yardsticks import (
     IMPLEMENTATIONS,
+    PEERS,
     Bandwidth,
     Implementation,
     MachinePeak,
@@ -58,6 +59,7 @@ from pytest_ansorbench.records.yardsticks import (
 __all__ = [
     "IMPLEMENTATIONS",
     "OLDEST_SCHEMA_VERSION",
+    "PEERS",
     "SCHEMA_VERSION",
     "TRIAL_STATUSES",
     "Advice",

@@ -8,8 +8,12 @@ from typing import Final, Literal, get_args
 
 from pytest_ansorbench.records.checks import LATENCIES, are_latencies, ascend, check
 
-Implementation = Literal["torch", "torch-compile", "onnxruntime", "openvino", "numpy", "untuned"]
+Implementation = Literal[
+    "torch", "torch-compile", "onnxruntime", "openvino", "numpy", "untuned", "first"
+]
 IMPLEMENTATIONS: Final[tuple[Implementation, ...]] = get_args(Implementation)
+PEERS: Final = tuple(one for one in IMPLEMENTATIONS if one not in ("untuned", "first"))
+"""Other libraries, which are measured in turn with the arms; the rest are TVM's own programs."""
 
 Operands = Literal["float32", "int8"]
 """What is multiplied: 32-bit floats, or bytes whose products are added in 32 bits."""

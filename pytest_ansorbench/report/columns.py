@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import geometric_mean
 from types import MappingProxyType
 from typing import Final, TypeVar
 
@@ -67,6 +68,7 @@ class ArmRow:
     of_peak: float | None = None
     # How many times faster its kernels are than each implementation that was timed.
     over: Mapping[Implementation, float] = field(default_factory=dict)
+    baseline_gflops: float | None = None  # of a kernel that no search made, which is all it has
 
 
 def case_rows(result: CaseResult) -> tuple[ArmRow, ...]:
@@ -107,6 +109,28 @@ def _arm_row(
     )
 
 
+def baseline_rows(result: CaseResult) -> Iterator[ArmRow]:
+    """The rows of kernels that no search made; over several machines the geometric mean."""
+    for implementation in IMPLEMENTATIONS:
+        latencies_s = [
+            kernel.latency_s
+            for found in result.yardsticks
+            for kernel in found.kernels
+            if kernel.implementation == implementation and kernel.latency_s is not None
+        ]
+        if latencies_s and result.runs:
+            gflops = result.runs[0].flops / geometric_mean(latencies_s) / 1e9
+            yield ArmRow(
+                result.case,
+                implementation,
+                arm=None,
+                has_target=False,
+                is_reference=False,
+                verdict=None,
+                baseline_gflops=gflops,
+            )
+
+
 @dataclass(frozen=True, slots=True)
 class CaseColumn:
     """One column of the table of cases, called by its key on the command line."""
@@ -115,6 +139,14 @@ class CaseColumn:
     cell: Callable[[ArmRow], Cell]
     # Its cell in a row over several cases.
     suite: Callable[[SuiteVerdict], Cell] = lambda verdict: Gap.EMPTY
+
+    def of(self, row: ArmRow) -> Cell:
+        """The cell of a row; a kernel that no search made has a throughput and no trials."""
+        if row.baseline_gflops is None or self.column.key in ("case", "strategy"):
+            return self.cell(row)
+        if self.column.key == "throughput":
+            return throughput(row.baseline_gflops)
+        return Gap.IRRELEVANT
 
 
 def parse_columns(text: str) -> tuple[str, ...]:

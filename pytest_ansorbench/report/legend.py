@@ -99,7 +99,8 @@ _MEANINGS: Final = {
         over_key(library): f"over {library}: how many times faster than {name} on the same threads"
         for library, name in _LIBRARIES.items()
     },
-    "over_untuned": "over untuned: how many times faster than TVM's code without a search",
+    "over_untuned": "over untuned: how many times faster than TVM's code without a schedule",
+    "over_first": "over first: how many times faster than the first candidate of TVM's rules",
     "optimism": (
         "optimism: latency of the final kernel, measured again, over what its search had seen of it"
     ),

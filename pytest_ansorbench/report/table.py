@@ -20,6 +20,7 @@ from pytest_ansorbench.report.cells import (
 from pytest_ansorbench.report.columns import (
     COLUMNS,
     ArmRow,
+    baseline_rows,
     case_rows,
     one_of,
     usual_columns,
@@ -85,7 +86,7 @@ def case_table(
     in_order = sort_cases(cases, layout.sort)
     if layout.group_by == "network":
         in_order = tuple(sorted(in_order, key=_is_network))
-    by_case = {case.case: case_rows(case) for case in in_order}
+    by_case = {case.case: (*case_rows(case), *baseline_rows(case)) for case in in_order}
     shown = [suite for suite in suites if _worth_a_row(suite, keys)]
     match layout.group_by:
         case "case":
@@ -142,7 +143,7 @@ def _by_strategy(
 
 
 def _body(rows: Sequence[ArmRow], columns: Sequence[str]) -> Group:
-    return Group(tuple(tuple(COLUMNS[key].cell(row) for key in columns) for row in rows))
+    return Group(tuple(tuple(COLUMNS[key].of(row) for key in columns) for row in rows))
 
 
 def _summary(suites: Sequence[SuiteVerdict], columns: Sequence[str]) -> Group:

@@ -13,7 +13,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
-    from pytest_ansorbench.stats.measures import LimitedMeasure, Measure
+    from pytest_ansorbench.records import PEERS
+from pytest_ansorbench.stats.measures import LimitedMeasure, Measure
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +82,6 @@ def _measure(name: str, *arguments: str) -> Callable[[], Measure]:
 
     return made
 
-
-# Other libraries, as records name them; they are measured in turn with the arms.
-PEERS: Final = ("torch", "torch-compile", "onnxruntime", "openvino", "numpy")
 
 # By key. Ratios between arms come first: they hold on any machine.
 FIGURES: Final[Mapping[str, Figure]] = MappingProxyType(

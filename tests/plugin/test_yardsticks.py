@@ -60,7 +60,7 @@ def test_what_is_no_implementation_is_refused(project):
     assert outcome.code == 4
     assert (
         "bad --ansor-reference-kernels 'torch,mkl': expected some of torch, torch-compile, "
-        "onnxruntime, openvino, numpy, untuned, e.g. torch,onnxruntime"
+        "onnxruntime, openvino, numpy, untuned, first, e.g. torch,onnxruntime"
     ) in outcome.text
 
 

@@ -34,6 +34,7 @@ def test_keys_are_the_documented_ones() -> None:
         "over_openvino",
         "over_numpy",
         "over_untuned",
+        "over_first",
         "optimism",
         "failed",
         "reached",

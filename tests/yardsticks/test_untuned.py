@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pytest_ansorbench.yardsticks import untuned_kernel
+from pytest_ansorbench.yardsticks import own_kernel
 from tests.faults import kernel
 
 
 def test_it_is_timed_with_the_engine_and_failures_are_told(engine):
-    timed = untuned_kernel(engine, kernel("fine"), None)
+    timed = own_kernel("untuned", engine, kernel("fine"), None)
     assert (timed.implementation, timed.error) == ("untuned", "")
     assert timed.version and timed.latency_s > 0.0
-    failed = untuned_kernel(engine, kernel("unbuildable"), None)
+    failed = own_kernel("untuned", engine, kernel("unbuildable"), None)
     assert failed.latencies_s == () and failed.error

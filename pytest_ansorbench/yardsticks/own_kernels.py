@@ -1,4 +1,4 @@
-"""TVM's own code before anything is tuned."""
+"""TVM's own code before anything is tuned, and by the first candidate of its rules."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
-from pytest_ansorbench.records import ReferenceKernel
+from pytest_ansorbench.records import Implementation, ReferenceKernel
 
 if TYPE_CHECKING:
     from pytest_ansorbench.measure.engine import Engine
@@ -16,11 +16,13 @@ if TYPE_CHECKING:
 _EFFORT: Final = SideBySide(precision=0.0, turns=Span(3, 20), sets=Span(1, 1), most_s=5.0)
 
 
-def untuned_kernel(engine: Engine, program: Program, check: Check | None) -> ReferenceKernel:
-    """Time a kernel or a whole network that no schedule was applied to, by a started engine."""
+def own_kernel(
+    implementation: Implementation, engine: Engine, program: Program, check: Check | None
+) -> ReferenceKernel:
+    """Time a kernel or a whole network of TVM's that no search made, by a started engine."""
     [measured] = engine.measure_side_by_side([program], check, _EFFORT)
     return ReferenceKernel(
-        "untuned",
+        implementation,
         metadata.version("apache-tvm"),
         measured.latencies_s,
         "" if measured.status == "ok" else measured.error or measured.status,

@@ -1,0 +1,100 @@
+"""`ansor-bench tournament`: all strategies of recorded results."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from pytest_ansorbench.cli import main
+from pytest_ansorbench.storage import write_result
+from tests.report.rendered import column, simple_cells
+from tests.stats.contests import case_of, runs_of, session, tournament
+
+
+@pytest.fixture
+def told(tmp_path, capsys):
+    """Writes results to files, and gives what the command prints of them."""
+
+    def run(*results, words=(), code=0):
+        paths = []
+        for place, result in enumerate(results):
+            paths.append(tmp_path / f"{place}.json")
+            write_result(result, paths[-1])
+        assert main(["tournament", *map(str, paths), *words]) == code
+        printed = capsys.readouterr()
+        return printed.err if code else printed.out
+
+    return run
+
+
+def standings(text: str) -> list[list[str]]:
+    return simple_cells(text.split("\n", 1)[1].split("\n\n")[0])
+
+
+def test_two_arms_have_all_sections(told):
+    result = tournament({"default": 1.0, "twice": 0.5})
+    report = json.loads(told(result, words=["--format", "json"]))
+    keys = [section["key"] for section in report["sections"]]
+    assert keys == ["tournament", "pairs", "distributions", "profile", "cases", "notes"]
+    kinds = [block["kind"] for section in report["sections"] for block in section["blocks"]]
+    assert kinds.count("chart") == 3
+    text = told(result)
+    assert column(standings(text), "strategy") == ["twice", "default"]
+    assert column(standings(text), "mean rank") == ["1.00 [1.00, 1.00]", "2.00 [2.00, 2.00]"]
+    assert "<svg" in told(result, words=["--format", "html"])
+
+
+def test_neither_order_of_files_nor_of_arms_matters(told):
+    arms = {"a": 1.0, "b": 0.5, "c": 2.0}
+    one, other = tournament(arms, ["x", "y"]), tournament(arms, ["z"])
+    one, other = replace(one, created="2023"), replace(other, created="2024")
+    turned = tournament(dict(reversed(arms.items())), ["y", "x"])
+    assert told(one, other) == told(other, replace(turned, created="2023"))
+
+
+def test_a_missing_case_is_told_and_not_made_up(told):
+    all_there = tournament({"a": 1.0, "b": 0.5}, ["x", "y"])
+    alone = session(case_of(runs_of("z", "a")))
+    text = told(all_there, alone)
+    cells = standings(text)
+    assert column(cells, "cases") == ["2/3", "3/3"]
+    assert column(cells, "mean rank") == ["1.00 [1.00, 1.00]", "2.00 [2.00, 2.00]"]
+    assert "of the 2 of 3 cases in which all arms have a run" in text
+    [row] = [line.split() for line in text.splitlines() if line.startswith("z ")]
+    assert row[-1] == "b"
+
+
+def test_without_a_case_that_all_have_there_are_no_ranks(told):
+    text = told(session(case_of(runs_of("x", "a")), case_of(runs_of("y", "b"))))
+    assert column(standings(text), "mean rank") == ["n/a", "n/a"]
+
+
+def test_many_arms_have_pairs_with_one_of_them_and_a_row_for_each_curve(told):
+    result = tournament({f"arm{place}": 1.0 + place for place in range(9)}, ["x"])
+    text = told(result)
+    assert "28 more pairs in other formats" in text
+    assert "after trials" not in text and "\ntrials " in text
+    assert "more pairs" not in told(result, words=["--format", "csv"])
+    chosen = told(result, words=["--strategy", "arm1,arm2"])
+    assert column(standings(chosen), "strategy") == ["arm1", "arm2"]
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (["--reference", "c"], "bad --reference 'c': expected one of: a, b"),
+        (["--strategy", "a,c"], "bad --strategy 'c': expected one of: a, b"),
+        (["--goal", "soon"], "bad --goal 'soon': expected way"),
+    ],
+)
+def test_what_is_not_there_is_refused(told, words, error):
+    assert error in told(tournament({"a": 1.0, "b": 0.5}, ["x"]), words=words, code=2)
+
+
+def test_results_that_do_not_go_together_are_refused(told):
+    one = tournament({"a": 1.0}, ["x"])
+    other = replace(one, settings={**one.settings, "goal": "90%"}, created="2025")
+    assert "setting goal is way:60% in one and 90% in the other" in told(one, other, code=2)
+    assert "the same run of a on x with seed 0" in told(one, other, words=["--goal", "90%"], code=2)

@@ -1,0 +1,85 @@
+"""Which recorded runs meet, and which are kept apart."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pytest_ansorbench.records import CaseResult, Result
+from tests.stats.contests import STEPS, case_of, contests, runs_of, session
+from tests.synthetic import CRITERIA, MACHINE
+
+
+def both(first: Result, second: Result) -> list[list[str]]:
+    return [[*one.arms] for one in contests(first, second)]
+
+
+def changed(case: CaseResult, **fields: object) -> CaseResult:
+    return replace(case, runs=tuple(replace(run, **fields) for run in case.runs))  # type: ignore[arg-type]
+
+
+def test_arms_of_several_sessions_meet_on_a_case() -> None:
+    one = session(case_of(runs_of("conv", "a")))
+    other = session(case_of(runs_of("conv", "b"), runs_of("conv", "c")))
+    assert both(one, other) == [["a", "b", "c"]]
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"budget_trials": 8}, "8 trials a run"),
+        ({"round_trials": 4}, "4 trials a round"),
+        ({"run_time_s": 60.0}, "60 seconds of run time"),
+        ({"flops": 7}, "7 FLOP"),
+        ({"caches": "cold"}, "caches cold"),
+        ({"leads": ()}, "progress confirmed"),
+        ({"machine": "elsewhere"}, "machine elsewhere"),
+    ],
+)
+def test_other_conditions_are_another_contest(fields: dict[str, object], told: str) -> None:
+    one = session(case_of(runs_of("conv", "a")))
+    there = changed(case_of(runs_of("conv", "b")), **fields)
+    other = replace(one, machines={**one.machines, "elsewhere": MACHINE}, cases=(there,))
+    found = contests(one, other)
+    assert sorted(arm for contest in found for arm in contest.arms) == ["a", "b"]
+    conditions = [contest.conditions for contest in found]
+    words = [told for one in conditions for told in one.differences(conditions)]
+    assert told in words and len(words) == 2
+
+
+def test_other_programs_and_labelled_sessions_are_kept_apart() -> None:
+    one = session(case_of(runs_of("conv", "a")))
+    assert both(one, session(case_of(runs_of("conv", "b"), version="2"))) == [["a"], ["b"]]
+    replayed = session(case_of(runs_of("conv", "b")))
+    replayed = replace(replayed, settings={**replayed.settings, "label": "replayed"})
+    assert [one.conditions.label for one in contests(one, replayed)] == ["", "replayed"]
+
+
+def test_a_run_counts_once() -> None:
+    one = session(case_of(runs_of("conv", "a")))
+    with pytest.raises(ValueError, match="two of them have the same run of a on conv with seed 0"):
+        contests(one, replace(one, created="2025"))
+
+
+def test_pairs_are_of_one_session_where_there_is_one_that_has_both() -> None:
+    one = session(case_of(runs_of("conv", "a"), runs_of("conv", "b")), created="1")
+    other = session(case_of(runs_of("conv", "a", seconds=3.0), runs_of("conv", "c")), created="2")
+    [contest] = contests(other, one)
+    for pair, seconds in (("ab", 1.0), ("ac", 3.0)):
+        paired = contest.paired(*pair, CRITERIA, None)
+        assert paired is not None and len(contest.together(*pair)) == len(paired.reference) == 3
+        assert paired.reference[0].search_s[-1] == seconds * len(STEPS)
+    apart = contest.paired("b", "c", CRITERIA, None)
+    assert apart is not None and not contest.together("b", "c")
+    assert [run.run.seed for run in (*apart.reference, *apart.challenger)] == [0, 1, 2, 0, 1, 2]
+
+
+def test_the_gain_is_up_to_the_best_of_all_or_the_references() -> None:
+    slow, fast = runs_of("conv", "slow", (8.0, 4.0, 4.0, 4.0)), runs_of("conv", "fast")
+    [contest] = contests(session(case_of(slow, fast)))
+    assert contest.gain(None, 0.0) == (1 / 8, 1.0)
+    assert contest.gain("slow", 0.0) == (1 / 8, 1 / 4)
+    assert contest.gain("absent", 0.0) is None
+    [nothing] = contests(session(case_of(runs_of("conv", "a", (None,) * 4))))
+    assert nothing.gain(None, 0.0) is None
