@@ -123,7 +123,7 @@ def tournament_report(
         for sides in _sides(in_order, reference)
     ]
     distributions = _distributions(complete, gains, in_order)
-    ratios = ratios_to_fastest(complete)
+    ratios = ratios_to_fastest(complete, in_order)
     standings = _standings(contests, in_order, ranks, shares, distributions, ratios)
     shown = _narrowed(pairs, reference or next(iter(in_order), ""), most_pairs)
     return Report.of(
@@ -335,15 +335,20 @@ def _cases(
         words = [*([f"label {mine.label}"] if mine.label else ()), *mine.differences(others)]
         ahead = scores.get(contest, {})
         speeds = throughputs(contest)
-        fastest = max(speeds, key=lambda name: speeds[name])
+        fastest = _highest(speeds)
         rows.append(
             (
                 Text(mine.case),
                 Text(", ".join(dict.fromkeys(words))),
-                Text(max(ahead, key=lambda arm: ahead[arm]) if len(ahead) > 1 else ""),
+                Text(_highest(ahead) if len(ahead) > 1 else ""),
                 Text(fastest if speeds[fastest] else ""),
                 throughput(speeds[fastest]),
                 Text(", ".join(arm for arm in arms if arm not in contest.arms)),
             )
         )
     return Table(_CASES, (Group(tuple(rows)),))
+
+
+def _highest(scores: Mapping[str, float]) -> str:
+    """Whose score is highest; of equal ones the first by name."""
+    return min(scores, key=lambda name: (-scores[name], name))

@@ -111,13 +111,17 @@ def performance_profile(ratios: Sequence[float], at: Floats) -> Floats:
     return shares
 
 
-def ratios_to_fastest(contests: Sequence[Contest]) -> Mapping[str, Sequence[float]]:
+def ratios_to_fastest(
+    contests: Sequence[Contest], arms: Sequence[str]
+) -> Mapping[str, Sequence[float]]:
     """How many times slower the final kernels of each are than the fastest, contest by contest.
 
-    Of arms and baselines that are in all of them; infinity where there is no kernel.
+    Of the arms, which are in all of them, and of baselines that are; infinity where there is no
+    kernel.
     """
     speeds = [throughputs(contest) for contest in contests]
-    names = [name for name in speeds[0] if all(name in of for of in speeds)] if speeds else []
+    timed = sorted(set.intersection(*({*of} for of in speeds)) - {*arms}) if speeds else []
+    names = [*arms, *timed] if speeds else []
     best = [max(of[name] for name in names) for of in speeds]
     return {
         name: [
