@@ -175,7 +175,7 @@ def _standings(
             )
         )
     nothing = Gap.IRRELEVANT
-    baselines = dict.fromkeys(name for contest in contests for name in contest.baselines)
+    baselines = sorted({name for contest in contests for name in contest.baselines})
     timed: list[tuple[Cell, ...]] = [
         (
             nothing,

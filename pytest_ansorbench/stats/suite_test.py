@@ -67,7 +67,8 @@ class SuiteTest:
             # A pair's ratio is at least that of the costs that it has seen.
             gaps = np.concatenate([stratum.gaps for stratum in self.tests[0].strata])
             at = float(np.median(gaps))
-        one = Estimate(*map(math.exp, (at, min(low, at), max(high, at))), bound)
+        low, high = min(low, at), max(high, at)
+        one = Estimate(math.exp(at), math.exp(low), math.exp(high), bound)
         return widened(one if self.figure.sense == "smaller" else inverse(one), self.error)
 
     def chance(self, limit: float, level: float) -> float:

@@ -36,7 +36,7 @@ from pytest_ansorbench.stats.criteria import Criteria
 from pytest_ansorbench.stats.limits import Limits
 from pytest_ansorbench.stats.suite import judge_suites
 from tests.report.rendered import column, markdown_cells, rendered, simple_cells
-from tests.synthetic import make_case_result, make_run
+from tests.synthetic import make_case_result, make_run, make_yardsticks
 
 #: Without what kernels are compared with besides each other, which `test_yardsticks` has.
 ALL = tuple(key for key in COLUMNS if not key.startswith(("of_peak", "over_")))
@@ -479,3 +479,11 @@ def test_units_are_parsed_and_others_refused() -> None:
     assert [parse_time_unit(unit) for unit in TIME_UNITS] == ["auto", "s", "ms", "us"]
     with pytest.raises(ColumnError, match="bad time unit 'min': expected one of auto, s, ms, us"):
         parse_time_unit("min")
+
+
+def test_a_kernel_that_no_search_made_has_a_row_without_trials() -> None:
+    case = dataclasses.replace(make_case_result(), yardsticks=(make_yardsticks(),))
+    cells = simple_cells(rendered(case_table([case])))
+    assert column(cells, "strategy") == ["default", "fast", "torch"]
+    assert column(cells, "trials")[-1] == column(cells, "search time (s)")[-1] == "-"
+    assert column(cells, "GFLOP/s")[-1] == "0.50"
