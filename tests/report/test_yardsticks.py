@@ -28,8 +28,8 @@ def test_what_was_measured_has_columns() -> None:
     assert usual_columns([make_case_result()]) == DEFAULT_COLUMNS
     [table] = case_table([compared_with()]).blocks
     cells = simple_cells(rendered(table))
-    assert column(cells, "of peak") == ["1%", "1%"]
-    assert column(cells, "over torch") == ["2.00", "2.00"]
+    assert column(cells, "of peak") == ["1%", "1%", "-"]
+    assert column(cells, "over torch") == ["2.00", "2.00", "-"]
 
 
 def test_columns_that_were_asked_for_are_those() -> None:
