@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal
 
+from pytest_ansorbench.records import PEERS
+
 if TYPE_CHECKING:
-    from pytest_ansorbench.records import PEERS
-from pytest_ansorbench.stats.measures import LimitedMeasure, Measure
+    from pytest_ansorbench.stats.measures import LimitedMeasure, Measure
 
 
 @dataclass(frozen=True, slots=True)
