@@ -80,8 +80,9 @@ def test_the_chance_falls_as_the_limit_gets_stricter(key: str) -> None:
     assert figure.limited().chance(runs, loose, 0.01) > 0.5
 
 
-def test_all_that_takes_turns_with_winners_has_a_figure() -> None:
-    assert (*PEERS, "untuned") == IMPLEMENTATIONS
+def test_all_libraries_have_a_figure_and_tvm_s_own_programs_none() -> None:
+    assert {f"over_{library.replace('-', '_')}" for library in PEERS} <= {*FIGURES}
+    assert {*IMPLEMENTATIONS} - {*PEERS} == {"untuned", "first"}
 
 
 def test_a_library_that_a_repeat_lacks_has_no_figure() -> None:
