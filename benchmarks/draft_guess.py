@@ -24,6 +24,7 @@ from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.stats.ranks import rank_correlation
 from pytest_ansorbench.strategies import VectorUnits
 from pytest_ansorbench.strategies.decisions.points import scattered
+from pytest_ansorbench.strategies.decisions.registers import registers_of
 
 FIRST: Final = 8
 """Trials of the first batch."""
@@ -41,7 +42,7 @@ def guessed(path: Path, points: int) -> list[object] | None:
     landscape, target = read(path), resolve_target(None)
     stage = Stage(landscape.case, target)
     nests = [space.nests for space in stage.spaces]
-    guess = VectorUnits().model(nests, stage.encoding.columns, target)
+    guess = VectorUnits().model(nests, stage.encoding.columns, registers_of(target))
     if guess is None:
         return None
     machine = Surrogate(landscape, stage)

@@ -47,7 +47,7 @@ from pytest_ansorbench.strategies import (
     Setup,
 )
 from pytest_ansorbench.strategies.decisions.encoding import Encoding
-from pytest_ansorbench.strategies.decisions.space import DecisionSpace
+from pytest_ansorbench.strategies.decisions.traced import TracedSpace
 from pytest_ansorbench.workloads import OPERATORS
 
 LANDSCAPES: Final = Path(__file__).parent.parent / "docs" / "results" / "draft-landscapes"
@@ -122,7 +122,7 @@ class Stage:
         )
         self.sketches = self.context.generate_design_space()
         maker = ProgramMaker(self.context)
-        self.spaces = [DecisionSpace(i, one, maker) for i, one in enumerate(self.sketches)]
+        self.spaces = [TracedSpace(i, one, maker) for i, one in enumerate(self.sketches)]
         self.encoding = Encoding(self.spaces)
 
     def rows(self, notes: Sequence[tuple[int, list[Any]]]) -> NDArray[np.float32]:

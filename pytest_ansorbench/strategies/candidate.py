@@ -22,7 +22,7 @@ class Candidate:
 
     Attributes:
         measure_candidate: The program as MetaSchedule's engine, cost models and feature
-            extractors take it.
+            extractors take it. None if there is no program, but the record of one.
         payload: Anything the proposer wants to know of this candidate later, as a JSON value:
             dict with text keys, list, str, int, finite float, bool or None. The candidate that
             `Proposer.learn` and, from a journal, `Proposer.recall` get has an equal payload.
@@ -30,7 +30,7 @@ class Candidate:
             made the schedule; None if it is the schedule's own.
     """
 
-    measure_candidate: MeasureCandidate
+    measure_candidate: MeasureCandidate | None
     payload: Any = None
     sampled: Trace | None = None
 
@@ -55,6 +55,7 @@ class Candidate:
     @property
     def schedule(self) -> Schedule:
         """The schedule."""
+        assert self.measure_candidate is not None
         return self.measure_candidate.sch
 
     @property
@@ -70,5 +71,6 @@ class Candidate:
     @property
     def args_info(self) -> Sequence[ArgInfo]:
         """Data type and shape of each argument, inputs then output."""
+        assert self.measure_candidate is not None
         args_info: Sequence[ArgInfo] = self.measure_candidate.args_info
         return args_info

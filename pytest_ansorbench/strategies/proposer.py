@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+from pytest_ansorbench.strategies.program_maker import ProgramMaker
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
     from tvm.s_tir.meta_schedule.runner import RunnerResult
 
     from pytest_ansorbench.strategies.candidate import Candidate
+    from pytest_ansorbench.strategies.decisions.design_space import DesignSpace
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,46 @@ class Setup:
     shared: MutableMapping[str, Any] = field(default_factory=dict)
     run_time_s: float | None = None
 
+    def design_space(self) -> DesignSpace:
+        """The decisions of the sketches; this makes some programs."""
+        from pytest_ansorbench.strategies.decisions.traced import TracedDesign
+
+        return TracedDesign.of(self.sketches, ProgramMaker(self.context))
+
+
+class PointSetup(Protocol):
+    """Those parts of a `Setup` that a proposer of points works with.
+
+    There may be recorded measurements instead of programs.
+    """
+
+    @property
+    def context(self) -> TuneContext | None:
+        """The task; None without programs."""
+
+    @property
+    def cost_model(self) -> CostModel | None:
+        """See `Setup`; None without programs."""
+
+    @property
+    def budget_trials(self) -> int:
+        """See `Setup`, as for all that follow."""
+
+    @property
+    def rng(self) -> np.random.Generator:
+        """Source of randomness."""
+
+    @property
+    def tasks(self) -> int:
+        """Tasks that the budget is for."""
+
+    @property
+    def shared(self) -> MutableMapping[str, Any]:
+        """What proposers keep for each other."""
+
+    def design_space(self) -> DesignSpace:
+        """The decisions of the task; may take some seconds."""
+
 
 @dataclass(frozen=True)
 class Observation:
@@ -61,14 +105,15 @@ class Observation:
 
     Attributes:
         candidate: The candidate, with the payload that its proposer gave it.
-        result: The measurement as MetaSchedule has it: `run_secs` in seconds, or `error_msg`.
+        result: The measurement as MetaSchedule has it: `run_secs` in seconds, or `error_msg`. None
+            for the record of one.
         sketch: Index into `Setup.sketches` of the sketch it was sampled from; -1 if of none.
         gflops: Measured throughput in GFLOP/s; 0 for a failed trial.
         build_s: Seconds that compiling it took; None if nobody has timed that.
     """
 
     candidate: Candidate
-    result: RunnerResult
+    result: RunnerResult | None
     sketch: int
     gflops: float
     build_s: float | None = None
@@ -140,3 +185,20 @@ class ProposerPolicy(Protocol):
             setup: The task, and the means to search it.
         """
         ...
+
+
+class DecisionPolicy(ABC):
+    """Parameters of a proposer that needs no programs but those of a design space's points.
+
+    It searches wherever there are points: in TVM's sketches, or in what was recorded of them.
+    """
+
+    reads_database: ClassVar[bool] = False
+
+    @abstractmethod
+    def start(self, setup: PointSetup) -> Proposer:
+        """A new proposer for one task of one run.
+
+        Args:
+            setup: The task, and the means to search it.
+        """

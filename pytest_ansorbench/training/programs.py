@@ -26,7 +26,7 @@ from pytest_ansorbench.strategies import (
     pool,
 )
 from pytest_ansorbench.strategies.decisions.encoding import kinds_of
-from pytest_ansorbench.strategies.decisions.space import DecisionSpace
+from pytest_ansorbench.strategies.decisions.traced import TracedSpace
 from pytest_ansorbench.training.arrays import BadSamples, Like, load_arrays
 from pytest_ansorbench.workloads.definition import shipped
 
@@ -70,7 +70,7 @@ class Programs:
     # target's own design space, which the shipped model is for, or has decisions that no search
     # draws.
     kinds: NDArray[np.str_]
-    # Features of its decisions by the `DecisionSpace` of its sketch, shape (programs, most columns
+    # Features of its decisions by the `TracedSpace` of its sketch, shape (programs, most columns
     # of a kind), NaN where there is none.
     decisions: NDArray[np.float32]
 
@@ -175,7 +175,7 @@ class _DecisionReader:
         sketches = context.generate_design_space()
         maker = ProgramMaker(context)
         self._index = SketchIndex(sketches)
-        self._spaces = [DecisionSpace(at, one, maker) for at, one in enumerate(sketches)]
+        self._spaces = [TracedSpace(at, one, maker) for at, one in enumerate(sketches)]
         self._kinds = kinds_of(self._spaces)
         self.kinds: list[str] = []
         self._rows: list[NDArray[np.float32]] = []

@@ -11,13 +11,13 @@ import numpy as np
 from pytest_ansorbench.strategies import (
     AutoTVM,
     Chains,
-    DesignSpace,
     LoopInputs,
     Registry,
     Strategy,
     Suggestion,
     Tried,
 )
+from pytest_ansorbench.strategies.decisions.traced import TracedDesign
 from pytest_ansorbench.workloads import BatchMatmul
 from tests.strategies.setups import spaces_of
 
@@ -27,9 +27,9 @@ SMALLER = BatchMatmul(batch=1, m=2, n=2, k=2)
 """The same of 128 points."""
 
 
-def design_space(target, case=SMALL) -> DesignSpace:
+def design_space(target, case=SMALL) -> TracedDesign:
     spaces, maker, _ = spaces_of(target, case)
-    return DesignSpace(spaces, maker)
+    return TracedDesign(spaces, maker)
 
 
 def brief(name) -> Strategy:

@@ -12,7 +12,7 @@ from pytest_ansorbench.strategies import (
     TargetSpace,
     XGBoostModel,
 )
-from pytest_ansorbench.strategies.decisions.space import DecisionSpace
+from pytest_ansorbench.strategies.decisions.traced import TracedSpace
 from pytest_ansorbench.workloads import OPERATORS, BatchMatmul
 from pytest_ansorbench.workloads.operator import Operator
 
@@ -61,7 +61,7 @@ def context_of(target, task, seed=0, space=OWN):
     )
 
 
-def spaces_of(target, case) -> tuple[list[DecisionSpace], ProgramMaker, Setup]:
+def spaces_of(target, case) -> tuple[list[TracedSpace], ProgramMaker, Setup]:
     """The decision space of each sketch of a case, what makes its programs, and its setup.
 
     Made once for all tests, so they are not to be changed.
@@ -70,7 +70,7 @@ def spaces_of(target, case) -> tuple[list[DecisionSpace], ProgramMaker, Setup]:
     if key not in _KNOWN:
         setup = make_setup(target, case=case)
         maker = ProgramMaker(setup.context)
-        spaces = [DecisionSpace(i, one, maker) for i, one in enumerate(setup.sketches)]
+        spaces = [TracedSpace(i, one, maker) for i, one in enumerate(setup.sketches)]
         _KNOWN[key] = spaces, maker, setup
     return _KNOWN[key]
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from pytest_ansorbench.strategies.decisions.design_space import DesignSpace
 from pytest_ansorbench.strategies.decisions.space import Point
+from pytest_ansorbench.strategies.decisions.traced import TracedDesign
 from pytest_ansorbench.strategies.errors import StrategyError
 from pytest_ansorbench.strategies.features import POOLED, extract, extractor_of, pool
 
@@ -53,28 +54,27 @@ class LoopInputs:
         Raises:
             StrategyError: No programs can be made of the space's points.
         """
+        if not isinstance(space, TracedDesign):
+            raise StrategyError(
+                "bad inputs LoopInputs(): these points have no programs; expected DecisionInputs()"
+            )
         return _LoopRows(space)
 
 
 class _LoopRows:
-    def __init__(self, space: DesignSpace) -> None:
-        if space.maker is None:
-            raise StrategyError(
-                "bad inputs LoopInputs(): these points have no programs; expected DecisionInputs()"
-            )
+    def __init__(self, space: TracedDesign) -> None:
         self._space = space
-        self._maker = space.maker
         self._extractor = extractor_of(None)
         self._known: dict[Point, NDArray[np.float32]] = {}
 
     def __call__(self, points: Sequence[Point]) -> NDArray[np.float32]:
         """Rows of points, of those that are no program NaN."""
         fresh = [point for point in dict.fromkeys(points) if point not in self._known]
-        programs = self._maker.map(self._space.program, fresh)
+        programs = self._space.maker.map(self._space.program, fresh)
         self._known |= dict.fromkeys(fresh, np.full(POOLED, np.nan, dtype=np.float32))
         made = [pair for pair in zip(fresh, programs, strict=True) if pair[1] is not None]
         if made:
             candidates = [one.candidate().measure_candidate for _, one in made if one is not None]
-            rows = pool(extract(self._extractor, self._maker.context, candidates))
+            rows = pool(extract(self._extractor, self._space.maker.context, candidates))
             self._known |= {point: row for (point, _), row in zip(made, rows, strict=True)}
         return np.array([self._known[point] for point in points], dtype=np.float32)

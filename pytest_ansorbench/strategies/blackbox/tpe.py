@@ -17,7 +17,7 @@ from pytest_ansorbench.strategies.decisions.point_search import (
 )
 from pytest_ansorbench.strategies.decisions.space import Point
 from pytest_ansorbench.strategies.errors import StrategyError, require_at_least
-from pytest_ansorbench.strategies.proposer import Proposer, Setup
+from pytest_ansorbench.strategies.proposer import PointSetup, Proposer
 
 _SKETCH: Final = "sketch"
 
@@ -39,7 +39,7 @@ class ParzenEstimators(PointSearchPolicy):
     def __post_init__(self) -> None:
         require_at_least(self, 1, "startup_trials")
 
-    def start(self, setup: Setup) -> Proposer:
+    def start(self, setup: PointSetup) -> Proposer:
         """The live search of one task of one run.
 
         Raises:

@@ -2,55 +2,71 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Container, Mapping, Sequence
 from reprlib import repr as short
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_ansorbench.strategies.candidate import Candidate
 from pytest_ansorbench.strategies.decisions.encoding import Encoding
 from pytest_ansorbench.strategies.decisions.points import stepped
+from pytest_ansorbench.strategies.decisions.registers import Registers
 from pytest_ansorbench.strategies.decisions.space import DecisionSpace, Point
 from pytest_ansorbench.strategies.errors import StrategyError
-from pytest_ansorbench.strategies.program_maker import ProgramMaker, ScheduledProgram
-
-if TYPE_CHECKING:
-    from tvm.s_tir import Schedule
 
 # Steps to a point that is not taken.
 _STEPS: Final = 64
 
 
-class DesignSpace:
+class RecordableProgram(Protocol):
+    """What a point stands for: a program, or the record of one."""
+
+    @property
+    def fingerprint(self) -> int:
+        """Equal for equal programs."""
+
+    def candidate(self, payload: Any = None) -> Candidate:
+        """It as a candidate for measurement."""
+
+
+class DesignSpace(ABC):
     """The points of a task: a sketch, and a vector of its decisions.
+
+    What points are, how they are drawn and changed, and what a model is told of them needs no TVM.
+    What programs they stand for is asked of whatever knows: TVM, which makes them
+    (`traced.TracedDesign`), or a record of those that were measured.
 
     Attributes:
         spaces: The decision space of each sketch, in the order of the sketches.
-        maker: What makes programs of points; None if there are none, but recorded measurements.
         encoding: What a model is told of points.
     """
 
-    def __init__(self, spaces: Sequence[DecisionSpace], maker: ProgramMaker | None = None) -> None:
+    def __init__(self, spaces: Sequence[DecisionSpace]) -> None:
         self.spaces = spaces
-        self.maker = maker
         self.encoding = Encoding(spaces)
 
-    @classmethod
-    def of(cls, sketches: Sequence[Schedule], maker: ProgramMaker) -> DesignSpace:
-        """Find the decisions of sketches, e.g. `Setup.sketches`; this makes some programs."""
-        spaces = [DecisionSpace(at, sketch, maker) for at, sketch in enumerate(sketches)]
-        return cls(spaces, maker)
+    @abstractmethod
+    def programs(self, points: Sequence[Point]) -> Sequence[tuple[Point, RecordableProgram] | None]:
+        """The program of each point, with the point that it is of.
+
+        That is another one where a decision cannot be had. None if a point is no program.
+        """
+
+    @abstractmethod
+    def fingerprint(self, candidate: Candidate) -> int:
+        """The fingerprint of a candidate's program."""
+
+    @property
+    @abstractmethod
+    def registers(self) -> Registers | None:
+        """What programs are compiled for; None if that is no CPU."""
 
     def rows(self, points: Sequence[Point]) -> NDArray[np.float32]:
         """What a model is told of points, shape (points, columns)."""
         return self.encoding.rows(points)
-
-    def program(self, point: Point) -> ScheduledProgram | None:
-        """The program of a point; None if its decisions or a postprocessor do not apply."""
-        assert self.maker is not None
-        index, vector = point
-        return self.spaces[index].program(vector, self.maker)
 
     def draw(self, rng: np.random.Generator) -> Point:
         """A random point: each sketch as likely as any other, and each choice of a decision."""

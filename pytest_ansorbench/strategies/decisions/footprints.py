@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from pytest_ansorbench.records.checks import check
 
 if TYPE_CHECKING:
     from tvm.s_tir import Schedule
@@ -18,9 +21,15 @@ _STRUCTURE: Final = "meta_schedule.tiling_structure"
 _INTRINSIC: Final = "meta_schedule.auto_tensorize"
 # TVM's `IterVar.CommReduce`.
 _COMM_REDUCE: Final = 2
+# Expressions of a number.
+_BY_NUMBER: Final[Mapping[str, Literal["multiple", "quotient", "remainder"]]] = {
+    "Mul": "multiple",
+    "FloorDiv": "quotient",
+    "FloorMod": "remainder",
+}
 
-# How many steps each variable of a block takes, shape (depths, vectors).
-Extents = Mapping[Any, NDArray[np.float64]]
+# How many steps each loop of a block takes, each of shape (depths, vectors).
+Extents = Sequence[NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
@@ -62,6 +71,62 @@ def depths_of(structure: str) -> list[Depth]:
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A term of an index, in postfix order: it takes the spans of those before it, and leaves one.
+
+    A span is how far apart values lie at most, plus 1. That of a `loop` is its steps, of a
+    `constant` 1, of a `sum` a + b - 1, of a `multiple` 1 + number (a - 1), of a `quotient`
+    1 + ceil((a - 1) / number), of a `remainder` min(a, number). Any other expression of two has no
+    more values than their `pairs`, a b.
+
+    Attributes:
+        kind: What it is.
+        number: Of a loop its place, of a multiple, quotient or remainder the other operand; else 0.
+    """
+
+    kind: Literal["loop", "constant", "sum", "multiple", "quotient", "remainder", "pairs"]
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """What is touched of a dimension of a buffer."""
+
+    index: tuple[Term, ...]  # where the region of a step begins
+    extent: int  # of the region
+    whole: int  # of the buffer
+
+    def __post_init__(self) -> None:
+        height = 0
+        for term in self.index:
+            takes = {"loop": 0, "constant": 0, "sum": 2, "pairs": 2}.get(term.kind, 1)
+            fits = height >= takes and term.number >= (1 if takes == 1 else 0)
+            check(fits, "index", term, "an expression in postfix order")
+            height += 1 - takes
+        check(height == 1, "index", self.index, "an expression in postfix order")
+        check(min(self.extent, self.whole) >= 1, "whole", self.whole, "extents of at least 1")
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """What a step of a block reads or writes of a buffer."""
+
+    item_bytes: int
+    dimensions: tuple[Dimension, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TiledLoop:
+    """A loop of a block."""
+
+    extent: int
+    reduces: bool
+    knob: int | None  # the one that tiles it; None if it is not tiled
+    parts: int  # the number of its tiles; 0 without
+
+
+@dataclass(frozen=True)
 class Footprints:
     """What the inner tiles of one block touch, at each depth of its nest.
 
@@ -69,38 +134,53 @@ class Footprints:
     high-performance matrix multiplication", https://doi.org/10.1145/1356052.1356053). A tree that
     sees tile sizes has to put it together from four to ten of them. At each depth there are
     logarithms of the bytes of each buffer, of all buffers together, and of the steps of the nest
-    over these bytes; the first buffer is the one that is written.
+    over these bytes.
+
+    Attributes:
+        structure: As in `depths_of`.
+        intrinsic: What takes some steps at once, so that tiles are of what is around it; empty if
+            nothing does. Its name is in those of the columns: what is fast for other programs need
+            not be for these.
+        loops: The loops, in the order of the block's variables.
+        regions: One a buffer, the written one first.
     """
 
-    def __init__(
-        self,
-        block: Any,
-        places: Mapping[int, tuple[int, int]],
-        structure: str,
-        intrinsic: str,
-    ) -> None:
-        # `places`: of each loop that is tiled, its knob and the number of tiles. Where an intrinsic
-        # takes some steps at once, tiles are of what is around it. Its name is in those of the
-        # columns: what is fast for other programs need not be for these.
-        self._variables = [one.var for one in block.iter_vars]
-        self._whole = [float(int(one.dom.extent)) for one in block.iter_vars]
-        self._reduces = [is_reduction(one) for one in block.iter_vars]
-        self._places = places
-        self._depths = depths_of(structure)
-        # A buffer that is read in several places counts once.
-        regions = {_buffer(one): one for one in (*block.writes, *block.reads)}
-        self._regions = list(regions.values())
-        names = [*(f"buffer{n}" for n in range(len(self._regions))), "bytes", "intensity"]
-        prefix = f"{intrinsic}." if intrinsic else ""
-        self.columns = tuple(
+    structure: str
+    intrinsic: str
+    loops: tuple[TiledLoop, ...]
+    regions: tuple[Region, ...]
+
+    def __post_init__(self) -> None:
+        is_nest = bool(self.structure) and not set(self.structure) - {"S", "R"}
+        check(is_nest, "structure", self.structure, "letters S and R, e.g. SSRSRS")
+        check(bool(self.loops and self.regions), "regions", self.regions, "some, of some loops")
+        deepest = self._depths[-1] if self._depths else Depth(0, 0)
+        for at, loop in enumerate(self.loops):
+            tiles = max(1, deepest.reduction if loop.reduces else deepest.spatial)
+            fits = loop.extent >= 1 and (loop.knob is None or loop.parts >= tiles)
+            check(fits, f"loops[{at}]", loop, f"an extent, and {tiles} tiles or more")
+        terms = (term for one in self.regions for two in one.dimensions for term in two.index)
+        known = all(one.kind != "loop" or one.number < len(self.loops) for one in terms)
+        check(known, "regions", self.regions, f"indices of {len(self.loops)} loops")
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the features."""
+        names = [*(f"buffer{n}" for n in range(len(self.regions))), "bytes", "intensity"]
+        prefix = f"{self.intrinsic}." if self.intrinsic else ""
+        return tuple(
             f"{prefix}depth{depth}.{name}" for depth in range(len(self._depths)) for name in names
         )
-        spatial = [loop for loop, reduces in enumerate(self._reduces) if not reduces]
-        self.vectorized = places.get(spatial[-1]) if spatial else None
-        # Steps of the loop that is vectorized.
-        self.width = self._whole[spatial[-1]] if spatial else 1.0
-        self.item_bytes = _item_bytes(self._regions[0])
-        self.steps = math.prod(self._whole)
+
+    @property
+    def innermost(self) -> TiledLoop | None:
+        """The last spatial loop, whose innermost tile TVM vectorizes; None if there is none."""
+        return next((loop for loop in reversed(self.loops) if not loop.reduces), None)
+
+    @property
+    def steps(self) -> float:
+        """Of the whole nest."""
+        return math.prod(float(loop.extent) for loop in self.loops)
 
     def features(self, tiles: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
         """Footprints of vectors, shape (vectors, columns).
@@ -111,32 +191,34 @@ class Footprints:
         # All depths at once: arrays are small, and NumPy takes as long to be called as to count.
         vectors = len(tiles[0])
         extents = self._extents(tiles)
-        touched = [_bytes(region, extents) for region in self._regions]
+        touched = [_bytes(region, extents) for region in self.regions]
         total = np.sum(touched, axis=0)
-        steps = np.prod([*extents.values()], axis=0)
+        steps = np.prod(extents, axis=0)
         logs = np.log2([*touched, total, steps / total])
         # From (columns of a depth, depths, vectors) to (vectors, columns).
         found: NDArray[np.float32] = logs.transpose(2, 1, 0).reshape(vectors, -1)
         return found.astype(np.float32)
 
+    @cached_property
+    def _depths(self) -> list[Depth]:
+        return depths_of(self.structure)
+
     def _extents(self, tiles: Sequence[NDArray[np.float32]]) -> Extents:
-        """Steps of each variable inside each depth; an untiled loop is inside as a whole."""
+        """Steps of each loop inside each depth; an untiled loop is inside as a whole."""
         shape = len(self._depths), len(tiles[0])
-        extents: dict[Any, NDArray[np.float64]] = {}
-        for loop, variable in enumerate(self._variables):
-            if loop in self._places:
-                knob, parts = self._places[loop]
-                inner = [
-                    one.reduction if self._reduces[loop] else one.spatial for one in self._depths
-                ]
-                # Logarithms of what the innermost 0, 1, 2, ... tiles come to.
-                logs = np.zeros((parts + 1, shape[1]))
-                np.cumsum(tiles[knob][:, parts - 1 :: -1].T, axis=0, out=logs[1:])
-                steps = np.rint(np.exp2(logs))
-                # A loop is longer than its tiles where an intrinsic takes some steps at once.
-                extents[variable] = steps[inner] * np.rint(self._whole[loop] / steps[parts])
-            else:
-                extents[variable] = np.full(shape, self._whole[loop])
+        extents: list[NDArray[np.float64]] = []
+        for loop in self.loops:
+            if loop.knob is None:
+                extents.append(np.full(shape, float(loop.extent)))
+                continue
+            parts = loop.parts
+            inner = [one.reduction if loop.reduces else one.spatial for one in self._depths]
+            # Logarithms of what the innermost 0, 1, 2, ... tiles come to.
+            logs = np.zeros((parts + 1, shape[1]))
+            np.cumsum(tiles[loop.knob][:, parts - 1 :: -1].T, axis=0, out=logs[1:])
+            steps = np.rint(np.exp2(logs))
+            # A loop is longer than its tiles where an intrinsic takes some steps at once.
+            extents.append(steps[inner] * np.rint(loop.extent / steps[parts]))
         return extents
 
 
@@ -178,7 +260,7 @@ def footprints_of(
             block, at = loops[one.inputs[0]]
             places.setdefault(block, {})[at] = parts[one]
     return [
-        Footprints(
+        _footprints(
             schedule.get(schedule.get_sblock(names[block])),
             of_block,
             structures[block],
@@ -189,22 +271,35 @@ def footprints_of(
     ]
 
 
+def _footprints(
+    block: Any, places: Mapping[int, tuple[int, int]], structure: str, intrinsic: str
+) -> Footprints:
+    """Those of TVM's block; `places` has the knob and the number of tiles of each tiled loop."""
+    variables = {one.var: at for at, one in enumerate(block.iter_vars)}
+    loops = tuple(
+        TiledLoop(int(one.dom.extent), is_reduction(one), *places.get(at, (None, 0)))
+        for at, one in enumerate(block.iter_vars)
+    )
+    # A buffer that is read in several places counts once.
+    regions = {_buffer(one): one for one in (*block.writes, *block.reads)}
+    return Footprints(
+        structure, intrinsic, loops, tuple(_region(one, variables) for one in regions.values())
+    )
+
+
 def is_reduction(variable: Any) -> bool:
     return int(variable.iter_type) == _COMM_REDUCE
 
 
-def _bytes(region: Any, extents: Extents) -> NDArray[np.float64]:
-    """Bytes of a buffer that are touched, at most all of it, shape (depths, vectors)."""
-    shape = next(iter(extents.values())).shape
-    touched = np.full(shape, float(_item_bytes(region)))
-    for dimension, whole in zip(region.region, _buffer(region).shape, strict=True):
-        span = _span(dimension.min, extents) + int(dimension.extent) - 1.0
-        touched = touched * np.minimum(span, int(whole))
-    return touched
-
-
-def _item_bytes(region: Any) -> int:
-    return int(np.dtype(str(_buffer(region).dtype)).itemsize)
+def _region(region: Any, variables: Mapping[Any, int]) -> Region:
+    buffer = _buffer(region)
+    return Region(
+        int(np.dtype(str(buffer.dtype)).itemsize),
+        tuple(
+            Dimension(tuple(_terms(one.min, variables)), int(one.extent), int(whole))
+            for one, whole in zip(region.region, buffer.shape, strict=True)
+        ),
+    )
 
 
 def _buffer(region: Any) -> Any:
@@ -212,28 +307,54 @@ def _buffer(region: Any) -> Any:
     return region.source if hasattr(region, "source") else region.buffer
 
 
-def _span(index: Any, extents: Extents) -> NDArray[np.float64]:
-    """How far apart the values of an index lie at most, plus 1; shape (depths, vectors), or (1,).
-
-    Sums, multiples, quotients and remainders; of other expressions of two operands, and of casts,
-    the steps of all variables in them, which is no less than the number of their values.
-    """
-    if index in extents:
-        return extents[index]
+def _terms(index: Any, variables: Mapping[Any, int]) -> Iterator[Term]:
+    """An index of TVM's, term by term."""
+    if index in variables:
+        yield Term("loop", variables[index])
+        return
     kind = type(index).__name__
-    if kind == "IntImm":
-        return np.ones(1)
+    by_number = type(getattr(index, "b", None)).__name__ == "IntImm"
     if kind in ("Add", "Sub"):
-        return _span(index.a, extents) + _span(index.b, extents) - 1.0
-    if kind == "Mul" and type(index.b).__name__ == "IntImm":
-        return 1.0 + abs(int(index.b)) * (_span(index.a, extents) - 1.0)
-    if kind == "FloorDiv" and type(index.b).__name__ == "IntImm":
-        return 1.0 + np.ceil((_span(index.a, extents) - 1.0) / int(index.b))
-    if kind == "FloorMod" and type(index.b).__name__ == "IntImm":
-        return np.minimum(_span(index.a, extents), int(index.b))
-    within = [_span(part, extents) for part in _parts(index)]
-    return np.prod(within, axis=0) if within else np.ones(1)
+        yield from (*_terms(index.a, variables), *_terms(index.b, variables), Term("sum"))
+    elif by_number and kind in _BY_NUMBER and int(index.b):
+        yield from (*_terms(index.a, variables), Term(_BY_NUMBER[kind], abs(int(index.b))))
+    else:
+        parts = [getattr(index, name) for name in ("a", "b", "value") if hasattr(index, name)]
+        if kind == "IntImm" or not parts:
+            yield Term("constant")
+            return
+        for at, part in enumerate(parts):
+            yield from _terms(part, variables)
+            if at:
+                yield Term("pairs")
 
 
-def _parts(index: Any) -> list[Any]:
-    return [getattr(index, name) for name in ("a", "b", "value") if hasattr(index, name)]
+def _bytes(region: Region, extents: Extents) -> NDArray[np.float64]:
+    """Bytes of a buffer that are touched, at most all of it, shape (depths, vectors)."""
+    touched = np.full(extents[0].shape, float(region.item_bytes))
+    for dimension in region.dimensions:
+        span = _span(dimension.index, extents) + dimension.extent - 1.0
+        touched = touched * np.minimum(span, dimension.whole)
+    return touched
+
+
+def _span(index: Sequence[Term], extents: Extents) -> NDArray[np.float64]:
+    """That of an index, see `Term`; shape (depths, vectors), or (1,)."""
+    spans: list[NDArray[np.float64]] = []
+    for term in index:
+        if term.kind == "loop":
+            spans.append(extents[term.number])
+        elif term.kind == "constant":
+            spans.append(np.ones(1))
+        elif term.kind == "sum":
+            spans.append(spans.pop() + spans.pop() - 1.0)
+        elif term.kind == "pairs":
+            spans.append(spans.pop() * spans.pop())
+        elif term.kind == "multiple":
+            spans.append(1.0 + term.number * (spans.pop() - 1.0))
+        elif term.kind == "quotient":
+            spans.append(1.0 + np.ceil((spans.pop() - 1.0) / term.number))
+        else:
+            spans.append(np.minimum(spans.pop(), term.number))
+    [span] = spans
+    return span

@@ -55,17 +55,20 @@ class Knob(Protocol):
         """Choices that differ the least from one; none if there is only that."""
         ...
 
+    def some(self, choices: Sequence[int]) -> Knob:
+        """The same decision with these choices alone, in their order."""
+        ...
+
 
 class TileKnob:
-    """Sizes of a loop's tiles: all factorizations of its extent (`SamplePerfectTile`).
+    """Sizes of a loop's tiles: `factorizations` of its extent (`SamplePerfectTile`).
 
     Features are logarithms of the sizes to base 2, and of their products from the inside out.
     """
 
-    def __init__(self, extent: int, parts: int, most_inner: int) -> None:
-        self.parts = parts
-        self._most_inner = most_inner
-        self._choices = factorizations(extent, parts, most_inner)
+    def __init__(self, choices: Sequence[Tiles]) -> None:
+        self.parts = len(choices[0])
+        self._choices = choices
         # Size of the innermost tile of every choice, shape (size,).
         self.innermost = np.array([tiles[-1] for tiles in self._choices], dtype=np.int64)
         self._near: dict[int, tuple[int, ...]] = {}
@@ -94,9 +97,14 @@ class TileKnob:
     def near(self, choice: int) -> Sequence[int]:
         """Tilings that differ by one prime factor, which moved from one tile to another."""
         if choice not in self._near:
-            tilings = moves(self._choices[choice], self._most_inner)
-            self._near[choice] = tuple(self._index[tiles] for tiles in tilings)
+            tilings = moves(self._choices[choice])
+            self._near[choice] = tuple(
+                self._index[tiles] for tiles in tilings if tiles in self._index
+            )
         return self._near[choice]
+
+    def some(self, choices: Sequence[int]) -> TileKnob:
+        return TileKnob([self._choices[choice] for choice in choices])
 
     @cached_property
     def _index(self) -> dict[Tiles, int]:
@@ -111,27 +119,34 @@ class ValueKnob:
 
     columns = ("value",)
 
-    def __init__(self, values: Sequence[float]) -> None:
-        self._values = tuple(values)
+    def __init__(self, values: Sequence[float], decisions: Sequence[int] | None = None) -> None:
+        """The values, and what TVM calls each; its index without `decisions`."""
+        self.values = tuple(values)
+        self._decisions = tuple(range(len(values)) if decisions is None else decisions)
 
     @property
     def size(self) -> int:
-        return len(self._values)
+        return len(self.values)
 
     def table(self) -> NDArray[np.float32]:
         """Signed logarithms of the values plus 1, shape (size, 1)."""
-        logs = [math.copysign(math.log2(1.0 + abs(value)), value) for value in self._values]
+        logs = [math.copysign(math.log2(1.0 + abs(value)), value) for value in self.values]
         return np.array(logs, dtype=np.float32)[:, np.newaxis]
 
     def decision(self, choice: int) -> int:
-        return choice
+        return self._decisions[choice]
 
     def choice_of(self, decision: Any) -> int | None:
-        return int(decision) if 0 <= int(decision) < self.size else None
+        at = int(decision)
+        return self._decisions.index(at) if at in self._decisions else None
 
     def near(self, choice: int) -> Sequence[int]:
         """All others: their order need not mean anything."""
         return [other for other in range(self.size) if other != choice]
+
+    def some(self, choices: Sequence[int]) -> ValueKnob:
+        values = [self.values[choice] for choice in choices]
+        return ValueKnob(values, [self._decisions[choice] for choice in choices])
 
 
 class LocationKnob:
@@ -143,8 +158,8 @@ class LocationKnob:
 
     columns = ("loop",)
 
-    def __init__(self, seen: Sequence[int]) -> None:
-        self._loops = sorted({ROOT, *seen, *range(max([ROOT, *seen]) + 2)})
+    def __init__(self, loops: Sequence[int]) -> None:
+        self._loops = loops
 
     @property
     def size(self) -> int:
@@ -169,6 +184,9 @@ class LocationKnob:
             if other != choice and (abs(other - choice) == 1 or min(loop, self._loops[choice]) < 0)
         ]
 
+    def some(self, choices: Sequence[int]) -> LocationKnob:
+        return LocationKnob([self._loops[choice] for choice in choices])
+
 
 def knob_of(instruction: Instruction, decision: Any, seen: Sequence[int]) -> Knob | None:
     """The knob of an instruction; None if it decides nothing.
@@ -178,17 +196,22 @@ def knob_of(instruction: Instruction, decision: Any, seen: Sequence[int]) -> Kno
     kind, attributes = str(instruction.kind.name), instruction.attrs
     if kind == "SamplePerfectTile":
         extent = math.prod(int(size) for size in decision)
-        return TileKnob(extent, int(attributes[0]), int(attributes[1]))
+        return TileKnob(factorizations(extent, int(attributes[0]), int(attributes[1])))
     if kind == "SampleCategorical":
         return ValueKnob([float(value) for value in attributes[0]])
     if kind == SAMPLES_LOCATION:
-        return LocationKnob(seen)
+        return LocationKnob(locations(seen))
     if is_sampling(instruction):
         raise StrategyError(
             f"bad instruction {kind!r} in a sketch: expected SamplePerfectTile, SampleCategorical "
             "or SampleComputeLocation; no other has known choices, use e.g. optimized"
         )
     return None
+
+
+def locations(seen: Sequence[int]) -> list[int]:
+    """The root, those that were seen, and all loops up to one further in."""
+    return sorted({ROOT, *seen, *range(max([ROOT, *seen]) + 2)})
 
 
 def is_sampling(instruction: Instruction) -> bool:
@@ -224,7 +247,7 @@ def factorizations(extent: int, parts: int, most_inner: int) -> tuple[Tiles, ...
     )
 
 
-def moves(tiles: Tiles, most_inner: int) -> list[Tiles]:
+def moves(tiles: Tiles) -> list[Tiles]:
     """All tilings that differ by one prime factor, moved from one tile to another."""
     found = []
     for source, size in enumerate(tiles):
@@ -234,6 +257,5 @@ def moves(tiles: Tiles, most_inner: int) -> list[Tiles]:
                     moved = list(tiles)
                     moved[source] //= prime
                     moved[target] *= prime
-                    if moved[-1] <= most_inner:
-                        found.append(tuple(moved))
+                    found.append(tuple(moved))
     return found

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -16,8 +16,12 @@ from pytest_ansorbench.strategies.decisions.design_space import DesignSpace
 from pytest_ansorbench.strategies.decisions.points import scattered
 from pytest_ansorbench.strategies.decisions.replays import Drafted, Replays
 from pytest_ansorbench.strategies.decisions.space import Point
-from pytest_ansorbench.strategies.program_maker import ProgramMaker
-from pytest_ansorbench.strategies.proposer import Observation, Proposer, Setup
+from pytest_ansorbench.strategies.proposer import (
+    DecisionPolicy,
+    Observation,
+    PointSetup,
+    Proposer,
+)
 
 # Points that are asked for at most for each that is wanted: most of them may be taken.
 _PATIENCE: Final = 8
@@ -86,10 +90,8 @@ class PointSearch(ABC):
         return {}
 
 
-class PointSearchPolicy(ABC):
+class PointSearchPolicy(DecisionPolicy):
     """Parameters of a search for points: a proposer, best a frozen dataclass."""
-
-    reads_database: ClassVar[bool] = False
 
     @abstractmethod
     def search(self, space: DesignSpace, rng: np.random.Generator, trials: float) -> PointSearch:
@@ -101,7 +103,7 @@ class PointSearchPolicy(ABC):
             trials: How many to expect.
         """
 
-    def start(self, setup: Setup) -> Proposer:
+    def start(self, setup: PointSetup) -> Proposer:
         """The live search of one task of one run.
 
         Args:
@@ -111,14 +113,14 @@ class PointSearchPolicy(ABC):
 
 
 class _PointProposer:
-    def __init__(self, policy: PointSearchPolicy, setup: Setup) -> None:
+    def __init__(self, policy: PointSearchPolicy, setup: PointSetup) -> None:
         self._policy = policy
         self._setup = setup
 
     @cached_property
     def _space(self) -> DesignSpace:
         """Made by the first round, on the clock: it takes some programs to see the choices."""
-        return DesignSpace.of(self._setup.sketches, ProgramMaker(self._setup.context))
+        return self._setup.design_space()
 
     @cached_property
     def _replays(self) -> Replays:

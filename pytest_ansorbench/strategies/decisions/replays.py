@@ -8,9 +8,8 @@ from itertools import islice
 from typing import Any, Final
 
 from pytest_ansorbench.strategies.candidate import Candidate
-from pytest_ansorbench.strategies.decisions.design_space import DesignSpace
+from pytest_ansorbench.strategies.decisions.design_space import DesignSpace, RecordableProgram
 from pytest_ansorbench.strategies.decisions.space import Point
-from pytest_ansorbench.strategies.program_maker import ScheduledProgram
 
 # Points that are replayed at most for each program that is wanted.
 _PATIENCE: Final = 8
@@ -24,7 +23,7 @@ class Drafted:
 
     point: Point  # as TVM settled it
     asked: Point
-    program: ScheduledProgram
+    program: RecordableProgram
     predicted: float | None = None
 
 
@@ -32,9 +31,7 @@ class Replays:
     """Replays points of a task, and knows which points and programs have been proposed."""
 
     def __init__(self, space: DesignSpace) -> None:
-        assert space.maker is not None
         self._space = space
-        self._maker = space.maker
         self._fingerprints: set[int] = set()
         # Not to be proposed: points that were before, that are no program, or another's program.
         # Each is its own value: what else is known of a point is kept with this very object.
@@ -55,12 +52,20 @@ class Replays:
             if not some:
                 break
             left -= len(some)
-            made = self._maker.map(self._space.program, some)
-            for point, program in zip(some, made, strict=True):
+            for point, made in zip(some, self._space.programs(some), strict=True):
                 self.replayed += 1
-                settled = self._settle(point, program)
-                if settled is not None and program is not None:
+                if made is None:
+                    self.failed += 1
+                elif made[1].fingerprint in self._fingerprints:
+                    self.repeated += 1
+                else:
+                    settled, program = made
+                    self._fingerprints.add(program.fingerprint)
+                    self.taken.setdefault(settled, settled)
                     found.append(Drafted(settled, point, program))
+                    continue
+                self.taken.setdefault(point, point)
+                self.rejected.append(point)
         return found
 
     def payloads(self, drafted: Sequence[Drafted]) -> list[dict[str, Any]]:
@@ -71,14 +76,12 @@ class Replays:
 
     def recall(self, candidates: Sequence[Candidate]) -> None:
         """Count candidates with such payloads as proposed, as before an interruption."""
-        from tvm_ffi import structural_hash
-
         for candidate in candidates:
             note = candidate.payload
             for one in (note, *note.get("rejected", ())):
                 point = self._space.point(one)
                 self.taken.setdefault(point, point)
-            self._fingerprints.add(structural_hash(candidate.mod))
+            self._fingerprints.add(self._space.fingerprint(candidate))
 
     def counts(self) -> dict[str, int]:
         """What became of the round's points, for the record."""
@@ -89,19 +92,3 @@ class Replays:
         for one in drafted:
             self.taken.pop(one.point, None)
             self._fingerprints.discard(one.program.fingerprint)
-
-    def _settle(self, point: Point, program: ScheduledProgram | None) -> Point | None:
-        """Take a program's point and fingerprint; None if it is no new program."""
-        index, vector = point
-        if program is not None:
-            settled = (index, self._space.spaces[index].settled(vector, program))
-            if program.fingerprint not in self._fingerprints:
-                self._fingerprints.add(program.fingerprint)
-                self.taken.setdefault(settled, settled)
-                return settled
-            self.repeated += 1
-        else:
-            self.failed += 1
-        self.taken.setdefault(point, point)
-        self.rejected.append(point)
-        return None

@@ -1,4 +1,4 @@
-"""A sketch as a space of decision vectors."""
+"""The open decisions of a sketch as a space of vectors, without the sketch."""
 
 from __future__ import annotations
 
@@ -6,27 +6,13 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_ansorbench.strategies.decisions.footprints import Nest, footprints_of
-from pytest_ansorbench.strategies.decisions.knobs import (
-    Knob,
-    LocationKnob,
-    TileKnob,
-    decisions_in,
-    is_sampling,
-    knob_of,
-)
-from pytest_ansorbench.strategies.decisions.placement import placement_of, probed_locations
-from pytest_ansorbench.strategies.program_maker import ProgramMaker, ScheduledProgram
-
-if TYPE_CHECKING:
-    from tvm.s_tir import Schedule, Trace
-    from tvm.s_tir.schedule import Instruction
+from pytest_ansorbench.strategies.decisions.footprints import Footprints, Nest
+from pytest_ansorbench.strategies.decisions.knobs import Knob, TileKnob
 
 # A choice for each knob.
 Vector = tuple[int, ...]
@@ -37,36 +23,18 @@ Point = tuple[int, Vector]
 
 
 class DecisionSpace:
-    """The open decisions of one sketch, the `index`th of the design space."""
+    """The open decisions of one sketch, the `index`th of the design space.
 
-    def __init__(self, index: int, sketch: Schedule, maker: ProgramMaker) -> None:
-        """Find the decisions, with a few random schedules where choices depend on each other."""
+    `footprints` are those of its tiled blocks.
+    """
+
+    def __init__(self, index: int, knobs: Sequence[Knob], footprints: Sequence[Footprints]) -> None:
         self.index = index
-        trace = sketch.trace.simplified(True)
-        self._instructions = list(trace.insts)
-        self._sampling = [one for one in self._instructions if is_sampling(one)]
-        self._placement = placement_of(self._instructions, maker)
-        if self._placement is None:
-            seen = probed_locations(self._instructions, maker)
-        else:
-            seen = self._placement.seen
-        knobs: list[Knob] = []
-        for instruction in self._sampling:
-            decision = trace.get_decision(instruction)
-            knob = knob_of(instruction, decision, seen.get(instruction, ()))
-            assert knob is not None
-            knobs.append(knob)
         self.knobs = tuple(knobs)
-        self._settles = any(isinstance(knob, LocationKnob) for knob in knobs)
+        self.footprints = tuple(footprints)
         self._sizes = np.array([knob.size for knob in knobs], dtype=np.int32)
         self._tables = [knob.table() for knob in knobs]
         self._levels = _levels(knobs)
-        parts = {
-            instruction: (place, knob.parts)
-            for place, (instruction, knob) in enumerate(zip(self._sampling, knobs, strict=True))
-            if isinstance(knob, TileKnob)
-        }
-        self._footprints = footprints_of(maker.untouched(), self._instructions, parts)
         names = _names(knobs)
         self.columns = (
             *(
@@ -77,19 +45,18 @@ class DecisionSpace:
             *(f"tile{parts}.sum{level}" for parts, _ in self._levels for level in range(parts)),
             *(f"tile{parts}.block{size}" for parts, _ in self._levels for size in range(2, parts)),
             *(f"block{size}" for size in range(1, _largest(self._levels))),
-            *(f"{n}.{name}" for n, one in enumerate(self._footprints) for name in one.columns),
+            *(f"{n}.{name}" for n, one in enumerate(self.footprints) for name in one.columns),
         )
         self.nests = tuple(
             Nest(
-                width=f"{names[place]}.size{count - 1}",
+                width=f"{names[loop.knob]}.size{loop.parts - 1}",
                 block=f"{n}.{one.columns[0]}",
-                item_bytes=one.item_bytes,
+                item_bytes=one.regions[0].item_bytes,
                 steps=one.steps,
-                unit=one.width / math.prod(knobs[place].decision(0)),
+                unit=loop.extent / math.prod(knobs[loop.knob].decision(0)),
             )
-            for n, one in enumerate(self._footprints)
-            if one.vectorized is not None
-            for place, count in [one.vectorized]
+            for n, one in enumerate(self.footprints)
+            if (loop := one.innermost) is not None and loop.knob is not None
         )
 
     @property
@@ -132,46 +99,11 @@ class DecisionSpace:
                 *sums,
                 *(of_group[:, 1:-1] for of_group in inner),
                 *(block[:, np.newaxis] for block in blocks),
-                *(one.features(parts) for one in self._footprints),
+                *(one.features(parts) for one in self.footprints),
             ],
             axis=1,
         )
         return found
-
-    def trace(self, vector: Vector) -> Trace:
-        """The sketch with a vector's decisions, to be replayed."""
-        from tvm.s_tir import Trace
-
-        return Trace(self._instructions, self._decided(vector))
-
-    def program(self, vector: Vector, maker: ProgramMaker) -> ScheduledProgram | None:
-        """The program of a vector: what replaying its trace makes, and sooner.
-
-        None if the decisions or a postprocessor do not apply.
-        """
-        decided, placement = self._decided(vector), self._placement
-        placed = None if placement is None else placement.schedule(decided, maker)
-        if placement is None or placed is None:
-            return maker.replay(self.trace(vector), 1)
-        program = maker.finished(placed)
-        if program is None:
-            return None
-        return replace(program, trace=placement.sampled(placed.trace, decided))
-
-    def _decided(self, vector: Vector) -> dict[Instruction, Any]:
-        """Each sampling instruction with what a vector decides."""
-        return dict(zip(self._sampling, self.decisions_of(vector), strict=True))
-
-    def settled(self, vector: Vector, program: ScheduledProgram) -> Vector:
-        """The vector of a program that was made of another one: TVM moves impossible locations."""
-        if not self._settles:
-            return vector
-        found = self.vector_in(program.trace)
-        return vector if found is None else found
-
-    def vector_in(self, trace: Trace) -> Vector | None:
-        """The vector of a trace of this sketch; None if a decision of it is no choice here."""
-        return self.vector_of(decisions_in(trace)[: len(self.knobs)])  # postprocessing may sample
 
     def decisions_of(self, vector: Vector) -> list[Any]:
         """A vector as TVM's decisions, for the journal: JSON values."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,8 +40,12 @@ from pytest_ansorbench.strategies.errors import (
     require_positive,
     require_share,
 )
-from pytest_ansorbench.strategies.program_maker import ProgramMaker
-from pytest_ansorbench.strategies.proposer import Observation, Proposer, Setup
+from pytest_ansorbench.strategies.proposer import (
+    DecisionPolicy,
+    Observation,
+    PointSetup,
+    Proposer,
+)
 
 # Random points that are drawn for each that is wanted: not all of them become programs.
 _DRAWN: Final = 8
@@ -56,7 +60,7 @@ class SharePolicy(Protocol):
 
 
 @dataclass(frozen=True)
-class Draft:
+class Draft(DecisionPolicy):
     """A search that learns from decisions, and makes few programs.
 
     A genetic search makes a thousand programs a round, at milliseconds each, to pick 16 of them.
@@ -88,8 +92,6 @@ class Draft:
         full_trials: Trials that a task has to expect for all of this neighbourhood. One of a
             network that expects fewer gets its share of it.
     """
-
-    reads_database: ClassVar[bool] = False
 
     model: DecisionModelPolicy = field(default_factory=BoostedTrees)
     neighbourhood: Neighbourhood = field(default_factory=Neighbourhood)
@@ -129,13 +131,13 @@ class Draft:
         require_positive(self, "growth")
         require_share(self, "random_share")
 
-    def start(self, setup: Setup) -> Proposer:
+    def start(self, setup: PointSetup) -> Proposer:
         """The live search of one task of one run."""
         return _Draft(self, setup)
 
 
 class _Draft:
-    def __init__(self, policy: Draft, setup: Setup) -> None:
+    def __init__(self, policy: Draft, setup: PointSetup) -> None:
         self._policy = policy
         self._setup = setup
         self._rng = setup.rng
@@ -153,15 +155,15 @@ class _Draft:
     @cached_property
     def _space(self) -> DesignSpace:
         """Made by the first round, on the clock: it takes some programs to see the choices."""
-        return DesignSpace.of(self._setup.sketches, ProgramMaker(self._setup.context))
+        return self._setup.design_space()
 
     @cached_property
     def _guess(self) -> DecisionModel | None:
         """A guess from lanes and registers, for a task without measurements; perhaps None."""
-        policy, target = self._policy.vector_units, self._setup.context.target
-        nests = [space.nests for space in self._space.spaces]
-        columns = self._space.encoding.columns
-        return None if policy is None else policy.model(nests, columns, target)
+        policy, space = self._policy.vector_units, self._space
+        nests = [one.nests for one in space.spaces]
+        columns = space.encoding.columns
+        return None if policy is None else policy.model(nests, columns, space.registers)
 
     @cached_property
     def _replays(self) -> Replays:

@@ -4,25 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pytest_ansorbench.strategies.decisions.footprints import Nest
+from pytest_ansorbench.strategies.decisions.registers import Registers
 from pytest_ansorbench.strategies.errors import require_positive
 
 if TYPE_CHECKING:
-    from tvm.target import Target
-
     from pytest_ansorbench.strategies.decisions.model import DecisionModel
-
-# Bytes of a vector register and how many there are, by the feature of the CPU, best first.
-_VECTORS_OF_X86: Final = {"avx512f": (64, 32), "avx": (32, 16)}
-# Those of any other x86.
-_VECTORS: Final = 16, 16
-# Vector registers of other architectures that TVM knows vectors of.
-_REGISTERS: Final = 32
 
 
 @dataclass(frozen=True)
@@ -52,20 +44,22 @@ class VectorUnits:
         require_positive(self, "other_cycles", "spill_cycles")
 
     def model(
-        self, nests: Sequence[Sequence[Nest]], columns: Sequence[str], target: Target
+        self,
+        nests: Sequence[Sequence[Nest]],
+        columns: Sequence[str],
+        registers: Registers | None,
     ) -> DecisionModel | None:
         """The guess for a task; the last column of its rows is the sketch.
 
         None where no sketch has a tiled block, and for other targets than CPUs.
         """
-        if not any(nests) or str(target.kind.name) != "llvm":
+        if not any(nests) or registers is None:
             return None
-        vector_bytes, registers = _vectors_of(target)
         place = {name: index for index, name in enumerate(columns)}
         return _Guess(
             self,
-            vector_bytes,
-            registers * vector_bytes,
+            registers.vector_bytes,
+            registers.count * registers.vector_bytes,
             [[(place[one.width], place[one.block], one) for one in of] for of in nests],
         )
 
@@ -113,16 +107,3 @@ class _Guess:
         spills = np.exp2(block.astype(np.float64)) > self.register_bytes * (1.0 + 1e-6)
         cycles: NDArray[np.float64] = self._cycles_a_step(lanes)
         return cycles + np.where(spills, self.policy.spill_cycles / lanes, 0.0)
-
-
-def _vectors_of(target: Target) -> tuple[int, int]:
-    """Bytes of a vector register, and how many there are.
-
-    TVM's `llvm_get_vector_width` says 512 bits for every x86, so these are told by their features.
-    """
-    from tvm.target.codegen import llvm_get_cpu_features, llvm_get_vector_width
-
-    if "x86" not in str(target.attrs.get("mtriple", "")):
-        return max(1, int(llvm_get_vector_width(target)) // 8), _REGISTERS
-    features = {str(one) for one in llvm_get_cpu_features(target)}
-    return next((found for name, found in _VECTORS_OF_X86.items() if name in features), _VECTORS)

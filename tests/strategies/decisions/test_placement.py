@@ -18,7 +18,7 @@ from pytest_ansorbench.strategies.decisions.placement import (
     possible,
     probed_locations,
 )
-from pytest_ansorbench.strategies.decisions.space import DecisionSpace
+from pytest_ansorbench.strategies.decisions.traced import TracedSpace
 from tests.strategies.setups import FAMILIES, context_of, spaces_of
 
 S0, R, S1 = Loop(0, 0, False), Loop(1, 0, True), Loop(0, 1, False)
@@ -78,7 +78,7 @@ def test_padded_layers_of_a_network_are_placed(target):
         context = context_of(target, task)
         maker = ProgramMaker(context)
         sketches = enumerate(context.generate_design_space())
-        same, placed = checked([DecisionSpace(*one, maker) for one in sketches], maker, 4)
+        same, placed = checked([TracedSpace(*one, maker) for one in sketches], maker, 4)
         assert same and placed >= 0.5 * same
 
 

@@ -11,6 +11,7 @@ from pytest_ansorbench.search.sketches import SketchIndex
 from pytest_ansorbench.strategies import VectorUnits
 from pytest_ansorbench.strategies.decisions.encoding import Encoding, kinds_of
 from pytest_ansorbench.strategies.decisions.knobs import TileKnob
+from pytest_ansorbench.strategies.decisions.registers import registers_of
 from pytest_ansorbench.workloads import from_te
 from tests.strategies.setups import spaces_of
 
@@ -103,7 +104,7 @@ def test_an_intrinsic_fills_the_lanes(tensorizing):
     target, _ = tensorizing
     spaces, *_ = spaces_of(target, DENSE)
     columns = Encoding(spaces).columns
-    model = VectorUnits().model([space.nests for space in spaces], columns, target)
+    model = VectorUnits().model([space.nests for space in spaces], columns, registers_of(target))
     assert model is not None
     assert {(nest.item_bytes, nest.unit) for space in spaces for nest in space.nests} == {(4, 16)}
     points = [(space.index, vector) for space in spaces for vector in vectors_of(space, 2_000)]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_ansorbench.strategies import FitnessSharing
-from pytest_ansorbench.strategies.decisions.knobs import TileKnob, ValueKnob
+from pytest_ansorbench.strategies.decisions.knobs import TileKnob, ValueKnob, factorizations
 
 
 class Space:
@@ -16,7 +16,7 @@ class Space:
 
     def __init__(self, index=0):
         self.index = index
-        self.knobs = (TileKnob(8, 2, 64), ValueKnob([0, 16, 64]))
+        self.knobs = (TileKnob(factorizations(8, 2, 64)), ValueKnob([0, 16, 64]))
 
 
 SPACES = [Space(0), Space(1)]
@@ -81,7 +81,7 @@ def test_sketches_of_different_length_and_without_tiles_have_niches():
 
 
 def test_the_innermost_tile_of_each_choice_is_known():
-    knob = TileKnob(12, 3, 6)
+    knob = TileKnob(factorizations(12, 3, 6))
     innermost = [knob.decision(choice)[-1] for choice in range(knob.size)]
     assert knob.innermost.tolist() == innermost
     assert max(innermost) <= 6 and np.issubdtype(knob.innermost.dtype, np.integer)

@@ -18,7 +18,7 @@ from pytest_ansorbench.strategies import (
     Survey,
 )
 from pytest_ansorbench.strategies.decisions.encoding import Encoding
-from pytest_ansorbench.strategies.decisions.knobs import TileKnob, ValueKnob
+from pytest_ansorbench.strategies.decisions.knobs import TileKnob, ValueKnob, factorizations
 from pytest_ansorbench.strategies.draft.evidence import Evidence
 from pytest_ansorbench.strategies.draft.expectation import expected_gain
 from pytest_ansorbench.strategies.draft.sharing import shared_out
@@ -31,7 +31,10 @@ class Space:
 
     def __init__(self, index=0, extents=(512, 512, 256)):
         self.index = index
-        self.knobs = (*(TileKnob(extent, 4, 64) for extent in extents), ValueKnob([0, 16, 64]))
+        self.knobs = (
+            *(TileKnob(factorizations(extent, 4, 64)) for extent in extents),
+            ValueKnob([0, 16, 64]),
+        )
         self.columns = tuple(
             f"{at}.{name}" for at, knob in enumerate(self.knobs) for name in knob.columns
         )

@@ -9,6 +9,7 @@ from pytest_ansorbench import workloads
 from pytest_ansorbench.strategies import Draft, VectorUnits
 from pytest_ansorbench.strategies.decisions.encoding import Encoding
 from pytest_ansorbench.strategies.decisions.footprints import Nest
+from pytest_ansorbench.strategies.decisions.registers import registers_of
 from tests.strategies.setups import make_setup, spaces_of
 
 AVX512 = {"kind": "llvm", "mtriple": "x86_64-unknown-linux-gnu", "mcpu": "skylake-avx512"}
@@ -22,7 +23,7 @@ COLUMNS = ("width", "block", "sketch")
 def guess(description, nests=((FLOATS,),), columns=COLUMNS, policy=None):
     from tvm.target import Target
 
-    return (policy or VectorUnits()).model(nests, columns, Target(description))
+    return (policy or VectorUnits()).model(nests, columns, registers_of(Target(description)))
 
 
 def rows(*points):
@@ -95,7 +96,7 @@ def test_nests_are_those_of_the_sketches(target):
             np.testing.assert_allclose(known[nest.block], np.log2(inner), rtol=1e-6)
     assert any(space.nests for space in spaces)
     assert VectorUnits().model(
-        [space.nests for space in spaces], encoding.columns, target
+        [space.nests for space in spaces], encoding.columns, registers_of(target)
     ) is not None  # fmt: skip
 
 
