@@ -104,7 +104,7 @@ def executor_of(
     if settings.cluster.address is not None:
         site = SiteSettings(settings.target, settings.engine, noise_check_s, yardsticks, {})
         return cluster_executor(settings.cluster, site, root, tell)
-    engine = _engine(settings)
+    engine = engine_of(settings)
     note = usable_cores().note(int(engine.target.attrs["num-cores"]))
     if note and settings.remote.address is None:
         tell(note)
@@ -127,8 +127,8 @@ def place_of(settings: Settings) -> str:
     return "remote.server" if settings.remote.tracker is None else "remote.tracker"
 
 
-def _engine(settings: Settings) -> Engine:
-    """The engine that the settings ask for."""
+def engine_of(settings: Settings) -> Engine:
+    """The engine that the settings ask for, yet to be started; raises as `executor_of`."""
     if settings.remote.address is not None:
         return remote_engine(settings.target, settings.engine, settings.remote)
     return joint_engine(settings.target, settings.engine, settings.toolchains)

@@ -239,7 +239,7 @@ def test_an_engine_is_a_class_and_its_choice(copy, tmp_path):
     sessions = copy / "sessions.py"
     edit(
         sessions,
-        "\n    engine = _engine(settings)",
+        "\n    engine = engine_of(settings)",
         "\n    engine = fast()",
     )
     edit(

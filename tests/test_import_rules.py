@@ -24,7 +24,8 @@ LAYERS = [
     {"codec", "packed", "stats", "measure", "travel"},
     {"strategies", "storage", "yardsticks"},
     {"search"},
-    {"bench", "hosted", "kernels", "lasting_builder", "metaschedule", "training", "winners"},
+    {"bench", "hosted", "kernels", "landscapes", "lasting_builder", "metaschedule"}
+    | {"training", "winners"},
     {"cluster"},
     {"report"},
     {"options", "hookspecs"},

@@ -3,7 +3,8 @@
 Exit codes: 0 all gates of a shown result hold (or it has none), 1 one is broken, 2 wrong usage
 or an unreadable file, 3 one is undecided and none broken, or shards are missing from a merge.
 `kernels` has those that `git bisect run` understands, 125 for 3; `tune` has 1 where no schedule
-works, 3 where it was interrupted.
+works, 3 where it was interrupted; so does `landscape record`, and `landscape check` has 1 where a
+file is not as it should be.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from pytest_ansorbench.cli import (
     history,
     journals,
     kernels,
+    landscape,
     offers,
     plot,
     results,
@@ -91,6 +93,7 @@ def make_parser() -> argparse.ArgumentParser:
     schedules.add_commands(commands)
     kernels.add_command(commands)
     journals.add_commands(commands)
+    landscape.add_commands(commands)
     offers.add_commands(commands)
     training.add_commands(commands)
     return parser

@@ -204,8 +204,11 @@ _OF_THE_SESSION: Final = ("files.", "baseline.", "table.", "kernels.", "resume",
 def command_line(settings: Mapping[str, Any]) -> str:
     """The command, for a POSIX shell, that runs a recorded session again.
 
-    Keys that no option has are left out, as those of older versions; so are defaults.
+    Keys that no option has are left out, as those of older versions; so are defaults. Empty for
+    searches of landscapes, which were no session.
     """
+    if "landscapes" in settings:
+        return ""
     words = ["pytest", "--ansor-bench"]
     run_time_s = settings.get("run_time_s")  # with which trials have another default
     defaults = {**Settings.of({"budget.run_time_s": run_time_s}).to_json(), "run_time_s": None}

@@ -83,6 +83,11 @@ class CaseResult:
         return tuple(dict.fromkeys(run.machine for run in self.runs))
 
     @property
+    def landscapes(self) -> tuple[str, ...]:
+        """Fingerprints of the landscapes that runs of it searched, in order of appearance."""
+        return tuple(dict.fromkeys(run.landscape for run in self.runs if run.landscape))
+
+    @property
     def repeats(self) -> int:
         """How many seeds each arm has run."""
         return len(self.runs_of(self.strategies[0]))

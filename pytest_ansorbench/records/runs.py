@@ -330,6 +330,9 @@ class Run:
         checked: What its winner was called with, and how much of its output was compared. None if
             not recorded.
         peers: Other libraries, measured in turn with its winner.
+        landscape: Fingerprint of the landscape that it searched, whose latencies and seconds are
+            of the day when that was recorded, and its seconds without those of the search itself;
+            empty if it measured programs.
     """
 
     case: str
@@ -355,6 +358,7 @@ class Run:
     run_time_s: float | None = None
     checked: Checked | None = field(default=None, metadata={"since": 13})
     peers: tuple[Peer, ...] = field(default=(), metadata={"since": 14})
+    landscape: str = field(default="", metadata={"since": 14})
 
     def __post_init__(self) -> None:
         check(1 <= self.flops <= _MOST_FLOPS, "flops", self.flops, f"from 1 to {_MOST_FLOPS:.0e}")

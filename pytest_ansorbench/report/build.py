@@ -11,6 +11,7 @@ from pytest_ansorbench.report.changes import changes_notes, changes_table
 from pytest_ansorbench.report.conditions import (
     caches_lines,
     checked_lines,
+    landscape_lines,
     machine_warnings,
     progress_lines,
     recorded_lines,
@@ -213,6 +214,7 @@ def _conditions(
         control_lines(cases, criteria),
         peak_lines(cases),
         of_noise,
+        landscape_lines(cases),
         recorded_lines(cases),
         winner_warnings(cases),
         machine_warnings(cases, machines),

@@ -88,6 +88,19 @@ def checked_lines(results: Sequence[CaseResult]) -> Lines:
     )
 
 
+def landscape_lines(results: Sequence[CaseResult]) -> Lines:
+    """Which runs searched a landscape, and what that says of their figures."""
+    return Lines(
+        tuple(
+            f"landscape: {result.case}: {counted(len(runs), 'run')} searched "
+            f"{' and '.join(result.landscapes)}, not a machine: latencies and seconds of building "
+            "and running are recorded ones, and proposing is left out; nothing of this gates"
+            for result in results
+            if (runs := [run for run in result.runs if run.landscape])
+        )
+    )
+
+
 def recorded_lines(results: Sequence[CaseResult]) -> Lines:
     """Which runs of a case are of another day."""
     return Lines(

@@ -68,11 +68,12 @@ def case_changes(
 
     Both sides are computed afresh from their runs, by the same criteria. Figures of seconds and
     of GFLOP/s are compared only on the same machine; to hold one to an allowance on another
-    has nothing to compare, which is broken.
+    has nothing to compare, which is broken. Searches of landscapes are held to nothing.
     """
     if reason := incomparable(before, after):
         return CaseChanges(after.case, (), reason)
     judge = Judge(criteria, family)
+    allowances = () if after.landscapes else allowances
     allowed = {allowance.metric: allowance for allowance in allowances if not allowance.of_suite}
     changes = []
     for figure in FIGURES.values():
@@ -106,6 +107,8 @@ def incomparable(before: CaseResult, after: CaseResult) -> str:
         if then != now:
             shown = [" and ".join(map(str, values)) for values in (then, now)]
             return f"it had {shown[0]} {words} and now has {shown[1]}"
+    if before.landscapes != after.landscapes:
+        return "they are not both measured, or both from the same landscape"
     if not set(own_arms(before)) & set(own_arms(after)):
         return "the results have no strategy in common"
     return ""

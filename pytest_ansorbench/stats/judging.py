@@ -34,15 +34,16 @@ def judge_arms(
     control: str | None = None,
     family: int = 1,
 ) -> tuple[Verdict, ...]:
-    """Compare every challenger with the reference and judge."""
+    """Compare every challenger with the reference and judge; runs on landscapes gate nothing."""
     by_strategy = {name: [run for run in runs if run.strategy == name] for name in strategies}
     reference, *challengers = strategies
     judge = Judge(criteria, family)
+    ungated = {control} if not any(run.landscape for run in runs) else {*challengers}
     verdicts = []
     for challenger in challengers if runs else ():
         paired = pair_runs(by_strategy[reference], by_strategy[challenger], criteria)
         comparison = compare(paired, judge.at(len(paired.reference)).criteria.confidence)
-        gates = () if challenger == control else _gates(paired, comparison, limits, judge)
+        gates = () if challenger in ungated else _gates(paired, comparison, limits, judge)
         verdicts.append(Verdict(comparison, gates))
     return tuple(verdicts)
 

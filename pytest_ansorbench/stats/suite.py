@@ -57,7 +57,8 @@ def judge_suites(
     """Compare and judge every challenger over all cases, and over each group of operators.
 
     Groups are told from the cases' ids; there has to be more than one, and one case is none. A
-    single case is a suite only if it is held to a limit. Groups and controls are held to none.
+    single case is a suite only if it is held to a limit. Groups, controls and searches of
+    landscapes are held to none.
     """
     judge = Judge(criteria, family)
     verdicts = []
@@ -74,7 +75,8 @@ def judge_suites(
             continue
         control = all(case.control == challenger for case, _ in of_pair)
         for group, chosen in _groups(of_pair):
-            held_to = Limits() if control or group else limits
+            replayed = any(case.landscapes for case, _ in chosen)
+            held_to = Limits() if control or group or replayed else limits
             gone = () if group else tuple(lost)
             verdicts.append(
                 _judge_suite((reference, challenger, group), chosen, judge, held_to, gone)

@@ -37,7 +37,8 @@ anything goes.
 """
 _BEGINS: Final = b'{"schema_version"'
 """How what `write_result` writes begins."""
-_RecordT = TypeVar("_RecordT", Result, RebuiltKernels)
+_RESULT: Final = "result file"
+_RecordT = TypeVar("_RecordT")
 _Read = TypeVar("_Read")
 
 
@@ -117,23 +118,23 @@ def write_result(result: Result, path: Path) -> None:
     Folders are made if they are missing. A symbolic link stays one, and the file that it names is
     replaced.
     """
-    _write(path, _parts(result))
+    write_text(path, _parts(result))
 
 
 def write_rebuilt(rebuilt: RebuiltKernels, path: Path) -> None:
     """Write kernels that were made again, as `write_result` writes a result."""
-    _write(path, [_dump(to_json(rebuilt)), "\n"])
+    write_text(path, [_dump(to_json(rebuilt)), "\n"])
 
 
 def read_rebuilt(path: Path) -> RebuiltKernels:
     """Read what `write_rebuilt` wrote."""
-    return _record(path, RebuiltKernels, _load(path))
+    return read_record(path, RebuiltKernels, load_json(path))
 
 
 def read_result(path: Path) -> Result:
     """Read a result, checking everything: a file from a stranger is data, never code."""
     with _collector_paused():
-        data = _load(path)
+        data = load_json(path)
         version = data.get("schema_version") if isinstance(data, dict) else None
         if type(version) is not int:
             raise StorageError(
@@ -146,7 +147,7 @@ def read_result(path: Path) -> Result:
                 f"{OLDEST_SCHEMA_VERSION} to {SCHEMA_VERSION}, which this version of "
                 "pytest-ansorbench reads"
             )
-        return _record(path, Result, {**data, "schema_version": SCHEMA_VERSION})
+        return read_record(path, Result, {**data, "schema_version": SCHEMA_VERSION})
 
 
 @contextlib.contextmanager
@@ -175,25 +176,27 @@ def written_whole(target: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
             temporary.unlink()
 
 
-def _record(path: Path, cls: type[_RecordT], data: Any) -> _RecordT:
+def read_record(path: Path, cls: type[_RecordT], data: Any, what: str = _RESULT) -> _RecordT:
+    """A record from the JSON values of a file: StorageError, which names `what`, if it is none."""
     try:
         return from_json(cls, data)
     except RecordError as error:
         raise StorageError(
-            f"bad result file {str(path)!r}: {error}; it was changed by hand or by another "
+            f"bad {what} {str(path)!r}: {error}; it was changed by hand or by another "
             "tool: restore it, or measure again"
         ) from error
 
 
-def _load(path: Path) -> Any:
+def load_json(path: Path, what: str = _RESULT) -> Any:
+    """The JSON values of a file, compressed or not: StorageError if there are none."""
     try:
         # Neither a folder nor a pipe, on which reading would wait forever.
         if not path.is_file():
-            raise MissingResultError(f"bad result file {str(path)!r}: expected an existing file")
+            raise MissingResultError(f"bad {what} {str(path)!r}: expected an existing file")
         content = path.read_bytes()
     except OSError as error:
         raise StorageError(
-            f"bad result file {str(path)!r}: expected a readable file, got {error.strerror!r}; "
+            f"bad {what} {str(path)!r}: expected a readable file, got {error.strerror!r}; "
             "check its permissions"
         ) from error
     try:
@@ -207,31 +210,32 @@ def _load(path: Path) -> Any:
         ends_early = is_ours and not content.rstrip().endswith(b"}")
         refused = CutShortError if ends_early or isinstance(error, EOFError) else StorageError
         raise refused(
-            f"bad result file {str(path)!r}: expected JSON, got {error}; if it was cut short, e.g. "
+            f"bad {what} {str(path)!r}: expected JSON, got {error}; if it was cut short, e.g. "
             "by a full disk, restore it or measure again"
         ) from error
 
 
-def _write(path: Path, parts: Iterable[str]) -> None:
-    target = _regular_target(path)
+def write_text(path: Path, parts: Iterable[str], what: str = _RESULT) -> None:
+    """Write text as `write_result` writes a result."""
+    target = _regular_target(path, what)
     try:
         with written_whole(target) as stream:
             for part in parts:
                 stream.write(part.encode("utf-8"))
     except OSError as error:
-        _cannot_write(path, error)
+        _cannot_write(path, error, what)
 
 
-def _regular_target(path: Path) -> Path:
+def _regular_target(path: Path, what: str) -> Path:
     """Where to write: replacing a link or a device would destroy it."""
     try:
         target = path.resolve()
         exists, regular = target.exists(), target.is_file()
     except (OSError, RuntimeError) as error:  # a loop of links, before Python 3.13
-        _cannot_write(path, error)
+        _cannot_write(path, error, what)
     if (exists and not regular) or target.is_symlink():  # a link that is left is a loop
         raise StorageError(
-            f"bad result file {str(path)!r}: expected a file, not a folder, device or loop of links"
+            f"bad {what} {str(path)!r}: expected a file, not a folder, device or loop of links"
         )
     return target
 
@@ -267,9 +271,9 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def _cannot_write(path: Path, error: Exception) -> NoReturn:
+def _cannot_write(path: Path, error: Exception, what: str) -> NoReturn:
     reason = error.strerror if isinstance(error, OSError) else str(error)
     raise StorageError(
-        f"bad result file {str(path)!r}: expected a place to write to, got {reason!r}; "
+        f"bad {what} {str(path)!r}: expected a place to write to, got {reason!r}; "
         "check the folder's permissions and the space on its disk"
     ) from error

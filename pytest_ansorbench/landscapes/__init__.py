@@ -1,0 +1,6 @@
+"""Landscapes: sub-spaces of a task's decisions, measured as a whole, to search without a machine.
+
+`records` is what a file holds, `files` writes and reads it, `checking` says what is wrong with one.
+`choosing` takes a sub-space of a design space and `recording` measures it; that takes TVM.
+`recorded` is a landscape as a design space, `replaying` searches it; these do not.
+"""

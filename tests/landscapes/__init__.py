@@ -1,0 +1,1 @@
+"""Tests of landscapes: chosen, recorded, checked and searched."""

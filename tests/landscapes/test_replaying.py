@@ -1,0 +1,254 @@
+"""Searches of a landscape are real, need no TVM, and see nothing but what was measured."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_ansorbench.cli import main
+from pytest_ansorbench.landscapes.records import Landscape, PointRecord
+from pytest_ansorbench.landscapes.replaying import Plan, replay
+from pytest_ansorbench.report import RENDERERS, result_report
+from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.judging import judge_arms
+from pytest_ansorbench.stats.limits import Allowance, Limits
+from pytest_ansorbench.stats.suite import judge_suites
+from pytest_ansorbench.storage import read_result, result_changes
+from pytest_ansorbench.strategies import Registry, StrategyError
+from pytest_ansorbench.strategies.proposer import DecisionPolicy
+from tests.landscapes.recorded import timed
+from tests.pages import REPOSITORY
+from tests.strategies.point_searches import brief
+
+NAMES = [
+    one.name
+    for one in Registry()
+    if isinstance(one.proposer, DecisionPolicy) and one.name != "autotvm-loops"
+]
+absent = pytest.mark.skipif(find_spec("optuna") is None, reason="Optuna is not installed")
+every_search = pytest.mark.parametrize(
+    "name", [pytest.param(one, marks=absent) if one == "tpe" else one for one in NAMES]
+)
+WHOLE = Plan(trials=1_000, round_trials=16, repeats=1)
+
+
+def runs_of(landscape, *names, plan=WHOLE):
+    [case] = replay([landscape], [brief(name) for name in names], plan).cases
+    return case.runs
+
+
+def programs(landscape):
+    return {one.program for one in landscape.results if one.program}
+
+
+@pytest.mark.parametrize("name", [one for one in NAMES if one != "tpe"])
+def test_it_ends_with_the_best_and_measures_no_program_twice(landscape, name):
+    """The whole landscape is within its budget."""
+    best_s = min(min(one.times.runtimes, default=1.0) for one in landscape.results)
+    [run] = runs_of(landscape, name)
+    assert len(run.trials) == len(programs(landscape))
+    assert run.final is not None and run.final.latency_s == pytest.approx(best_s)
+    assert run.stopped == "the strategy proposes nothing more"
+    assert run.estimated_s == pytest.approx(best_s)
+
+
+@pytest.mark.parametrize("name", ["droplet", "annealing", "autotvm", "draft"])
+def test_a_search_finds_a_known_optimum_before_chance_does(landscape, name):
+    """Throughput falls with each step away from the optimum: 24 of some 80 trials are enough."""
+    spaces, found = landscape.subject.spaces, 0
+    points = [(one.index, v) for one in spaces for v in one.every().tolist()]
+    for seed in range(3):
+        at, best = points[7 * seed + 3]
+
+        def latency_s(place, at=at, best=best):
+            index, vector = points[place]
+            away = sum(a != b for a, b in zip(vector, best, strict=True)) + 2 * (index != at)
+            return 1e-3 * 1.5**away
+
+        hidden = timed(landscape, latency_s)
+        plan = replace(WHOLE, trials=24, seed=seed, round_trials=4)
+        [run] = runs_of(hidden, name, plan=plan)
+        found += run.estimated_s <= 1.5e-3
+    assert found >= 2
+
+
+@settings(max_examples=12, deadline=None)
+@given(trials=st.integers(1, 100), round_trials=st.integers(1, 20), seed=st.integers(0, 3))
+def test_budgets_of_trials_are_kept(landscape, trials, round_trials, seed):
+    plan = Plan(trials, round_trials, 1, seed=seed)
+    for run in runs_of(landscape, "genetic", "droplet", plan=plan):
+        assert len(run.trials) == min(trials, len(programs(landscape)))
+        assert all(0 < sum(t.round == r.index for t in run.trials) <= round_trials
+                   for r in run.rounds[:-1])  # fmt: skip
+
+
+def test_budgets_of_recorded_seconds_are_kept(landscape):
+    """Each point takes half a second; no round begins after the time."""
+    slow = timed(landscape, lambda place: 1e-3 * (1 + place))
+    [run] = runs_of(slow, "grid", plan=replace(WHOLE, round_trials=4, run_time_s=5.0))
+    assert len(run.trials) == 12
+    assert run.search_s == pytest.approx(run.trials[-1].search_s) and 6.0 <= run.search_s < 6.5
+    times = [one.times for one in slow.results]
+    assert {one.benchmark_time for one in times} == {0.5}
+    assert all(one.propose_s == one.learn_s == 0.0 for one in run.rounds)
+
+
+@every_search
+def test_the_same_seed_is_the_same_run_and_another_one_is_not(landscape, name):
+    plan = replace(WHOLE, trials=24, repeats=2)
+    one, other = (runs_of(landscape, name, plan=plan) for _ in range(2))
+    assert one == other
+    assert name == "grid" or one[0].trials != one[1].trials
+
+
+def test_the_order_of_files_does_not_matter(landscape):
+    others = [landscape, timed(landscape, lambda place: 1e-3 / (1 + place))]
+    plan = replace(WHOLE, trials=16, repeats=2)
+    one, other = (replay(order, [brief("genetic")], plan) for order in (others, others[::-1]))
+    assert one.cases == other.cases and one.settings == other.settings
+    assert len({run.landscape for case in one.cases for run in case.runs}) == 2
+
+
+def test_slices_are_noise_and_the_final_is_all_of_them(landscape):
+    def noisy(place, one):
+        slices = (1e-3 * (1 + place), 1.1e-3 * (1 + place), 5e-3 * (1 + place))
+        return replace(one, times=replace(one.times, runtimes=slices))
+
+    points = tuple(noisy(*pair) for pair in enumerate(landscape.results))
+    made = Landscape.of(landscape.subject, points, 1.0)
+    grid, genetic = runs_of(made, "grid", "genetic")
+    seen = {one.configuration.sketch: one for one in made.results}
+    assert {len(trial.latencies_s) for trial in grid.trials} == {1}
+    assert len({round(trial.latency_s % 1e-3, 6) for trial in grid.trials}) > 1
+    assert sorted(t.latencies_s for t in grid.trials) == sorted(
+        t.latencies_s for t in genetic.trials
+    )
+    assert len(grid.final.latencies_s) == 3 and seen
+    assert all(len(lead.latencies_s) == 3 for lead in grid.leads)
+
+
+def test_what_has_no_program_is_no_trial_and_failures_are(landscape):
+    results = [*timed(landscape, lambda place: None if place % 3 else 1e-3).results]
+    results[0] = PointRecord.no_program(results[0].configuration)
+    made = Landscape.of(landscape.subject, tuple(results), 1.0)
+    [run] = runs_of(made, "grid")
+    assert len(run.trials) == len(programs(made)) == len(programs(landscape)) - 1
+    assert {trial.status for trial in run.trials} == {"ok", "run-error"}
+    [run] = runs_of(timed(landscape, lambda place: None), "draft", plan=replace(WHOLE, trials=20))
+    assert len(run.trials) == 20 and run.final.status == "run-error" and run.leads == ()
+
+
+@dataclass(frozen=True)
+class Empty(DecisionPolicy):
+    """Proposes nothing, round after round."""
+
+    def start(self, setup):
+        return self
+
+    def propose(self, trials):
+        return []
+
+    def decisions(self):
+        return {}
+
+
+def test_empty_rounds_end_a_search(landscape):
+    strategy = replace(brief("grid"), proposer=Empty())
+    [case] = replay([landscape], [strategy], WHOLE).cases
+    assert case.runs[0].stopped == "5 rounds without a new candidate"
+
+
+@pytest.mark.parametrize("name", ["default", "optimized", "random"])
+def test_searches_that_make_programs_are_refused_before_any_other_begins(landscape, name):
+    with pytest.raises(StrategyError, match=f"bad strategy '{name}': .* recorded runs of the same"):
+        replay([landscape], [brief("grid"), Registry().get(name)], WHOLE)
+
+
+def test_verdicts_are_labelled_and_gate_nothing(landscape):
+    result = replay(
+        [landscape], [brief("grid"), brief("genetic")], replace(WHOLE, trials=40, repeats=3)
+    )
+    [case] = result.cases
+    limits = Limits({"search_ratio": 1e-6, "throughput_ratio": 1e6})
+    verdicts = judge_arms(case.strategies, case.runs, Criteria(), limits)
+    assert len(verdicts) == 1 and not verdicts[0].gates
+    assert all(not one.gates for one in judge_suites([case], Criteria(), limits))
+    measured = replace(case, runs=tuple(replace(run, landscape="") for run in case.runs))
+    verdicts = judge_arms(case.strategies, measured.runs, Criteria(), limits)
+    assert len(verdicts[0].gates) == 2
+    text = RENDERERS["terminal"].render(result_report(result.cases, Criteria()))
+    assert f"6 runs searched {landscape.fingerprint}, not a machine" in text
+    allowances = [Allowance.parse("search_time:1%")]
+    for before, incomparable in ((result, False), (replace(result, cases=(measured,)), True)):
+        [changes, *_] = result_changes(
+            before, result, allowances, criteria=Criteria(), any_machine=True
+        )
+        assert not changes.gates
+        assert bool(changes.incomparable) == incomparable
+
+
+def test_replay_takes_no_tvm(landscape_file, tmp_path):
+    code = """
+import sys
+from pathlib import Path
+sys.modules["tvm"] = sys.modules["tvm_ffi"] = None
+from pytest_ansorbench.cli import main
+from pytest_ansorbench.landscapes.files import read_landscape
+from pytest_ansorbench.landscapes.replaying import Plan, replay
+from pytest_ansorbench.storage import write_result
+from tests.strategies.point_searches import brief
+file, output, *names = sys.argv[1:]
+assert main(["landscape", "check", file]) == 0
+found = replay([read_landscape(Path(file))], [*map(brief, names)], Plan(12, 6, 1))
+write_result(found, Path(output))
+"""
+    output, names = tmp_path / "r.json.gz", [name for name in NAMES if name != "tpe"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(landscape_file), str(output), *names],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        cwd=REPOSITORY,
+    )
+    assert done.returncode == 0, done.stderr
+    [case] = read_result(output).cases
+    assert [len(run.trials) for run in case.runs] == [12] * len(names)
+
+
+def test_the_command_records_checks_replays_and_shows(
+    made_up_engine, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr("pytest_ansorbench.sessions.engine_of", lambda settings: made_up_engine)
+    monkeypatch.chdir(tmp_path)
+    case = "softmax-m1536-n128"
+    record = ["landscape", "record", case, "-o", "scapes", "--points", "40"]
+    assert main(record) == 0
+    file = f"scapes/{case}.json.gz"
+    assert f"written to {file}" in capsys.readouterr().out
+    assert main(["landscape", "check", file]) == 0
+    replayed = ["landscape", "replay", file, "--trials", "16", "--repeats", "2", "-o", "r.json"]
+    assert main([*replayed, "--strategy", "grid,droplet", "--run-time", "9m"]) == 0
+    assert "seconds proposing here" in capsys.readouterr().out
+    assert main(["show", "r.json"]) == 0
+    assert "not a machine" in capsys.readouterr().out
+    for wrong, what in (
+        ([*replayed, "--strategy", "grid,grid"], "expected each once"),
+        ([*replayed, "--strategy", "grid", "--trials", "0"], "bad --trials 0"),
+        ([*replayed[:3], *replayed[2:], "--strategy", "grid"], "expected each landscape once"),
+        ([*replayed, "--strategy", "autotvm-loops"], "these points have no programs"),
+        ([*record, "--points", "30"], "it has the effort"),
+        (["landscape", "record", "resnet18-n1-s224", "-o", "scapes"], "expected an operator"),
+    ):
+        assert main(wrong) == 2
+        assert what in capsys.readouterr().err
+    (tmp_path / file).write_bytes(b"{}")
+    assert main(["landscape", "check", file]) == 1
+    assert "bad landscape" in capsys.readouterr().out
+    assert np.isfinite(read_result(tmp_path / "r.json").cases[0].runs[0].search_s)
