@@ -53,7 +53,7 @@ def keep_peak() -> None:
     """Measure what this machine can do at most, unless that is known."""
     with engine_of(settings_of({})) as engine:
         machine = fingerprint(engine.machine)
-        peak = read_peak(STORAGE, machine) or measure_peak(engine)
+        peak = read_peak(STORAGE, machine, "float32") or measure_peak(engine, "float32")
     if peak is not None:
         write_peak(STORAGE, machine, peak)
 

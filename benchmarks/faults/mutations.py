@@ -203,7 +203,7 @@ def _exported(file: Path) -> None:
 def _peak(file: Path) -> None:
     from pytest_ansorbench.storage import read_peak
 
-    read_peak(file.parent.parent, file.stem)
+    read_peak(file.parent.parent, file.stem.removesuffix("-float32"), "float32")
 
 
 def _imported(file: Path) -> None:
@@ -348,7 +348,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     ),
     "inputs": Kind(["inputs.npz"], mutators.of_zip(_inside), {Call("inputs", _inputs): 1}),
     "peak": Kind(
-        ["peaks/peak.json"],
+        ["peaks/peak-float32.json"],
         _either(mutators.of_json, mutators.of_bytes),
         {Call("peak", _peak): 1},
     ),

@@ -149,7 +149,7 @@ def record(
         task=TaskRecord(task.name, task.weight, task.flops, sketches),
         program=pack_program(task.mod),
         machine=engine.machine,
-        peak=read_peak(storage, machine),
+        peak=read_peak(storage, machine, "float32"),
         registers=design.registers,
         conditions=effort.conditions(),
         sketches=tuple(map(SketchRecord.of, chosen(design, effort.points, rng))),

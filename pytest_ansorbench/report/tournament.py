@@ -332,7 +332,8 @@ def _cases(
     for contest in contests:
         mine = contest.conditions
         others = [one.conditions for one in contests if one.conditions.case == mine.case]
-        words = [*([f"label {mine.label}"] if mine.label else ()), *mine.differences(others)]
+        words = [f"landscape {mine.landscape}"] if mine.landscape else []
+        words += mine.differences(others)
         ahead = scores.get(contest, {})
         speeds = throughputs(contest)
         fastest = _highest(speeds)

@@ -31,13 +31,13 @@ class Conditions:
     same: tuple[float, ...]  # the fields of `SAME`, 0 where there is none
     caches: str
     progress: Progress  # by which latencies a run's progress is told
-    label: str  # of the session, e.g. that its runs were replayed; empty without one
+    landscape: str  # that was searched instead of a machine; empty without one
 
     def differences(self, others: Sequence[Conditions]) -> Iterator[str]:
         """What is not the same in all others, in words."""
-        for name in ("version", "machine", "caches", "progress", "label"):
+        for name in ("version", "machine", "caches", "progress", "landscape"):
             if any(getattr(self, name) != getattr(other, name) for other in others):
-                yield f"{name} {getattr(self, name) or 'unknown'}"
+                yield f"{name} {getattr(self, name) or 'none'}"
         for place, (_, words) in enumerate(SAME):
             if any(self.same[place] != other.same[place] for other in others):
                 yield f"{self.same[place]:g} {words}"
@@ -134,9 +134,9 @@ def contests_of(results: Sequence[Result], criteria: Criteria) -> tuple[Contest,
     arms: dict[Conditions, dict[str, list[Entry]]] = defaultdict(lambda: defaultdict(list))
     baselines: dict[Conditions, dict[str, float]] = defaultdict(dict)
     in_order = sorted(results, key=lambda result: result.created)
-    sessions = ((result, case) for result in in_order for case in result.cases)
-    for session, (result, case) in enumerate(sessions):
-        for conditions, runs in _by_conditions(result, case, criteria).items():
+    sessions = (case for result in in_order for case in result.cases)
+    for session, case in enumerate(sessions):
+        for conditions, runs in _by_conditions(case, criteria).items():
             for entry in _entries(session, case, runs, criteria):
                 known = arms[conditions][entry.run.run.strategy]
                 _check_new(entry, known)
@@ -152,10 +152,7 @@ def contests_of(results: Sequence[Result], criteria: Criteria) -> tuple[Contest,
     )
 
 
-def _by_conditions(
-    result: Result, case: CaseResult, criteria: Criteria
-) -> Mapping[Conditions, Sequence[Run]]:
-    label = result.settings.get("label")
+def _by_conditions(case: CaseResult, criteria: Criteria) -> Mapping[Conditions, Sequence[Run]]:
     found: dict[Conditions, list[Run]] = defaultdict(list)
     for run in case.runs:
         conditions = Conditions(
@@ -165,7 +162,7 @@ def _by_conditions(
             same=tuple(getattr(run, name) or 0 for name, _ in SAME),
             caches=run.caches,
             progress="believed" if run.leads is None else criteria.progress,
-            label=label if isinstance(label, str) else "",
+            landscape=run.landscape,
         )
         found[conditions].append(run)
     return found

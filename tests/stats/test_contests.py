@@ -48,12 +48,11 @@ def test_other_conditions_are_another_contest(fields: dict[str, object], told: s
     assert told in words and len(words) == 2
 
 
-def test_other_programs_and_labelled_sessions_are_kept_apart() -> None:
+def test_other_programs_and_landscapes_are_kept_apart() -> None:
     one = session(case_of(runs_of("conv", "a")))
     assert both(one, session(case_of(runs_of("conv", "b"), version="2"))) == [["a"], ["b"]]
-    replayed = session(case_of(runs_of("conv", "b")))
-    replayed = replace(replayed, settings={**replayed.settings, "label": "replayed"})
-    assert [one.conditions.label for one in contests(one, replayed)] == ["", "replayed"]
+    replayed = session(changed(case_of(runs_of("conv", "b")), landscape="c0ffee"))
+    assert [one.conditions.landscape for one in contests(one, replayed)] == ["", "c0ffee"]
 
 
 def test_a_run_counts_once() -> None:
