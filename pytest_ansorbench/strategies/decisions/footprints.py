@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_ansorbench.records.checks import check
+from pytest_ansorbench.workloads.signature import buffer_of
 
 if TYPE_CHECKING:
     from tvm.s_tir import Schedule
@@ -281,7 +282,7 @@ def _footprints(
         for at, one in enumerate(block.iter_vars)
     )
     # A buffer that is read in several places counts once.
-    regions = {_buffer(one): one for one in (*block.writes, *block.reads)}
+    regions = {buffer_of(one): one for one in (*block.writes, *block.reads)}
     return Footprints(
         structure, intrinsic, loops, tuple(_region(one, variables) for one in regions.values())
     )
@@ -292,7 +293,7 @@ def is_reduction(variable: Any) -> bool:
 
 
 def _region(region: Any, variables: Mapping[Any, int]) -> Region:
-    buffer = _buffer(region)
+    buffer = buffer_of(region)
     return Region(
         int(np.dtype(str(buffer.dtype)).itemsize),
         tuple(
@@ -300,11 +301,6 @@ def _region(region: Any, variables: Mapping[Any, int]) -> Region:
             for one, whole in zip(region.region, buffer.shape, strict=True)
         ),
     )
-
-
-def _buffer(region: Any) -> Any:
-    """Of a region; TVM 0.27 calls it otherwise than those before."""
-    return region.source if hasattr(region, "source") else region.buffer
 
 
 def _terms(index: Any, variables: Mapping[Any, int]) -> Iterator[Term]:
