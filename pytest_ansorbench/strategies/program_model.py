@@ -155,17 +155,17 @@ class PretrainedModel:
 
             def update(self, context: Any, candidates: Any, results: Any) -> None:
                 # Features take longer than replays: they are extracted for the next prediction.
-                self.unread.append((context, list(candidates), [_latency_s(r) for r in results]))
+                self.unread.append((context, list(candidates), [latency_s(r) for r in results]))
 
             def predict(self, context: Any, candidates: Any) -> NDArray[np.float64]:
                 for measured, programs, latencies_s in self.unread:
                     rows = pool(extract(self.extractor, measured, programs))
-                    corrected.note(_task_of(measured), rows, latencies_s)
+                    corrected.note(task_of(measured), rows, latencies_s)
                 if self.unread:
                     corrected.learn()
                     self.unread.clear()
                 rows = pool(extract(self.extractor, context, list(candidates)))
-                return corrected.throughput(_task_of(context), rows)
+                return corrected.throughput(task_of(context), rows)
 
         return Pretrained()
 
@@ -220,12 +220,14 @@ class _Corrected:
         return self.prior.predict(rows) * fading / (fading + len(self.latencies_s.get(task, ())))
 
 
-def _task_of(context: TuneContext) -> int:
+def task_of(context: TuneContext) -> int:
+    """What tells a task from others: the structural hash of its program."""
     from tvm_ffi import structural_hash
 
     return int(structural_hash(context.mod))
 
 
-def _latency_s(result: Any) -> float:
+def latency_s(result: Any) -> float:
+    """The median of a measurement, in seconds; infinity for a failed one."""
     seconds = [float(one) for one in result.run_secs or ()]
     return float(np.median(seconds)) if seconds else np.inf

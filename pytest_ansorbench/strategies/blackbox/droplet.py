@@ -28,8 +28,8 @@ class Droplet(PointSearchPolicy):
     one, it goes on from there. Where no such point is left, another descent begins, so that the
     whole budget is used.
 
-    Droplet itself stops there, and starts at the fastest of some hundred random programs. In TVM it
-    is `tune_tir(..., post_optimization=True)`, whose trials no budget counts.
+    Droplet itself stops there, and starts at the fastest of some hundred random programs. TVM's own
+    is `PostOptimization`.
 
     Attributes:
         starts: Random points of which the fastest begins a descent.
