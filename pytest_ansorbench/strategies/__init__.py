@@ -70,9 +70,16 @@ from pytest_ansorbench.measure.policy import (
 )
 from pytest_ansorbench.strategies.autotvm.chains import Chains
 from pytest_ansorbench.strategies.autotvm.diversity import Diversity
-from pytest_ansorbench.strategies.autotvm.inputs import DecisionInputs, LoopInputs, ModelInputs
+from pytest_ansorbench.strategies.autotvm.inputs import (
+    DecisionInputs,
+    LoopInputs,
+    ModelInputs,
+    NestInputs,
+    RelationInputs,
+)
 from pytest_ansorbench.strategies.autotvm.search import AutoTVM
 from pytest_ansorbench.strategies.autotvm.transfer import Transfer
+from pytest_ansorbench.strategies.autotvm.treegru import TreeGRU
 from pytest_ansorbench.strategies.autotvm.trees import RankingTrees
 from pytest_ansorbench.strategies.blackbox.annealing import Annealing
 from pytest_ansorbench.strategies.blackbox.bandit import Bandit
@@ -129,6 +136,7 @@ from pytest_ansorbench.strategies.features import (
     remembering_extractor,
 )
 from pytest_ansorbench.strategies.model_file import BadModel
+from pytest_ansorbench.strategies.post_optimization import PostOptimization
 from pytest_ansorbench.strategies.program_maker import (
     ProgramMaker,
     ScheduledProgram,
@@ -166,6 +174,7 @@ from pytest_ansorbench.strategies.scheduling import (
     TaskScheduler,
     TaskState,
 )
+from pytest_ansorbench.strategies.segment_mlp import SegmentMLP
 from pytest_ansorbench.strategies.sketch_policy import (
     SketchChooser,
     SketchPolicy,
@@ -225,12 +234,14 @@ __all__ = [
     "Measurement",
     "ModelInputs",
     "Neighbourhood",
+    "NestInputs",
     "NoModel",
     "Observation",
     "PairedMeasurement",
     "ParzenEstimators",
     "PointSearch",
     "PointSearchPolicy",
+    "PostOptimization",
     "PredictedGain",
     "PredictedRules",
     "PretrainedModel",
@@ -243,11 +254,13 @@ __all__ = [
     "RandomTraces",
     "RankingTrees",
     "Registry",
+    "RelationInputs",
     "RoundRobin",
     "RuleChooser",
     "RuleModel",
     "RulePolicy",
     "ScheduledProgram",
+    "SegmentMLP",
     "Setup",
     "SharePolicy",
     "SharpeningShares",
@@ -266,6 +279,7 @@ __all__ = [
     "TaskScheduler",
     "TaskState",
     "Transfer",
+    "TreeGRU",
     "Tried",
     "UniformSketches",
     "UpperConfidenceBound",

@@ -13,9 +13,10 @@ from pytest_ansorbench.measure.policy import (
     RacingMeasurement,
 )
 from pytest_ansorbench.strategies.autotvm.chains import Chains
-from pytest_ansorbench.strategies.autotvm.inputs import LoopInputs
+from pytest_ansorbench.strategies.autotvm.inputs import LoopInputs, NestInputs, RelationInputs
 from pytest_ansorbench.strategies.autotvm.search import AutoTVM
 from pytest_ansorbench.strategies.autotvm.transfer import Transfer
+from pytest_ansorbench.strategies.autotvm.treegru import TreeGRU
 from pytest_ansorbench.strategies.blackbox.annealing import Annealing
 from pytest_ansorbench.strategies.blackbox.bandit import Bandit
 from pytest_ansorbench.strategies.blackbox.droplet import Droplet
@@ -28,13 +29,18 @@ from pytest_ansorbench.strategies.draft.draft import Draft
 from pytest_ansorbench.strategies.errors import StrategyError
 from pytest_ansorbench.strategies.evolution import Evolution
 from pytest_ansorbench.strategies.explore_then_commit import ExploreThenCommit
+from pytest_ansorbench.strategies.post_optimization import PostOptimization
 from pytest_ansorbench.strategies.program_model import PretrainedModel
 from pytest_ansorbench.strategies.rule_model import PredictedRules
+from pytest_ansorbench.strategies.segment_mlp import SegmentMLP
 from pytest_ansorbench.strategies.space_policy import LimitedSpace
 from pytest_ansorbench.strategies.stock_search import RandomTraces, StockEvolution
 from pytest_ansorbench.strategies.strategy import BuildLimit, LastCheck, Strategy
 
 ENTRY_POINT_GROUP: Final = "pytest_ansorbench.strategies"
+
+# Each point that a chain comes by has to become a program.
+_SHORT: Final = Chains(count=64, steps=16)
 
 # Where `rules` and `optimized` depart from the paper; docs/strategies.md says why.
 _SMALL: Final = Evolution(population=256, rule_share=0.25)
@@ -78,6 +84,17 @@ BUILTIN: Final = (
         proposer=StockEvolution(),
         space=LimitedSpace(),
         description="a control: the default in a space like that of a template written by hand",
+    ),
+    Strategy(
+        "default-mlp",
+        proposer=StockEvolution(),
+        cost_model=SegmentMLP(),
+        description="MetaSchedule's search with its other cost model, a network in PyTorch",
+    ),
+    Strategy(
+        "default+droplet",
+        proposer=PostOptimization(),
+        description="a control: default and TVM's post-optimization, both in the budget",
     ),
     Strategy(
         "racing",
@@ -165,10 +182,21 @@ BUILTIN: Final = (
     ),
     Strategy(
         "autotvm-loops",
-        # Each point that a chain comes by has to become a program.
-        proposer=AutoTVM(inputs=LoopInputs(), chains=Chains(count=64, steps=16)),
+        proposer=AutoTVM(inputs=LoopInputs(), chains=_SHORT),
         cost_model=NoModel(),
         description="autotvm whose trees see features of loops, with shorter chains",
+    ),
+    Strategy(
+        "autotvm-relations",
+        proposer=AutoTVM(inputs=RelationInputs(), chains=_SHORT),
+        cost_model=NoModel(),
+        description="autotvm whose trees see how bytes and reuse grow with loops, shorter chains",
+    ),
+    Strategy(
+        "autotvm-treegru",
+        proposer=AutoTVM(model=TreeGRU(), inputs=NestInputs(), chains=_SHORT),
+        cost_model=NoModel(),
+        description="autotvm by a recurrent network over loops, in PyTorch, shorter chains",
     ),
 )
 

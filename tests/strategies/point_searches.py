@@ -11,10 +11,11 @@ import numpy as np
 from pytest_ansorbench.strategies import (
     AutoTVM,
     Chains,
-    LoopInputs,
+    DecisionInputs,
     Registry,
     Strategy,
     Suggestion,
+    TreeGRU,
     Tried,
 )
 from pytest_ansorbench.strategies.decisions.traced import TracedDesign
@@ -25,6 +26,8 @@ SMALL = BatchMatmul(batch=1, m=4, n=4, k=4)
 """Three sketches of 1,200 points each."""
 SMALLER = BatchMatmul(batch=1, m=2, n=2, k=2)
 """The same of 128 points."""
+SMALL_GRU = {"embedded": 16, "hidden": 16, "steps": 4}
+"""Of a network that takes no time, and learns nothing."""
 
 
 def design_space(target, case=SMALL) -> TracedDesign:
@@ -37,9 +40,11 @@ def brief(name) -> Strategy:
     strategy = Registry().get(name)
     if not isinstance(strategy.proposer, AutoTVM):
         return strategy
-    chains = Chains(4, 4) if isinstance(strategy.proposer.inputs, LoopInputs) else Chains(24, 24)
-    model = replace(strategy.proposer.model, trees=20)
-    return replace(strategy, proposer=replace(strategy.proposer, model=model, chains=chains))
+    search = strategy.proposer
+    chains = Chains(24, 24) if isinstance(search.inputs, DecisionInputs) else Chains(4, 4)
+    is_neural = isinstance(search.model, TreeGRU)
+    model = replace(search.model, **(SMALL_GRU if is_neural else {"trees": 20}))
+    return replace(strategy, proposer=replace(search, model=model, chains=chains))
 
 
 def every_point(space):

@@ -15,7 +15,9 @@ from pytest_ansorbench.strategies import (
     Diversity,
     Experience,
     LoopInputs,
+    NestInputs,
     RankingTrees,
+    RelationInputs,
     StrategyError,
     Transfer,
     pool,
@@ -25,6 +27,7 @@ from pytest_ansorbench.strategies.decisions.experience import save_experience
 from pytest_ansorbench.strategies.features import extract, extractor_of
 from tests.strategies.point_searches import Hidden, design_space, every_point, searched
 
+of_programs = pytest.mark.parametrize("inputs", [LoopInputs(), NestInputs(), RelationInputs()])
 FEW = {"model": RankingTrees(trees=20), "chains": Chains(16, 16)}
 
 
@@ -148,10 +151,44 @@ class Points(DesignSpace):
     programs = fingerprint = registers = None
 
 
-def test_loop_inputs_need_programs(target):
+@of_programs
+def test_inputs_of_programs_need_them(target, inputs):
     recorded = Points(design_space(target).spaces)
-    with pytest.raises(StrategyError, match=r"bad inputs LoopInputs\(\): .* DecisionInputs\(\)"):
-        LoopInputs().start(recorded)
+    message = f"bad inputs {type(inputs).__name__}\\(\\): .* DecisionInputs\\(\\)"
+    with pytest.raises(StrategyError, match=message):
+        inputs.start(recorded)
+
+
+@of_programs
+def test_rows_are_of_the_points_and_as_wide_where_there_is_none(target, inputs):
+    space = design_space(target)
+    points = drawn(space, 6)
+    rows = inputs.start(space)
+    whole = rows(points)
+    assert rows([]).shape == (0, whole.shape[1])
+    np.testing.assert_array_equal(rows(points[::-1]), whole[::-1])
+    np.testing.assert_array_equal(inputs.start(space)(points[3:4]), whole[3:4])
+
+
+@of_programs
+def test_points_that_are_no_program_have_rows_of_nothing(target, inputs, monkeypatch):
+    space = design_space(target)
+    points = drawn(space, 2)
+    make = space.program
+    monkeypatch.setattr(space, "program", lambda one: None if one == points[0] else make(one))
+    nothing, something = inputs.start(space)(points)
+    assert np.isnan(nothing).all() and not np.isnan(something).all()
+
+
+@of_programs
+def test_trees_learn_from_features_of_programs(target, inputs):
+    space = design_space(target)
+    hidden = Hidden(space)
+    rows = inputs.start(space)
+    points = drawn(space, 200)
+    gflops = np.array([hidden(point) for point in points])
+    model = RankingTrees().fit(rows(points[:120]), gflops[:120] / gflops.max(), np.ones(120), 0)
+    assert spearmanr(model.predict(rows(points[120:])), gflops[120:]).statistic > 0.4
 
 
 def test_a_share_of_each_batch_is_random(target):
@@ -160,6 +197,8 @@ def test_a_share_of_each_batch_is_random(target):
     assert not any(one.note for one in tried)
     tried, _ = searched(AutoTVM(random_share=0.0, **FEW), space, Hidden(space), 48)
     assert [bool(one.note) for one in tried] == [False] * 16 + [True] * 32
+    tried, _ = searched(AutoTVM(random_share=0.25, **FEW), space, Hidden(space), 48)
+    assert sum(not one.note for one in tried) == 16 + 4 + 4
 
 
 def test_chains_go_on_from_where_they_were(target):
@@ -198,7 +237,7 @@ def test_what_other_workloads_show_is_where_the_search_begins(target, tmp_path):
     transfer = experienced(space, tmp_path / "known.npz", hidden)
     tried, _ = searched(AutoTVM(transfer=transfer, **FEW), space, hidden, 16)
     alone, _ = searched(AutoTVM(**FEW), space, hidden, 16)
-    assert np.mean([one.gflops for one in tried]) > 1.5 * np.mean([one.gflops for one in alone])
+    assert np.mean([one.gflops for one in tried]) > 1.3 * np.mean([one.gflops for one in alone])
 
 
 def test_the_global_model_counts_for_less_with_each_trial():

@@ -44,16 +44,23 @@ BLACK_BOXES = ["genetic", "grid", "annealing", "droplet", "bandit", "tpe"]
 
 def needing(names):
     """Searches by name, without those whose library is not installed."""
-    absent = pytest.mark.skipif(find_spec("optuna") is None, reason="Optuna is not installed")
-    marked = [pytest.param(one, marks=absent) if one == "tpe" else one for one in names]
-    return pytest.mark.parametrize("name", marked)
+    libraries = {"tpe": "optuna", "autotvm-treegru": "torch"}
+
+    def marks(name):
+        absent = name in libraries and find_spec(libraries[name]) is None
+        return [pytest.mark.skip(reason=f"{libraries[name]} is not installed")] if absent else []
+
+    return pytest.mark.parametrize("name", [pytest.param(one, marks=marks(one)) for one in names])
 
 
 every_search = needing(SEARCHES)
 
 
 def test_the_searches_are_those_that_ship():
-    assert [*BLACK_BOXES, "autotvm", "autotvm+transfer", "autotvm-loops"] == SEARCHES
+    assert [
+        *BLACK_BOXES,
+        *("autotvm", "autotvm+transfer", "autotvm-loops", "autotvm-relations", "autotvm-treegru"),
+    ] == SEARCHES
 
 
 @needing([*BLACK_BOXES, "autotvm"])

@@ -24,7 +24,8 @@ class Diversity:
     TVM leaves scores out, and takes as many candidates as are wanted, times a ratio.
 
     Attributes:
-        ratio: The paper's lambda: candidates for each trial of the batch.
+        ratio: The paper's lambda: candidates for each trial of the batch. It compares 1, which
+            leaves no choice, 2 and 4.
         weight: The paper's alpha; 0 for the best scores.
     """
 

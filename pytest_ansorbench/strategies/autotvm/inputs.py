@@ -9,11 +9,20 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_ansorbench.strategies.autotvm.nests import (
+    CONTEXT,
+    LOOPS,
+    RELATIONS,
+    contexts,
+    nest_of,
+    relations,
+)
 from pytest_ansorbench.strategies.decisions.design_space import DesignSpace
 from pytest_ansorbench.strategies.decisions.space import Point
 from pytest_ansorbench.strategies.decisions.traced import TracedDesign
 from pytest_ansorbench.strategies.errors import StrategyError
 from pytest_ansorbench.strategies.features import POOLED, extract, extractor_of, pool
+from pytest_ansorbench.strategies.program_maker import ProgramMaker, ScheduledProgram
 
 # Features of points, shape (points, columns).
 Rows = Callable[[Sequence[Point]], NDArray[np.float32]]
@@ -43,9 +52,9 @@ class DecisionInputs:
 class LoopInputs:
     """Features of loops and the memory that they touch (section 3.1), flattened.
 
-    They are MetaSchedule's per store, `PerStoreFeature`, pooled to a row as `features.pool` does.
-    AutoTVM's own were of the same kind: of each loop its extent, annotation, and what each buffer
-    touches within it. Each point that is scored has to become a program, which takes milliseconds.
+    They are MetaSchedule's per store, `PerStoreFeature`, pooled to a row as `features.pool` does;
+    `NestInputs` are as AutoTVM's own. Each point that is scored has to become a program, which
+    takes milliseconds.
     """
 
     def start(self, space: DesignSpace) -> Rows:
@@ -54,27 +63,81 @@ class LoopInputs:
         Raises:
             StrategyError: No programs can be made of the space's points.
         """
+        return _ProgramRows(space, self, POOLED, _stores)
+
+
+@dataclass(frozen=True)
+class NestInputs:
+    """All loops of a program with what each touches: the loop contexts of section 3.1, in order.
+
+    What `TreeGRU` is told; trees see them as one row, as AutoTVM's did by default. A program is
+    made of each point that is scored.
+    """
+
+    def start(self, space: DesignSpace) -> Rows:
+        """What makes programs and goes through their loops.
+
+        Raises:
+            StrategyError: No programs can be made of the space's points.
+        """
+        return _ProgramRows(space, self, LOOPS * (1 + CONTEXT), _contexts)
+
+
+@dataclass(frozen=True)
+class RelationInputs:
+    """How what a program touches grows with its loops (section 4, context relation features).
+
+    Unlike those of `NestInputs`, a column means the same whatever loops there are. A program is
+    made of each point that is scored.
+    """
+
+    def start(self, space: DesignSpace) -> Rows:
+        """What makes programs and goes through their loops.
+
+        Raises:
+            StrategyError: No programs can be made of the space's points.
+        """
+        return _ProgramRows(space, self, RELATIONS, _relations)
+
+
+class _ProgramRows:
+    """Makes the program of a point once; rows of those that are no program are NaN."""
+
+    def __init__(
+        self,
+        space: DesignSpace,
+        inputs: ModelInputs,
+        columns: int,
+        rows: Callable[[ProgramMaker, Sequence[ScheduledProgram]], NDArray[np.float32]],
+    ) -> None:
         if not isinstance(space, TracedDesign):
             raise StrategyError(
-                "bad inputs LoopInputs(): these points have no programs; expected DecisionInputs()"
+                f"bad inputs {inputs!r}: these points have no programs; expected DecisionInputs()"
             )
-        return _LoopRows(space)
-
-
-class _LoopRows:
-    def __init__(self, space: TracedDesign) -> None:
         self._space = space
-        self._extractor = extractor_of(None)
+        self._maker = space.maker
+        self._columns = columns
+        self._rows = rows
         self._known: dict[Point, NDArray[np.float32]] = {}
 
     def __call__(self, points: Sequence[Point]) -> NDArray[np.float32]:
-        """Rows of points, of those that are no program NaN."""
         fresh = [point for point in dict.fromkeys(points) if point not in self._known]
-        programs = self._space.maker.map(self._space.program, fresh)
-        self._known |= dict.fromkeys(fresh, np.full(POOLED, np.nan, dtype=np.float32))
-        made = [pair for pair in zip(fresh, programs, strict=True) if pair[1] is not None]
-        if made:
-            candidates = [one.candidate().measure_candidate for _, one in made if one is not None]
-            rows = pool(extract(self._extractor, self._space.maker.context, candidates))
-            self._known |= {point: row for (point, _), row in zip(made, rows, strict=True)}
-        return np.array([self._known[point] for point in points], dtype=np.float32)
+        programs = dict(zip(fresh, self._maker.map(self._space.program, fresh), strict=True))
+        made = {point: one for point, one in programs.items() if one is not None}
+        self._known |= dict.fromkeys(fresh, np.full(self._columns, np.nan, dtype=np.float32))
+        self._known |= zip(made, self._rows(self._maker, [*made.values()]), strict=True)
+        known = [self._known[point] for point in points]
+        return np.array(known, dtype=np.float32).reshape(len(points), self._columns)
+
+
+def _stores(maker: ProgramMaker, programs: Sequence[ScheduledProgram]) -> NDArray[np.float32]:
+    candidates = [one.candidate().measure_candidate for one in programs]
+    return pool(extract(extractor_of(None), maker.context, candidates))
+
+
+def _contexts(maker: ProgramMaker, programs: Sequence[ScheduledProgram]) -> NDArray[np.float32]:
+    return contexts([nest_of(one.schedule.mod) for one in programs])
+
+
+def _relations(maker: ProgramMaker, programs: Sequence[ScheduledProgram]) -> NDArray[np.float32]:
+    return relations([nest_of(one.schedule.mod) for one in programs])

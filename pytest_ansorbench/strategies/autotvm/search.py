@@ -39,7 +39,8 @@ class AutoTVM(PointSearchPolicy):
         inputs: What it is told of a program.
         chains: Find points that it likes.
         diversity: Chooses a batch of these.
-        random_share: The paper's epsilon: share of a batch that is drawn at random.
+        random_share: The paper's epsilon: share of a batch that is drawn at random, in algorithm 1
+            just as many of each; a remainder is left to chance. TVM has 5% as well.
         transfer: What other workloads' trials add to the model; None for nothing.
     """
 
@@ -78,7 +79,7 @@ class _AutoTVM(PointSearch):
     def ask(self, wanted: int, taken: Container[Point]) -> Iterable[Suggestion]:
         policy, rng = self._policy, self._rng
         model = self._model()
-        randoms = wanted if model is None else int(rng.binomial(wanted, policy.random_share))
+        randoms = wanted if model is None else int(policy.random_share * wanted + rng.random())
         for _ in range(randoms):
             yield Suggestion(self._space.fresh(self._space.draw(rng), taken, rng, near_share=0.0))
         if model is None:
@@ -119,9 +120,7 @@ class _AutoTVM(PointSearch):
         if policy.transfer is not None and prior is not None:
             prior = policy.transfer.discounted(prior, len(self._tried))
         best = max((one.gflops for one in self._tried), default=0.0)
-        if not best:
-            return prior
-        throughput = np.array([one.gflops / best for one in self._tried])
+        throughput = np.array([one.gflops / (best or 1.0) for one in self._tried])
         rows = self._rows([one.point for one in self._tried])
         seed = int(self._rng.integers(2**31))
         model = policy.model.fit(rows, throughput, np.ones(len(rows)), seed, prior)

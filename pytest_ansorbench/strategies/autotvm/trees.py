@@ -70,7 +70,7 @@ class RankingTrees:
         booster = grown_trees(
             rows,
             throughput,
-            margin=_expected(prior, rows),
+            margin=expected(prior, rows),
             trees=self.trees,
             seed=seed,
             max_depth=self.depth,
@@ -89,13 +89,13 @@ class _Scores:
     prior: DecisionModel | None
 
     def predict(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
-        margin = _expected(self.prior, rows)
+        margin = expected(self.prior, rows)
         scores: NDArray[np.float64] = self.booster.inplace_predict(
             rows, base_margin=margin.astype(np.float32), predict_type="margin"
         ).astype(np.float64)
         return scores
 
 
-def _expected(prior: DecisionModel | None, rows: NDArray[np.float32]) -> NDArray[np.float64]:
+def expected(prior: DecisionModel | None, rows: NDArray[np.float32]) -> NDArray[np.float64]:
     """What a prior predicts, 0 without one; shape (points,)."""
     return np.zeros(len(rows)) if prior is None else prior.predict(rows)

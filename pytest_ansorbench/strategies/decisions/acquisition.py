@@ -121,6 +121,8 @@ class Bagged:
         """Fit the members; None while there is too little to learn from for one of them."""
         rng = np.random.default_rng(seed)
         members = []
+        if not len(rows):
+            return self.model.fit(rows, throughput, trust, seed, prior)
         for member in range(self.members):
             drawn = rng.integers(len(rows), size=len(rows))
             model = self.model.fit(

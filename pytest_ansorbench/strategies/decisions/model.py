@@ -42,7 +42,7 @@ class DecisionModelPolicy(Protocol):
         seed: int,
         prior: DecisionModel | None = None,
     ) -> DecisionModel | None:
-        """Learn from all that has been measured.
+        """Learn from all that has been measured; `AutoTVM` asks before the first trial, too.
 
         Args:
             rows: Features of points, shape (points, columns).
@@ -54,6 +54,9 @@ class DecisionModelPolicy(Protocol):
 
         Returns:
             None while there is too little to learn from.
+
+        Raises:
+            StrategyError: A library is not installed, or the rows are not what it takes.
         """
         ...
 
