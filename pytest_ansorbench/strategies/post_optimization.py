@@ -61,7 +61,7 @@ class _PostOptimization:
     def propose(self, trials: int) -> Sequence[Candidate] | None:
         if self._left > 0 or self._fastest is None:
             found = self._first.propose(trials)
-            return found if found is None else found[: self._left or None]
+            return found if found is None or self._left <= 0 else found[: self._left]
         if self._descent is None:
             self._descent = _Descent(self._fastest, self._setup, self._known)
         programs = self._descent.unknown()
@@ -101,7 +101,7 @@ class _Descent:
         record = TuningRecord(
             start.candidate.trace,
             self._workload,
-            [*start.result.run_secs],
+            [float(one) for one in start.result.run_secs],
             setup.context.target,
             start.candidate.args_info,
         )

@@ -19,6 +19,8 @@ def test_the_shipped_ones_are_there_in_order():
         "optimized-paper",
         "default-small",
         "default-limited",
+        "default-mlp",
+        "default+droplet",
         "racing",
         "paired",
         "draft",
@@ -33,6 +35,8 @@ def test_the_shipped_ones_are_there_in_order():
         "autotvm",
         "autotvm+transfer",
         "autotvm-loops",
+        "autotvm-relations",
+        "autotvm-treegru",
     ]
     assert all(strategy.description for strategy in BUILTIN)
 

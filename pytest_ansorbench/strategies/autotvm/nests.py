@@ -125,7 +125,7 @@ def relations(nests: Sequence[Sequence[Loop]]) -> NDArray[np.float32]:
             continue
         told = [
             sampled
-            for curve in zip(*[_points(loop) for loop in chain], strict=True)
+            for curve in zip(*map(_points, chain), strict=False)
             for sampled in _sampled(np.log2(curve))
         ]
         row[: len(told)] = told
