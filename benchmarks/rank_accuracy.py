@@ -1,0 +1,174 @@
+"""Which cost model puts programs in the right order? On programs that were recorded.
+
+    python benchmarks/rank_accuracy.py [--landscapes FOLDER] [--case ID,ID]
+
+Each model is trained on the first 64, 128 and 256 programs of each landscape of
+docs/results/draft-landscapes, which is what searches had measured by then, and scores those that
+follow, up to the 512th.
+The table shows, as means over the landscapes, Spearman's correlation of scores and throughput; and
+how many of the fastest tenth are in the tenth that is scored best. Failed programs have a
+throughput of 0. Nothing is timed, and equal landscapes give equal tables.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from draft_surrogate import LANDSCAPES, Landscape, Stage, read
+from numpy.typing import NDArray
+from scipy.stats import spearmanr
+from tabulate import tabulate
+
+from pytest_ansorbench.environment import resolve_target
+from pytest_ansorbench.strategies import (
+    Bagged,
+    BoostedTrees,
+    CostModelPolicy,
+    DecisionInputs,
+    DecisionModelPolicy,
+    DesignSpace,
+    ExpectedImprovement,
+    LoopInputs,
+    ModelInputs,
+    NestInputs,
+    ProgramMaker,
+    RankingTrees,
+    RelationInputs,
+    ScheduledProgram,
+    SegmentMLP,
+    TreeGRU,
+    UpperConfidenceBound,
+    XGBoostModel,
+)
+from pytest_ansorbench.strategies.decisions.space import Point
+
+TRAINED_ON: Final = (64, 128, 256)
+MOST: Final = 512
+TOP: Final = 0.1
+
+INPUTS: Final[dict[str, ModelInputs]] = {
+    "decisions": DecisionInputs(),
+    "stores": LoopInputs(),
+    "loops": NestInputs(),
+    "relations": RelationInputs(),
+}
+REGRESSION: Final = RankingTrees("regression")
+ROWS: Final[list[tuple[str, str, DecisionModelPolicy | CostModelPolicy]]] = [
+    *(("trees, rank", name, RankingTrees()) for name in INPUTS),
+    *(("trees, regression", name, REGRESSION) for name in INPUTS),
+    ("bagged trees, mean", "decisions", Bagged(REGRESSION)),
+    ("bagged trees, expected improvement", "decisions", Bagged(REGRESSION, ExpectedImprovement())),
+    ("bagged trees, confidence bound", "decisions", Bagged(REGRESSION, UpperConfidenceBound())),
+    ("draft's trees", "decisions", BoostedTrees()),
+    ("TreeGRU, rank", "loops", TreeGRU()),
+    ("TreeGRU, regression", "loops", TreeGRU("regression")),
+    ("MetaSchedule's trees", "all stores", XGBoostModel(warmup_samples=1)),
+    ("MetaSchedule's network", "all stores", SegmentMLP()),
+]
+"""Models, and what they are told; of MetaSchedule's, nothing is pooled."""
+
+
+@dataclass(frozen=True, eq=False)
+class Recorded:
+    """Programs of a landscape that can be made, in the order in which they were measured."""
+
+    stage: Stage
+    space: DesignSpace
+    points: list[Point]
+    programs: list[ScheduledProgram]
+    gflops: NDArray[np.float64]
+    known: dict[str, NDArray[np.float32]] = field(default_factory=dict)
+
+    def rows(self, told: str) -> NDArray[np.float32]:
+        """What a model is told of the programs, made once."""
+        if told not in self.known:
+            self.known[told] = INPUTS[told].start(self.space)(self.points)
+        return self.known[told]
+
+    @classmethod
+    def of(cls, landscape: Landscape) -> Recorded:
+        kept = landscape.target
+        target = {"kind": kept["kind"], "mcpu": kept["mcpu"], "num-cores": int(kept["num-cores"])}
+        stage = Stage(landscape.case, resolve_target(json.dumps(target)))
+        space = DesignSpace(stage.spaces, ProgramMaker(stage.context))
+        found = []
+        for sketch, decisions, gflops in landscape.points[:MOST]:
+            vector = stage.spaces[sketch].vector_of(decisions)
+            program = space.program((sketch, vector)) if vector is not None else None
+            if vector is not None and program is not None:
+                found.append(((sketch, vector), program, gflops))
+        points, programs, gflops = zip(*found, strict=True)
+        return cls(stage, space, [*points], [*programs], np.array(gflops))
+
+
+def scored(recorded: Recorded, told: str, policy: Any, first: int) -> NDArray[np.float64]:
+    """Scores of all but the first so many programs, by a model that is trained on these."""
+    if told not in INPUTS:
+        return answered(recorded, policy.start(), first)
+    rows = recorded.rows(told)
+    share = recorded.gflops[:first] / recorded.gflops[:first].max()
+    model = policy.fit(rows[:first], share, np.ones(first), seed=0)
+    return np.asarray(model.predict(rows[first:]))
+
+
+def answered(recorded: Recorded, model: Any, first: int) -> NDArray[np.float64]:
+    """The same by one of MetaSchedule's cost models."""
+    from tvm.s_tir.meta_schedule.runner import RunnerResult
+
+    candidates = [one.candidate().measure_candidate for one in recorded.programs]
+    results = [
+        RunnerResult([1.0 / one], None) if one > 0.0 else RunnerResult(None, "failed")
+        for one in recorded.gflops[:first].tolist()
+    ]
+    context = recorded.stage.context
+    model.update(context, candidates[:first], results)
+    return np.asarray(model.predict(context, candidates[first:]))
+
+
+def accuracy(scores: NDArray[np.float64], gflops: NDArray[np.float64]) -> tuple[float, float]:
+    """The rank correlation, and the share of the fastest tenth in the tenth scored best."""
+    count = max(1, round(TOP * len(gflops)))
+    found = {*np.argsort(-scores)[:count]} & {*np.argsort(-gflops)[:count]}
+    return float(spearmanr(scores, gflops).statistic), len(found) / count
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--landscapes", type=Path, default=LANDSCAPES, metavar="FOLDER")
+    parser.add_argument("--case", metavar="ID,ID", help="of these; of all by default")
+    given = parser.parse_args()
+    paths = sorted(given.landscapes.glob("*.json.gz"))
+    if given.case:
+        paths = [given.landscapes / f"{case}.json.gz" for case in given.case.split(",")]
+    print(f"{len(paths)} landscapes")
+    print(table([figures(Recorded.of(read(path))) for path in paths]))
+
+
+def table(found: Sequence[Sequence[Sequence[tuple[float, float]]]]) -> str:
+    """A line for each model: means over the landscapes."""
+    means = np.mean(found, axis=0).transpose(0, 2, 1).reshape(len(ROWS), -1)
+    columns = [f"{kind} {first}" for kind in ("rank", "top") for first in TRAINED_ON]
+    rows = [[model, told, *row] for (model, told, _), row in zip(ROWS, means, strict=True)]
+    return tabulate(rows, ["model", "inputs", *columns], floatfmt=".3f")
+
+
+def figures(recorded: Recorded) -> list[list[tuple[float, float]]]:
+    """The accuracy of each model after each number of programs."""
+    return [
+        [
+            accuracy(scored(recorded, told, policy, first), recorded.gflops[first:])
+            for first in TRAINED_ON
+        ]
+        for _, told, policy in ROWS
+    ]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,34 @@
+"""How `benchmarks/rank_accuracy.py` judges a model."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def script(import_script):
+    """The command."""
+    return import_script("rank_accuracy")
+
+
+def test_the_right_order_is_the_best_there_is(script):
+    gflops = np.random.default_rng(0).random(100)
+    assert script.accuracy(np.exp(gflops), gflops) == pytest.approx((1.0, 1.0))
+    assert script.accuracy(-gflops, gflops) == pytest.approx((-1.0, 0.0))
+
+
+def test_models_are_judged_by_programs_that_they_have_not_seen(script, monkeypatch):
+    pytest.importorskip("torch")
+    [path] = script.LANDSCAPES.glob("matmul*.json.gz")
+    kept = script.read(path)
+    plain = {**kept.target, "mcpu": "znver3"}  # which has no intrinsics to be read first
+    recorded = script.Recorded.of(script.Landscape(kept.case, plain, kept.points[:30]))
+    assert len(recorded.points) == 30
+    few = [row for row in script.ROWS if row[1] in ("relations", "all stores")]
+    monkeypatch.setattr(script, "ROWS", few)
+    monkeypatch.setattr(script, "TRAINED_ON", (20,))
+    found = script.figures(recorded)
+    assert np.shape(found) == (len(few), 1, 2) and np.isfinite(found).all()
+    assert found == script.figures(recorded)
+    assert script.table([found]).count("\n") == len(few) + 1
