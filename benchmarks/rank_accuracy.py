@@ -32,7 +32,6 @@ from pytest_ansorbench.strategies import (
     CostModelPolicy,
     DecisionInputs,
     DecisionModelPolicy,
-    DesignSpace,
     ExpectedImprovement,
     LoopInputs,
     ModelInputs,
@@ -47,6 +46,7 @@ from pytest_ansorbench.strategies import (
     XGBoostModel,
 )
 from pytest_ansorbench.strategies.decisions.space import Point
+from pytest_ansorbench.strategies.decisions.traced import TracedDesign
 
 TRAINED_ON: Final = (64, 128, 256)
 MOST: Final = 512
@@ -79,7 +79,7 @@ class Recorded:
     """Programs of a landscape that can be made, in the order in which they were measured."""
 
     stage: Stage
-    space: DesignSpace
+    space: TracedDesign
     points: list[Point]
     programs: list[ScheduledProgram]
     gflops: NDArray[np.float64]
@@ -96,7 +96,7 @@ class Recorded:
         kept = landscape.target
         target = {"kind": kept["kind"], "mcpu": kept["mcpu"], "num-cores": int(kept["num-cores"])}
         stage = Stage(landscape.case, resolve_target(json.dumps(target)))
-        space = DesignSpace(stage.spaces, ProgramMaker(stage.context))
+        space = TracedDesign(stage.spaces, ProgramMaker(stage.context))
         found = []
         for sketch, decisions, gflops in landscape.points[:MOST]:
             vector = stage.spaces[sketch].vector_of(decisions)

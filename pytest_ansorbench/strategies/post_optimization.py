@@ -75,8 +75,7 @@ class _PostOptimization:
 
         searched = [seen for seen in batch if seen.candidate.payload != _PAYLOAD]
         for seen in batch:
-            seconds = [float(one) for one in seen.result.run_secs or ()]
-            self._known[structural_hash(seen.candidate.mod)] = seconds or [_FAILED]
+            self._known[structural_hash(seen.candidate.mod)] = _seconds(seen) or [_FAILED]
         self._left -= len(searched)
         best = max(searched, key=lambda seen: seen.gflops, default=None)
         if best is not None and best.gflops > (self._fastest.gflops if self._fastest else 0.0):
@@ -86,6 +85,12 @@ class _PostOptimization:
 
     def decisions(self) -> Mapping[str, Any]:
         return self._first.decisions() if self._descent is None else {"post-optimization": True}
+
+
+def _seconds(seen: Observation) -> list[float]:
+    """Of its samples; none if it failed."""
+    assert seen.result is not None  # programs are measured, not looked up
+    return [float(one) for one in seen.result.run_secs or ()]
 
 
 class _Descent:
@@ -101,7 +106,7 @@ class _Descent:
         record = TuningRecord(
             start.candidate.trace,
             self._workload,
-            [float(one) for one in start.result.run_secs],
+            _seconds(start),
             setup.context.target,
             start.candidate.args_info,
         )

@@ -27,10 +27,12 @@ from tests.landscapes.recorded import timed
 from tests.pages import REPOSITORY
 from tests.strategies.point_searches import brief
 
+OF_PROGRAMS = ("autotvm-loops", "autotvm-relations", "autotvm-treegru")
+"""Their models are told of programs, which a landscape does not have."""
 NAMES = [
     one.name
     for one in Registry()
-    if isinstance(one.proposer, DecisionPolicy) and one.name != "autotvm-loops"
+    if isinstance(one.proposer, DecisionPolicy) and one.name not in OF_PROGRAMS
 ]
 absent = pytest.mark.skipif(find_spec("optuna") is None, reason="Optuna is not installed")
 every_search = pytest.mark.parametrize(
@@ -242,7 +244,10 @@ def test_the_command_records_checks_replays_and_shows(
         ([*replayed, "--strategy", "grid,grid"], "expected each once"),
         ([*replayed, "--strategy", "grid", "--trials", "0"], "bad --trials 0"),
         ([*replayed[:3], *replayed[2:], "--strategy", "grid"], "expected each landscape once"),
-        ([*replayed, "--strategy", "autotvm-loops"], "these points have no programs"),
+        *(
+            ([*replayed, "--strategy", name], "these points have no programs")
+            for name in OF_PROGRAMS
+        ),
         ([*record, "--points", "30"], "it has the effort"),
         (["landscape", "record", "resnet18-n1-s224", "-o", "scapes"], "expected an operator"),
     ):
