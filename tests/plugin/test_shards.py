@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from itertools import islice
 
 import pytest
 
@@ -61,7 +62,7 @@ def test_parts_come_to_the_verdicts_of_the_whole(saved):
 
 
 def test_a_part_says_what_it_has_and_who_judges(saved):
-    first, *_ = run_parts(saved, 4)
+    first = next(run_parts(saved, 4))
     assert "shard 1/4: " in first.out
     assert " of 3 cases, 4 of 15 repeats; gates are judged of all shards together" in first.out
     assert "deselected" in first.out
@@ -90,7 +91,7 @@ def test_a_missing_part_is_named_and_so_is_what_it_alone_had(saved):
 
 
 def test_cases_without_any_run_are_named(saved):
-    list(run_parts(saved, 15))
+    list(islice(run_parts(saved, 15), 5))
     outcome = merge(saved, *(f"{index}.json" for index in range(1, 6)))
     assert outcome.code == 3
     assert "missing: shards 6/15, 7/15" in outcome.out
@@ -144,7 +145,7 @@ def test_parts_whose_files_come_in_another_order_make_a_whole(saved):
 
 
 def test_it_works_under_xdist(saved):
-    for shard, processes in (("1/2", "2"), ("2/2", "0")):
+    for shard, processes in (("1/2", "1"), ("2/2", "0")):
         part = (f"--ansor-shard={shard}", f"--ansor-json={shard[0]}.json", "-n", processes)
         outcome = saved.bench(REPLAY, *part)
         assert outcome.code == 0, outcome.text

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from pytest_ansorbench.storage import write_result
 from tests.plugin.test_replay import table
 from tests.saved_cases import SAVED, result_of
 
 
-@pytest.mark.parametrize("processes", ["0", "2"])
-def test_cases_suite_and_comparison_are_told_and_judged_as_without(everything, processes):
+def test_cases_suite_and_comparison_are_told_and_judged_as_without(everything):
     write_result(result_of(SAVED, seconds_per_trial=0.25), everything.root / "before.json")
     outcome = everything.bench(
         "--ansor-replay=saved.json",
@@ -20,8 +17,7 @@ def test_cases_suite_and_comparison_are_told_and_judged_as_without(everything, p
         "--ansor-compare=before.json",
         "--ansor-compare-fail=suite_search_ratio:10%",
         "--ansor-json=out.json",
-        "-n",
-        processes,
+        "-n2",
     )
     assert outcome.code == 1, outcome.text
     assert "1 failed, 3 passed" in outcome.out
