@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 
 from pytest_ansorbench.measure.local import toolchains
+from pytest_ansorbench.strategies import Evolution, StockEvolution
 from tests.fast_engine import FastEngine
 from tests.plugin.project import CASES, CONFTEST, Project
 
@@ -63,6 +65,18 @@ def fast_engine():
     """Sessions of this process compile and call kernels here, and make latencies up."""
     with measuring_fast():
         yield
+
+
+@pytest.fixture
+def small_populations(monkeypatch):
+    """Genetic searches breed few programs: their own populations, of 512, take eight seconds."""
+    small = {"population": 16, "generations": 1, "min_unmeasured": 4}
+
+    def smaller(start):
+        return lambda self, setup: start(replace(self, **small), setup)
+
+    for search in (StockEvolution, Evolution):
+        monkeypatch.setattr(search, "start", smaller(search.start))
 
 
 @contextmanager

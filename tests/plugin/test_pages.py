@@ -52,7 +52,7 @@ def test_ones_own_in_ten_lines_runs(project):
     assert "scaled-sum" in outcome.out
 
 
-@pytest.mark.usefixtures("fast_engine")
+@pytest.mark.usefixtures("fast_engine", "small_populations")
 def test_the_operator_and_the_strategy_run(project):
     project.write("conftest.py", STRATEGY)
     project.write("test_cases.py", OPERATOR)

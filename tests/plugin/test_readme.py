@@ -28,7 +28,7 @@ def test_the_case_has_ten_lines():
     assert len(CASE.splitlines()) <= 10
 
 
-@pytest.mark.usefixtures("fast_engine")
+@pytest.mark.usefixtures("fast_engine", "small_populations")
 def test_the_case_and_the_strategy_run_by_the_command(project):
     project.write("test_matmul.py", CASE)
     project.write("conftest.py", STRATEGY)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
-from pytest_ansorbench.strategies import StockEvolution
 from tests.pages import page
 from tests.plugin.project import trials
 
@@ -33,15 +30,6 @@ def pytest_ansorbench_strategies(config):
 SOFTMAX = MATMUL.replace("BatchMatmul(batch=1, m=16, n=16, k=16)", "Softmax(m=16, n=16)").replace(
     "import BatchMatmul", "import Softmax"
 )
-
-
-@pytest.fixture
-def small_populations(monkeypatch):
-    """Its own population, of 512, takes eight seconds."""
-    start, small = StockEvolution.start, {"population": 16, "generations": 1, "min_unmeasured": 4}
-    monkeypatch.setattr(
-        StockEvolution, "start", lambda self, setup: start(replace(self, **small), setup)
-    )
 
 
 @pytest.mark.usefixtures("small_populations")
