@@ -13,6 +13,8 @@ from contextlib import suppress
 import psutil
 import pytest
 
+from pytest_ansorbench.measure.local import fork_server
+from pytest_ansorbench.measure.local.interpreter import Interpreter
 from tests.plugin.conftest import measuring_fast
 from tests.plugin.project import command, environment, trials
 
@@ -43,6 +45,7 @@ def rows(text: str) -> list[list[str]]:
     return [cells for cells in table if not set(cells[0]) <= {"-"}]
 
 
+@pytest.mark.usefixtures("small_populations")
 def test_real_searches_of_two_strategies_end_in_a_table(project):
     project.write("test_cases.py", REAL_CASES)
     outcome = project.bench(
@@ -146,7 +149,8 @@ def test_a_failing_setup_of_one_case_does_not_stop_the_others(project):
 
 
 @pytest.mark.usefixtures("target")  # TVM is here, and no worker can import it
-def test_workers_that_do_not_start_fail_the_test_with_the_cause(project, tmp_path):
+def test_workers_that_do_not_start_fail_the_test_with_the_cause(project, tmp_path, monkeypatch):
+    monkeypatch.setattr(fork_server, "Interpreter", Interpreter)
     (tmp_path / "planted").mkdir()
     project.write("planted/tvm.py", "raise ImportError('planted')\n")
     outcome = project.bench(PYTHONPATH=str(tmp_path / "planted"))
