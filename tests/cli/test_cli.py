@@ -363,7 +363,7 @@ def sound(tmp_path_factory):
 
 
 @settings(
-    deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(data=st.data())
 def test_a_file_with_any_piece_replaced_is_shown_or_refused_in_a_line(

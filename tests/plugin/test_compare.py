@@ -51,7 +51,7 @@ def test_a_result_is_compared_by_name_number_or_path(stored, wanted):
         assert f"  {figure}  " in table
 
 
-@pytest.mark.parametrize("name", ["feature/x", "2024", "1", "-x", "größe β", "x" * 100])
+@pytest.mark.parametrize("name", ["feature/x", "1", "-x"])
 def test_a_result_is_found_under_the_words_it_was_saved_under(stored, name):
     for words in (name, "other"):
         assert stored.bench(REPLAY, f"--ansor-save={words}").code == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 import pytest
@@ -29,8 +30,9 @@ def changes(
     return {change.metric: change for change in found.changes}
 
 
-def cases(seconds: float, final: float = 1.0) -> list[CaseResult]:
-    return [case(name, seconds, final) for name in NAMES]
+@functools.cache
+def cases(seconds: float, final: float = 1.0) -> tuple[CaseResult, ...]:
+    return tuple(case(name, seconds, final) for name in NAMES)
 
 
 def test_a_loss_that_no_case_can_show_is_broken_over_all() -> None:
