@@ -16,8 +16,6 @@ from pytest_ansorbench.strategies import (
     BuildLimit,
     LimitedSpace,
     Registry,
-    StockEvolution,
-    Strategy,
 )
 from pytest_ansorbench.workloads import BatchMatmul
 from tests.faults import Doubling
@@ -55,7 +53,7 @@ SMALL = ("draft", "draft+transfer")
 def brief(strategy):
     """The strategy with a population that takes a moment to breed."""
     fields = {field.name for field in dataclasses.fields(strategy.proposer)}
-    less = {"population": 32, "min_unmeasured": 8, "generations": 1, "blind_generations": 1}
+    less = {"population": 16, "min_unmeasured": 8, "generations": 1, "blind_generations": 1}
     less = {name: value for name, value in less.items() if name in fields}
     return dataclasses.replace(strategy, proposer=dataclasses.replace(strategy.proposer, **less))
 
@@ -242,7 +240,7 @@ def test_searches_that_take_turns_do_not_touch_numpys_global_state(unbuilding_en
     expected = np.random.uniform(size=3).tolist()
     np.random.seed(5)
     drawn = []
-    small = Strategy("small", proposer=StockEvolution(population=32, min_unmeasured=8))
+    small = brief(Registry().get("default"))
     made = search(MATMUL, small, unbuilding_engine, trials=4, round_trials=2)
     while not made.finished:
         drawn.append(np.random.uniform())

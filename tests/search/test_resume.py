@@ -41,7 +41,7 @@ def search(case, strategy, engine, *, trials, round_trials, resumed=()):
     )
 
 
-SMALL = {"population": 32, "min_unmeasured": 8, "generations": 1}
+SMALL = {"population": 16, "min_unmeasured": 8, "generations": 1}
 EARLY = XGBoostModel(warmup_samples=1)  # the cost model counts from the first round on
 STRATEGIES = {
     "default": Strategy("default", proposer=StockEvolution(**SMALL), cost_model=EARLY),

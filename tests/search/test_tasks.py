@@ -84,7 +84,7 @@ def test_the_trajectory_is_that_of_the_estimate(unbuilding_engine):
 
 
 def test_tasks_share_the_cost_model_and_keep_their_own_policies(unbuilding_engine):
-    small = {"population": 32, "min_unmeasured": 4, "generations": 1}
+    small = {"population": 16, "min_unmeasured": 4, "generations": 1}
     watched = Watched(Evolution(ExploreThenCommit(0, 1), **small))
     strategy = Strategy("shared", proposer=watched, cost_model=XGBoostModel(warmup_samples=4))
     made = search(unbuilding_engine, strategy, trials=12)

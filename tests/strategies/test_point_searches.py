@@ -70,12 +70,11 @@ def test_it_finds_the_best_point_of_a_small_space(target, name):
     points = every_point(space)
     policy = brief(name).proposer
     trials = {"grid": len(points), "genetic": 1_200, "autotvm": 180, "tpe": 100}.get(name, 600)
-    for seed in range(2):
-        hidden = Hidden(space, seed)
-        assert max(points, key=hidden) == hidden.best
-        tried, _ = searched(policy, space, hidden, trials, seed=seed)
-        assert len({one.point for one in tried}) == len(tried) == trials
-        assert hidden.best in {one.point for one in tried}, seed
+    hidden = Hidden(space)
+    assert max(points, key=hidden) == hidden.best
+    tried, _ = searched(policy, space, hidden, trials)
+    assert len({one.point for one in tried}) == len(tried) == trials
+    assert hidden.best in {one.point for one in tried}
 
 
 @every_search
@@ -104,7 +103,7 @@ def test_all_programs_of_a_tiny_space_are_proposed_once_and_then_it_ends(target,
     assert len(proposed) == len(everything) and set(proposed) == everything
 
 
-def searching(name, engine, *, case=MATMUL, resumed=(), trials=24):
+def searching(name, engine, *, case=MATMUL, resumed=(), trials=18):
     strategy = brief(name)
     tasks = [replace(task, check=None) for task in case.tasks()]
     return Search(
@@ -115,7 +114,7 @@ def searching(name, engine, *, case=MATMUL, resumed=(), trials=24):
 @every_search
 def test_a_resumed_search_goes_on_as_if_nothing_had_happened(unbuilding_engine, name):
     entries = finished(searching(name, unbuilding_engine))
-    assert sum(len(entry.trials) for entry in entries) == 24
+    assert sum(len(entry.trials) for entry in entries) == 18
     again = searching(name, unbuilding_engine, resumed=entries[:2])
     after = stepped(again, len(entries) - 2)
     assert [one.state.candidates for one in after] == [one.state.candidates for one in entries[2:]]

@@ -66,8 +66,8 @@ def checked(spaces, maker, vectors_each) -> tuple[int, int]:
 @pytest.mark.parametrize("name", FAMILIES)
 def test_programs_and_their_traces_are_those_of_tvm(target, name):
     spaces, maker, _ = spaces_of(target, FAMILIES[name])
-    same, placed = checked(spaces, maker, vectors_each=5)
-    assert same >= 2.5 * len(spaces)
+    same, placed = checked(spaces, maker, vectors_each=3)
+    assert same >= 1.5 * len(spaces)
     if name in ("Conv1d", "Conv2d", "Conv3d", "DepthwiseConv2d", "TransposedConv2d"):
         assert placed >= 0.5 * same
 

@@ -61,8 +61,13 @@ def best_of(rounds):
     return max(made_up(candidate) for candidates in rounds for candidate in candidates)
 
 
-def test_what_is_learnt_leads_to_faster_programs_than_chance(target):
-    drafted, proposer, _ = search(target, PLAIN)
+@pytest.fixture(scope="module")
+def plain(target):
+    return search(target, PLAIN)
+
+
+def test_what_is_learnt_leads_to_faster_programs_than_chance(target, plain):
+    drafted, proposer, _ = plain
     chance, _, _ = search(target, replace(PLAIN, model=BoostedTrees(least=10_000)))
     assert best_of(drafted) > 1.1 * best_of(chance)
     told_of = proposer.decisions()
@@ -71,10 +76,10 @@ def test_what_is_learnt_leads_to_faster_programs_than_chance(target):
     assert drafts["replayed"] >= len(drafts["measured"]) == len(drafts["predicted"])
 
 
-def test_no_program_is_proposed_twice(target):
+def test_no_program_is_proposed_twice(plain):
     from tvm_ffi import structural_hash
 
-    rounds, _, _ = search(target, PLAIN)
+    rounds, _, _ = plain
     every = [structural_hash(candidate.mod) for candidates in rounds for candidate in candidates]
     assert len(set(every)) == len(every) == 96
 
