@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
+from hypothesis import settings
 
 from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
 from pytest_ansorbench.measure.local.engine import LocalEngine
 from pytest_ansorbench.measure.settings import EngineSettings
 from tests import lasting_servers as servers
+
+# Two workers share two cores. Threads that busy-wait take from the other one, a kernel's for a
+# fifth of a second after each call; pytest-xdist hands these on before its workers start any.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+os.environ.setdefault("TVM_THREAD_POOL_SPIN_COUNT", "0")
+
+# Half of Hypothesis' own number: each run draws other examples, and some take 30 ms.
+settings.register_profile("suite", max_examples=50)
+settings.load_profile("suite")
 
 
 @pytest.fixture(scope="session")
