@@ -59,6 +59,17 @@ class Inverted(Experience):
         }
 
 
+class Partial(Experience):
+    """Says that programs of the second sketch are eight times as fast as they were."""
+
+    def known(self) -> Mapping[str, Trials]:
+        """Trials by kind of sketch."""
+        return {
+            kind: trials if kind.endswith("-1") else Trials(trials.features, trials.throughput / 8)
+            for kind, trials in super().known().items()
+        }
+
+
 class Credulous(Prior):
     """Never asks whether others were right."""
 
@@ -87,12 +98,16 @@ def pytest_ansorbench_strategies(config: object) -> Sequence[Strategy]:
     experienced = {
         "transfer": replace(policy, experience=Experience()),
         "inverted": replace(policy, experience=Inverted()),
+        "partial": replace(policy, experience=Partial()),
     }
     credulous = {
         name: replace(proposer, prior=Credulous()) for name, proposer in experienced.items()
     }
     return [
-        replace(draft, name="draft+inverted", proposer=experienced["inverted"], description=""),
+        *(
+            replace(draft, name=f"draft+{name}", proposer=experienced[name], description="")
+            for name in ("inverted", "partial")
+        ),
         *(
             replace(draft, name=f"credulous+{name}", proposer=proposer, description="")
             for name, proposer in credulous.items()

@@ -16,11 +16,10 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from draft_surrogate import LANDSCAPES, Stage, Surrogate, read
+from draft_surrogate import LANDSCAPES, Surrogate, read
 from numpy.typing import NDArray
 from tabulate import tabulate
 
-from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.stats.ranks import rank_correlation
 from pytest_ansorbench.strategies import VectorUnits
 from pytest_ansorbench.strategies.decisions.points import scattered
@@ -39,10 +38,10 @@ def guessed(path: Path, points: int) -> list[object] | None:
         path: Of a landscape.
         points: Random points of each sketch.
     """
-    landscape, target = read(path), resolve_target(None)
-    stage = Stage(landscape.case, target)
+    landscape = read(path)
+    stage = landscape.stage
     nests = [space.nests for space in stage.spaces]
-    guess = VectorUnits().model(nests, stage.encoding.columns, registers_of(target))
+    guess = VectorUnits().model(nests, stage.encoding.columns, registers_of(stage.target))
     if guess is None:
         return None
     machine = Surrogate(landscape, stage)

@@ -1,15 +1,17 @@
 """Which parts of `draft` does it need? Searches of recorded landscapes, dozens of seeds each.
 
-    python benchmarks/draft_surrogate.py [--record JOURNAL ...] [--seeds N] [--trials N]
+    python benchmarks/draft_surrogate.py [--record FILE ...] [--seeds N] [--trials N]
                                          [--variants NAME,NAME] [--landscapes FOLDER]
+                                         [--strangers] [--case ID,ID] [--luck SHARE]
 
 On a machine a search takes a minute, and one seed differs from the next by more than a part of it
 does. So a surrogate plays the machine (Eggensperger et al., "Efficient Benchmarking of
 Hyperparameter Optimizers via Surrogates", AAAI 2015): boosted trees that learnt the logarithm of
 throughput from all programs that searches of an operator have measured, of all arms and seeds. All
 else is real: sketches, drafts, replays. `--record` adds the programs of journals to
-docs/results/draft-landscapes/; without it, every landscape there is searched by `draft` and by the
-variants of `draft_ablations.py`. The tables show the best throughput after 8 to 256 trials relative
+docs/results/draft-landscapes/, or those of a result, whose searches by `draft` are played again;
+without it, every landscape there is searched by `draft` and by the variants of
+`draft_ablations.py`. The tables show the best throughput after 8 to 256 trials relative
 to the best of the landscape, as geometric means over the seeds, their standard error (of the
 logarithm), and the 20th percentile of the final throughput (`worst fifth`).
 """
@@ -22,35 +24,47 @@ import json
 import os
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import numpy as np
 import xgboost
 from draft_ablations import pytest_ansorbench_strategies
+from draft_replays import confirmed_gflops, replayed
 from numpy.typing import NDArray
 from tabulate import tabulate
 
+from pytest_ansorbench import workloads
 from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
 from pytest_ansorbench.search.candidates import unpack
 from pytest_ansorbench.search.sketches import SketchIndex
-from pytest_ansorbench.storage import read_journal
+from pytest_ansorbench.storage import is_journal, read_journal, read_result
 from pytest_ansorbench.storage.entries import CaseEntry, RoundEntry
 from pytest_ansorbench.strategies import (
+    Candidate,
     Draft,
     Observation,
     ProgramMaker,
     Registry,
     Setup,
+    TargetSpace,
 )
 from pytest_ansorbench.strategies.decisions.encoding import Encoding
+from pytest_ansorbench.strategies.decisions.experience import save_experience
 from pytest_ansorbench.strategies.decisions.traced import TracedSpace
-from pytest_ansorbench.workloads import OPERATORS
+from pytest_ansorbench.training import OTHER_FAMILIES, TRAINING
+from pytest_ansorbench.training.experience import experience_of
+from pytest_ansorbench.training.programs import Programs, load_programs
 
-LANDSCAPES: Final = Path(__file__).parent.parent / "docs" / "results" / "draft-landscapes"
+RESULTS: Final = Path(__file__).parent.parent / "docs" / "results"
+LANDSCAPES: Final = RESULTS / "draft-landscapes"
+SAMPLES: Final = RESULTS / "draft-samples"
+"""Of the programs that the shipped experience was made of."""
 AFTER: Final = (8, 16, 32, 64, 128, 256)
 SEARCHED: Final = (
     "draft",
@@ -67,6 +81,9 @@ SEARCHED: Final = (
 """`draft` and its variants that differ where there is neither compiler nor cost model."""
 NOISE: Final = 0.01
 """Standard deviation of a measured latency, relative."""
+LUCKY: Final = 1.76
+"""Times that the luckiest leader of docs/results/draft-moe.json.gz looked as fast, beside the one
+before, as when both were confirmed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +99,13 @@ class Landscape:
     case: str
     target: dict[str, Any]
     points: list[tuple[int, list[Any], float]]
+
+    @property
+    def stage(self) -> Stage:
+        """Its design space: vector units, and so guesses, are those of its machine."""
+        cpu = {name: self.target[name] for name in ("kind", "mtriple", "mcpu")}
+        cores = int(self.target["num-cores"])
+        return Stage(self.case, resolve_target(json.dumps({**cpu, "num-cores": cores})))
 
     def write(self, folder: Path) -> Path:
         """Keep it, with what is there of the same operator and target."""
@@ -110,14 +134,13 @@ class Stage:
         from tvm.s_tir.meta_schedule import TuneContext
 
         register_intrinsics(target)
-        [task] = next(one for one in OPERATORS if one.id == case).tasks()
-        self.flops = task.flops
-        self.mod = task.mod
+        [self.task] = workloads.get(case).tasks()
+        self.target = target
         self.context = TuneContext(
-            task.mod,
+            self.task.mod,
             target=target,
-            space_generator="post-order-apply",
-            task_name=task.name,
+            space_generator=TargetSpace().start(target),
+            task_name=self.task.name,
             rand_state=1,
         )
         self.sketches = self.context.generate_design_space()
@@ -157,9 +180,12 @@ class Surrogate:
 
 
 def search(
-    policy: Draft, stage: Stage, machine: Surrogate, *, seed: int, trials: int
+    policy: Draft, stage: Stage, machine: Surrogate, *, seed: int, trials: int, luck: float = 0.0
 ) -> NDArray[np.float64]:
-    """The best true throughput after each trial, over the best there is; shape (trials,)."""
+    """The best true throughput after each trial, over the best there is; shape (trials,).
+
+    A share of the trials, `luck`, is measured `LUCKY` times as fast as it is.
+    """
     from tvm.s_tir.meta_schedule.database import MemoryDatabase
     from tvm.s_tir.meta_schedule.runner import RunnerResult
 
@@ -174,15 +200,15 @@ def search(
     )
     noise = np.random.default_rng([seed, 1])
     proposer = policy.start(setup)
-    best: list[float] = []
-    leader, leader_gflops = 0.0, 0.0
-    while len(best) < trials:
-        batch = proposer.propose(min(32, trials - len(best)))
+    found: list[float] = []
+    while len(found) < trials:
+        batch = proposer.propose(min(32, trials - len(found)))
         assert isinstance(batch, Sequence) and batch
         notes = [(one.payload["sketch"], one.payload["decisions"]) for one in batch]
         truth = machine.gflops(notes)
-        seen = truth * np.exp(noise.normal(0.0, NOISE, len(truth)))
-        results = [RunnerResult([stage.flops / one / 1e9], None) for one in seen.tolist()]
+        lucky = noise.random(len(truth)) < luck
+        seen = truth * np.exp(noise.normal(0.0, NOISE, len(truth))) * np.where(lucky, LUCKY, 1.0)
+        results = [RunnerResult([stage.task.flops / one / 1e9], None) for one in seen.tolist()]
         proposer.learn(
             [
                 Observation(one, result, note[0], gflops)
@@ -191,33 +217,55 @@ def search(
                 )
             ]
         )
-        for measured, true in zip(seen.tolist(), truth.tolist(), strict=True):
-            if measured > leader:
-                leader, leader_gflops = measured, true
-            best.append(leader_gflops)
-    return np.array(best) / machine.best_gflops
+        found += truth.tolist()
+    return np.maximum.accumulate(found) / machine.best_gflops
 
 
 def recorded(path: Path) -> Landscape:
-    """The landscape of a journal of one operator."""
+    """The landscape of a journal or of a result, each of one operator."""
+    return of_journal(path) if is_journal(path) else of_result(path)
+
+
+def of_journal(path: Path) -> Landscape:
+    """The programs of all arms, as the journal has them."""
     past = read_journal(path)
     [case] = [one.case for one in past.entries if isinstance(one, CaseEntry)]
     target = resolve_target(str(past.session.machine["target"]))
     stage = Stage(case, target)
+    programs: list[tuple[Candidate, float]] = []
+    for entry in past.entries:
+        if isinstance(entry, RoundEntry):
+            latencies_s = [trial.latency_s for trial in entry.trials]
+            gflops = [stage.task.flops / one / 1e9 if one else 0.0 for one in latencies_s]
+            candidates = unpack(entry.state.candidates, stage.task.mod)
+            programs += zip(candidates, gflops, strict=True)
+    return landscape_of(stage, programs)
+
+
+def of_result(path: Path) -> Landscape:
+    """The programs of its searches by `draft`, played again."""
+    result = read_result(path)
+    [case] = result.cases
+    [machine] = result.machines.values()
+    stage = Stage(case.case, resolve_target(str(machine["target"])))
+    programs: list[tuple[Candidate, float]] = []
+    for run in case.runs:
+        programs += zip(replayed(run, stage.task, stage.target), confirmed_gflops(run), strict=True)
+    return landscape_of(stage, programs)
+
+
+def landscape_of(stage: Stage, programs: Sequence[tuple[Candidate, float]]) -> Landscape:
+    """The decisions of programs and their GFLOP/s."""
     index = SketchIndex(stage.sketches)
     points = []
-    for entry in past.entries:
-        if not isinstance(entry, RoundEntry):
+    for candidate, gflops in programs:
+        sketch = index.of(candidate.trace)
+        vector = stage.spaces[sketch].vector_in(candidate.trace)
+        if vector is None:  # mutation may put a tile or a block where sampling does not
             continue
-        candidates = unpack(entry.state.candidates, stage.mod)
-        for candidate, trial in zip(candidates, entry.trials, strict=True):
-            sketch = index.of(candidate.trace)
-            vector = stage.spaces[sketch].vector_in(candidate.trace)
-            if vector is None:  # mutation may put a tile or a block where sampling does not
-                continue
-            gflops = stage.flops / trial.latency_s / 1e9 if trial.latency_s else 0.0
-            points.append((sketch, stage.spaces[sketch].decisions_of(vector), round(gflops, 3)))
-    return Landscape(case, {key: str(value) for key, value in target.export().items()}, points)
+        points.append((sketch, stage.spaces[sketch].decisions_of(vector), round(gflops, 3)))
+    target = {key: str(value) for key, value in stage.target.export().items()}
+    return Landscape(stage.task.name, target, points)
 
 
 def policies(names: Sequence[str]) -> dict[str, Draft]:
@@ -231,10 +279,23 @@ def policies(names: Sequence[str]) -> dict[str, Draft]:
 def main() -> None:
     """Keep landscapes, or search those that are kept."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--record", type=Path, nargs="+", metavar="JOURNAL", help="keep these")
+    parser.add_argument("--record", type=Path, nargs="+", metavar="FILE", help="keep these")
     parser.add_argument("--landscapes", type=Path, default=LANDSCAPES, metavar="FOLDER")
+    parser.add_argument("--case", metavar="ID,ID", help="search these landscapes only")
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--trials", type=int, default=256)
+    parser.add_argument(
+        "--luck",
+        type=float,
+        default=0.0,
+        metavar="SHARE",
+        help=f"trials that look {LUCKY} times as fast",
+    )
+    parser.add_argument(
+        "--strangers",
+        action="store_true",
+        help="experience knows nothing of the family of a landscape's operator",
+    )
     parser.add_argument("--variants", default=",".join(SEARCHED))
     given = parser.parse_args()
     if given.record:
@@ -244,12 +305,21 @@ def main() -> None:
     names = given.variants.split(",")
     after = [trials for trials in AFTER if trials <= given.trials]
     paths = sorted(given.landscapes.glob("*.json.gz"))
-    jobs = [(path, names, given.seeds, given.trials) for path in paths]
+    if given.case:
+        paths = [given.landscapes / f"{case}.json.gz" for case in given.case.split(",")]
+    job = partial(
+        searched,
+        names=names,
+        seeds=given.seeds,
+        trials=given.trials,
+        luck=given.luck,
+        strangers=given.strangers,
+    )
     of_all: dict[str, list[NDArray[np.float64]]] = {name: [] for name in names}
     # A process a core: threads of several waiting for each other take ten times as long.
     os.environ["OMP_THREAD_LIMIT"] = "1"
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as processes:
-        for path, runs in zip(paths, processes.map(searched, jobs), strict=True):
+        for path, runs in zip(paths, processes.map(job, paths), strict=True):
             landscape = read(path)
             print(f"\n{landscape.case}, {len(landscape.points)} programs")
             print(table([row(name, runs[name], after) for name in names], after), flush=True)
@@ -259,18 +329,44 @@ def main() -> None:
     print(f"\nall\n{table(rows, after)}")
 
 
-def searched(job: tuple[Path, Sequence[str], int, int]) -> dict[str, NDArray[np.float64]]:
+def searched(
+    path: Path, *, names: Sequence[str], seeds: int, trials: int, luck: float, strangers: bool
+) -> dict[str, NDArray[np.float64]]:
     """The runs of each variant on one landscape, each of shape (seeds, trials)."""
-    path, names, seeds, trials = job
     landscape = read(path)
-    stage = Stage(landscape.case, resolve_target(None))
+    stage = landscape.stage
     machine = Surrogate(landscape, stage)
-    return {
-        name: np.array(
-            [search(policy, stage, machine, seed=seed, trials=trials) for seed in range(seeds)]
-        )
-        for name, policy in policies(names).items()
-    }
+    with TemporaryDirectory() as folder:
+        chosen = policies(names)
+        if strangers:
+            file = Path(folder) / "others.npz"
+            save_experience(experience_of(others_than(landscape.case)), file)
+            chosen = {name: told_by(file, policy) for name, policy in chosen.items()}
+        return {
+            name: np.array(
+                [
+                    search(policy, stage, machine, seed=seed, trials=trials, luck=luck)
+                    for seed in range(seeds)
+                ]
+            )
+            for name, policy in chosen.items()
+        }
+
+
+def others_than(case: str) -> list[Programs]:
+    """Samples of the families that a case does not belong to."""
+    family = type(workloads.get(case))
+    relatives = {one.id for one in (*TRAINING, *OTHER_FAMILIES) if type(one) is family}
+    data = map(load_programs, sorted(SAMPLES.glob("*.npz")))
+    return [one for one in data if one.case not in relatives]
+
+
+def told_by(file: Path, policy: Draft) -> Draft:
+    """A policy with this experience in the place of what it has, if it has any."""
+    experience = policy.experience
+    return (
+        policy if experience is None else replace(policy, experience=replace(experience, path=file))
+    )
 
 
 def row(name: str, runs: NDArray[np.float64], after: Sequence[int]) -> list[Any]:

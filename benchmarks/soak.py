@@ -31,6 +31,7 @@ from pytest_ansorbench.measure.local.engine import local_engine
 from pytest_ansorbench.measure.policy import FixedMeasurement
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.settings import EngineSettings
+from pytest_ansorbench.strategies import TargetSpace
 
 ROUND_TRIALS = 64
 SETTLED_TRIAL = 500
@@ -105,7 +106,7 @@ def random_schedules(task: Any, target: Any) -> Iterator[tuple[Any, Any]]:
         context = TuneContext(
             task.mod,
             target=target,
-            space_generator="post-order-apply",
+            space_generator=TargetSpace().start(target),
             search_strategy=ReplayTrace(),
             rand_state=seed,
         )

@@ -7,7 +7,7 @@ import pytest
 
 from pytest_ansorbench.strategies import Experience
 
-NAMES = ["draft+inverted", "credulous+inverted"]
+NAMES = ["draft+inverted", "draft+partial", "credulous+inverted"]
 
 
 @pytest.fixture
@@ -24,6 +24,13 @@ def test_inverted_experience_ranks_the_same_programs_the_other_way_round(policie
         assert np.all(np.diff(trials.throughput[order]) <= 0.0)
         assert 0.0 < trials.throughput.min() <= trials.throughput.max() <= 1.0
     assert any(np.ptp(trials.throughput) > 0.9 for trials in wrong.values())
+
+
+def test_partial_experience_favours_the_second_sketch(policies):
+    right, partial = Experience().known(), policies["draft+partial"].experience.known()
+    for kind, trials in partial.items():
+        factor = 1.0 if kind.endswith("-1") else 0.125
+        np.testing.assert_allclose(trials.throughput, factor * right[kind].throughput)
 
 
 def test_the_credulous_never_ask_whether_others_were_right(policies):

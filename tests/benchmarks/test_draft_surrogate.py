@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pytest_ansorbench.strategies import Draft
+from pytest_ansorbench import workloads
+from pytest_ansorbench.strategies import Draft, Registry
 from pytest_ansorbench.workloads import OPERATORS
 
 
@@ -15,12 +16,12 @@ def script(import_script):
     return import_script("draft_surrogate")
 
 
-def test_kept_landscapes_are_of_shipped_operators(script):
-    paths = sorted(script.LANDSCAPES.glob("*.json.gz"))
-    assert paths
+def test_kept_landscapes_are_of_shipped_cases(script):
+    paths = sorted(script.RESULTS.glob("draft-landscapes*/*.json.gz"))
+    assert len({path.parent for path in paths}) == 3
     for path in paths:
         landscape = script.read(path)
-        assert landscape.case in {case.id for case in OPERATORS}
+        assert workloads.get(landscape.case).tasks()
         assert path.name == f"{landscape.case}.json.gz"
         assert len(landscape.points) >= 256
         assert all(gflops >= 0.0 for *_, gflops in landscape.points)
@@ -35,10 +36,11 @@ def test_a_landscape_keeps_each_program_once(script, tmp_path):
     assert [tuple(point) for point in script.read(path).points] == [one, other]
 
 
-def test_a_search_climbs_a_landscape_and_a_seed_repeats_itself(script, target):
+def test_a_search_climbs_a_landscape_and_a_seed_repeats_itself(script):
     [path] = script.LANDSCAPES.glob("matmul*.json.gz")
     landscape = script.read(path)
-    stage = script.Stage(landscape.case, target)
+    stage = landscape.stage
+    assert stage.target.attrs["mcpu"] == "emeraldrapids"
     machine = script.Surrogate(landscape, stage)
     policy = Draft()
     best = script.search(policy, stage, machine, seed=3, trials=24)
@@ -52,3 +54,13 @@ def test_every_variant_that_is_searched_exists(script):
     assert [*found] == [*script.SEARCHED]
     others = [policy for name, policy in found.items() if name != "draft"]
     assert found["draft"] not in others
+
+
+def test_strangers_know_no_sample_of_the_operators_family(script, tmp_path):
+    case = "grouped-conv2d-n1-h56-w56-ci64-co128-k3-s2-p1-g4"
+    left = {one.case for one in script.others_than(case)}
+    every = {path.stem for path in script.SAMPLES.glob("*.npz")}
+    assert {one.split("-n1")[0] for one in every - left} == {"grouped-conv2d"}
+    told = script.told_by(tmp_path / "others.npz", Registry().get("draft+transfer").proposer)
+    assert told.experience.path == tmp_path / "others.npz"
+    assert script.told_by(tmp_path / "others.npz", Draft()) == Draft()
