@@ -54,7 +54,7 @@ _DRAWN: Final = 8
 class SharePolicy(Protocol):
     """Shares a round's trials out among the sketches."""
 
-    def shares(self, best_gflops: Sequence[float], trials: Sequence[float]) -> NDArray[np.float64]:
+    def shares(self, gflops: Sequence[float], trials: Sequence[float]) -> NDArray[np.float64]:
         """The share of each sketch; see `SharpeningShares.shares`."""
         ...
 
@@ -300,7 +300,7 @@ class _Draft:
         trials: Sequence[float] = known.trials_of_sketches(sketches)
         if not known.trials and known.scores and policy.survey is not None:
             trials = [policy.survey.confidence / sketches] * sketches
-        return policy.sharing.shares(known.best_of_sketches(sketches), trials)
+        return policy.sharing.shares(known.shown_by_sketches(sketches), trials)
 
     def _model(self, prior: DecisionModel | None) -> DecisionModel | None:
         """The model of all that is known; None while that is too little."""

@@ -14,12 +14,12 @@ from pytest_ansorbench.strategies.errors import require_at_least, require_share
 
 @dataclass(frozen=True)
 class SharpeningShares:
-    """By the best throughput of each sketch, the more so the more it has been tried.
+    """By the throughput that each sketch has shown, the more so the more it has been tried.
 
-    A sketch's share is proportional to its best throughput over that of the best sketch, to a
-    power that grows with the sketch's own trials: equal shares at first, nearly all for the best
-    one in the end. Programs of one sketch differ by a factor of a hundred, so that one or two say
-    little of what the sketch can do. No share falls below `least`.
+    A sketch's share is proportional to its throughput over that of the best sketch, to a power that
+    grows with the sketch's own trials: equal shares at first, nearly all for the best one in the
+    end. Programs of one sketch differ by a factor of a hundred, so that one or two say little of
+    what the sketch can do. No share falls below `least`.
 
     Attributes:
         sharpen_trials: Trials of a sketch that raise its power by 1.
@@ -33,12 +33,16 @@ class SharpeningShares:
         require_at_least(self, 1, "sharpen_trials")
         require_share(self, "least")
 
-    def shares(self, best_gflops: Sequence[float], trials: Sequence[float]) -> NDArray[np.float64]:
+    def shares(self, gflops: Sequence[float], trials: Sequence[float]) -> NDArray[np.float64]:
         """The share of each sketch, shape (sketches,), with a sum of 1.
 
         A sketch without a valid trial, of 0 GFLOP/s, counts as the best one does.
+
+        Args:
+            gflops: What each sketch has shown: the second best throughput of its trials.
+            trials: Trials of each sketch.
         """
-        best = np.asarray(best_gflops, dtype=np.float64)
+        best = np.asarray(gflops, dtype=np.float64)
         top = best.max(initial=0.0)
         relative = np.where(best > 0.0, best, top) / top if top > 0.0 else np.ones_like(best)
         weights = relative ** (np.asarray(trials) / self.sharpen_trials) + self.least

@@ -87,6 +87,25 @@ def test_experience_that_is_right_keeps_its_weight_and_the_opposite_loses_it(tar
     assert weights[1] < 0.1
 
 
+def test_a_sketch_that_experience_favours_wrongly_loses_its_share(target, tmp_path):
+    # Sketch 1 is the best of all shapes; experience says that the first is, by far.
+    known = {
+        kind: Trials(trials.features, trials.throughput / (1.0 if kind.endswith("-0") else 8.0))
+        for kind, trials in measured(target, SMALL).items()
+    }
+    save_experience(known, tmp_path / "small.npz")
+    policy = replace(BRIEF, experience=Experience(path=tmp_path / "small.npz"))
+    proposer = policy.start(make_setup(target, case=LARGE))
+    batches = []
+    while sum(map(len, batches)) < 72:
+        batches.append(proposer.propose(16))
+        told(proposer, batches[-1])
+    sketches = [one.payload["sketch"] for batch in batches for one in batch]
+    shares = proposer.decisions()["sketch_shares"]
+    assert shares[1] > 0.5 > 2 * shares[0]
+    assert sketches[-24:].count(0) < sketches[-24:].count(1)
+
+
 def test_a_resumed_search_weighs_experience_as_if_nothing_had_happened(target, tmp_path):
     save_experience(contrary(measured(target, SMALL)), tmp_path / "small.npz")
     policy = replace(BRIEF, experience=Experience(path=tmp_path / "small.npz"))
