@@ -1,18 +1,30 @@
-r"""The workloads that the shipped model of `draft+transfer` was trained on, as a bench.
+r"""The workloads that the shipped model of `draft+transfer` is trained on, as a bench.
 
     python -m pytest --ansor-bench benchmarks/draft_training_cases.py -p draft_ablations \
-        --ansor-strategy random-racing,draft --ansor-trials 96 --ansor-repeats 1
+        --ansor-strategy random-racing,draft --ansor-trials 96 --ansor-repeats 1 \
+        --ansor-final-samples 1 --ansor-max-early-search-ratio none \
+        --ansor-min-throughput-ratio none --ansor-progress believed --ansor-storage recorded
 
-with `benchmarks` on PYTHONPATH. Random programs show the whole space, those of `draft` the part
-of it that matters.
+with `benchmarks` on PYTHONPATH; with `--ansor-resume` as well it goes on after an interruption, and
+`-k test_today` leaves out what `docs/results/draft-samples` has. Random programs show the whole
+space, those of `draft` the part of it that matters. Then
+
+    ansor-bench train-draft --from docs/results/draft-samples recorded \
+        -o pytest_ansorbench/models/draft.ubj
 """
 
 import pytest
 
-from pytest_ansorbench.training import OTHER_FAMILIES, TRAINING
+from pytest_ansorbench.training import OTHER_FAMILIES, TODAY, TRAINING
 
 
 @pytest.mark.parametrize("case", [*OTHER_FAMILIES, *TRAINING], ids=str)
 def test_training(ansor_bench, case):
     """Nothing is judged: what counts is the journal."""
+    ansor_bench(case)
+
+
+@pytest.mark.parametrize("case", TODAY, ids=str)
+def test_today(ansor_bench, case):
+    """The same for layers of today's models."""
     ansor_bench(case)

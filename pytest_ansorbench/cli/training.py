@@ -181,10 +181,10 @@ def _train_draft(given: argparse.Namespace) -> int:
 
 def _tasks(case: str) -> Sequence[Task] | None:
     """The tasks of a case that ships, or of one that models are trained on."""
-    from pytest_ansorbench.training import HELD_OUT, OTHER_FAMILIES, TRAINING
+    from pytest_ansorbench.training import HELD_OUT, OTHER_FAMILIES, TODAY, TRAINING
     from pytest_ansorbench.workloads import UnknownCase, get
 
-    for workload in (*TRAINING, *HELD_OUT, *OTHER_FAMILIES):
+    for workload in (*TRAINING, *HELD_OUT, *OTHER_FAMILIES, *TODAY):
         if workload.id == case:
             return workload.tasks()
     try:

@@ -10,11 +10,12 @@ from pytest_ansorbench.training.learning import LearningFolder
 from pytest_ansorbench.training.rule_samples import Effort, MixedSamples, collect
 from pytest_ansorbench.training.train_draft import train_draft
 from pytest_ansorbench.training.train_rules import train_rules
-from pytest_ansorbench.training.workloads import HELD_OUT, OTHER_FAMILIES, TRAINING
+from pytest_ansorbench.training.workloads import HELD_OUT, OTHER_FAMILIES, TODAY, TRAINING
 
 __all__ = [
     "HELD_OUT",
     "OTHER_FAMILIES",
+    "TODAY",
     "TRAINING",
     "BadSamples",
     "Effort",

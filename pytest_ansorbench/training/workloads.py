@@ -8,18 +8,33 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from pytest_ansorbench.workloads import (
+    ArgMax,
+    Attention,
+    AvgPool2d,
     BatchMatmul,
+    BlockSparseDense,
     CapsuleConv2d,
     Conv1d,
     Conv2d,
     Conv2dBnRelu,
     Conv3d,
+    Dense,
     DepthwiseConv2d,
     DilatedConv2d,
+    GlobalAvgPool2d,
     GroupedConv2d,
+    GroupNorm,
+    LayerNorm,
     MatrixNorm,
+    MaxPool2d,
+    Moe,
     Operator,
+    PackedConv2d,
+    PackedDense,
+    RmsNorm,
     Softmax,
+    SwiGlu,
+    TopK,
     TransposeBatchMatmul,
     TransposedConv2d,
 )
@@ -136,4 +151,46 @@ OTHER_FAMILIES: Final[tuple[Operator, ...]] = (
     Softmax(m=768, n=192),
     Softmax(m=640, n=640),
     TransposeBatchMatmul(batch=1, length=80, heads=10, size=48),
+)
+
+# Layers of today's models, which draft's experience is recorded of as well.
+TODAY: Final[tuple[Operator, ...]] = (
+    # Products: of a prompt and of one token, with what follows them;
+    Dense(m=48, n=1280, k=640),
+    Dense(m=1, n=1536, k=1024),
+    Dense(m=112, n=1536, k=384, bias=True, activation="gelu"),
+    SwiGlu(m=24, n=1408, k=512),
+    SwiGlu(m=1, n=2560, k=1024),
+    # with more weights than caches hold;
+    Dense(m=8, n=3072, k=4608),
+    BatchMatmul(batch=1, m=24, n=1792, k=6144),
+    # of experts, and of the blocks that are left;
+    Moe(blocks=6, rows=1, experts=12, n=640, k=1024),
+    Moe(blocks=10, rows=12, experts=12, n=640, k=512),
+    BlockSparseDense(m=96, n=1536, k=512, block=16, blocks=6),
+    # of 8 bits, in plain layouts and in VNNI's.
+    Dense(m=160, n=640, k=512, dtype="uint8"),
+    Dense(m=1, n=2560, k=1024, dtype="int8"),
+    Conv2d.square(20, 96, 128, 3, 1, 1, dtype="uint8"),
+    PackedDense(m=160, n=640, k=512),
+    PackedDense(m=64, n=1536, k=384),
+    PackedConv2d(
+        batch=1, height=20, width=20, in_channels=96, out_channels=128, kernel=3, padding=1
+    ),
+    # Attention: a prompt, a token, an image.
+    Attention(batch=1, heads=16, key_heads=4, queries=48, keys=192, size=64, causal=True),
+    Attention(batch=1, heads=16, key_heads=4, queries=1, keys=320, size=64),
+    Attention(batch=1, heads=8, key_heads=8, queries=144, keys=144, size=48),
+    # Norms.
+    RmsNorm(m=48, n=1536),
+    RmsNorm(m=1, n=5120),
+    LayerNorm(m=144, n=512),
+    LayerNorm(m=1024, n=160),
+    GroupNorm(batch=1, height=24, width=24, channels=192, groups=16),
+    # Pooling, and choices.
+    MaxPool2d(batch=1, height=56, width=56, channels=96, kernel=2, stride=2),
+    AvgPool2d(batch=1, height=28, width=28, channels=160, kernel=3, padding=1),
+    GlobalAvgPool2d(batch=1, height=8, width=8, channels=1280),
+    ArgMax(m=4, n=24064),
+    TopK(m=48, n=96, k=6),
 )

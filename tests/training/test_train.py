@@ -13,11 +13,12 @@ import pytest
 from pytest_ansorbench.cli import main, make_parser
 from pytest_ansorbench.strategies import load_rule_model
 from pytest_ansorbench.strategies.rule_model import SHIPPED
-from pytest_ansorbench.training import HELD_OUT, OTHER_FAMILIES, TRAINING, Effort
+from pytest_ansorbench.training import HELD_OUT, OTHER_FAMILIES, TODAY, TRAINING, Effort
 from pytest_ansorbench.training.rule_samples import load_samples
 from pytest_ansorbench.workloads import CASES, Operator
 from tests.fast_engine import FastEngine
 
+WORKLOADS = [*TRAINING, *HELD_OUT, *OTHER_FAMILIES, *TODAY]
 TRAINED, JUDGED = "matmul-b1-m16-n1024-k512", "matmul-b4-m80-n80-k64"
 QUICK = [
     *("--trials", "8", "--programs", "10", "--draws", "2"),
@@ -50,15 +51,15 @@ def trained(tmp_path_factory):
 
 
 def test_no_shape_is_trained_on_that_a_case_has():
-    ids = [workload.id for workload in (*TRAINING, *HELD_OUT, *OTHER_FAMILIES)]
+    ids = [workload.id for workload in WORKLOADS]
     assert len(set(ids)) == len(ids)
     shipped = [case for case in CASES if isinstance(case, Operator)]
     assert not {case.id for case in shipped} & set(ids)
     shapes = {str(case.input_shapes) for case in shipped}
-    assert not shapes & {str(case.input_shapes) for case in (*TRAINING, *HELD_OUT, *OTHER_FAMILIES)}
+    assert not shapes & {str(case.input_shapes) for case in WORKLOADS}
 
 
-@pytest.mark.parametrize("workload", [*TRAINING, *HELD_OUT, *OTHER_FAMILIES], ids=str)
+@pytest.mark.parametrize("workload", WORKLOADS, ids=str)
 def test_every_workload_has_a_program_and_a_reference(workload):
     from tvm.s_tir.meta_schedule.arg_info import ArgInfo
 
