@@ -1,8 +1,8 @@
 r"""The workloads that the shipped model of `draft+transfer` is trained on, as a bench.
 
     python -m pytest --ansor-bench benchmarks/draft_training_cases.py -p draft_ablations \
-        --ansor-strategy random-racing,draft --ansor-trials 96 --ansor-repeats 1 \
-        --ansor-final-samples 1 --ansor-max-early-search-ratio none \
+        --ansor-strategy random-racing,draft --ansor-trials 96 --ansor-run-time 40s \
+        --ansor-repeats 1 --ansor-final-samples 1 --ansor-max-early-search-ratio none \
         --ansor-min-throughput-ratio none --ansor-progress believed --ansor-storage recorded
 
 with `benchmarks` on PYTHONPATH; with `--ansor-resume` as well it goes on after an interruption, and

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 import pytest
 
-from pytest_ansorbench.training import OTHER_FAMILIES, TRAINING
+from pytest_ansorbench.training import OTHER_FAMILIES, TODAY, TRAINING
 from pytest_ansorbench.workloads import OPERATORS, Operator
 
 SEED: Final = 20_261_127
@@ -24,7 +24,7 @@ SEED: Final = 20_261_127
 def drawn_shapes(count: int, seed: int) -> list[Operator]:
     """Shapes of so many different families."""
     rng, found = np.random.default_rng(seed), []
-    known = {case.id for case in (*OPERATORS, *TRAINING, *OTHER_FAMILIES)}
+    known = {case.id for case in (*OPERATORS, *TRAINING, *OTHER_FAMILIES, *TODAY)}
     families = list(dict.fromkeys(type(case) for case in OPERATORS))
     for index in rng.choice(len(families), size=count, replace=False):
         shipped = [case for case in OPERATORS if type(case) is families[index]]

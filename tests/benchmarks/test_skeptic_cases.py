@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ansorbench.training import OTHER_FAMILIES, TRAINING
+from pytest_ansorbench.training import OTHER_FAMILIES, TODAY, TRAINING
 from pytest_ansorbench.workloads import OPERATORS
 
 
@@ -14,7 +14,7 @@ def test_shapes_are_new_and_of_different_families(import_script, seed):
     drawn = script.drawn_shapes(3, seed)
     assert drawn == script.drawn_shapes(3, seed)
     assert len({type(one) for one in drawn}) == 3
-    known = {case.id for case in (*OPERATORS, *TRAINING, *OTHER_FAMILIES)}
+    known = {case.id for case in (*OPERATORS, *TRAINING, *OTHER_FAMILIES, *TODAY)}
     assert not {one.id for one in drawn} & known
     for one in drawn:
         assert one.flops <= max(case.flops for case in OPERATORS if type(case) is type(one))
