@@ -6,12 +6,16 @@ import heapq
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pytest_ansorbench.strategies.decisions.space import Point
 from pytest_ansorbench.strategies.draft.survey import Survey
+
+_MANY: Final = 16
+"""Valid trials of a sketch beyond which its best one may be luck."""
 
 
 @dataclass
@@ -44,16 +48,19 @@ class Evidence:
         return [point for point, _ in sorted(known, key=lambda one: -one[1])]
 
     def shown_by_sketches(self, sketches: int) -> list[float]:
-        """The second best throughput of each sketch, or score while nothing is measured.
+        """The best throughput of each sketch, of many the second best; scores while none is known.
 
-        The only one where there is one, 0 where there is none. A best one may be luck, and what is
-        measured beside it shares that luck: it takes two trials to speak for a sketch.
+        0 for a sketch without a valid trial. The best of many may be luck, and what is measured
+        beside it shares that luck: it then takes two trials to speak for a sketch.
         """
         found: list[list[float]] = [[] for _ in range(sketches)]
         for (index, _), value in self.gflops or self.scores:
             if value > 0.0:
                 found[index].append(value)
-        return [min(heapq.nlargest(2, values), default=0.0) for values in found]
+        return [
+            min(heapq.nlargest(2 if len(values) > _MANY else 1, values), default=0.0)
+            for values in found
+        ]
 
     def trials_of_sketches(self, sketches: int) -> list[int]:
         tried = Counter(index for (index, _), _ in self.gflops)

@@ -284,4 +284,5 @@ def test_sharing_is_asked_for_what_is_known(target):
     for candidates in rounds[:-1]:
         for one in candidates:
             known[one.payload["sketch"]].append(made_up(one))
-    assert asked[-1][0] == pytest.approx([sorted(gflops)[-2] for gflops in known.values()])
+    shown = [sorted(gflops)[-2 if len(gflops) > 16 else -1] for gflops in known.values()]
+    assert asked[-1][0] == pytest.approx(shown)

@@ -121,7 +121,7 @@ def test_evidence_is_labelled_by_the_best_and_scores_count_at_first_only():
     points, throughput, trust = known.labelled(survey)
     assert throughput.tolist() == [0.5, 0.0, 1.0] and trust.tolist() == [1.0] * 3
     assert known.fastest == [(1, (9,)), (1, (7,))]
-    assert known.shown_by_sketches(3) == [0.0, 50.0, 0.0] and known.best_gflops == 100.0
+    assert known.shown_by_sketches(3) == [0.0, 100.0, 0.0] and known.best_gflops == 100.0
     assert known.labelled(None)[0] == [(1, (7,)), (2, (8,)), (1, (9,))]
 
 
@@ -275,11 +275,11 @@ def test_bad_parameters_are_refused(policy, message):
 def test_a_single_lucky_trial_does_not_take_the_shares():
     known = Evidence()
     for index in range(3):
-        known.gflops += [((index, (at,)), 70.0 + index + at) for at in range(9)]
+        known.gflops += [((index, (at,)), 70.0 + index + at / 4) for at in range(18)]
     before = shares_by(known)
-    known.gflops.append(((2, (9,)), 131.0))
+    known.gflops.append(((2, (18,)), 131.0))
     np.testing.assert_allclose(shares_by(known), before, atol=0.06)
-    known.gflops.append(((2, (10,)), 131.0))
+    known.gflops.append(((2, (19,)), 131.0))
     assert shares_by(known)[2] > 0.5
 
 
