@@ -11,9 +11,12 @@ import math
 import os
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import psutil
+
+if TYPE_CHECKING:
+    from tvm.target import Target
 
 _CPUS: Final = Path("/sys/devices/system/cpu")
 _GROUPS_OF_US: Final = Path("/proc/self/cgroup")
@@ -73,6 +76,12 @@ def usable_cores() -> Cores:
     if quota < machine:
         reasons.append(f"its control group has the time of {quota:g} CPUs")
     return Cores(first[:count], len(allowed) < cpus, machine, " and ".join(reasons))
+
+
+def threads_of(target: Target) -> int:
+    """`num-cores` of a CPU: the threads of a kernel on it, or of a GPU's host, what builds."""
+    cpu = target if target.host is None else target.host
+    return int(cpu.attrs["num-cores"])
 
 
 def time_of_group(ours: Path = _GROUPS_OF_US, groups: Path = _GROUPS) -> float:

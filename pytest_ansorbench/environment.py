@@ -10,9 +10,10 @@ import importlib
 import json
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pytest_ansorbench.cores import usable_cores
+from pytest_ansorbench.cuda import CudaError, check_compiler, check_device, device_limits
 from pytest_ansorbench.tvm_versions import NEWEST, VersionError, check_pair
 
 if TYPE_CHECKING:
@@ -22,6 +23,13 @@ _TARGET_EXAMPLE: Final = '{"kind": "llvm", "mcpu": "x86-64-v3", "num-cores": 2}'
 _CROSS_EXAMPLE: Final = (
     '{"kind": "llvm", "mtriple": "aarch64-linux-gnu", "mcpu": "cortex-a72", "num-cores": 4}'
 )
+_EXPECTED: Final = f"expected an LLVM or CUDA target, e.g. '{_TARGET_EXAMPLE}' or 'cuda'"
+_ANY_GPU: Final = {
+    "max_threads_per_block": 1024,
+    "max_shared_memory_per_block": 49152,
+    "thread_warp_size": 32,
+}
+"""What a block has on every CUDA device (compute capabilities in NVIDIA's programming guide)."""
 
 
 class ToolchainError(RuntimeError):
@@ -33,7 +41,9 @@ class MisfitError(ToolchainError):
 
     def __init__(
         self,
-        setting: Literal["target", "cores", "linker", "variant"],
+        setting: Literal[
+            "target", "cores", "linker", "variant", "reference_kernels", "caches", "flush_cache_mb"
+        ],
         value: str | None,
         problem: str,
     ):
@@ -61,48 +71,51 @@ def check_toolchain() -> None:
 
 
 def resolve_target(text: str | None) -> Target:
-    """The LLVM target to tune for, with `mcpu` and `num-cores`; None means this machine's CPU.
+    """The target to tune for, complete; None means this machine's CPU.
 
-    Without `num-cores` it has those that this process may use.
+    A CPU has `mcpu` and `num-cores`, and without the latter those that this process may use. A CUDA
+    target has such a CPU as `host`. What it does not say of `arch` and limits of a block is the
+    device's; without a device it has to say `arch`, and has the limits that all devices share.
 
     Raises:
-        MisfitError: TVM rejects the target, or it is no CPU target, or LLVM does not know its
-            CPU, or it is of another architecture and has no `mcpu`.
+        MisfitError: TVM rejects the target, or it is neither, or LLVM does not know its CPU, or it
+            is of another architecture and has no `mcpu`.
+        ToolchainError: There is no CUDA device to complete it by.
     """
     from tvm.target import Target
 
-    if text is None:
-        attributes = dict(Target.from_device("cpu").export())
+    try:
+        attributes = dict(Target(_said(text)).export())
+    except CudaError as error:
+        raise ToolchainError(str(error)) from None
+    except Exception as error:  # TVM raises many kinds, its own among them
+        reason = str(error).strip().splitlines()[-1].strip().rstrip(".")
+        raise MisfitError("target", text, f"{_EXPECTED} ({reason})") from None
+    if attributes["kind"] == "cuda":
+        host = attributes.get("host")
+        own = resolve_target(None if host is None else json.dumps(_plain(host)))
+        attributes["host"] = own.export()
+    elif attributes["kind"] == "llvm":
+        attributes.setdefault("mcpu", _cpu_of(attributes, text))
+        attributes.setdefault("num-cores", usable_cores().count)
     else:
-        try:
-            attributes = dict(Target(json.loads(text) if text.startswith("{") else text).export())
-        except Exception as error:  # TVM raises many kinds, its own among them
-            reason = str(error).strip().splitlines()[-1].strip().rstrip(".")
-            raise MisfitError(
-                "target", text, f"expected an LLVM target, e.g. '{_TARGET_EXAMPLE}' ({reason})"
-            ) from None
-    if attributes["kind"] != "llvm":
-        raise MisfitError(
-            "target",
-            text,
-            f"only CPUs can be measured so far, expected an LLVM target, e.g. '{_TARGET_EXAMPLE}'",
-        )
+        raise MisfitError("target", text, f"only CPUs and CUDA can be measured so far, {_EXPECTED}")
+    target = Target(_plain(attributes))
+    if target.kind.name == "llvm":
+        _check_cpu(target, text)
+    return target
+
+
+def _cpu_of(attributes: Mapping[str, Any], text: str | None) -> str:
+    """The `mcpu` of an LLVM target that names none: this machine's, if it is of its kind."""
+    from tvm.target import Target
+
     host = Target.from_device("cpu").export()
     triple = str(attributes.get("mtriple", host["mtriple"]))
-    if triple.split("-")[0] == str(host["mtriple"]).split("-")[0]:
-        attributes.setdefault("mcpu", host["mcpu"])
-    elif "mcpu" not in attributes:
-        raise MisfitError(
-            "target",
-            text,
-            f"expected the mcpu of a processor for {triple}, e.g. '{_CROSS_EXAMPLE}'",
-        )
-    attributes.setdefault("num-cores", usable_cores().count)
-    attributes.pop("tag", None)
-    attributes.pop("keys", None)
-    target = Target({key: _plain(value) for key, value in attributes.items()})
-    _check_cpu(target, text)
-    return target
+    if "mcpu" not in attributes and triple.split("-")[0] != str(host["mtriple"]).split("-")[0]:
+        expected = f"expected the mcpu of a processor for {triple}, e.g. '{_CROSS_EXAMPLE}'"
+        raise MisfitError("target", text, expected)
+    return str(host["mcpu"])
 
 
 def triple_of(target: Target) -> str:
@@ -110,6 +123,27 @@ def triple_of(target: Target) -> str:
     from tvm.target.codegen import llvm_get_system_triple
 
     return str(target.attrs.get("mtriple", "") or llvm_get_system_triple())
+
+
+def _said(text: str | None) -> dict[str, Any]:
+    """A target as TVM takes it; one for CUDA with what it does not say of a device."""
+    from tvm.target import Target
+
+    if text is None:
+        return dict(Target.from_device("cpu").export())
+    given: dict[str, Any] = {"kind": text}
+    if text.startswith("{"):
+        given = json.loads(text)
+    elif "/" in text:  # one of TVM's tags
+        given = dict(Target(text).export())
+    if given.get("kind") != "cuda" or given.keys() >= {"arch", *_ANY_GPU}:
+        return given
+    try:
+        return {**device_limits(), **given}
+    except CudaError:
+        if "arch" not in given:
+            raise
+        return {**_ANY_GPU, **given}
 
 
 def laid_over(target: Target, attributes: Mapping[str, object]) -> Target:
@@ -120,9 +154,20 @@ def laid_over(target: Target, attributes: Mapping[str, object]) -> Target:
     """
     if not attributes:
         return target
-    exported = {**dict(target.export()), **attributes}
-    plain = {key: _plain(value) for key, value in exported.items() if key not in ("tag", "keys")}
-    return resolve_target(json.dumps(plain))
+    return resolve_target(json.dumps(_plain({**dict(target.export()), **attributes})))
+
+
+def check_cuda(target: Target) -> None:
+    """Check that TVM compiles for a CUDA target here, and that there is a device that runs that.
+
+    Raises:
+        ToolchainError: One of them is not so.
+    """
+    try:
+        check_device(target)
+        check_compiler(target)
+    except CudaError as error:
+        raise ToolchainError(str(error)) from None
 
 
 def check_cores(cores: Sequence[int] | None, threads: int) -> None:
@@ -186,8 +231,10 @@ def _check_cpu(target: Target, text: str | None) -> None:
         )
 
 
-def _plain(value: object) -> object:
-    """A target attribute as a Python value: TVM's containers become lists."""
+def _plain(value: Any) -> Any:
+    """A target's attributes as Python values, without the names that TVM derives of others."""
     if isinstance(value, str | int | float | bool):
         return value
-    return [_plain(item) for item in value]  # type: ignore[attr-defined]
+    if hasattr(value, "items"):
+        return {str(key): _plain(one) for key, one in value.items() if key not in ("tag", "keys")}
+    return [_plain(item) for item in value]

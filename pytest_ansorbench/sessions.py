@@ -6,6 +6,7 @@ pytest's plugin and `tuning` make their sessions of this.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,8 +22,8 @@ from pytest_ansorbench.bench import (
 from pytest_ansorbench.budget import BudgetError
 from pytest_ansorbench.cluster.connect import cluster_executor
 from pytest_ansorbench.cluster.work import SiteSettings
-from pytest_ansorbench.cores import usable_cores
-from pytest_ansorbench.environment import ToolchainError
+from pytest_ansorbench.cores import threads_of, usable_cores
+from pytest_ansorbench.environment import MisfitError, ToolchainError
 from pytest_ansorbench.hosted import UnhostableError
 from pytest_ansorbench.measure.engine import EngineError, UntunedError
 from pytest_ansorbench.measure.local.toolchains import joint_engine
@@ -105,7 +106,9 @@ def executor_of(
         site = SiteSettings(settings.target, settings.engine, noise_check_s, yardsticks, {})
         return cluster_executor(settings.cluster, site, root, tell)
     engine = engine_of(settings)
-    note = usable_cores().note(int(engine.target.attrs["num-cores"]))
+    if engine.target.kind.name == "cuda":
+        yardsticks = _on_gpu(yardsticks, tell)
+    note = usable_cores().note(threads_of(engine.target))
     if note and settings.remote.address is None:
         tell(note)
     return LocalExecutor(
@@ -116,6 +119,19 @@ def executor_of(
             yardsticks=yardsticks,
         )
     )
+
+
+def _on_gpu(yardsticks: YardstickPlan, tell: Callable[[str], None]) -> YardstickPlan:
+    """The baselines that a GPU's kernels can be compared with so far."""
+    if taking_turns(yardsticks.implementations):
+        raise MisfitError(
+            "reference_kernels",
+            ",".join(yardsticks.implementations),
+            "on a GPU other libraries are not timed yet, expected untuned or first",
+        )
+    if yardsticks.roofline:
+        tell("kernels are not held against the peak: that of a GPU is not measured yet")
+    return replace(yardsticks, roofline=False)
 
 
 def place_of(settings: Settings) -> str:

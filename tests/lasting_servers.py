@@ -74,6 +74,7 @@ def _key(options: Mapping[str, Any]) -> tuple[Any, ...]:
         options["threads"],
         options["memory_limit_mb"],
         options.get("caches", "warm"),
+        options.get("device", ""),
         None if cores is None else tuple(cores),
         text,
         *sorted(variables.items()),

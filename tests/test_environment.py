@@ -31,8 +31,8 @@ def test_what_is_given_is_kept():
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("cuda-foo", "expected an LLVM target"),
-        ("cuda", "only CPUs can be measured so far"),
+        ("cuda-foo", "expected an LLVM or CUDA target"),
+        ("opencl", "only CPUs and CUDA can be measured so far"),
         ('{"kind": "llvm", "mcpu": "8086"}', "LLVM knows no CPU '8086'"),
         (
             '{"kind": "llvm", "mtriple": "s390x-linux-gnu"}',

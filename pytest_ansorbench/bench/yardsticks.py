@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pytest_ansorbench.cores import threads_of
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.records import (
     PEERS,
@@ -84,7 +85,7 @@ class YardstickPlan:
         """
         check = prepared.check
         assert check is not None
-        threads = int(engine.target.attrs["num-cores"])
+        threads = threads_of(engine.target)
         return tuple(
             peer_program(
                 one, prepared.case, check, threads=threads, cores=self.cores, folder=folder

@@ -80,6 +80,9 @@ def _shared_out(site: SiteSettings, workers: int) -> SiteSettings:
     """The site with cores of its own for each of several workers on this machine."""
     if workers == 1:
         return site
+    if str(_attributes(site.target).get("kind")).startswith(("cuda", "nvidia/")):
+        problem = f"{workers} workers would share this machine's GPU, expected one worker"
+        raise MisfitError("target", site.target, problem)
     usable = site.engine.cores or usable_cores().cpus
     each = len(usable) // workers
     threads = _threads(site.target)

@@ -44,7 +44,13 @@ class Arguments:
         self.outputs = tuple(output for _, output in guarded)
         self._spoil(check)
         # One for each argument of the kernel, in order; the last are the outputs.
-        self.arrays: tuple[NDArray[Any], ...] = (*map(aligned, given), *self.outputs)
+        self.inputs = tuple(map(aligned, given))
+        self.arrays: tuple[NDArray[Any], ...] = (*self.inputs, *self.outputs)
+
+    @property
+    def output_memories(self) -> Sequence[NDArray[np.uint8]]:
+        """All bytes that each output lies in, guards included."""
+        return self._guarded
 
     def clear(self, check: Check) -> None:
         """Fill the outputs with what a call with the check's inputs must not leave there."""
@@ -85,6 +91,11 @@ class OwnInputs:
         self._held: Sequence[NDArray[Any]] = ()
         self.arrays = tuple(array for _, array in guarded)
 
+    @property
+    def memories(self) -> Sequence[NDArray[np.uint8]]:
+        """All bytes that each lies in, guards included."""
+        return self._guarded
+
     def hold(self, contents: Sequence[NDArray[Any]]) -> None:
         for array, content in zip(self.arrays, contents, strict=True):
             array[...] = content
@@ -111,7 +122,7 @@ def shapes_of(args_info: Sequence[ArgInfo]) -> Shapes:
 def same_bytes(arrays: Sequence[NDArray[Any]], others: Sequence[NDArray[Any]]) -> bool:
     """Whether arrays of equal shapes are the same in every bit."""
     return all(
-        np.array_equal(_bytes(one), _bytes(other))
+        np.array_equal(bytes_of(one), bytes_of(other))
         for one, other in zip(arrays, others, strict=True)
     )
 
@@ -158,7 +169,8 @@ def _guards_hold(memory: NDArray[np.uint8]) -> bool:
     return all((side == _GUARD_BYTE).all() for side in (memory[:GUARD], memory[-GUARD:]))
 
 
-def _bytes(array: NDArray[Any]) -> NDArray[np.uint8]:
+def bytes_of(array: NDArray[Any]) -> NDArray[np.uint8]:
+    """The bytes of an array, on the same memory if it is contiguous."""
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
 

@@ -51,14 +51,15 @@ class Engine(AbstractContextManager["Engine", None], Protocol):
 
     @property
     def target(self) -> Target:
-        """TVM target that programs are compiled for, with its `num-cores`."""
+        """TVM target that programs are compiled for, with its `num-cores`, or its host's."""
 
     @property
     def machine(self) -> Mapping[str, Any]:
         """Description of the machine that measures, `target` included: JSON values.
 
         It is the same at any time, known before `start`, and recorded with every repeat. Its keys
-        are those of `measure.local.machine.describe_machine`.
+        are those of `measure.local.machine.describe_machine`; where a GPU measures, `gpu` is what
+        `measure.local.gpu.describe_gpu` tells of it.
         """
 
     @property

@@ -56,12 +56,12 @@ def _import_intrinsics(target: Target) -> None:
 
 
 def register_named(name: str) -> None:
-    """Register the tensor intrinsic of a CPU that a recorded schedule names, if TVM has it."""
+    """Register the tensor intrinsic that a recorded schedule names, if TVM has it."""
     from tvm.s_tir import TensorIntrin
 
     if _PACKAGE not in sys.modules:
         _install_lazy_package()
-    for submodule in dict.fromkeys(_SUBMODULE_BY_TRIPLE.values()):
+    for submodule in (*dict.fromkeys(_SUBMODULE_BY_TRIPLE.values()), "cuda"):
         if TensorIntrin.get(name, allow_missing=True) is None:
             importlib.import_module(f"{_PACKAGE}.{submodule}")
 
@@ -80,7 +80,7 @@ class _LazyPackage(ModuleType):
 
 def _submodule(target: Target) -> str | None:
     if target.kind.name != "llvm":
-        return None
+        return "cuda" if target.kind.name == "cuda" else None
     return _SUBMODULE_BY_TRIPLE.get(triple_of(target).split("-")[0])
 
 

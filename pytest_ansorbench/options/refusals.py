@@ -19,6 +19,9 @@ _FIELDS: Final = {
     "cores": "engine.cores",
     "linker": "remote.linker",
     "variant": "kernels.variants",
+    "reference_kernels": "experiment.reference_kernels",
+    "caches": "engine.caches",
+    "flush_cache_mb": "engine.flush_cache_mb",
 }
 """Fields of the settings that the environment may have to refuse."""
 

@@ -18,6 +18,7 @@ from pytest_ansorbench.records.results import (
 from pytest_ansorbench.records.runs import (
     TRIAL_STATUSES,
     Checked,
+    GpuState,
     LastRanking,
     MachineState,
     Peer,
@@ -71,6 +72,7 @@ __all__ = [
     "Comparison",
     "Estimate",
     "Gate",
+    "GpuState",
     "Implementation",
     "LastRanking",
     "MachineNoise",

@@ -220,6 +220,25 @@ class LastRanking:
 
 
 @dataclass(frozen=True, slots=True)
+class GpuState:
+    """What a GPU's clocks were at some moment; None for what is not known.
+
+    Attributes:
+        sm_mhz: Clock of its multiprocessors.
+        memory_mhz: Clock of its memory.
+        temperature_c: Degrees Celsius.
+        power_w: Watts that it draws.
+        held_down_by: What keeps its clocks from being higher, in words; `idle` among them.
+    """
+
+    sm_mhz: float | None = None
+    memory_mhz: float | None = None
+    temperature_c: float | None = None
+    power_w: float | None = None
+    held_down_by: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class MachineState:
     """What else the machine was doing, observed while the bench itself was at rest.
 
@@ -230,6 +249,7 @@ class MachineState:
             where there is none.
         frequency_mhz: Current clock frequency, mean over cores; None if it cannot be read.
         busiest: The processes that took most, as `name share-of-a-core`, the greatest first.
+        gpu: The GPU that measures; None if none does.
     """
 
     busy_cores: float
@@ -237,6 +257,7 @@ class MachineState:
     load_1min: float | None
     frequency_mhz: float | None
     busiest: tuple[str, ...] = ()
+    gpu: GpuState | None = field(default=None, metadata={"since": 14})
 
 
 @dataclass(frozen=True, slots=True)

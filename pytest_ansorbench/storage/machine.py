@@ -21,17 +21,25 @@ _STABLE: Final = ("system", "machine", "cpu", "logical_cores", "physical_cores",
 
 def fingerprint(machine: Mapping[str, Any]) -> str:
     """Twelve hexadecimal digits, equal for machines that may be expected to be equally fast."""
-    stable = json.dumps([machine.get(key) for key in _STABLE], sort_keys=True, default=str)
+    stable = json.dumps([*_stable(machine).values()], sort_keys=True, default=str)
     return hashlib.sha256(stable.encode()).hexdigest()[:12]
 
 
 def machine_difference(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
     """Say in what two machines differ, as far as fingerprints do, e.g. `cpu: A is now B`."""
+    then, now = _stable(one), _stable(other)
     return "; ".join(
-        f"{key}: {one.get(key)} is now {other.get(key)}"
-        for key in _STABLE
-        if one.get(key) != other.get(key)
+        f"{key}: {then.get(key)} is now {now.get(key)}"
+        for key in {**then, **now}
+        if then.get(key) != now.get(key)
     )
+
+
+def _stable(machine: Mapping[str, Any]) -> dict[str, Any]:
+    """What a machine's speed hangs on; of one that measures on a GPU also which."""
+    stable = {key: machine.get(key) for key in _STABLE}
+    gpu = machine.get("gpu")
+    return {**stable, "gpu": gpu.get("name")} if isinstance(gpu, Mapping) else stable
 
 
 def read_peak(storage_dir: Path, machine: str, operands: Operands) -> MachinePeak | None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from pytest_ansorbench.cores import threads_of
 from pytest_ansorbench.environment import ToolchainError
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
 from pytest_ansorbench.measure.local.compiled import lowered, network_executable
@@ -79,7 +80,7 @@ class Compiled:
         """
         register_intrinsics(target)
         tasks = case.tasks()
-        threads = int(target.attrs["num-cores"])
+        threads = threads_of(target)
         if isinstance(case, NetworkCase):
             program = case.program()
             best = [scheduled.get(place) for place in range(len(tasks))]

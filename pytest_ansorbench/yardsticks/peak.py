@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from pytest_ansorbench.cores import threads_of
 from pytest_ansorbench.measure.engine import Engine
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
@@ -48,7 +49,7 @@ def measure_peak(engine: Engine, operands: Operands) -> MachinePeak | None:
 
     Of several samples the fastest counts: a peak is what others on the machine only take away from.
     """
-    threads = int(engine.target.attrs["num-cores"])
+    threads = threads_of(engine.target)
     rates = []
     for multiplications, program in _computing(threads, operands):
         latency_s = _fastest_s(engine, program)

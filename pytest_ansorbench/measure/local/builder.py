@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pytest_ansorbench.cores import threads_of
 from pytest_ansorbench.measure.local.asking import (
     ProgramError,
     WorkerDied,
@@ -52,7 +53,7 @@ class Builder:
         self._target = str(target)
         self._passes = passes
         self._settings = settings
-        self._at_a_time = settings.build_workers or int(target.attrs["num-cores"])
+        self._at_a_time = settings.build_workers or threads_of(target)
         self._foreign: list[ForeignProcess] = []
 
     def close(self) -> None:

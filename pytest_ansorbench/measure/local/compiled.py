@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -22,11 +22,13 @@ from pytest_ansorbench.measure.arguments import (
     OwnInputs,
     Shapes,
     aligned,
+    bytes_of,
     in_own_memory,
     same_bytes,
     shapes_of,
 )
 from pytest_ansorbench.measure.local.caches import Predecessors
+from pytest_ansorbench.measure.local.places import Device, Host, Place, tensors_on
 from pytest_ansorbench.packed import PackedError, unpack_program, unpack_schedule
 from pytest_ansorbench.travel import unpacked
 from pytest_ansorbench.workloads.case import Case, Task
@@ -108,24 +110,32 @@ class Compiled(ABC):
 class CompiledKernel(Compiled):
     """A scheduled TensorIR module, which is given its output to write to."""
 
-    def __init__(self, mod: IRModule, target: Target, shapes: Shapes = ()) -> None:
+    def __init__(
+        self,
+        mod: IRModule,
+        target: Target,
+        device: Device = Host(),  # noqa: B008 - has no state
+        shapes: Shapes = (),
+    ) -> None:
         self._module = compile_module(mod, target)
+        self._device = device
         self._shapes = shapes  # of a saved kernel, whose caller does not know them
         self._arguments: Arguments | None = None
+        self._outputs: Place | None = None
         self._tensors: Sequence[Any] = ()
         self._predecessors: Predecessors | None = None
         self._check: Check | None = None
-        self._own: OwnInputs | None = None
+        self._own: tuple[OwnInputs, Place] | None = None
 
     @classmethod
-    def of_saved(cls, payload: bytes, target: Target) -> CompiledKernel:
+    def of_saved(cls, payload: bytes, target: Target, device: Device) -> CompiledKernel:
         """Apply a schedule to its program, both given as `SavedKernel` writes them, and compile."""
         from tvm.s_tir.meta_schedule.arg_info import ArgInfo
 
         saved = json.loads(payload)
         program = _program(saved)
         shapes = shapes_of(ArgInfo.from_entry_func(program, remove_preproc=True))
-        return cls(unpack_schedule(saved["schedule"], program).mod, target, shapes)
+        return cls(unpack_schedule(saved["schedule"], program).mod, target, device, shapes)
 
     def take(
         self, shapes: Shapes, check: Check | None, surroundings: Surroundings | None = None
@@ -140,18 +150,26 @@ class CompiledKernel(Compiled):
             check = replace(check, inputs=tuple(map(in_own_memory, check.inputs)))
         self._shapes = shapes or self._shapes
         self._check, self._own = check, None
-        self._arguments = Arguments(self._shapes, check)
-        self._tensors = tensors_on(self._arguments.arrays)
+        self._arguments = arguments = Arguments(self._shapes, check)
+        inputs = self._device.place(arguments.inputs, [*map(bytes_of, arguments.inputs)])
+        self._outputs = self._device.place(arguments.outputs, arguments.output_memories)
+        self._tensors = (*inputs.tensors, *self._outputs.tensors)
         if surroundings is not None:
             self._predecessors = Predecessors(self._arguments.arrays, surroundings)
 
     def call(self) -> float:
-        return first_run(self._module, KERNEL_ENTRY, self._tensors)
+        return first_run(self._module, KERNEL_ENTRY, self._tensors, self._device)
 
     def _time(self, calls: int, samples: int, flush_bytes: int) -> list[float]:
         if self._predecessors is None:
             return evaluate(
-                self._module, KERNEL_ENTRY, self._tensors, calls, samples, flush_bytes=flush_bytes
+                self._module,
+                KERNEL_ENTRY,
+                self._tensors,
+                calls,
+                samples,
+                device=self._device.tvm,
+                flush_bytes=flush_bytes,
             )
         before = self._predecessors.registered()
         seconds = evaluate(
@@ -160,36 +178,57 @@ class CompiledKernel(Compiled):
         return [fmean(seconds[i : i + calls]) for i in range(0, len(seconds), calls)]
 
     def outputs(self) -> Sequence[NDArray[Any]]:
-        return self._ready().outputs
+        arguments, place = self._ready()
+        place.fetch()
+        return arguments.outputs
 
     def damage(self) -> str:
-        return self._ready().damage() or ("" if self._own is None else self._own.damage())
+        arguments, place = self._ready()
+        place.fetch()
+        if (wrong := arguments.damage()) or self._own is None:
+            return wrong
+        own, own_place = self._own
+        own_place.fetch()
+        return own.damage()
 
     def call_again(self) -> None:
         assert self._check is not None
-        self._ready().clear(self._check)
+        arguments, place = self._ready()
+        arguments.clear(self._check)
+        place.send()
         self.call()
 
     def call_on(self, check: Check) -> float:
         if self._own is None:
-            self._own = OwnInputs(check.inputs)
-        self._own.hold(check.inputs)
-        self._ready().clear(check)
-        tensors = tensors_on((*self._own.arrays, *self._ready().outputs))
-        return first_run(self._module, KERNEL_ENTRY, tensors)
+            own = OwnInputs(check.inputs)
+            self._own = own, self._device.place(own.arrays, own.memories)
+        own, inputs = self._own
+        own.hold(check.inputs)
+        arguments, outputs = self._ready()
+        arguments.clear(check)
+        for place in (inputs, outputs):
+            place.send()
+        tensors = (*inputs.tensors, *outputs.tensors)
+        return first_run(self._module, KERNEL_ENTRY, tensors, self._device)
 
     def late(self) -> str:
-        self._ready().blank()
+        arguments, place = self._ready()
+        arguments.blank()
+        place.send()
         time.sleep(LATE_S)
-        return "" if self._ready().is_blank() else LATE
+        place.fetch()
+        return "" if arguments.is_blank() else LATE
 
     def code_bytes(self) -> int | None:
+        if self._device.tvm is not None:
+            return None  # the object file is of what launches it
         with _written(self._module) as path:
             return path.stat().st_size
 
-    def _ready(self) -> Arguments:
-        assert self._arguments is not None
-        return self._arguments
+    def _ready(self) -> tuple[Arguments, Place]:
+        """Its arguments, and where its outputs are."""
+        assert self._arguments is not None and self._outputs is not None
+        return self._arguments, self._outputs
 
 
 class CompiledNetwork(Compiled):
@@ -310,9 +349,31 @@ def object_files(compiled: Module | Executable) -> list[NDArray[np.uint8]]:
 def lowered(mod: IRModule, target: Target) -> Module:
     """What MetaSchedule's `default_build` does, less the import of all tensor intrinsics."""
     from tvm.driver import build
+    from tvm.s_tir import dlight
     from tvm.s_tir.transform import RemoveWeightLayoutRewriteBlock
 
-    return build(RemoveWeightLayoutRewriteBlock(skip_tensor_rewrite=True)(mod), target=target)
+    mod = RemoveWeightLayoutRewriteBlock(skip_tensor_rewrite=True)(mod)
+    if target.kind.name != "cuda":
+        return build(mod, target=target)
+    with target:  # which is where TVM's call of the compiler finds the architecture
+        if not _has_threads(mod):
+            # TVM's pass `DefaultGPUSchedule` takes one block only.
+            mod = dlight.ApplyDefaultSchedule(dlight.gpu.Fallback())(mod)
+        return build(mod, target=target)
+
+
+def _has_threads(mod: IRModule) -> bool:
+    """Whether a GPU's threads run it; an untuned program has none."""
+    return any(_binds(function.body) for function in mod.functions.values())
+
+
+def _binds(statement: Any) -> bool:
+    """Whether there is a loop in a statement whose steps are threads. TVM has no visitor here."""
+    if getattr(statement, "thread_binding", None) is not None:
+        return True
+    names = ("body", "block", "then_case", "else_case")
+    parts = [*(getattr(statement, name, None) for name in names), *getattr(statement, "seq", ())]
+    return any(_binds(part) for part in parts if part is not None)
 
 
 @contextmanager
@@ -343,24 +404,18 @@ def network_executable(program: IRModule, target: Target) -> Executable:
         return relax.build(program, target=target, relax_pipeline=tvm.transform.Sequential(passes))
 
 
-def tensors_on(arrays: Iterable[NDArray[Any]]) -> list[Any]:
-    """TVM's view of arrays, on the same memory."""
-    from tvm.runtime import from_dlpack
-
-    return [
-        # NumPy exports no type that is not its own.
-        from_dlpack(array.view(f"u{array.itemsize}"))._create_view(array.shape, array.dtype.name)
-        if array.dtype.kind == "V"
-        else from_dlpack(array)
-        for array in arrays
-    ]
-
-
-def first_run(module: Module, entry: str, tensors: Sequence[Any]) -> float:
-    """Call a function once; seconds it took."""
+def first_run(
+    module: Module,
+    entry: str,
+    tensors: Sequence[Any],
+    device: Device = Host(),  # noqa: B008 - has no state
+) -> float:
+    """Call a function once; seconds until it was done."""
     function = module[entry]
+    device.sync()
     started_s = time.perf_counter()
     function(*tensors)
+    device.sync()
     return time.perf_counter() - started_s
 
 
@@ -378,8 +433,9 @@ def evaluate(
     """TVM's time evaluator: one call, then `repeat` times the mean seconds of `number` calls.
 
     The Python around it (`Module.time_evaluator`) computes a summary with NumPy, which takes longer
-    than many a kernel. Before each sample so many bytes are copied, or the global function of TVM's
-    with the name `before` is called.
+    than many a kernel. Before each sample so many bytes are copied, on the device, or the global
+    function of TVM's with the name `before` is called. TVM times CUDA by its events, around all
+    calls of a sample.
     """
     import tvm
 

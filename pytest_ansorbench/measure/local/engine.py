@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pytest_ansorbench.cores import usable_cores
-from pytest_ansorbench.environment import check_cores, check_toolchain, resolve_target
+from pytest_ansorbench.cores import threads_of, usable_cores
+from pytest_ansorbench.environment import (
+    MisfitError,
+    check_cores,
+    check_cuda,
+    check_toolchain,
+    resolve_target,
+)
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
 from pytest_ansorbench.measure.local.asking import ProgramError, WorkerDied, WorkerTimeout
 from pytest_ansorbench.measure.local.builder import Builder
 from pytest_ansorbench.measure.local.fork_server import ForkServer
 from pytest_ansorbench.measure.local.forking_engine import ForkingEngine
+from pytest_ansorbench.measure.local.gpu import describe_gpu, observe_gpu
 from pytest_ansorbench.measure.local.machine import describe_machine, observe_machine
 from pytest_ansorbench.measure.local.side_by_side import BuildSet
 from pytest_ansorbench.measure.local.worker import Worker
@@ -37,7 +45,14 @@ class LocalEngine(ForkingEngine):
     none is kept. Side by side, waiting processes are suspended: otherwise TVM's threads would
     busy-wait beside the others' slices. Threads that sleep at once (`TVM_THREAD_POOL_SPIN_COUNT=0`)
     make small kernels slower: docs/measurement.md.
+
+    Kernels for CUDA are compiled here likewise, and run on the first GPU that CUDA shows. A process
+    begins to use it when it makes its arguments, and has a context of its own until it exits: what
+    a kernel breaks is gone with that. Those that wait to be run have none.
     """
+
+    device = ""
+    """What kernels run on, by TVM's name; empty for the processes themselves."""
 
     def __init__(
         self,
@@ -47,12 +62,15 @@ class LocalEngine(ForkingEngine):
     ) -> None:
         """The target has the toolchain's attributes, and in `num-cores` the kernel threads."""
         self.toolchain = toolchain
+        if target.kind.name == "cuda":
+            self.device = "cuda"
         super().__init__(target, settings)
 
     @cached_property
     def machine(self) -> Mapping[str, Any]:
         own = self.supervisor.server.machine if self.toolchain.python else describe_machine()
-        return {**own, "target": str(self.target)}
+        gpu = {"gpu": describe_gpu()} if self.device == "cuda" else {}
+        return {**own, **gpu, "target": str(self.target)}
 
     @property
     def server_pid(self) -> int:
@@ -60,7 +78,11 @@ class LocalEngine(ForkingEngine):
         return self.supervisor.server.pid
 
     def observe(self) -> MachineState:
-        return observe_machine()
+        if self.device != "cuda":
+            return observe_machine()
+        # Of its clocks, before it rests.
+        gpu = observe_gpu(self.machine["gpu"]["name"])
+        return replace(observe_machine(), gpu=gpu)
 
     def code_bytes(self, built: Built) -> int | None:
         """Size of the object file of a program that waits to be run; None if it cannot be told."""
@@ -74,9 +96,10 @@ class LocalEngine(ForkingEngine):
 
     def _new_server(self) -> ForkServer:
         return ForkServer(
-            threads=int(self.target.attrs["num-cores"]),
+            threads=threads_of(self.target),
             memory_limit_mb=self._settings.memory_limit_mb,
             caches=self._settings.found_caches,
+            device=self.device,
             cores=self._settings.cores or usable_cores().to_pin_to,
             python=self.toolchain.python,
         )
@@ -97,6 +120,27 @@ def local_engine(target: str | None, settings: EngineSettings) -> LocalEngine:
     """The engine for a target as users give it, JSON or the name of a kind; None for this CPU."""
     check_toolchain()
     resolved = resolve_target(target)
-    check_cores(settings.cores, int(resolved.attrs["num-cores"]))
+    if resolved.kind.name == "cuda":
+        check_cuda(resolved)
+        check_cores(settings.cores, 1)
+        _check_gpu_caches(settings, int(describe_gpu()["l2_bytes"]))
+    else:
+        check_cores(settings.cores, threads_of(resolved))
     register_intrinsics(resolved)
     return LocalEngine(resolved, settings)
+
+
+def _check_gpu_caches(settings: EngineSettings, l2_bytes: int) -> None:
+    """Refuse caches that a GPU cannot be measured with: MisfitError."""
+    if settings.found_caches == "network":
+        raise MisfitError(
+            "caches", "network", "on a GPU caches cannot be left so yet, expected warm or cold"
+        )
+    # A copy reads as much as it writes: twice as much goes through the cache.
+    least_mb = -(-l2_bytes // 1_000_000)
+    if settings.flush_mb and settings.flush_mb < least_mb:
+        raise MisfitError(
+            "flush_cache_mb",
+            str(settings.flush_mb),
+            f"the GPU's level-2 cache has {l2_bytes / 1e6:.0f} MB, expected at least {least_mb}",
+        )

@@ -32,7 +32,7 @@ from pytest_ansorbench.measure.settings import Caches
 WARM_UP_TIMEOUT_S: Final = 180.0
 """Importing TVM and compiling a first kernel takes 2 s here; a cold disk takes longer."""
 
-PROTOCOL: Final = 3
+PROTOCOL: Final = 4
 """What parent, server and children say to each other; another interpreter's may differ."""
 
 _MAIN: Final = "pytest_ansorbench.measure.local.fork_server_main"
@@ -131,6 +131,7 @@ class ForkServer:
         threads: int,  # of a kernel
         memory_limit_mb: int,  # that a child may allocate beyond what it is forked with
         caches: Caches = "warm",
+        device: str = "",  # that kernels run on, by TVM's name; empty for the children themselves
         cores: Sequence[int] | None = None,  # that children keep to, one a thread at least
         python: str | None = None,
     ) -> None:
@@ -138,9 +139,7 @@ class ForkServer:
             raise EngineError(
                 "measuring needs an operating system that forks: Linux, macOS, or WSL on Windows"
             )
-        options = [str(memory_limit_mb), caches]
-        if cores is not None:
-            options.append(",".join(map(str, cores)))
+        options = [str(memory_limit_mb), caches, device, ",".join(map(str, cores or ()))]
         environment = {
             "TVM_NUM_THREADS": str(threads),
             # TVM binds its own threads, but leaves the calling one to the operating system.

@@ -1,9 +1,10 @@
 """The fork server itself: imports and warms up once, then forks a child a request.
 
-Started as `python -m pytest_ansorbench.measure.local.fork_server_main FD MEMORY_MB CACHES [CORES]`
-with one end of a socket as file descriptor FD. It must stay a process of one thread, since only the
-thread that forks lives on in the child: it compiles kernels to warm up, and runs one without
-parallel loops, but never starts TVM's thread pool.
+Started as `python -m pytest_ansorbench.measure.local.fork_server_main FD MEMORY_MB CACHES DEVICE
+CORES` with one end of a socket as file descriptor FD; the last two may be empty. It must stay a
+process of one thread, since only the thread that forks lives on in the child: it compiles kernels
+to warm up, and runs one without parallel loops, but never starts TVM's thread pool. Nor does it use
+CUDA's driver, since no child could after that: it loads TVM's CUDA runtime, no more.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ import signal
 import socket
 import sys
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from multiprocessing.connection import wait
 from pathlib import Path
-from types import MappingProxyType
 from typing import IO, Any, Final
 
+from pytest_ansorbench.cuda import load_runtime
 from pytest_ansorbench.measure.arguments import aligned, load_check
 from pytest_ansorbench.measure.local import caches
 from pytest_ansorbench.measure.local.channel import Channel, ChannelClosed, first_line
@@ -29,25 +30,24 @@ from pytest_ansorbench.measure.local.compiled import (
     compile_module,
     evaluate,
     first_run,
-    tensors_on,
 )
-from pytest_ansorbench.measure.local.fork_server import PROTOCOL
+from pytest_ansorbench.measure.local.fork_server import PROTOCOL, Role
 from pytest_ansorbench.measure.local.interpreter import (
     anonymous_file,
     end_with_parent,
     last_words,
 )
 from pytest_ansorbench.measure.local.machine import describe_machine
+from pytest_ansorbench.measure.local.places import tensors_on
 from pytest_ansorbench.measure.local.worker_main import WorkerMain
 from pytest_ansorbench.measure.noise_probe import steady_kernel
 from pytest_ansorbench.measure.remote.relay_main import RelayMain
 from pytest_ansorbench.workloads.case import Check
 
-_Main = type[WorkerMain] | type[RelayMain]
-_MAINS: Final[Mapping[str, _Main]] = MappingProxyType({"worker": WorkerMain, "relay": RelayMain})
-"""What a child serves requests with, by the role that it is forked for."""
 _FILE_LIMIT: Final = 1 << 20
 """What a child may write to a file, in bytes, unless it lifts that: its log is in memory."""
+_COMPILER_FILE_LIMIT: Final = 1 << 28
+"""The same where a compiler of C++, `nvcc`, works with files."""
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -56,13 +56,16 @@ def main(arguments: Sequence[str]) -> None:
     # TVM imports PyTorch wherever it is installed. That takes seconds, and memory that every child
     # has to map, for nothing that a kernel needs.
     sys.modules["torch"] = None  # type: ignore[assignment]
-    cores = [int(core) for core in arguments[3].split(",")] if len(arguments) > 3 else []
+    memory_limit_mb, caching, device, listed = arguments[1:]
+    cores = [int(core) for core in listed.split(",") if core]
     try:
         if cores:
             os.sched_setaffinity(0, cores)
         warm_up()
-        if arguments[2] == "network":
+        if caching == "network":
             caches.prepare()
+        if device == "cuda":
+            load_runtime()
     except Exception as error:
         control.send(
             {"protocol": PROTOCOL, "error": f"{type(error).__name__}: {first_line(error)}"}
@@ -71,7 +74,7 @@ def main(arguments: Sequence[str]) -> None:
     # What exists by now is never freed, and the collector need not touch, and so copy, it.
     gc.collect()
     gc.freeze()
-    server = _Server(control, memory_limit_mb=int(arguments[1]), cores=cores)
+    server = _Server(control, int(memory_limit_mb), cores, device)
     control.send({"protocol": PROTOCOL, "machine": describe_machine()})
     server.run()
 
@@ -95,9 +98,12 @@ def warm_up() -> None:
 class _Server:
     """Forks children and reports their ends."""
 
-    def __init__(self, control: Channel, *, memory_limit_mb: int, cores: Sequence[int]) -> None:
+    def __init__(
+        self, control: Channel, memory_limit_mb: int, cores: Sequence[int], device: str
+    ) -> None:
         self._control = control
         self._memory_limit_mb = memory_limit_mb
+        self._device = device
         self._cores = cores
         self._check: Check | None = None
         self._logs: dict[int, IO[bytes]] = {}
@@ -121,13 +127,13 @@ class _Server:
                         self._check = load_check(payload) if payload else None
                         self._control.send({})
                     else:
-                        self._fork((wake, waker), _MAINS[message["role"]])
+                        self._fork((wake, waker), message["role"])
         except ChannelClosed:
             for pid in self._logs:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(pid, signal.SIGKILL)
 
-    def _fork(self, wake_pipe: Sequence[int], main: _Main) -> None:
+    def _fork(self, wake_pipe: Sequence[int], role: Role) -> None:
         [descriptor] = self._control.take_descriptors()
         log, server = anonymous_file(), os.getpid()
         pid = os.fork()
@@ -138,9 +144,12 @@ class _Server:
                 self._control.close()
                 for inherited in (*wake_pipe, *(other.fileno() for other in self._logs.values())):
                     os.close(inherited)
-                _enter_child(log, self._memory_limit_mb, server)
+                _enter_child(log, self._memory_limit_mb, server, self._device)
                 channel = Channel(socket.socket(fileno=descriptor))
-                main(channel, self._check, self._cores).serve()
+                if role == "relay":
+                    RelayMain(channel, self._check).serve()
+                else:
+                    WorkerMain(channel, self._check, self._cores, self._device).serve()
             except BaseException:
                 traceback.print_exc()
                 os._exit(1)
@@ -172,8 +181,11 @@ class _Server:
             self._control.send(report)
 
 
-def _enter_child(log: IO[bytes], memory_limit_mb: int, server: int) -> None:
-    """Bound what the child can do to the machine, and tie its life to the server's."""
+def _enter_child(log: IO[bytes], memory_limit_mb: int, server: int, device: str) -> None:
+    """Bound what the child can do to the machine, and tie its life to the server's.
+
+    One that uses a device may lift its limit of memory when it begins with that.
+    """
     import resource
 
     os.setpgid(0, 0)
@@ -185,7 +197,7 @@ def _enter_child(log: IO[bytes], memory_limit_mb: int, server: int) -> None:
         limit = pages * resource.getpagesize() + memory_limit_mb * 1_000_000
         _limit(resource.RLIMIT_AS, limit)
     _limit(resource.RLIMIT_CORE, 0)
-    _limit(resource.RLIMIT_FSIZE, _FILE_LIMIT)
+    _limit(resource.RLIMIT_FSIZE, _COMPILER_FILE_LIMIT if device else _FILE_LIMIT)
     os.dup2(log.fileno(), 1)
     os.dup2(log.fileno(), 2)
 

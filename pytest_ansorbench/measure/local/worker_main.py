@@ -16,7 +16,8 @@ from types import FrameType, MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pytest_ansorbench.arrays import pack_arrays
-from pytest_ansorbench.measure.local.channel import Channel, answer
+from pytest_ansorbench.cuda import complaint
+from pytest_ansorbench.measure.local.channel import Channel, answer, first_line
 from pytest_ansorbench.measure.local.compiled import (
     Compiled,
     CompiledKernel,
@@ -25,6 +26,7 @@ from pytest_ansorbench.measure.local.compiled import (
     network_executable,
     object_files,
 )
+from pytest_ansorbench.measure.local.places import Device, device_of
 from pytest_ansorbench.measure.verification import computed, fault
 from pytest_ansorbench.workloads.case import Surroundings
 
@@ -37,12 +39,12 @@ if TYPE_CHECKING:
 
 _Result = TypeVar("_Result")
 
-_KINDS: Final[Mapping[str, Callable[[bytes, Target], Compiled]]] = MappingProxyType(
+_KINDS: Final[Mapping[str, Callable[[bytes, Target, Device], Compiled]]] = MappingProxyType(
     {
-        "kernel": lambda payload, target: CompiledKernel(_module(payload), target),
-        "network": lambda payload, target: CompiledNetwork(_module(payload), target),
+        "kernel": lambda payload, target, device: CompiledKernel(_module(payload), target, device),
+        "network": lambda payload, target, _: _network(_module(payload), target),
         "saved": CompiledKernel.of_saved,
-        "saved-network": CompiledNetwork.of_saved,
+        "saved-network": lambda payload, target, _: CompiledNetwork.of_saved(payload, target),
     }
 )
 _FOR_LINKERS: Final[Mapping[str, Callable[[IRModule, Target], Module | Executable]]] = (
@@ -56,9 +58,12 @@ _OPERATIONS: Final = ("build", "object", "size", "arguments", "call", "time", "c
 class WorkerMain:
     """Answers the requests about one program, in order: build, arguments, call or time, check."""
 
-    def __init__(self, channel: Channel, check: Check | None, cores: Sequence[int]) -> None:
+    def __init__(
+        self, channel: Channel, check: Check | None, cores: Sequence[int], device: str
+    ) -> None:
         self._channel = channel
         self._check = check
+        self._device = device  # that kernels run on, by TVM's name; empty for this process
         self._cores = cores  # to pin a kernel's threads to, one each; empty for none
         self._compiled: Compiled | None = None
         self._called = False
@@ -66,13 +71,15 @@ class WorkerMain:
 
     def serve(self) -> None:
         signal.signal(signal.SIGCONT, self._note_stop)
-        answer(self._channel, {name: getattr(self, name) for name in _OPERATIONS})
+        handlers = {name: getattr(self, name) for name in _OPERATIONS}
+        answer(self._channel, handlers, *([_told] if self._device else []))
 
     def build(
         self, kind: str, target: str, passes: dict[str, Any], payload: bytes
     ) -> dict[str, Any]:
         """Compile a program to machine code in this process's memory."""
-        self._compiled = _within(passes, lambda: _KINDS[kind](payload, _target(target)))
+        device = device_of(self._device)
+        self._compiled = _within(passes, lambda: _KINDS[kind](payload, _target(target), device))
         return {}
 
     def object(
@@ -95,6 +102,9 @@ class WorkerMain:
         self, shapes: list[tuple[str, list[int]]], surroundings: dict[str, Any] | None
     ) -> dict[str, Any]:
         around = None if surroundings is None else Surroundings(**surroundings)
+        if self._device:
+            # To use a device reserves addresses for all of its memory and more.
+            _allow_addresses()
         self._ready().take(shapes, self._check, around)
         return {}
 
@@ -147,6 +157,20 @@ class WorkerMain:
         self._called = True
 
 
+def _told(error: Exception) -> dict[str, Any]:
+    """The reply where messages of a compiler and a driver come with the whole program."""
+    said = complaint(str(error)) or first_line(error)
+    return {"error": f"{type(error).__name__}: {said}"}
+
+
+def _allow_addresses() -> None:
+    """Lift the limit of addresses as far as this process may."""
+    import resource
+
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+
+
 def _place_threads(cores: Sequence[int]) -> None:
     """Keep the calling thread, which is this one, off the cores of TVM's pool. On Linux.
 
@@ -168,6 +192,12 @@ def _place_threads(cores: Sequence[int]) -> None:
     left = os.sched_getaffinity(caller) - taken
     if taken and left:
         os.sched_setaffinity(caller, left)
+
+
+def _network(program: IRModule, target: Target) -> Compiled:
+    if target.kind.name == "cuda":
+        raise ValueError("a network cannot be measured on a GPU yet")
+    return CompiledNetwork(program, target)
 
 
 def _module(payload: bytes) -> IRModule:

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_ansorbench.environment import check_toolchain, resolve_target, triple_of
+from pytest_ansorbench.environment import (
+    MisfitError,
+    check_toolchain,
+    resolve_target,
+    triple_of,
+)
 from pytest_ansorbench.measure.engine import EngineError
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
 from pytest_ansorbench.measure.local.asking import ProgramError, WorkerDied, WorkerTimeout
@@ -146,5 +151,9 @@ def remote_engine(
     """The engine for a target as users give it, JSON; None for a device like this machine's CPU."""
     check_toolchain()
     resolved = resolve_target(target)
+    if resolved.kind.name != "llvm":
+        raise MisfitError(
+            "target", target, "behind RPC only CPUs can be measured so far, expected an LLVM target"
+        )
     register_intrinsics(resolved)
     return RemoteEngine(resolved, settings, remote)

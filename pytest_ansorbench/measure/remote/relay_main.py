@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -50,7 +50,7 @@ _OPERATIONS: Final = (
 class RelayMain:
     """Answers the requests about one session: open, load, arguments, call or time, check."""
 
-    def __init__(self, channel: Channel, check: Check | None, cores: Sequence[int]) -> None:
+    def __init__(self, channel: Channel, check: Check | None) -> None:
         self._channel = channel
         self._check = check
         self._session: RPCSession | None = None

@@ -1,0 +1,48 @@
+"""Kernels on a device with memory of its own: here it is TVM's CPU, to which all is copied."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_ansorbench.environment import resolve_target
+from pytest_ansorbench.measure.local.engine import LocalEngine
+from pytest_ansorbench.measure.policy import FixedMeasurement
+from pytest_ansorbench.measure.settings import EngineSettings
+from tests.faults import Doubling, kernel
+from tests.measure.engine_contract import EngineContract
+
+QUICK = FixedMeasurement(number=1, repeat=3, min_repeat_ms=1)
+
+
+class OnDevice(LocalEngine):
+    """An engine whose kernels run on copies."""
+
+    device = "cpu"
+
+
+@pytest.fixture(scope="module")
+def engine(_quick_start):
+    settings = EngineSettings(build_timeout_s=3, run_timeout_s=3)
+    with OnDevice(resolve_target(None), settings) as warm:
+        yield warm
+
+
+@pytest.mark.slow
+class TestContract(EngineContract):
+    """What every engine has to do."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "reason"),
+    [
+        ("overrun", "wrong-result", "outside of its output"),
+        ("crash", "run-error", "SIGABRT"),
+    ],
+)
+def test_a_faulty_kernel_fails_alone(engine, kind, status, reason):
+    check = Doubling().tasks()[0].check
+    built = engine.build([kernel(one) for one in ("fine", kind, "fine")], check)
+    before, faulty, after = (engine.run(one, QUICK) for one in built)
+    assert (before.status, after.status) == ("ok", "ok")
+    assert faulty.status == status
+    assert reason in faulty.error
