@@ -164,6 +164,8 @@ class PretrainedModel:
                 if self.unread:
                     corrected.learn()
                     self.unread.clear()
+                if str(context.target.kind.name) != "llvm":
+                    corrected.prior = None
                 rows = pool(extract(self.extractor, context, list(candidates)))
                 return corrected.throughput(task_of(context), rows)
 
@@ -175,7 +177,7 @@ class _Corrected:
     """A prior, what this run has measured, and the trees that this has grown."""
 
     policy: PretrainedModel
-    prior: ProgramModel
+    prior: ProgramModel | None  # None on other targets than CPUs, of which it knows nothing
     rows: dict[int, list[NDArray[np.float32]]] = field(default_factory=dict)
     latencies_s: dict[int, list[float]] = field(default_factory=dict)
     booster: Any = None
@@ -216,6 +218,8 @@ class _Corrected:
 
     def _prior(self, task: int, rows: NDArray[np.float32]) -> NDArray[np.float64]:
         """The prior's answers for programs of a task, as far as they still count."""
+        if self.prior is None:
+            return np.zeros(len(rows))
         fading = self.policy.fading_trials
         return self.prior.predict(rows) * fading / (fading + len(self.latencies_s.get(task, ())))
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from pytest_ansorbench.environment import MisfitError, resolve_target
+from pytest_ansorbench.environment import ToolchainError, resolve_target
 from pytest_ansorbench.packed import PackedError
 from pytest_ansorbench.search.candidates import unpack
 from pytest_ansorbench.search.sketches import SketchIndex
@@ -107,8 +107,12 @@ def programs_of(past: Past, tasks: Tasks) -> Iterator[Programs]:
     cpu = str(machine.get("cpu", "unknown"))
     try:
         target = resolve_target(str(machine.get("target")))
-    except MisfitError as error:
+    except ToolchainError as error:
         raise BadSamples(f"bad journal {past.path}: its {error}") from None
+    if target.kind.name != "llvm":
+        raise BadSamples(
+            f"bad journal {past.path}: it is of {target.kind.name}, and models are of CPUs so far"
+        )
     for entry in past.entries:
         if not isinstance(entry, CaseEntry):
             continue

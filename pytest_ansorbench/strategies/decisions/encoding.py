@@ -80,10 +80,12 @@ class Encoding:
 def kinds_of(spaces: Sequence[DecisionSpace]) -> list[str]:
     """What kind of sketch each is: two of one kind, of whatever task, have the same features.
 
-    A hash of their names, and the sketch's place among those of the task that have the same.
+    A hash of their names, and the sketch's place among those of the task that have the same. A kind
+    is of one kind of target.
     """
     found: list[str] = []
     for space in spaces:
-        digest = hashlib.sha256("\n".join(space.columns).encode()).hexdigest()[:16]
+        told = "\n".join(space.columns) + space.device
+        digest = hashlib.sha256(told.encode()).hexdigest()[:16]
         found.append(f"{digest}-{sum(one.startswith(digest) for one in found)}")
     return found

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _STRUCTURE: Final = "meta_schedule.tiling_structure"
 _INTRINSIC: Final = "meta_schedule.auto_tensorize"
+# Least and most threads of a GPU's block.
+_THREADS: Final = tuple(f"meta_schedule.thread_extent_{end}_inclusive" for end in ("low", "high"))
 # TVM's `IterVar.CommReduce`.
 _COMM_REDUCE: Final = 2
 # Expressions of a number.
@@ -28,6 +30,9 @@ _BY_NUMBER: Final[Mapping[str, Literal["multiple", "quotient", "remainder"]]] = 
     "FloorDiv": "quotient",
     "FloorMod": "remainder",
 }
+
+# Terms of which sums of loops and of their multiples are made.
+_LINEAR: Final = ("loop", "constant", "sum", "multiple")
 
 # How many steps each loop of a block takes, each of shape (depths, vectors).
 Extents = Sequence[NDArray[np.float64]]
@@ -144,14 +149,17 @@ class Footprints:
             not be for these.
         loops: The loops, in the order of the block's variables.
         regions: One a buffer, the written one first.
+        threads: The least and the most that a block of a GPU may have; empty on other targets.
     """
 
     structure: str
     intrinsic: str
     loops: tuple[TiledLoop, ...]
     regions: tuple[Region, ...]
+    threads: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
+        check(len(self.threads) in (0, 2), "threads", self.threads, "two, or none")
         is_nest = bool(self.structure) and not set(self.structure) - {"S", "R"}
         check(is_nest, "structure", self.structure, "letters S and R, e.g. SSRSRS")
         check(bool(self.loops and self.regions), "regions", self.regions, "some, of some loops")
@@ -191,7 +199,7 @@ class Footprints:
         """
         # All depths at once: arrays are small, and NumPy takes as long to be called as to count.
         vectors = len(tiles[0])
-        extents = self._extents(tiles)
+        extents = self._extents(tiles, self._depths)
         touched = [_bytes(region, extents) for region in self.regions]
         total = np.sum(touched, axis=0)
         steps = np.prod(extents, axis=0)
@@ -201,19 +209,40 @@ class Footprints:
         return found.astype(np.float32)
 
     @cached_property
+    def is_exact(self) -> bool:
+        """Whether bytes are counted, not bounded: indices are sums of loops and multiples."""
+        dimensions = (one for region in self.regions for one in region.dimensions)
+        return all(term.kind in _LINEAR for one in dimensions for term in one.index)
+
+    def touched(
+        self, tiles: Sequence[NDArray[np.float32]], depths: Sequence[Depth]
+    ) -> list[NDArray[np.float64]]:
+        """Bytes of each buffer inside some depths, the written one first, (depths, vectors)."""
+        extents = self._extents(tiles, depths)
+        return [_bytes(region, extents) for region in self.regions]
+
+    def spatial_tiles(self, tiles: Sequence[NDArray[np.float32]]) -> list[NDArray[np.float32]]:
+        """By level, from the outside in, the logarithm of the product of all spatial tiles."""
+        knobs = [one.knob for one in self.loops if one.knob is not None and not one.reduces]
+        levels = self.structure.count("S")
+        return [
+            np.sum([tiles[knob][:, level] for knob in knobs], axis=0) for level in range(levels)
+        ]
+
+    @cached_property
     def _depths(self) -> list[Depth]:
         return depths_of(self.structure)
 
-    def _extents(self, tiles: Sequence[NDArray[np.float32]]) -> Extents:
+    def _extents(self, tiles: Sequence[NDArray[np.float32]], depths: Sequence[Depth]) -> Extents:
         """Steps of each loop inside each depth; an untiled loop is inside as a whole."""
-        shape = len(self._depths), len(tiles[0])
+        shape = len(depths), len(tiles[0])
         extents: list[NDArray[np.float64]] = []
         for loop in self.loops:
             if loop.knob is None:
                 extents.append(np.full(shape, float(loop.extent)))
                 continue
             parts = loop.parts
-            inner = [one.reduction if loop.reduces else one.spatial for one in self._depths]
+            inner = [one.reduction if loop.reduces else one.spatial for one in depths]
             # Logarithms of what the innermost 0, 1, 2, ... tiles come to.
             logs = np.zeros((parts + 1, shape[1]))
             np.cumsum(tiles[loop.knob][:, parts - 1 :: -1].T, axis=0, out=logs[1:])
@@ -237,6 +266,7 @@ def footprints_of(
     names: dict[Any, str] = {}
     structures: dict[Any, str] = {}
     intrinsics: dict[Any, str] = {}
+    threads: dict[Any, list[int]] = {}
     around: dict[Any, Any] = {}
     loops: dict[Any, tuple[Any, int]] = {}
     places: dict[Any, dict[int, tuple[int, int]]] = {}
@@ -248,6 +278,8 @@ def footprints_of(
             structures[one.inputs[0]] = str(one.inputs[1])
         elif kind == "Annotate" and str(one.attrs[0]) == _INTRINSIC:
             intrinsics[one.inputs[0]] = str(one.inputs[1])
+        elif kind == "Annotate" and str(one.attrs[0]) in _THREADS:
+            threads.setdefault(one.inputs[0], []).append(int(one.inputs[1]))
         elif kind == "Split" and one.inputs[0] in around:
             around |= dict.fromkeys(one.outputs, around[one.inputs[0]])
         elif kind == "Blockize" and around.get(one.inputs[0]) in names.keys() & structures.keys():
@@ -266,6 +298,7 @@ def footprints_of(
             of_block,
             structures[block],
             intrinsics.get(block, ""),
+            tuple(sorted(threads.get(block, ()))),
         )
         for block, of_block in places.items()
         if block in names and block in structures
@@ -273,7 +306,11 @@ def footprints_of(
 
 
 def _footprints(
-    block: Any, places: Mapping[int, tuple[int, int]], structure: str, intrinsic: str
+    block: Any,
+    places: Mapping[int, tuple[int, int]],
+    structure: str,
+    intrinsic: str,
+    threads: tuple[int, ...],
 ) -> Footprints:
     """Those of TVM's block; `places` has the knob and the number of tiles of each tiled loop."""
     variables = {one.var: at for at, one in enumerate(block.iter_vars)}
@@ -283,9 +320,8 @@ def _footprints(
     )
     # A buffer that is read in several places counts once.
     regions = {buffer_of(one): one for one in (*block.writes, *block.reads)}
-    return Footprints(
-        structure, intrinsic, loops, tuple(_region(one, variables) for one in regions.values())
-    )
+    touched = tuple(_region(one, variables) for one in regions.values())
+    return Footprints(structure, intrinsic, loops, touched, threads)
 
 
 def is_reduction(variable: Any) -> bool:

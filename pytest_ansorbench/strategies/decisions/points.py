@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import numpy as np
@@ -17,6 +18,18 @@ def scattered(space: DecisionSpace, count: int, rng: np.random.Generator) -> lis
     """Random points of a sketch, or all if it has few."""
     drawn = space.every() if space.size <= _SMALL else space.draw(count, rng)
     return [(space.index, tuple(vector)) for vector in drawn.tolist()]
+
+
+def allowed(spaces: Sequence[DecisionSpace], points: Iterable[Point]) -> list[Point]:
+    """Those that do not ask for what no GPU has, in order."""
+    listed = list(points)
+    fits = np.ones(len(listed), dtype=np.bool_)
+    for index, space in enumerate(spaces):
+        mine = [at for at, one in enumerate(listed) if one[0] == index]
+        if mine:
+            vectors = np.array([listed[at][1] for at in mine], dtype=np.int32)
+            fits[mine] = space.allowed(vectors.reshape(len(mine), len(space.knobs)))
+    return [point for point, fit in zip(listed, fits.tolist(), strict=True) if fit]
 
 
 def stepped(

@@ -6,13 +6,18 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pytest_ansorbench.strategies.decisions.footprints import Footprints, Nest
+from pytest_ansorbench.strategies.decisions.gpu_blocks import GpuBlock
 from pytest_ansorbench.strategies.decisions.knobs import Knob, TileKnob
+
+# Draws for each vector of a GPU's sketch that is wanted: most ask for what no GPU has.
+_DRAWN: Final = 16
+_MOST_DRAWS: Final = 32
 
 # A choice for each knob.
 Vector = tuple[int, ...]
@@ -25,11 +30,22 @@ Point = tuple[int, Vector]
 class DecisionSpace:
     """The open decisions of one sketch, the `index`th of the design space.
 
-    `footprints` are those of its tiled blocks.
+    `footprints` are those of its tiled blocks, `gpu_blocks` what it asks of a GPU; `device` is the
+    kind of target, empty for CPUs.
     """
 
-    def __init__(self, index: int, knobs: Sequence[Knob], footprints: Sequence[Footprints]) -> None:
+    def __init__(
+        self,
+        index: int,
+        knobs: Sequence[Knob],
+        footprints: Sequence[Footprints],
+        gpu_blocks: Sequence[GpuBlock] = (),
+        device: str = "",
+    ) -> None:
         self.index = index
+        # What is known of sketches for CPUs says nothing of others.
+        self.device = device
+        self._gpu_blocks = tuple(gpu_blocks)
         self.knobs = tuple(knobs)
         self.footprints = tuple(footprints)
         self._sizes = np.array([knob.size for knob in knobs], dtype=np.int32)
@@ -46,6 +62,7 @@ class DecisionSpace:
             *(f"tile{parts}.block{size}" for parts, _ in self._levels for size in range(2, parts)),
             *(f"block{size}" for size in range(1, _largest(self._levels))),
             *(f"{n}.{name}" for n, one in enumerate(self.footprints) for name in one.columns),
+            *(f"gpu{n}.{name}" for n, one in enumerate(self._gpu_blocks) for name in one.columns),
         )
         self.nests = tuple(
             Nest(
@@ -64,13 +81,40 @@ class DecisionSpace:
         return math.prod(knob.size for knob in self.knobs)
 
     def draw(self, count: int, rng: np.random.Generator) -> Vectors:
-        """Vectors at random, each choice as likely as any other of its knob."""
+        """Vectors at random, each choice as likely as any other of its knob.
+
+        Those that ask for what no GPU has are drawn again, unless there are hardly any others.
+        """
+        drawn = self._drawn(count, rng)
+        if not self._gpu_blocks:
+            return drawn
+        found = drawn[self.allowed(drawn)]
+        for _ in range(_MOST_DRAWS):
+            if len(found) >= count:
+                break
+            more = self._drawn(_DRAWN * count, rng)
+            found = np.concatenate([found, more[self.allowed(more)]])
+        return np.concatenate([found, drawn])[:count]
+
+    def _drawn(self, count: int, rng: np.random.Generator) -> Vectors:
         return rng.integers(self._sizes, size=(count, len(self.knobs)), dtype=np.int32)
 
     def every(self) -> Vectors:
         """All vectors, shape (size, knobs); for small spaces."""
         choices = [range(knob.size) for knob in self.knobs]
         return np.array([*itertools.product(*choices)], dtype=np.int32).reshape(self.size, -1)
+
+    def allowed(self, vectors: Vectors) -> NDArray[np.bool_]:
+        """Which do not ask for more threads or shared memory than a GPU has, shape (vectors,).
+
+        On other targets all.
+        """
+        fits = np.ones(len(vectors), dtype=np.bool_)
+        if self._gpu_blocks:
+            parts = [table[vectors[:, place]] for place, table in enumerate(self._tables)]
+            for one in self._gpu_blocks:
+                fits &= one.allowed(parts)
+        return fits
 
     def features(self, vectors: Vectors) -> NDArray[np.float32]:
         """What a model is told of vectors, shape (vectors, columns).
@@ -100,6 +144,7 @@ class DecisionSpace:
                 *(of_group[:, 1:-1] for of_group in inner),
                 *(block[:, np.newaxis] for block in blocks),
                 *(one.features(parts) for one in self.footprints),
+                *(one.features(parts) for one in self._gpu_blocks),
             ],
             axis=1,
         )

@@ -7,9 +7,12 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from pytest_ansorbench.strategies.candidate import Candidate
 from pytest_ansorbench.strategies.decisions.design_space import DesignSpace
 from pytest_ansorbench.strategies.decisions.footprints import footprints_of
+from pytest_ansorbench.strategies.decisions.gpu_blocks import GpuBlock
 from pytest_ansorbench.strategies.decisions.knobs import (
     Knob,
     LocationKnob,
@@ -54,7 +57,10 @@ class TracedSpace(DecisionSpace):
             if isinstance(knob, TileKnob)
         }
         footprints = footprints_of(maker.untouched(), self._instructions, parts)
-        super().__init__(index, knobs, footprints)
+        target = maker.context.target
+        kind = str(target.kind.name)
+        blocks = GpuBlock.of(footprints, target)
+        super().__init__(index, knobs, footprints, blocks, "" if kind == "llvm" else kind)
 
     def trace(self, vector: Vector) -> Trace:
         """The sketch with a vector's decisions, to be replayed."""
@@ -67,6 +73,8 @@ class TracedSpace(DecisionSpace):
 
         None if the decisions or a postprocessor do not apply.
         """
+        if not self.allowed(np.array([vector], dtype=np.int32)).all():
+            return None
         decided, placement = self._decided(vector), self._placement
         placed = None if placement is None else placement.schedule(decided, maker)
         if placement is None or placed is None:

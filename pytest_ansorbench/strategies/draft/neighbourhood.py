@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_ansorbench.strategies.decisions.points import scattered, stepped
+from pytest_ansorbench.strategies.decisions.points import allowed, scattered, stepped
 from pytest_ansorbench.strategies.decisions.space import DecisionSpace, Point
 from pytest_ansorbench.strategies.errors import require_at_least, require_share
 
@@ -82,14 +82,16 @@ class Neighbourhood:
         for point in self._walked(spaces, parents, steps, rng):
             if not taken(point):
                 found.setdefault(point)
-        ranked = _ranked(found, score)
+        ranked = _ranked(allowed(spaces, found), score)
         for _ in range(self.climbs):
             climbers = [point for _, point in ranked[: self.climbers]]
             parents = [point for point in climbers for _ in range(self.offspring)]
             near = dict.fromkeys(self._walked(spaces, parents, [1] * len(parents), rng))
             fresh = [point for point in near if point not in found and not taken(point)]
             found.update(dict.fromkeys(fresh))
-            ranked = sorted([*ranked, *_ranked(fresh, score)], key=lambda one: -one[0])
+            ranked = sorted(
+                [*ranked, *_ranked(allowed(spaces, fresh), score)], key=lambda one: -one[0]
+            )
         return ranked
 
     def _walked(

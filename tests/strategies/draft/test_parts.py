@@ -29,6 +29,8 @@ BEST = st.lists(st.floats(0.0, 1e3), min_size=1, max_size=9)
 class Space:
     """A space without a sketch: loops to tile, and a value to choose."""
 
+    device = ""
+
     def __init__(self, index=0, extents=(512, 512, 256)):
         self.index = index
         self.knobs = (
@@ -43,6 +45,9 @@ class Space:
     def draw(self, count, rng):
         sizes = [knob.size for knob in self.knobs]
         return rng.integers(sizes, size=(count, len(sizes)), dtype=np.int32)
+
+    def allowed(self, vectors):
+        return np.ones(len(vectors), dtype=bool)
 
     def features(self, vectors):
         tables = [knob.table()[vectors[:, at]] for at, knob in enumerate(self.knobs)]
