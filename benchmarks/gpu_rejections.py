@@ -17,7 +17,7 @@ from tabulate import tabulate
 from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
 from pytest_ansorbench.strategies import ProgramMaker, TargetSpace
-from pytest_ansorbench.strategies.decisions.space import DecisionSpace
+from pytest_ansorbench.strategies.decisions.traced import TracedSpace
 from pytest_ansorbench.workloads import Operator
 from pytest_ansorbench.workloads.catalogue import OPERATORS
 
@@ -31,7 +31,7 @@ def rejections(case: Operator, target: object, count: int, seed: int = 0) -> dic
     context = TuneContext(task.mod, target=target, space_generator=generator, rand_state=1)
     sketches = context.generate_design_space()
     maker, rng = ProgramMaker(context), np.random.default_rng(seed)
-    spaces = [DecisionSpace(at, sketch, maker) for at, sketch in enumerate(sketches)]
+    spaces = [TracedSpace(at, sketch, maker) for at, sketch in enumerate(sketches)]
     told = programs = missed = 0
     for space, share in zip(spaces, np.array_split(np.arange(count), len(spaces)), strict=True):
         sizes = [knob.size for knob in space.knobs]

@@ -269,7 +269,7 @@ class _Draft:
     def _survey_due(self) -> bool:
         nothing_yet = not self._known.gflops and not self._known.scores
         # Models that are trained when a run begins are of CPUs.
-        on_cpu = str(self._setup.context.target.kind.name) == "llvm"
+        on_cpu = not any(space.device for space in self._space.spaces)
         knows = on_cpu and self._cost_model is not None and not is_blind(self._cost_model)
         wanted = self._policy.survey is not None and nothing_yet and knows
         return wanted and self._model_of_others() is None

@@ -12,7 +12,7 @@ from pytest_ansorbench.strategies import ProgramMaker, TargetSpace
 from pytest_ansorbench.strategies.decisions.encoding import kinds_of
 from pytest_ansorbench.strategies.decisions.gpu_blocks import GpuBlock
 from pytest_ansorbench.strategies.decisions.points import allowed
-from pytest_ansorbench.strategies.decisions.space import DecisionSpace
+from pytest_ansorbench.strategies.decisions.traced import TracedSpace
 from pytest_ansorbench.workloads.operators.batch_matmul import BatchMatmul
 from pytest_ansorbench.workloads.operators.softmax import Softmax
 
@@ -42,7 +42,7 @@ def spaces_of(target, case):
     context = TuneContext(task.mod, target=target, space_generator=generator, rand_state=1)
     sketches = context.generate_design_space()
     maker = ProgramMaker(context)
-    return maker, [DecisionSpace(at, sketch, maker) for at, sketch in enumerate(sketches)]
+    return maker, [TracedSpace(at, sketch, maker) for at, sketch in enumerate(sketches)]
 
 
 def uniform(space, count):
