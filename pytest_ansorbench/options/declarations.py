@@ -237,7 +237,7 @@ OPTIONS: Final = (
     Option(
         "target",
         "target TARGET",
-        "TVM target, an LLVM one, as JSON",
+        "TVM target, LLVM or CUDA, as JSON or a name",
         values.text('\'{"kind": "llvm", "mcpu": "znver4", "num-cores": 2}\''),
         default="this machine's CPU",
     ),
