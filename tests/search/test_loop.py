@@ -47,7 +47,7 @@ def run_of(case, strategy, engine, **options):
 #: Those that have a second round, which takes a whole genetic search; the others share its parts.
 TWICE = ("default", "optimized", "random")
 #: Those whose first rounds are smaller than they may be.
-SMALL = ("draft", "draft+transfer")
+SMALL = ("draft", "draft+transfer", "default+droplet")
 
 
 def brief(strategy):

@@ -365,7 +365,7 @@ class ExportedFile:
 
     def __call__(self) -> IRModule:
         """A Relax module; ImportFailed if there is none in it."""
-        subject, program = subject_of(self.path), self.program()
+        program, subject = self.program(), subject_of(self.path)
         return converted(subject, lambda: of_exported(program, subject))
 
     def program(self) -> ExportedProgram:

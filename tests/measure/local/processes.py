@@ -20,9 +20,13 @@ def workers(engine):
 def gone(pids):
     """Wait until processes have ended; a zombie, whose parent is still to look, has."""
     deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        alive = [pid for pid in pids if psutil.pid_exists(pid)]
-        if all(psutil.Process(pid).status() == psutil.STATUS_ZOMBIE for pid in alive):
-            return
+    while alive := [pid for pid in pids if not ended(pid)]:
+        assert time.monotonic() < deadline, f"still alive: {alive}"
         time.sleep(0.05)
-    raise AssertionError(f"still alive: {alive}")
+
+
+def ended(pid):
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
