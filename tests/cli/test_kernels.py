@@ -107,7 +107,7 @@ def test_arms_are_held_against_each_other(path, capsys):
         (["--variant", "x"], "bad --variant 'x': expected NAME:KEY=VALUE"),
         (["--variant", "today:opt-level=1"], "bad --variant 'today:opt-level=1'"),
         (["--variant", "x:mcpu=z80"], "no CPU 'z80'"),
-        (["--target", "cuda"], "bad --target 'cuda'"),
+        (["--target", "hexagon"], "bad --target 'hexagon'"),
         (["--min-throughput-ratio", "-1"], "expected one above 0"),
     ],
 )

@@ -20,7 +20,7 @@ ONE, OTHER = TRAINING[0].id, HELD_OUT[0].id
         (["--trials", "0"], "bad trials 0: expected at least 1"),
         (["--programs", "0"], "bad programs 0: expected at least 1"),
         (["--draws", "0"], "bad draws 0: expected at least 1"),
-        (["--workloads", f"{ONE},{OTHER}", "--target", "cuda"], "bad --target 'cuda'"),
+        (["--workloads", f"{ONE},{OTHER}", "--target", "hexagon"], "bad --target 'hexagon'"),
     ],
 )
 def test_rules_cannot_be_learnt_from_it(tmp_path, capsys, words, message):

@@ -218,7 +218,7 @@ def test_servers_are_told_whole_seconds(monkeypatch):
         return SimpleNamespace(cpu=lambda: None)
 
     monkeypatch.setattr("tvm.rpc.connect", connect)
-    RelayMain(None, None, ()).open("127.0.0.1", 1, "key", 2.5)
+    RelayMain(None, None).open("127.0.0.1", 1, "key", 2.5)
     assert [*map(str, told)] == ["3"]
 
 
