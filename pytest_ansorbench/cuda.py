@@ -153,7 +153,7 @@ def check_device(target: Target) -> None:
     Raises:
         CudaError: There is none, or it is of another architecture.
     """
-    wanted, own = arch_of(target), _own_arch(device())
+    wanted, own = arch_of(target), arch_of_device(device())
     digits = "".join(letter for letter in wanted if letter.isdigit())
     # Machine code runs on its own major version, from its minor version on; with a letter on its
     # own version alone (https://docs.nvidia.com/cuda/cuda-c-programming-guide/, compatibility).
@@ -192,14 +192,15 @@ def device_limits() -> dict[str, Any]:
     """
     first = device()
     return {
-        "arch": _own_arch(first),
+        "arch": arch_of_device(first),
         "max_threads_per_block": int(first.max_threads_per_block),
         "max_shared_memory_per_block": int(first.max_shared_memory_per_block),
         "thread_warp_size": int(first.warp_size),
     }
 
 
-def _own_arch(first: Any) -> str:
+def arch_of_device(first: Any) -> str:
+    """Architecture of a CUDA device by TVM's name, e.g. `sm_90`."""
     return "sm_" + str(first.compute_version).replace(".", "")
 
 

@@ -34,7 +34,7 @@ from pytest_ansorbench.records import RecordError, TaskRecord
 from pytest_ansorbench.search.sketches import SketchIndex, has_choices
 from pytest_ansorbench.storage import StorageError, UnwritableError, fingerprint, read_peak
 from pytest_ansorbench.storage.numbered import stored_name
-from pytest_ansorbench.strategies import ProgramMaker, ScheduledProgram
+from pytest_ansorbench.strategies import ProgramMaker, ScheduledProgram, TargetSpace
 from pytest_ansorbench.strategies.decisions.traced import TracedDesign
 from pytest_ansorbench.travel import recorded
 from pytest_ansorbench.workloads.case import case_version
@@ -185,7 +185,7 @@ def design_of(task: Task, target: Target) -> tuple[TracedDesign, tuple[str, ...]
     context = TuneContext(
         task.mod,
         target=target,
-        space_generator="post-order-apply",
+        space_generator=TargetSpace().start(target),
         task_name=task.name,
         rand_state=_CONTEXT_SEED,
     )

@@ -34,6 +34,11 @@ def require_share(policy: object, *names: str) -> None:
     _require(policy, names, lambda value: 0.0 <= value <= 1.0, "a share from 0 to 1")
 
 
+def require_choice(policy: object, name: str, choices: Sequence[str]) -> None:
+    if (value := getattr(policy, name)) not in choices:
+        raise ValueError(f"bad {name} {value!r}: expected {' or '.join(choices)}")
+
+
 def require_method(policy: object, name: str, method: str, example: str) -> None:
     """Refuse a policy that lacks its protocol's method, or a class in place of its instance."""
     value = getattr(policy, name)

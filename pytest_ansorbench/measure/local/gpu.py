@@ -11,7 +11,7 @@ from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
-from pytest_ansorbench.cuda import device
+from pytest_ansorbench.cuda import arch_of_device, device
 from pytest_ansorbench.records import GpuState
 
 _Known = TypeVar("_Known")
@@ -41,7 +41,7 @@ def describe_gpu() -> dict[str, Any]:
     name = str(first.device_name)
     described: dict[str, Any] = {
         "name": name,
-        "arch": f"sm_{str(first.compute_version).replace('.', '')}",
+        "arch": arch_of_device(first),
         "multiprocessors": int(first.multi_processor_count),
         "l2_bytes": int(first.l2_cache_size_bytes),
         "memory_bytes": int(first.total_global_memory),

@@ -9,9 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_ansorbench.strategies.autotvm.nests import CONTEXT, LOOPS
-from pytest_ansorbench.strategies.autotvm.trees import Objective, expected
+from pytest_ansorbench.strategies.autotvm.trees import OBJECTIVES, Objective, expected
 from pytest_ansorbench.strategies.decisions.model import DecisionModel
-from pytest_ansorbench.strategies.errors import StrategyError, require_at_least, require_positive
+from pytest_ansorbench.strategies.errors import (
+    StrategyError,
+    require_at_least,
+    require_choice,
+    require_positive,
+)
 from pytest_ansorbench.strategies.neural import repeatable, torch_for
 
 
@@ -47,8 +52,7 @@ class TreeGRU:
     clip: float = 5.0
 
     def __post_init__(self) -> None:
-        if self.objective not in ("rank", "regression"):
-            raise ValueError(f"bad objective {self.objective!r}: expected rank or regression")
+        require_choice(self, "objective", OBJECTIVES)
         require_at_least(self, 1, "embedded", "hidden", "steps", "batch")
         require_at_least(self, 0, "decay")
         require_positive(self, "rate", "clip")

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pytest_ansorbench.strategies.boosting import grown_trees
 from pytest_ansorbench.strategies.decisions.model import DecisionModel
-from pytest_ansorbench.strategies.errors import require_at_least, require_share
+from pytest_ansorbench.strategies.errors import require_at_least, require_choice, require_share
 
 Objective = Literal["rank", "regression"]
+OBJECTIVES: Final[tuple[Objective, ...]] = get_args(Objective)
 
 _PARAMETERS: Final[dict[str, dict[str, Any]]] = {
     # All pairs of up to so many trials; of more, the pairs with one of the fastest.
@@ -48,8 +49,7 @@ class RankingTrees:
     rate: float = 0.3
 
     def __post_init__(self) -> None:
-        if self.objective not in _PARAMETERS:
-            raise ValueError(f"bad objective {self.objective!r}: expected rank or regression")
+        require_choice(self, "objective", OBJECTIVES)
         require_at_least(self, 1, "trees", "depth")
         require_share(self, "rate")
 
