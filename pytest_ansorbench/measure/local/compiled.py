@@ -107,79 +107,42 @@ class Compiled(ABC):
         return None
 
 
-class CompiledKernel(Compiled):
-    """A scheduled TensorIR module, which is given its output to write to."""
+class PlacedKernel:
+    """A kernel that is given its output to write to, and its arguments on a device."""
 
-    def __init__(
-        self,
-        mod: IRModule,
-        target: Target,
-        device: Device = Host(),  # noqa: B008 - has no state
-        shapes: Shapes = (),
-    ) -> None:
-        self._module = compile_module(mod, target)
+    def __init__(self, module: Module, device: Device) -> None:
+        self._module = module
         self._device = device
-        self._shapes = shapes  # of a saved kernel, whose caller does not know them
         self._arguments: Arguments | None = None
         self._outputs: Place | None = None
-        self._is_loaded = device.tvm is None  # a device's driver loads a module when it is called
         self._tensors: Sequence[Any] = ()
-        self._predecessors: Predecessors | None = None
         self._check: Check | None = None
         self._own: tuple[OwnInputs, Place] | None = None
 
-    @classmethod
-    def of_saved(cls, payload: bytes, target: Target, device: Device) -> CompiledKernel:
-        """Apply a schedule to its program, both given as `SavedKernel` writes them, and compile."""
-        from tvm.s_tir.meta_schedule.arg_info import ArgInfo
-
-        saved = json.loads(payload)
-        program = _program(saved)
-        shapes = shapes_of(ArgInfo.from_entry_func(program, remove_preproc=True))
-        return cls(unpack_schedule(saved["schedule"], program).mod, target, device, shapes)
-
-    def take(
-        self, shapes: Shapes, check: Check | None, surroundings: Surroundings | None = None
-    ) -> None:
-        """Make its arguments; the output lies between guards.
-
-        Inputs are those that the process was forked with, at the same places in memory for all
-        children of one server. A kernel that was saved may be compared with another server's, and
-        where its arrays lie is worth percents: it gets new pages in every process.
-        """
-        if not shapes and check is not None:
-            check = replace(check, inputs=tuple(map(in_own_memory, check.inputs)))
-        self._shapes = shapes or self._shapes
+    def place(self, shapes: Shapes, check: Check | None) -> Arguments:
+        """Put arguments on the device: the check's inputs, or random ones, and outputs with no result."""
         self._check, self._own = check, None
-        self._arguments = arguments = Arguments(self._shapes, check)
+        self._arguments = arguments = Arguments(shapes, check)
         inputs = self._device.place(arguments.inputs, [*map(bytes_of, arguments.inputs)])
         self._outputs = self._device.place(arguments.outputs, arguments.output_memories)
         self._tensors = (*inputs.tensors, *self._outputs.tensors)
-        if surroundings is not None:
-            self._predecessors = Predecessors(self._arguments.arrays, surroundings)
+        return arguments
 
     def call(self) -> float:
-        if not self._is_loaded:
-            first_run(self._module, KERNEL_ENTRY, self._tensors, self._device)
-            self._is_loaded = True
+        """Seconds of one call."""
         return first_run(self._module, KERNEL_ENTRY, self._tensors, self._device)
 
-    def _time(self, calls: int, samples: int, flush_bytes: int) -> list[float]:
-        if self._predecessors is None:
-            return evaluate(
-                self._module,
-                KERNEL_ENTRY,
-                self._tensors,
-                calls,
-                samples,
-                device=self._device.tvm,
-                flush_bytes=flush_bytes,
-            )
-        before = self._predecessors.registered()
-        seconds = evaluate(
-            self._module, KERNEL_ENTRY, self._tensors, 1, calls * samples, before=before
+    def timed(self, calls: int, samples: int, flush_bytes: int) -> list[float]:
+        """Seconds a call of some samples, after one call that does not count."""
+        return evaluate(
+            self._module,
+            KERNEL_ENTRY,
+            self._tensors,
+            calls,
+            samples,
+            device=self._device.tvm,
+            flush_bytes=flush_bytes,
         )
-        return [fmean(seconds[i : i + calls]) for i in range(0, len(seconds), calls)]
 
     def outputs(self) -> Sequence[NDArray[Any]]:
         arguments, place = self._ready()
@@ -223,16 +186,73 @@ class CompiledKernel(Compiled):
         place.fetch()
         return "" if arguments.is_blank() else LATE
 
+    def _ready(self) -> tuple[Arguments, Place]:
+        """Its arguments, and where its outputs are."""
+        assert self._arguments is not None and self._outputs is not None
+        return self._arguments, self._outputs
+
+
+class CompiledKernel(PlacedKernel, Compiled):
+    """A scheduled TensorIR module, which is given its output to write to."""
+
+    def __init__(
+        self,
+        mod: IRModule,
+        target: Target,
+        device: Device = Host(),  # noqa: B008 - has no state
+        shapes: Shapes = (),
+    ) -> None:
+        super().__init__(compile_module(mod, target), device)
+        self._shapes = shapes  # of a saved kernel, whose caller does not know them
+        self._is_loaded = device.tvm is None  # a device's driver loads a module when it is called
+        self._predecessors: Predecessors | None = None
+
+    @classmethod
+    def of_saved(cls, payload: bytes, target: Target, device: Device) -> CompiledKernel:
+        """Apply a schedule to its program, both given as `SavedKernel` writes them, and compile."""
+        from tvm.s_tir.meta_schedule.arg_info import ArgInfo
+
+        saved = json.loads(payload)
+        program = _program(saved)
+        shapes = shapes_of(ArgInfo.from_entry_func(program, remove_preproc=True))
+        return cls(unpack_schedule(saved["schedule"], program).mod, target, device, shapes)
+
+    def take(
+        self, shapes: Shapes, check: Check | None, surroundings: Surroundings | None = None
+    ) -> None:
+        """Make its arguments; the output lies between guards.
+
+        Inputs are those that the process was forked with, at the same places in memory for all
+        children of one server. A kernel that was saved may be compared with another server's, and
+        where its arrays lie is worth percents: it gets new pages in every process.
+        """
+        if not shapes and check is not None:
+            check = replace(check, inputs=tuple(map(in_own_memory, check.inputs)))
+        self._shapes = shapes or self._shapes
+        arguments = self.place(self._shapes, check)
+        if surroundings is not None:
+            self._predecessors = Predecessors(arguments.arrays, surroundings)
+
+    def call(self) -> float:
+        if not self._is_loaded:
+            super().call()
+            self._is_loaded = True
+        return super().call()
+
+    def _time(self, calls: int, samples: int, flush_bytes: int) -> list[float]:
+        if self._predecessors is None:
+            return self.timed(calls, samples, flush_bytes)
+        before = self._predecessors.registered()
+        seconds = evaluate(
+            self._module, KERNEL_ENTRY, self._tensors, 1, calls * samples, before=before
+        )
+        return [fmean(seconds[i : i + calls]) for i in range(0, len(seconds), calls)]
+
     def code_bytes(self) -> int | None:
         if self._device.tvm is not None:
             return None  # the object file is of what launches it
         with _written(self._module) as path:
             return path.stat().st_size
-
-    def _ready(self) -> tuple[Arguments, Place]:
-        """Its arguments, and where its outputs are."""
-        assert self._arguments is not None and self._outputs is not None
-        return self._arguments, self._outputs
 
 
 class CompiledNetwork(Compiled):

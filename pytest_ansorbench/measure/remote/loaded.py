@@ -7,17 +7,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_ansorbench.measure.arguments import Arguments, OwnInputs, Shapes, same_bytes
+from pytest_ansorbench.measure.arguments import Shapes, same_bytes
 from pytest_ansorbench.measure.local.compiled import (
-    KERNEL_ENTRY,
     LATE,
     LATE_S,
+    PlacedKernel,
     arrays_in,
     evaluate,
     first_run,
 )
+from pytest_ansorbench.measure.local.places import Place
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from pytest_ansorbench.workloads.case import Check
@@ -79,86 +81,46 @@ class Loaded(ABC):
     def late(self) -> str: ...
 
 
-class LoadedKernel(Loaded):
+class LoadedKernel(PlacedKernel, Loaded):
     """A kernel, which is given its output to write to."""
 
     def __init__(self, module: Any, shapes: Shapes, inputs: Inputs) -> None:
-        self._module = module
+        super().__init__(module, _OverRpc(inputs.device))
         self._shapes = shapes
-        self._device = inputs.device
-        self._tensors: Sequence[Any] = ()  # its arguments on the device, once they are made
-        self._check: Check | None = None
-        self._arguments: Arguments | None = None  # as they are sent
-        self._own: OwnInputs | None = None
-        self._own_tensors: Sequence[Any] = ()
 
     def take(self, check: Check | None) -> None:
         """Send the arguments: the check's inputs, or random ones, and outputs with no result."""
-        self._check, self._own = check, None
-        self._arguments = Arguments(self._shapes, check)
-        self._tensors = sent(self._arguments.arrays, self._device)
-
-    def call(self) -> float:
-        return first_run(self._module, KERNEL_ENTRY, self._tensors)
+        self.place(self._shapes, check)
 
     def time(self, calls: int, samples: int, flush_bytes: int) -> list[float]:
-        return evaluate(
-            self._module,
-            KERNEL_ENTRY,
-            self._tensors,
-            calls,
-            samples,
-            device=self._device,
-            flush_bytes=flush_bytes,
-        )
+        return self.timed(calls, samples, flush_bytes)
 
-    def outputs(self) -> Sequence[NDArray[Any]]:
-        return [tensor.numpy() for tensor in self._written]
 
-    def damage(self) -> str:
-        """What it wrote to its inputs; of other memory on the device nothing is known."""
-        if self._own is None:
-            return ""
-        for tensor, array in zip(self._own_tensors, self._own.arrays, strict=True):
+class _OverRpc:
+    """A session's device. Arrays are sent without what lies around them: it is not looked at."""
+
+    def __init__(self, device: Any) -> None:
+        self.tvm = device
+
+    def place(self, arrays: Sequence[NDArray[Any]], memories: Sequence[NDArray[np.uint8]]) -> Place:
+        return _Sent(arrays, self.tvm)
+
+    def sync(self) -> None:
+        """A call returns when it is done."""
+
+
+class _Sent:
+    def __init__(self, arrays: Sequence[NDArray[Any]], device: Any) -> None:
+        self._arrays = arrays
+        self.tensors = sent(arrays, device)
+
+    def send(self) -> None:
+        for tensor, array in zip(self.tensors, self._arrays, strict=True):
+            tensor.copyfrom(array)
+
+    def fetch(self) -> None:
+        for tensor, array in zip(self.tensors, self._arrays, strict=True):
             array[...] = tensor.numpy()
-        return self._own.damage()
-
-    def call_again(self) -> None:
-        assert self._check is not None
-        self._clear(self._check)
-        self._module[KERNEL_ENTRY](*self._tensors)
-
-    def call_on(self, check: Check) -> float:
-        if self._own is None:
-            self._own = OwnInputs(check.inputs)
-            self._own_tensors = sent(self._own.arrays, self._device)
-        self._own.hold(check.inputs)
-        for tensor, array in zip(self._own_tensors, self._own.arrays, strict=True):
-            tensor.copyfrom(array)
-        self._clear(check)
-        return first_run(self._module, KERNEL_ENTRY, (*self._own_tensors, *self._written))
-
-    def late(self) -> str:
-        self._ready().blank()
-        self._send_outputs()
-        time.sleep(LATE_S)
-        return "" if same_bytes(self.outputs(), self._ready().outputs) else LATE
-
-    @property
-    def _written(self) -> Sequence[Any]:
-        return self._tensors[-len(self._ready().outputs) :]
-
-    def _ready(self) -> Arguments:
-        assert self._arguments is not None
-        return self._arguments
-
-    def _clear(self, check: Check) -> None:
-        self._ready().clear(check)
-        self._send_outputs()
-
-    def _send_outputs(self) -> None:
-        for tensor, array in zip(self._written, self._ready().outputs, strict=True):
-            tensor.copyfrom(array)
 
 
 class LoadedNetwork(Loaded):
