@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from pytest_ansorbench.stats.bootstrap import Draws
 from pytest_ansorbench.stats.goal import Goal
-from pytest_ansorbench.stats.paired_runs import PairedRuns
+from pytest_ansorbench.stats.paired_runs import PairedRuns, gain_of
 from pytest_ansorbench.stats.relabellings import Relabellings
 from pytest_ansorbench.stats.trajectory import Floats, Spending
 
@@ -265,12 +265,6 @@ def _medians(gap: Floats, weight: Floats) -> Floats:
     found[open_low & open_high & (low < high)] = 0.0  # balanced at any ratio
     found[total == 0.0] = math.nan
     return found
-
-
-def gain_of(first: Floats, best: Floats, tolerance: float) -> tuple[Floats, Floats]:
-    """Throughputs where the gain of reference runs along the last axis begins and ends."""
-    high = np.median(best, axis=-1) * (1.0 - tolerance)
-    return np.minimum(np.median(first, axis=-1), high), high
 
 
 def _levels(first: Floats, best: Floats) -> Floats:

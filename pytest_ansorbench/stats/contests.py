@@ -15,9 +15,8 @@ import numpy as np
 
 from pytest_ansorbench.records import CaseResult, Result, Run
 from pytest_ansorbench.stats.changes import SAME
-from pytest_ansorbench.stats.climb import gain_of
 from pytest_ansorbench.stats.criteria import Criteria, Progress
-from pytest_ansorbench.stats.paired_runs import PairedRuns, pair_runs
+from pytest_ansorbench.stats.paired_runs import PairedRuns, gain_of, pair_runs
 from pytest_ansorbench.stats.trajectory import Trajectory
 
 

@@ -93,8 +93,7 @@ class PairedRuns:
         else:
             best = np.array([1.0 / run.best_s for run in self.reference])
             first = np.array([1.0 / run.first_s for run in self.reference])
-            end = np.median(best[drawn], axis=1) * (1.0 - self.tolerance)
-            start = np.minimum(np.median(first[drawn], axis=1), end)
+            start, end = gain_of(first[drawn], best[drawn], self.tolerance)
         throughput = start + goal.high * (end - start)
         with np.errstate(divide="ignore"):
             targets: Floats = (1.0 + _SLACK) / throughput
@@ -130,6 +129,12 @@ def pair_runs(
 def pair_case_runs(case: CaseResult, challenger: str, criteria: Criteria) -> PairedRuns:
     """`pair_runs` for an arm of a case against its reference."""
     return pair_runs(case.runs_of(case.strategies[0]), case.runs_of(challenger), criteria)
+
+
+def gain_of(first: Floats, best: Floats, tolerance: float) -> tuple[Floats, Floats]:
+    """Throughputs where the gain of reference runs along the last axis begins and ends."""
+    high = np.median(best, axis=-1) * (1.0 - tolerance)
+    return np.minimum(np.median(first, axis=-1), high), high
 
 
 def _side_by_side(reference: Trajectory, challenger: Trajectory) -> Trajectory:

@@ -120,7 +120,7 @@ class PlacedKernel:
         self._own: tuple[OwnInputs, Place] | None = None
 
     def place(self, shapes: Shapes, check: Check | None) -> Arguments:
-        """Put arguments on the device: the check's inputs, or random ones, and outputs with no result."""
+        """Put arguments on the device: a check's inputs or random ones, outputs with no result."""
         self._check, self._own = check, None
         self._arguments = arguments = Arguments(shapes, check)
         inputs = self._device.place(arguments.inputs, [*map(bytes_of, arguments.inputs)])
