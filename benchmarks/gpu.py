@@ -1,6 +1,6 @@
 """What tuning for a GPU comes to: `default` and `draft` on four cases, beside PyTorch's kernels.
 
-    python benchmarks/gpu.py --into FOLDER [--run-time 12s] [--minutes 5] [--target cuda]
+    python benchmarks/gpu.py --into FOLDER [--run-time 12s] [--repeats 2] [--minutes 5] [--target cuda]
 
 Everything goes into the folder as it is measured: the journal of one session of pytest, whatever it
 printed, its result if it came to its end, PyTorch's times. When the minutes are over the session
@@ -31,12 +31,12 @@ from pytest_ansorbench.storage.entries import CaseEntry, RoundEntry
 
 STRATEGIES: Final = "default,draft"
 SHAPES: Final = {
-    "matmul float32": "BatchMatmul(batch=1, m=1024, n=1024, k=1024)",
     "matmul float16": (
         "BatchMatmul(batch=1, m=1024, n=1024, k=1024, dtype='float16', accumulator='float16')"
     ),
     "conv2d": "Conv2d.square(14, 256, 256, 3, 1, 1)",
     "softmax": "Softmax(m=1536, n=128)",
+    "matmul float32": "BatchMatmul(batch=1, m=1024, n=1024, k=1024)",
 }
 """On compute capability 7.5 and above TVM's own space has tensor cores, for float16."""
 TESTS: Final = """
@@ -107,6 +107,7 @@ def main() -> None:
     parser.add_argument("--target", default="cuda")
     parser.add_argument("--run-time", default="12s", help="search time of a run")
     parser.add_argument("--trials", type=int, default=64, help="of a run, at most")
+    parser.add_argument("--repeats", type=int, default=2, help="of each case")
     parser.add_argument("--minutes", type=float, default=5.0, help="of everything")
     parser.add_argument("--report", action="store_true", help="measure nothing")
     given = parser.parse_args()
@@ -123,7 +124,9 @@ def main() -> None:
 
 
 def measure_torch(into: Path) -> None:
-    """PyTorch's times as a file, or why there are none."""
+    """PyTorch's times as a file, unless the folder has them, or why there are none."""
+    if _torch(into / "torch.txt"):
+        return
     done = _run([sys.executable, "-c", TORCH], into / "torch.txt", 120.0)
     if done:
         print(f"PyTorch's kernels were not timed, see {into / 'torch.txt'}", flush=True)
@@ -139,7 +142,7 @@ def measure(given: argparse.Namespace, over_s: float) -> None:
         "trials": given.trials,
         "run-time": given.run_time,
         "round": 8,
-        "repeats": 2,
+        "repeats": given.repeats,
         "final-sets": "1:2",
         "noise-check": 1,
         "json": given.into / "result.json",

@@ -52,12 +52,17 @@ def module(kind: str):
 
 def kernel(kind: str) -> Program:
     """A kernel as an engine takes it; see `module`."""
-    return _program_of(module(kind))
+    return _taken(module(kind))
+
+
+def program_of(function) -> Program:
+    """A function of TVMScript as an engine takes it."""
+    return _taken(_module_of(function))
 
 
 def fickle(kind: str, path: Path) -> Program:
     """A kernel that is fine until there is a file: then it does `crash` or is `wrong`."""
-    return _program_of(_module_of(FICKLE[kind](str(path))))
+    return program_of(FICKLE[kind](str(path)))
 
 
 def counting(path: Path, *, sleep_us: int = 0) -> Program:
@@ -67,7 +72,7 @@ def counting(path: Path, *, sleep_us: int = 0) -> Program:
         path: The file, which has to be there.
         sleep_us: Microseconds that a call takes beside that.
     """
-    return _program_of(_module_of(_counting(str(path), sleep_us)))
+    return program_of(_counting(str(path), sleep_us))
 
 
 def _module_of(function):
@@ -77,7 +82,7 @@ def _module_of(function):
     return IRModule({"main": function.with_attr("tirx.noalias", True)})
 
 
-def _program_of(mod):
+def _taken(mod):
     from tvm.s_tir.meta_schedule.arg_info import ArgInfo
 
     return Program.kernel(mod, ArgInfo.from_prim_func(mod["main"]))
