@@ -1,6 +1,6 @@
 """What tuning for a GPU comes to: `default` and `draft` on four cases, beside PyTorch's kernels.
 
-    python benchmarks/gpu.py --into FOLDER [--run-time 12s] [--repeats 2] [--minutes 5] [--target cuda]
+    python benchmarks/gpu.py --into FOLDER [--run-time 12s] [--repeats 2] [--minutes 5]
 
 Everything goes into the folder as it is measured: the journal of one session of pytest, whatever it
 printed, its result if it came to its end, PyTorch's times. When the minutes are over the session
