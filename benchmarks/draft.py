@@ -76,7 +76,7 @@ def main() -> None:
         "--reference", type=Path, help="folder of results whose runs of the reference are used"
     )
     parser.add_argument("--tests", default="bench_cases", help="where cases are collected")
-    parser.add_argument("--reference-kernels", default="none", help="baselines of kernels")
+    parser.add_argument("--reference-kernels", help="baselines of kernels")
     parser.add_argument("--only", choices=("report",), help="report on what there is")
     given = parser.parse_args()
     given.into.mkdir(parents=True, exist_ok=True)
@@ -102,10 +102,11 @@ def run(case: str, seed: int, given: argparse.Namespace) -> None:
         *("--ansor-trials", given.trials, "--ansor-round", str(given.round)),
         *("--ansor-caches", given.caches),
         *("--ansor-repeats", "1", "--ansor-seed", str(seed)),
-        *("--ansor-reference-kernels", given.reference_kernels),
         *("--ansor-max-early-search-ratio", "none", "--ansor-min-throughput-ratio", "0.97"),
         *("--ansor-storage", _named(storage), "--ansor-json", _named(output), *resume),
     ]
+    if given.reference_kernels:
+        command += ["--ansor-reference-kernels", given.reference_kernels]
     if given.reference is not None and (given.reference / output.name).exists():
         command += ["--ansor-reference", _named(given.reference / output.name)]
     code = subprocess.run(
