@@ -45,7 +45,7 @@ def _history(given: argparse.Namespace) -> int:
 
     def judged(path: Path) -> tuple[Result, JudgedResult]:
         result = read_result(path)
-        with judging(path):
+        with judging((path, result)):
             return result, judge_result(result)
 
     check_formats(given)
@@ -54,7 +54,7 @@ def _history(given: argparse.Namespace) -> int:
     newest_first = readable(reversed(list_saved(given.storage)), judged, passed_over)
     stages: list[Stage] = []
     for path, (result, found) in reversed([*islice(newest_first, given.last)]):
-        with judging(path):
+        with judging((path, result)):
             changes = (
                 result_changes(
                     stages[-1].result, result, (), criteria=found.criteria, any_machine=False

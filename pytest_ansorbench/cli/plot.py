@@ -101,7 +101,7 @@ def _plot(given: argparse.Namespace) -> int:
     if find_spec("matplotlib") is None:
         raise Refusal("plot takes matplotlib: pip install 'pytest-ansorbench[report]'")
     path, result = read_stored(given.storage, given.result)
-    with judging(path):
+    with judging((path, result)):
         chart = _chart(given, judge_result(result))
     try:
         given.output.parent.mkdir(parents=True, exist_ok=True)

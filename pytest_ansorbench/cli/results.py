@@ -157,7 +157,7 @@ def _show(given: argparse.Namespace) -> int:
     check_formats(given)
     layout = _layout(given)
     _, result = read_stored(given.storage, given.result)
-    judged = _judged(result, given, given.result)
+    judged = _judged(result, given, [(given.result, result)])
     report = result_report(
         judged.cases,
         judged.criteria,
@@ -171,12 +171,14 @@ def _show(given: argparse.Namespace) -> int:
     return _exit_code(judged)
 
 
-def _judged(result: Result, given: argparse.Namespace, source: str) -> JudgedResult:
-    """A result judged again, by what is asked for: the verdicts in its file are not believed."""
+def _judged(
+    result: Result, given: argparse.Namespace, read: Sequence[tuple[str | Path, Result]]
+) -> JudgedResult:
+    """A result judged again, by what is asked for: the verdicts in its files are not believed."""
     from pytest_ansorbench.stats.judging import judge_result
 
     result = _with_suite_limits(_with_goal(result, given.goal), given)
-    with judging(source):
+    with judging(*read):
         return judge_result(result)
 
 
@@ -221,7 +223,7 @@ def _report(given: argparse.Namespace) -> int:
     layout = _layout(given)
     read = [read_stored(given.storage, one) for one in given.results]
     result = _merged(read)
-    judged = _judged(result, given, _named(read))
+    judged = _judged(result, given, read)
     for output in outputs_of(given):
         report = full_report(
             judged.cases,
@@ -244,10 +246,10 @@ def _compare(given: argparse.Namespace) -> int:
     from pytest_ansorbench.storage import result_changes
 
     allowances = [parsed("--fail", text, Allowance.parse) for text in given.fail]
-    _, before = read_stored(given.storage, given.before)
-    path, after = read_stored(given.storage, given.after)
+    earlier = _, before = read_stored(given.storage, given.before)
+    later = _, after = read_stored(given.storage, given.after)
     after = _with_goal(after, given.goal)
-    with judging(path):
+    with judging(earlier, later):
         changes = result_changes(
             before,
             after,
@@ -280,7 +282,7 @@ def _merge(given: argparse.Namespace) -> int:
 
     read = [read_stored(given.storage, wanted) for wanted in given.results]
     merged = _merged(read)
-    with judging(_named(read)):
+    with judging(*read):
         judged = judge_result(merged)
     write_result(replace(merged, cases=judged.cases, suites=judged.suites), given.output)
     runs = sum(len(case.runs) for case in judged.cases)
@@ -292,10 +294,6 @@ def _merge(given: argparse.Namespace) -> int:
         if merged.lost:
             print(f"without any run: {printable(', '.join(merged.lost))}")
     return UNDECIDED if missing else HOLDS
-
-
-def _named(read: Sequence[tuple[Path, Result]]) -> str:
-    return ", ".join(str(path) for path, _ in read)
 
 
 def _merged(read: Sequence[tuple[Path, Result]]) -> Result:

@@ -44,14 +44,17 @@ def passed_over(path: Path, error: StorageError) -> None:
 
 
 @contextmanager
-def judging(source: str | Path) -> Iterator[None]:
-    """Runs that cannot be judged are a fault of their file."""
+def judging(*read: tuple[str | Path, Result]) -> Iterator[None]:
+    """Runs that cannot be judged are a fault of their file; of several, of that which shows it."""
+    from pytest_ansorbench.stats.judging import faults_of
     from pytest_ansorbench.storage import StorageError
 
     try:
         yield
     except (ValueError, ArithmeticError) as error:
-        raise StorageError(f"bad result file {str(source)!r}: {error}") from None
+        at_fault = (str(path) for path, result in read if str(error) in faults_of(result))
+        name = next(at_fault, ", ".join(str(path) for path, _ in read))
+        raise StorageError(f"bad result file {name!r}: {error}") from None
 
 
 def narrowed(

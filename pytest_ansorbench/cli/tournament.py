@@ -56,8 +56,7 @@ def _tournament(given: argparse.Namespace) -> int:
         if str(path.resolve()) in results:
             raise Refusal(f"bad results: {str(path)!r} is given twice; expected different files")
         results[str(path.resolve())] = result
-    names = ", ".join(results)
-    with judging(names):
+    with judging(*results.items()):
         criteria = _criteria(results, given.goal)
         contests = contests_of([*results.values()], criteria)
         known = sorted({arm for contest in contests for arm in contest.arms})
@@ -70,7 +69,7 @@ def _tournament(given: argparse.Namespace) -> int:
             if wanted is not None and wanted not in choice:
                 raise Refusal(f"bad {name} {wanted!r}: expected one of: {listed(choice)}")
         if not contests:
-            raise Refusal(f"bad results {names}: expected some with runs")
+            raise Refusal(f"bad results {', '.join(results)}: expected some with runs")
         for output in outputs_of(given):
             most = _MOST_PAIRS if output.format == "terminal" else None
             put_one(tournament_report(contests, criteria, given.reference, most_pairs=most), output)

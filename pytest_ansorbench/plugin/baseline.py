@@ -15,6 +15,7 @@ from pytest_ansorbench.plugin.refusals import passed_over
 from pytest_ansorbench.records import CaseResult, MachineNoise
 from pytest_ansorbench.stats.changes import CaseChanges
 from pytest_ansorbench.stats.criteria import Criteria
+from pytest_ansorbench.stats.paired_runs import PairingError, check_case_pairs
 from pytest_ansorbench.storage import (
     StorageError,
     changes_since,
@@ -33,14 +34,20 @@ class Baseline:
         """Read it; `notes` are the lines at the session's end.
 
         Raises:
-            pytest.UsageError: There is no such result, or none that can be read.
+            pytest.UsageError: There is no such result, or none that can be read, or its arms do
+                not pair up.
         """
+        refused = f"bad {flag_of('baseline.compare')}:"
         try:
             self.path, self._result = read_saved(storage, wanted, passed_over(notes))
         except StorageError as error:
-            flag = flag_of("baseline.compare")
-            refused = f"bad {flag}: {in_options(error)}"
-            raise pytest.UsageError("\n".join([refused, *notes])) from None
+            raise pytest.UsageError("\n".join([f"{refused} {in_options(error)}", *notes])) from None
+        try:
+            for case in self._result.cases:
+                check_case_pairs(case)
+        except PairingError as error:
+            named = f"bad result file {str(self.path)!r}"
+            raise pytest.UsageError(f"{refused} {named}: {error}") from None
         self.changes: list[CaseChanges] = []  # of the cases of this session so far
 
     @property

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from pytest_ansorbench.records import (
@@ -21,7 +22,7 @@ from pytest_ansorbench.stats.evidence import Evidence, limit_evidence
 from pytest_ansorbench.stats.figures import FIGURES, Figure
 from pytest_ansorbench.stats.gate import Judge, families, settled_gate
 from pytest_ansorbench.stats.limits import Limits
-from pytest_ansorbench.stats.paired_runs import PairedRuns, pair_runs
+from pytest_ansorbench.stats.paired_runs import PairedRuns, check_case_pairs, pair_runs
 from pytest_ansorbench.stats.suite import judge_suites, own_arms, suite_gates
 
 
@@ -98,6 +99,25 @@ def judge_result(result: Result) -> JudgedResult:
     cases = tuple(map(judged, result.cases))
     suites = judge_suites(cases, criteria, limits, family=suite_family, lost=result.lost)
     return JudgedResult(cases, suites, criteria)
+
+
+def faults_of(result: Result) -> Iterator[str]:
+    """Why a result cannot be judged, as far as that shows before it is."""
+    checks: list[Callable[[], object]] = [
+        partial(Criteria.from_settings, result.settings),
+        partial(suite_limits, result.settings),
+    ]
+    for case in result.cases:
+        checks += [
+            partial(Criteria().looked_at, case.looks),
+            partial(recorded_limits, case),
+            partial(check_case_pairs, case),
+        ]
+    for check in checks:
+        try:
+            check()
+        except (ValueError, ArithmeticError) as error:
+            yield str(error)
 
 
 def recorded_limits(result: CaseResult) -> Limits:

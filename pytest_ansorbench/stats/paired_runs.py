@@ -126,6 +126,17 @@ def pair_runs(
     )
 
 
+def check_case_pairs(case: CaseResult) -> None:
+    """Check that each arm of a case pairs up with its reference.
+
+    Raises:
+        PairingError: One does not.
+    """
+    reference, *challengers = (_by_seed(case.runs_of(name)) for name in case.strategies)
+    for challenger in challengers if case.runs else ():
+        _check_pairs(reference, challenger)
+
+
 def pair_case_runs(case: CaseResult, challenger: str, criteria: Criteria) -> PairedRuns:
     """`pair_runs` for an arm of a case against its reference."""
     return pair_runs(case.runs_of(case.strategies[0]), case.runs_of(challenger), criteria)

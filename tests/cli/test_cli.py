@@ -290,6 +290,25 @@ def test_merge_puts_shards_together_and_judges_them_anew(storage, tmp_path, caps
     assert main(["show", str(merged)]) == 0
 
 
+def unpaired(case: str = "conv2d"):
+    """A result whose arms have different seeds."""
+    whole = five_seeds(case=case)
+    return make_result(dataclasses.replace(whole, runs=whole.runs[1:]))
+
+
+@pytest.mark.parametrize("at", [0, 1])
+@pytest.mark.parametrize("words", [["compare"], ["merge", "-o", "merged.json"], ["report"]])
+def test_of_two_files_the_one_whose_seeds_differ_is_named(tmp_path, capsys, words, at):
+    paths = [tmp_path / f"{place}.json" for place in range(2)]
+    sound = five_seeds(case="conv2d" if words == ["compare"] else "matmul")
+    for place, path in enumerate(paths):
+        write_result(unpaired() if place == at else make_result(sound), path)
+    command, *more = words
+    assert main([command, *map(str, paths), *more]) == 2
+    refused = f"ansor-bench: bad result file '{paths[at]}': bad challenger seeds [0, 1, 2, 3, 4]: "
+    assert capsys.readouterr().err.startswith(refused)
+
+
 @pytest.mark.parametrize("words", [["merge", "-o", "merged.json"], ["report"]])
 def test_results_that_cannot_be_judged_are_named(tmp_path, capsys, words):
     path = tmp_path / "one.json"

@@ -73,6 +73,14 @@ def test_the_newest_that_can_be_read_is_compared_with(stored):
     assert "was it written by another tool?" in refused.err
 
 
+def test_a_baseline_whose_seeds_differ_is_refused_by_its_name(stored):
+    alter(stored, lambda data: data["cases"][0]["runs"].pop(0))
+    outcome = stored.bench(REPLAY, "--ansor-compare=main")
+    assert outcome.code == 4
+    assert "bad --ansor-compare: bad result file '" in outcome.err
+    assert "0001_main.json': bad challenger seeds [" in outcome.err
+
+
 @pytest.mark.usefixtures("fast_engine")
 def test_a_live_session_is_compared_with_one_before(project):
     assert project.bench("--ansor-save=main").code == 0
