@@ -15,7 +15,12 @@ from typing import TYPE_CHECKING, Any, Final
 from pytest_ansorbench.cli.exits import BROKEN, HOLDS, UNDECIDED, Refusal, parsed
 from pytest_ansorbench.cli.formats import terminal
 from pytest_ansorbench.cli.models import add_shapes, case_given
-from pytest_ansorbench.options.declarations import OPTIONS, Option
+from pytest_ansorbench.options.declarations import (
+    OPTIONS,
+    TUNING_STRATEGY,
+    TUNING_TRIALS,
+    Option,
+)
 
 if TYPE_CHECKING:
     from pytest_ansorbench.bench import Progress
@@ -23,8 +28,6 @@ if TYPE_CHECKING:
     from pytest_ansorbench.records import Result
     from pytest_ansorbench.tuning import Tuning
 
-_TRIALS: Final = "64/task"
-_STRATEGY: Final = "draft+transfer"
 _AS_UNDER_PYTEST: Final = tuple(
     option
     for option in OPTIONS
@@ -66,7 +69,7 @@ def add_command(commands: argparse._SubParsersAction[Any]) -> None:
         "--trials",
         metavar="N[/task]",
         help="programs to measure in all, those of earlier calls included, or e.g. 16/task for as "
-        f"many for each task of a model (default: {_TRIALS}, or what --time-limit allows)",
+        f"many for each task of a model (default: {TUNING_TRIALS}, or what --time-limit allows)",
     )
     tune.add_argument(
         "--time-limit",
@@ -76,7 +79,7 @@ def add_command(commands: argparse._SubParsersAction[Any]) -> None:
     )
     tune.add_argument(
         "--strategy",
-        default=_STRATEGY,
+        default=TUNING_STRATEGY,
         metavar="NAME",
         help="strategy that searches (default: %(default)s)",
     )
@@ -160,12 +163,12 @@ def _settings(given: argparse.Namespace) -> Settings:
     from pytest_ansorbench.tuning import settings_of
 
     if "," in given.strategy:
-        raise Refusal(f"bad --strategy {given.strategy!r}: expected one, e.g. {_STRATEGY}")
+        raise Refusal(f"bad --strategy {given.strategy!r}: expected one, e.g. {TUNING_STRATEGY}")
     found: dict[str, Any] = {"strategies": (given.strategy,)}
     if given.time_limit is not None:
         found["budget.run_time_s"] = parsed("--time-limit", given.time_limit, values.duration)
     if given.trials is not None or given.time_limit is None:
-        found["budget.trials"] = parsed("--trials", given.trials or _TRIALS, Trials.parse)
+        found["budget.trials"] = parsed("--trials", given.trials or TUNING_TRIALS, Trials.parse)
     if given.against is not None:
         against = parsed("--against", given.against, values.implementations)
         found["experiment.reference_kernels"] = against

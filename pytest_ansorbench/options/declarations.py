@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 NEWEST: Final = "newest"
 """Meaning of `--ansor-compare` and `--ansor-resume` without a value."""
+TUNING_TRIALS: Final = "64/task"
+"""Of `tune`, unless trials or a time limit are given."""
+TUNING_STRATEGY: Final = "draft+transfer"
+"""That `tune` searches with."""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.bench import Silent
 from pytest_ansorbench.budget import Trials
+from pytest_ansorbench.options.declarations import TUNING_STRATEGY, TUNING_TRIALS
 from pytest_ansorbench.options.values import duration
 from pytest_ansorbench.report import TrialLog, before_tuning
 from pytest_ansorbench.tuning.settings import settings_of
@@ -59,10 +60,10 @@ class Tuned:
 def tune(
     mod: Any,
     target: Target | Mapping[str, Any] | str | None = None,
-    trials: int | str | None = "64/task",
+    trials: int | str | None = TUNING_TRIALS,
     *,
     time_limit: float | str | None = None,
-    strategy: str = "draft+transfer",
+    strategy: str = TUNING_STRATEGY,
     into: str | Path | None = None,
     name: str | None = None,
     shapes: Shapes | None = None,
@@ -79,7 +80,7 @@ def tune(
             `PrimFunc`; a `torch.nn.Module`; a file, `.onnx` or `.pt2`; `module:function`; a case,
             or the id of a shipped one.
         target: TVM target, an LLVM one; this machine's CPU by default.
-        trials: Programs to measure, e.g. 512, or `64/task` for as many a task; None for as many as
+        trials: Programs to measure, e.g. 512, or `16/task` for as many a task; None for as many as
             the time allows.
         time_limit: Seconds of search, or e.g. `10m`, after which no round begins.
         strategy: Name of a shipped or installed strategy.
@@ -105,7 +106,9 @@ def tune(
     if time_limit is not None:
         values["budget.run_time_s"] = _parsed("time_limit", str(time_limit), duration)
     elif trials is None:
-        raise ValueError("bad trials None: expected a number, e.g. '64/task', or a time_limit")
+        raise ValueError(
+            f"bad trials None: expected a number, e.g. {TUNING_TRIALS!r}, or a time_limit"
+        )
     if target is not None:
         values["target"] = _text(target)
     settings = settings_of(values)
