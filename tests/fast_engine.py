@@ -20,7 +20,7 @@ import numpy as np
 
 from pytest_ansorbench.measure.engine import EngineError, UntunedError
 from pytest_ansorbench.measure.local.compiled import Compiled, CompiledKernel, CompiledNetwork
-from pytest_ansorbench.measure.outcomes import AfterSet, Built, Measured, MeasuredInTurn
+from pytest_ansorbench.measure.outcomes import AfterSet, Built, Computed, Measured, MeasuredInTurn
 from pytest_ansorbench.measure.policy import ComparingMeasurement, Measurement
 from pytest_ansorbench.measure.program import Foreign, Program
 from pytest_ansorbench.measure.side_by_side import SideBySide
@@ -145,16 +145,17 @@ class FastEngine:
             number += 1
             yield AfterSet([*outcomes], 0.001 * number)
 
-    def outputs(self, program: Program, check: Check) -> Any:
+    def outputs(self, program: Program, check: Check) -> Computed:
         built = self._compiled(program, check)
         if built.handle is None:
             raise UntunedError(f"{built.status}: {built.error}")
         called = built.handle.called()
-        outputs = tuple(output.copy() for output in called.outputs())
+        given = tuple(output.copy() for output in called.outputs())
+        call_s = built.handle.first_call()
         if check.fresh is None:
-            return outputs, ()
+            return Computed(given, (), call_s)
         called.call_on(check.fresh)
-        return outputs, tuple(called.outputs())
+        return Computed(given, tuple(called.outputs()), call_s)
 
     def _built(self, program: Program, check: Check | None) -> Built:
         if self.compiles and not isinstance(program, Foreign):

@@ -27,6 +27,7 @@ class Network:
 
     mod: IRModule  # its program, a fused Relax module without schedules
     check: Check  # its arguments, and what the untuned program makes of them
+    untuned_s: float  # of a first call of that
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,4 +99,5 @@ def prepare(
         return PreparedCase(case, tuple(checked))
     note(f"{case.id}  running the whole network untuned")
     mod = case.program()
-    return PreparedCase(case, tuple(checked), Network(mod, network_check(engine, case, mod, tasks)))
+    network = Network(mod, *network_check(engine, case, mod, tasks))
+    return PreparedCase(case, tuple(checked), network)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -30,6 +31,11 @@ if TYPE_CHECKING:
 
     from pytest_ansorbench.bench.prepared import PreparedCase
     from pytest_ansorbench.measure.engine import Engine
+
+
+_LONG_S: Final = 1.0
+"""Seconds of a network's first call untuned that tell what a call takes. Measured as others are, it
+would be compiled once more and called some ten times."""
 
 
 @dataclass(frozen=True)
@@ -130,6 +136,9 @@ def _own_kernel(
         if prepared.network is None and scheduled[0] is None:
             return ReferenceKernel(implementation, "", (), "no candidate applies")
     if prepared.network is not None:
+        untuned_s = prepared.network.untuned_s
+        if implementation == "untuned" and untuned_s >= _LONG_S:
+            return ReferenceKernel(implementation, metadata.version("apache-tvm"), (untuned_s,))
         mod = with_schedules(prepared.network.mod, tasks, scheduled)
         return own_kernel(implementation, engine, Program.network(mod), prepared.check)
     program = Program.operator(scheduled[0] or tasks[0].mod)

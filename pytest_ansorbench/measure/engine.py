@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pytest_ansorbench.measure.outcomes import AfterSet, Built, Measured, MeasuredInTurn
+from pytest_ansorbench.measure.outcomes import AfterSet, Built, Computed, Measured, MeasuredInTurn
 from pytest_ansorbench.measure.policy import Measurement
 from pytest_ansorbench.measure.program import Buildable, Program
 from pytest_ansorbench.measure.side_by_side import SideBySide
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from tvm.target import Target
 
     from pytest_ansorbench.workloads.case import Check
-    from pytest_ansorbench.workloads.checking import Outputs
 
 
 class EngineError(Exception):
@@ -184,7 +183,7 @@ class Engine(AbstractContextManager["Engine", None], Protocol):
             EngineError: The engine cannot go on.
         """
 
-    def outputs(self, program: Program, check: Check) -> Outputs:
+    def outputs(self, program: Program, check: Check) -> Computed:
         """Compile a program and call it on a check's inputs, then on its fresh ones.
 
         Raises:

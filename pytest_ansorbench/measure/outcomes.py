@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_ansorbench.records import Remeasurement, TrialStatus
+
+if TYPE_CHECKING:
+    from pytest_ansorbench.workloads.checking import Arrays
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,15 @@ class Measured:
             peak_memory_mb=built.peak_memory_mb,
             was_killed=built.was_killed,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Computed:
+    """What a program makes of the inputs of a check."""
+
+    given: Arrays  # its outputs
+    fresh: Arrays  # those of the fresh inputs; nothing if there are none
+    call_s: float  # seconds of its first call, lazy parts and cold caches included
 
 
 @dataclass(frozen=True)

@@ -122,3 +122,10 @@ def test_a_network_is_timed_as_a_whole(target, tmp_path):
     assert min(untuned.latency_s, first.latency_s) > 0.0
     arrays = (*network.arguments(), *prepared.network.check.expected)
     assert found.argument_bytes == sum(array.nbytes for array in arrays)
+    slow = dataclasses.replace(prepared.network, untuned_s=2.0)
+    plan = YardstickPlan(implementations=("untuned",))
+    # The engine is not started: nothing can be measured.
+    again = plan.measured(
+        dataclasses.replace(prepared, network=slow), engine, tmp_path, lambda what: None
+    )
+    assert [kernel.latencies_s for kernel in again.kernels] == [(2.0,)]

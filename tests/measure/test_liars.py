@@ -82,7 +82,7 @@ def test_nobody_honest_is_taken_for_a_liar(engine, check, policy, kind):
 @pytest.mark.parametrize("kind", ["lazy", "unsteady"])
 def test_a_liar_within_a_network_is_found(engine, kind):
     program, tasks = MLP.program(), MLP.tasks()
-    check = network_check(engine, MLP, program, tasks)
+    check, _ = network_check(engine, MLP, program, tasks)
     told = with_schedules(program, tasks[:1], [_lying(tasks[0].mod, kind)])
     effort = replace(ONE_SET, slice_ms=1.0)
     honest, liar_ = engine.measure_side_by_side(

@@ -47,7 +47,7 @@ def test_inputs_are_positive_where_negative_ones_give_no_numbers(engine):
 
 
 def test_a_network_s_check_is_what_its_program_computes(engine):
-    check = network_check(engine, MLP, MLP.program(), MLP.tasks())
+    check, _ = network_check(engine, MLP, MLP.program(), MLP.tasks())
     for one in (check, check.fresh):
         np.testing.assert_allclose(*one.expected, infer(MLP.program(), one.inputs), rtol=1e-5)
     assert check.outputs[0].expected.shape == (1, 5)
@@ -56,7 +56,7 @@ def test_a_network_s_check_is_what_its_program_computes(engine):
 
 def test_networks_are_measured_in_turn_and_held_to_their_check(engine):
     program = MLP.program()
-    check = network_check(engine, MLP, program, MLP.tasks())
+    check, _ = network_check(engine, MLP, program, MLP.tasks())
     wrong = dataclasses.replace(check, expected=1.1 * check.expected[0])
     network = Program.network(program)
     fine, again = engine.measure_side_by_side([network, network], check, TWO_TURNS)

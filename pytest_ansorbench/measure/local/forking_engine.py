@@ -12,7 +12,7 @@ from pytest_ansorbench.measure.local.fork_server import ForkServer
 from pytest_ansorbench.measure.local.runner import Runner
 from pytest_ansorbench.measure.local.side_by_side import MOST_KILLS, BuildSet, TurnTaking
 from pytest_ansorbench.measure.local.supervisor import Supervisor
-from pytest_ansorbench.measure.outcomes import AfterSet, Built, Measured, MeasuredInTurn
+from pytest_ansorbench.measure.outcomes import AfterSet, Built, Computed, Measured, MeasuredInTurn
 from pytest_ansorbench.measure.policy import Measurement
 from pytest_ansorbench.measure.program import Buildable, Program
 from pytest_ansorbench.measure.settings import EngineSettings
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from tvm.target import Target
 
     from pytest_ansorbench.workloads.case import Check
-    from pytest_ansorbench.workloads.checking import Outputs
 
 _Started = TypeVar("_Started", bound="ForkingEngine")
 
@@ -102,7 +101,7 @@ class ForkingEngine(ABC):
             before=before,
         ).measure()
 
-    def outputs(self, program: Program, check: Check) -> Outputs:
+    def outputs(self, program: Program, check: Check) -> Computed:
         for left in reversed(range(MOST_KILLS)):
             [built] = self.build([program], check)
             try:

@@ -6,14 +6,14 @@ import statistics
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from pytest_ansorbench.measure.engine import CrashedError, KilledError, UntunedError
 from pytest_ansorbench.measure.local.asking import ProgramError, WorkerDied, WorkerTimeout
 from pytest_ansorbench.measure.local.fork_server import ServerDied
 from pytest_ansorbench.measure.local.runnable import Runnable, WrongOutput
 from pytest_ansorbench.measure.local.supervisor import Supervisor
-from pytest_ansorbench.measure.outcomes import Built, Measured
+from pytest_ansorbench.measure.outcomes import Built, Computed, Measured
 from pytest_ansorbench.measure.policy import (
     ColdMeasurement,
     ComparingMeasurement,
@@ -22,9 +22,6 @@ from pytest_ansorbench.measure.policy import (
 )
 from pytest_ansorbench.measure.settings import EngineSettings
 from pytest_ansorbench.records import TrialStatus
-
-if TYPE_CHECKING:
-    from pytest_ansorbench.workloads.checking import Outputs
 
 _Answer = TypeVar("_Answer")
 
@@ -63,14 +60,14 @@ class Runner:
         outcome = self._run(built.handle, policy, best_s, incumbent)
         return replace(outcome, build_s=built.build_s, run_s=time.monotonic() - started_s)
 
-    def outputs(self, built: Built) -> Outputs:
+    def outputs(self, built: Built) -> Computed:
         """What a program computes, in one call with each inputs, after which it ends."""
-        outputs: list[Outputs] = []
+        computed: list[Computed] = []
 
         def call(program: Runnable) -> tuple[float, ...]:
             program.make_arguments()
             seconds = program.first_call()
-            outputs.append(program.outputs())
+            computed.append(Computed(*program.outputs(), seconds))
             return (seconds,)
 
         while built.handle is not None:
@@ -87,7 +84,7 @@ class Runner:
                 failure = CrashedError if outcome.status == "run-error" else UntunedError
                 raise failure(outcome.error)
             program.end()
-            return outputs[-1]
+            return computed[-1]
         failure = KilledError if built.was_killed else UntunedError
         raise failure(f"{built.status}: {built.error}")
 

@@ -20,6 +20,8 @@ from pytest_ansorbench.stats.paired_ratio import NeighbourRatios, log_ratios
 _WARM_UP: Final = 0.2
 """Of a slice's calls, before it and uncounted: one call does not bring all of a short kernel's data
 back that a long one's has pushed out of the caches."""
+_LONG_S: Final = 1.0
+"""Seconds of a first call that fill a slice, whatever lazy parts and cold caches add to them."""
 _TIRED: Final = 3.0
 """Times that a program gets slower in the course of a set, above which it lies."""
 _LEAST_SLICES: Final = 15
@@ -221,7 +223,7 @@ class TurnTaking:
         program.make_arguments()
         latency_s = program.first_call()
         # What precedes a call may take a hundred times as long as the call.
-        if self._cold or program.surroundings is not None:
+        if self._cold or program.surroundings is not None or latency_s >= _LONG_S:
             return
         slice_s = self._effort.slice_ms / 1e3
         # The first call is cold; a tenth of a slice tells better how many calls fill a whole one.

@@ -234,19 +234,20 @@ def test_a_slice_of_a_quick_kernel_is_many_calls(engine, check, tmp_path):
 
 
 class Timed:
-    """A program that takes 10 us a call, and keeps how many calls it was asked for."""
+    """A program that says how long a call takes, and keeps how many calls it was asked for."""
 
     surroundings = None
 
-    def __init__(self):
+    def __init__(self, call_s):
         self.asked = []
+        self._call_s = call_s
 
     def first_call(self):
-        return 1e-5
+        return self._call_s
 
     def time(self, calls):
         self.asked.append(calls)
-        return (1e-5,)
+        return (self._call_s,)
 
     def nothing(self):
         """All else that is asked of it."""
@@ -262,15 +263,20 @@ class Attempting:
         return Measured("ok")
 
 
-def test_a_fifth_of_a_slices_calls_runs_before_it_uncounted():
-    program = Timed()
+@pytest.mark.parametrize(
+    ("call_s", "asked"),
+    [(1e-5, [50, 500, *[100, 500] * TURNS]), (0.5, [1, 1, *[1] * TURNS]), (1.0, [1] * TURNS)],
+)
+def test_a_fifth_of_a_slices_calls_runs_before_it_uncounted(call_s, asked):
+    """What takes a second is not tried out before."""
+    program = Timed(call_s)
     effort = replace(ONE_SET, slice_ms=5.0)
     built = [Built("ok", 0.0, handle=program)]
     turns = TurnTaking(1, effort, Attempting(), lambda lineup: built, [], cold=False)
     [after] = turns.measure()
     [outcome] = after.outcomes
-    assert outcome.latencies_s == (1e-5,) * TURNS
-    assert program.asked == [50, 500, *[100, 500] * TURNS]
+    assert outcome.latencies_s == (call_s,) * TURNS
+    assert program.asked == asked
 
 
 def test_with_cold_caches_a_slice_is_one_call(cold, tmp_path):
@@ -283,7 +289,7 @@ def test_with_cold_caches_a_slice_is_one_call(cold, tmp_path):
 
 def test_a_network_with_cold_caches_goes_the_same_way(cold):
     network = Program.network(MLP.program())
-    check = network_check(cold, MLP, MLP.program(), MLP.tasks())
+    check, _ = network_check(cold, MLP, MLP.program(), MLP.tasks())
     outcomes = cold.measure_side_by_side([network, network], check, TWO_SETS)
     assert statuses(outcomes) == ["ok", "ok"]
     assert [outcome.sets for outcome in outcomes] == [BOTH_SETS] * 2

@@ -183,6 +183,6 @@ def test_an_emulated_device_runs_kernels_and_networks_and_is_known_as_one(engine
     built = engine.build([kernel("fine"), kernel("wrong")], Doubling().check())
     assert [engine.run(one, quick).status for one in built] == ["ok", "wrong-result"]
     network = Program.network(MLP.program())
-    check = network_check(engine, MLP, MLP.program(), MLP.tasks())
+    check, _ = network_check(engine, MLP, MLP.program(), MLP.tasks())
     outcomes = engine.measure_side_by_side([network] * 2, check, TWO_SETS)
     assert [one.status for one in outcomes] == ["ok", "ok"]
