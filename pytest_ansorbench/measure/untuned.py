@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
 
 from pytest_ansorbench.measure.engine import CrashedError
 from pytest_ansorbench.measure.program import Program
@@ -12,6 +13,7 @@ from pytest_ansorbench.workloads.checking import best_check, check_of
 from pytest_ansorbench.workloads.dataflow import rounding_error, task_inputs
 from pytest_ansorbench.workloads.inputs import BadInputs, Ways, draws
 from pytest_ansorbench.workloads.networks.main_inputs import main_inputs
+from pytest_ansorbench.workloads.signature import nodes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 
     from pytest_ansorbench.measure.engine import Engine
     from pytest_ansorbench.workloads.checking import Outputs
+
+_SPATIAL: Final = 0  # `IterVar.DataPar`
+_REDUCTION: Final = 2  # `IterVar.CommReduce`
 
 
 def task_check(engine: Engine, task: Task) -> Check:
@@ -28,8 +33,48 @@ def task_check(engine: Engine, task: Task) -> Check:
         UntunedError: It does not run.
     """
     ways = draws(task_inputs(task.mod, task.outputs), task.inputs)
-    program, error = Program.operator(task.mod), rounding_error(task.mod)
-    return _computed(engine, program, ways, error)[1]
+    mod = in_good_order(task.mod) if engine.target.kind.name == "llvm" else task.mod
+    return _computed(engine, Program.operator(mod), ways, rounding_error(task.mod))[1]
+
+
+def in_good_order(mod: IRModule) -> IRModule:
+    """A task's program whose sums have a loop over neighbours in memory innermost.
+
+    LLVM computes several elements at a time then, each by the additions that it had, in their
+    order: convolutions take a tenth of their time. What does not lend itself to that stays as it
+    is.
+    """
+    from tvm.s_tir import Schedule, ScheduleError
+
+    blocks = [node for node in nodes(mod["main"].body) if type(node).__name__ == "SBlock"]
+    if not blocks:
+        return mod
+    schedule = Schedule(mod)
+    for statement in blocks:
+        kinds = [int(axis.iter_type) for axis in statement.iter_vars]
+        spatial, summed = kinds.count(_SPATIAL), kinds.count(_REDUCTION)
+        if not spatial or not summed or kinds != [_SPATIAL] * spatial + [_REDUCTION] * summed:
+            continue
+        if not _are_neighbours(statement, spatial - 1):
+            continue
+        with suppress(ScheduleError):  # of two blocks of one name, too
+            block = schedule.get_sblock(statement.name_hint)
+            loops = schedule.get_loops(block)
+            if len(loops) == len(kinds):
+                schedule.reorder(*loops[spatial:], loops[spatial - 1])
+                schedule.decompose_reduction(block, loops[spatial])
+    return schedule.mod
+
+
+def _are_neighbours(block: Any, axis: int) -> bool:
+    """Whether what a block accesses along an axis lies side by side in memory, or in one place."""
+    variable = block.iter_vars[axis].var
+    return not any(
+        node.same_as(variable)
+        for access in (*block.reads, *block.writes)
+        for extent in access.region[:-1]
+        for node in nodes(extent.min)
+    )
 
 
 def network_check(

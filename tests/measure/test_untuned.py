@@ -11,11 +11,13 @@ from pytest_ansorbench.measure.arguments import mismatch
 from pytest_ansorbench.measure.engine import UntunedError
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.side_by_side import SideBySide, Span
-from pytest_ansorbench.measure.untuned import network_check, task_check
+from pytest_ansorbench.measure.untuned import in_good_order, network_check, task_check
 from pytest_ansorbench.workloads import BatchMatmul, Mlp
 from pytest_ansorbench.workloads.networks.apply import with_schedules
+from tests.fast_engine import FastEngine
 from tests.faults import Doubling, module
 from tests.inference import infer
+from tests.workloads.conftest import LAYERS, SMALL
 
 MATMUL = BatchMatmul(batch=1, m=8, n=8, k=8)
 MLP = Mlp(features=24, hidden=(16, 16), classes=5)
@@ -30,6 +32,48 @@ def test_a_task_s_check_is_what_its_program_computes(engine):
     np.testing.assert_allclose(*check.expected, expected, rtol=1e-5, atol=1e-5)
     assert mismatch([expected.astype(np.float32)], check) == ""
     assert mismatch([1.01 * expected.astype(np.float32)], check) != ""
+
+
+@pytest.mark.parametrize("operator", (*SMALL, *LAYERS), ids=str)
+def test_sums_in_another_order_of_loops_are_the_same(operator):
+    from tvm.target import Target
+
+    [task] = operator.tasks()
+    with FastEngine(Target({"kind": "llvm", "opt-level": 0})) as engine:
+        computed = engine.outputs(Program.operator(in_good_order(task.mod)), task.check)
+    assert mismatch(computed.given, task.check) == ""
+
+
+def innermost(mod):
+    """The innermost loop around the last block with a sum: its extent, and whether it sums."""
+    from tvm.s_tir import Schedule
+
+    schedule = Schedule(mod)
+    [block] = [
+        block
+        for block in schedule.get_child_blocks(schedule.get_sblock("root"))
+        if 2 in [int(axis.iter_type) for axis in schedule.get(block).iter_vars]
+    ]
+    loop = schedule.get(schedule.get_loops(block)[-1])
+    axes = schedule.get(block).iter_vars
+    sums = [axis for axis in axes if int(axis.iter_type) == 2]
+    return int(loop.extent), int(loop.extent) in [int(axis.dom.extent) for axis in sums]
+
+
+@pytest.mark.parametrize("columns", [True, False])
+def test_only_neighbours_in_memory_come_innermost(columns):
+    """What is multiplied by a transposed matrix sums neighbours as it is."""
+    from tvm import IRModule, te
+
+    x, y = te.placeholder((3, 5), name="x"), te.placeholder((5, 7) if columns else (7, 5), name="y")
+    k = te.reduce_axis((0, 5), name="k")
+    product = te.compute(
+        (3, 7), lambda i, j: te.sum(x[i, k] * (y[k, j] if columns else y[j, k]), axis=k)
+    )
+    func = te.create_prim_func([x, y, product]).with_attr("global_symbol", "main")
+    mod = IRModule({"main": func})
+    assert innermost(mod) == (5, True)
+    assert innermost(in_good_order(mod)) == ((7, False) if columns else (5, True))
 
 
 def test_inputs_are_positive_where_negative_ones_give_no_numbers(engine):
