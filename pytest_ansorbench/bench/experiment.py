@@ -69,25 +69,16 @@ class Experiment:
         return self._latest[1]
 
     def _judged(self) -> CaseResult:
-        plan, history = self.plan, self.journal.history
-        entry = history.entry
-        runs = tuple(run for seed in self.seeds for run in history.runs(seed))
-        arms, control = entry.strategies, entry.control
+        plan, found = self.plan, self.journal.history.result(self.seeds)
         verdicts = judge_arms(
-            arms, runs, plan.criteria, plan.limits, control=control, family=plan.family
+            found.strategies,
+            found.runs,
+            plan.criteria,
+            plan.limits,
+            control=found.control,
+            family=plan.family,
         )
-        return CaseResult(
-            case=entry.case,
-            strategies=entry.strategies,
-            runs=runs,
-            verdicts=verdicts,
-            version=entry.version,
-            control=entry.control,
-            looks=str(plan.criteria.looks or ""),
-            programs=entry.programs,
-            yardsticks=tuple(history.yardsticks.values()),
-            definition=entry.definition,
-        )
+        return replace(found, verdicts=verdicts, looks=str(plan.criteria.looks or ""))
 
     def _receive(self) -> None:
         """Take note of one thing that has happened, and begin what follows from it."""

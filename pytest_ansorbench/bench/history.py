@@ -9,6 +9,7 @@ from typing import Any, Final
 from pytest_ansorbench.budget import spent_share
 from pytest_ansorbench.packed import PackedError
 from pytest_ansorbench.records import (
+    CaseResult,
     LastRanking,
     MachineNoise,
     RecordError,
@@ -190,6 +191,21 @@ class CaseHistory:
         """By fingerprint, the machines that its repeats were measured on."""
         machines = [repeat.begun.machine for repeat in self.repeats.values()]
         return {fingerprint(machine): machine for machine in machines}
+
+    def result(self, seeds: Sequence[int]) -> CaseResult:
+        """What complete repeats came to, without verdicts."""
+        entry = self.entry
+        return CaseResult(
+            case=entry.case,
+            strategies=entry.strategies,
+            runs=tuple(run for seed in seeds for run in self.runs(seed)),
+            verdicts=(),
+            version=entry.version,
+            control=entry.control,
+            programs=entry.programs,
+            yardsticks=tuple(self.yardsticks.values()),
+            definition=entry.definition,
+        )
 
     def runs(self, seed: int) -> tuple[Run, ...]:
         """The runs of a complete repeat, in order of the arms."""

@@ -142,7 +142,7 @@ def _tuned(tuning: Tuning, folder: Path) -> int:
     from pytest_ansorbench.report import Report, tuned_lines
 
     result = tuning.search(_progress())
-    best = tuning.best(result)
+    best = tuning.best()
     tuning.write_database(best)
     _tell("compiling")
     written = tuning.write(result, tuning.compiled(result, best))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from pytest_ansorbench.records import CaseResult, ReferenceKernel, Result, Run
 from pytest_ansorbench.report.curves import curves
@@ -14,10 +14,11 @@ from pytest_ansorbench.report.wording import counted, ratio_text
 from pytest_ansorbench.stats.peers import times_faster
 
 
-def tuning_report(result: Result, command: str) -> Report:
+def tuning_report(result: Result, command: str, notes: Sequence[str]) -> Report:
     """Report on cases that one strategy has tuned once: outcomes, tasks, curves, circumstances."""
+    noted = Section("notes", (Lines(tuple(notes)),))
     of_cases = (section for case in result.cases for section in _of_case(case))
-    return Report.of(tuned_lines(result), *of_cases, provenance(result, command))
+    return Report.of(tuned_lines(result), noted, *of_cases, provenance(result, command))
 
 
 def tuned_lines(result: Result) -> Section:

@@ -124,7 +124,7 @@ def tune(
         tuning = Tuning([case], settings, folder, root=Path.cwd(), tell=tell)
         stack.enter_context(closing(tuning))
         result = tuning.search(Silent() if progress is None else TrialLog(progress))
-        best = tuning.best(result)
+        best = tuning.best()
         if kept:
             tuning.write_database(best)
         [compiled] = tuning.compiled(result, best)

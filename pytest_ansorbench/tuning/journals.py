@@ -1,7 +1,8 @@
 """The journal of a folder: one, of all calls so far, which each call writes anew and goes on with.
 
 A session refuses a journal of another budget, as no runs of two budgets can be compared. Here none
-are: a search with more trials relives the rounds that it has behind it, and goes on.
+are: a search with more trials relives the rounds that it has behind it, and goes on. What other
+searches of a case came to, by another strategy or seed, is compared with its outcome.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pytest_ansorbench.bench.history import (
     changed_conditions,
     is_same_case,
 )
+from pytest_ansorbench.records import CaseResult
 from pytest_ansorbench.storage import Past, StorageError, list_journals, read_journal, readable
 from pytest_ansorbench.storage.entries import CaseEntry, Entry, YardsticksEntry
 
@@ -35,35 +37,50 @@ def newest(folder: Path, tell: Callable[[str], None]) -> Past | None:
     return next((past for _, past in journals), None)
 
 
-def earlier(past: Past | None, entry: CaseEntry) -> CaseHistory | None:
+def earlier(past: Past | None, entry: CaseEntry, seed: int) -> CaseHistory | None:
     """What an earlier call has of a case that begins, as far as it was measured alike."""
     histories = {} if past is None else case_histories(past)
-    return _earlier(histories.values(), entry)
+    return _earlier(histories.values(), entry, seed)
 
 
-def carried(past: Past, wanted: Sequence[CaseEntry]) -> Iterator[Entry]:
+def outcomes(past: Past, entry: CaseEntry) -> Iterator[CaseResult]:
+    """What each search that has ended came to, of all that were measured as a case is now."""
+    for history in case_histories(past).values():
+        if _measured_otherwise(history.entry, entry) <= _OF_THE_BUDGET:
+            for seed in filter(history.complete, history.repeats):
+                yield history.result([seed])
+
+
+def carried(past: Past, wanted: Sequence[CaseEntry], seed: int) -> Iterator[Entry]:
     """The lines with which a later call goes on, all but the session's.
 
     Of a wanted case that is run as before all lines stay, and nothing of it is run again. Of one
-    with another budget its rounds stay, which the search begins with. All other lines stay too,
-    under labels that no wanted case has.
+    with another budget the rounds with its seed stay, which the search begins with. All other lines
+    stay too, under labels that no wanted case has.
     """
     histories = case_histories(past)
     goes_on: dict[str, CaseEntry] = {}
     for entry in wanted:
-        history = _earlier(histories.values(), entry)
+        history = _earlier(histories.values(), entry, seed)
         if history is not None:
             goes_on[history.entry.label] = entry
     taken = {entry.label for entry in wanted}
     for label, history in histories.items():
+        left_out: int | None = None
         if label in goes_on:
-            yield from _going_on(past, history, goes_on[label])
-            continue
+            entry = goes_on[label]
+            if not changed_conditions(history.entry, entry):
+                yield from _lines(past, label, entry.label)
+                continue
+            yield from _going_on(history, entry, seed)
+            left_out = seed
+            if not history.repeats.keys() - {seed}:
+                continue
         case = history.entry.case
         free = chain([label], (f"{case}#{number}" for number in count(2)))
         own = next(name for name in free if name not in taken)
         taken.add(own)
-        yield from _lines(past, label, own)
+        yield from _lines(past, label, own, left_out)
 
 
 def searched_s(history: CaseHistory | None, seed: int) -> float:
@@ -73,12 +90,16 @@ def searched_s(history: CaseHistory | None, seed: int) -> float:
     return sum(entry.round.search_s for rounds in of_arms for entry in rounds)
 
 
-def _earlier(histories: Iterable[CaseHistory], entry: CaseEntry) -> CaseHistory | None:
-    for history in histories:
-        then = history.entry
-        if is_same_case(then, entry) and _measured_otherwise(then, entry) <= _OF_THE_BUDGET:
-            return history
-    return None
+def _earlier(histories: Iterable[CaseHistory], entry: CaseEntry, seed: int) -> CaseHistory | None:
+    """What there is of a case, that with its seed before all else."""
+    alike = [
+        history
+        for history in histories
+        if is_same_case(history.entry, entry)
+        and _measured_otherwise(history.entry, entry) <= _OF_THE_BUDGET
+    ]
+    with_seed = (history for history in alike if seed in history.repeats)
+    return next(with_seed, alike[0] if alike else None)
 
 
 def _measured_otherwise(then: CaseEntry, now: CaseEntry) -> set[str]:
@@ -86,23 +107,25 @@ def _measured_otherwise(then: CaseEntry, now: CaseEntry) -> set[str]:
     return {name for name in changed_conditions(then, now) if not name.startswith("final_")}
 
 
-def _going_on(past: Past, history: CaseHistory, entry: CaseEntry) -> Iterator[Entry]:
-    if not changed_conditions(history.entry, entry):
-        yield from _lines(past, history.entry.label, entry.label)
-        return
+def _going_on(history: CaseHistory, entry: CaseEntry, seed: int) -> Iterator[Entry]:
+    """A case with another budget, and the rounds that it has behind it."""
     yield entry
     for yardsticks in history.yardsticks.values():
         yield YardsticksEntry(entry.label, yardsticks)
-    for repeat in history.repeats.values():
-        yield replace(repeat.begun, label=entry.label)
-        for rounds in repeat.rounds.values():
-            for one in rounds:  # what ended a task may have been the budget
-                yield replace(one, label=entry.label, stopped="")
+    repeat = history.repeats.get(seed)
+    if repeat is None:
+        return
+    yield replace(repeat.begun, label=entry.label)
+    for rounds in repeat.rounds.values():
+        for one in rounds:  # what ended a task may have been the budget
+            yield replace(one, label=entry.label, stopped="")
 
 
-def _lines(past: Past, label: str, own: str) -> Iterator[Entry]:
-    """The lines of a case, under a label that may be another."""
+def _lines(past: Past, label: str, own: str, left_out: int | None = None) -> Iterator[Entry]:
+    """The lines of a case, under a label that may be another, all but those of a seed."""
     for entry in past.entries:
-        if getattr(entry, "label", None) == label:
+        if getattr(entry, "label", None) != label:
+            continue
+        if left_out is None or getattr(entry, "seed", None) != left_out:
             found: Any = entry
             yield replace(found, label=own)

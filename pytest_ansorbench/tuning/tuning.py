@@ -14,7 +14,7 @@ from pytest_ansorbench.environment import check_toolchain, resolve_target
 from pytest_ansorbench.measure.remote.libraries import linker_of
 from pytest_ansorbench.options.settings import Settings
 from pytest_ansorbench.packed import PackedError
-from pytest_ansorbench.records import Result
+from pytest_ansorbench.records import CaseResult, Result
 from pytest_ansorbench.report import RENDERERS, tuning_report, was_faster
 from pytest_ansorbench.sessions import conditions_of, executor_of, run_plan
 from pytest_ansorbench.stats.limits import Limits
@@ -30,9 +30,10 @@ from pytest_ansorbench.storage.files import written_whole
 from pytest_ansorbench.storage.numbered import stored_name
 from pytest_ansorbench.strategies import Registry, Strategy
 from pytest_ansorbench.tuning.compiled import Compiled
-from pytest_ansorbench.tuning.journals import carried, earlier, newest, searched_s
+from pytest_ansorbench.tuning.fastest import fastest_result, fastest_schedules
+from pytest_ansorbench.tuning.journals import carried, earlier, newest, outcomes, searched_s
 from pytest_ansorbench.tuning.learnt import equipped
-from pytest_ansorbench.winners import Winner, replace_database, tuned_in, winners_of
+from pytest_ansorbench.winners import Winner, replace_database, winners_of_case
 from pytest_ansorbench.workloads import Case
 
 if TYPE_CHECKING:
@@ -95,6 +96,8 @@ class Tuning:
         self._tell, self._command = tell, command
         self._session: Session | None = None
         self._target: Target | None = None
+        self._like: CaseEntry | None = None  # a case that is measured as all are
+        self._kept: list[str] = []  # what stays of earlier calls, a sentence each
 
     @property
     def target(self) -> Target:
@@ -117,6 +120,7 @@ class Tuning:
         if self._settings.cluster.address is None:  # whose workers do not have this folder
             strategy = equipped(strategy, past, self._ids, self._folder, progress.note, self._tell)
         planned = [self._planned(case, strategy, past) for case in self._cases]
+        self._like = planned[0].entry
         if self._command:
             with self._writing():
                 self._write_text(COMMAND, self._command)
@@ -129,7 +133,8 @@ class Tuning:
                 commit=describe_commit(self._root),
                 cases=tuple(self._ids),
             )
-            past = Journal.rewritten(past, begun, carried(past, [one.entry for one in planned]))
+            entries = carried(past, [one.entry for one in planned], self._settings.experiment.seed)
+            past = Journal.rewritten(past, begun, entries)
         session = self._session = Session(
             new_executor=lambda: executor_of(
                 self._settings, root=self._root, storage=self._folder, tell=self._tell
@@ -145,28 +150,25 @@ class Tuning:
         for one in planned:
             session.run(one.case, [strategy], one.plan, progress)
         session.stop()
-        return session.result()
+        result, ended = session.result(), [*outcomes(self._past(), planned[0].entry)]
+        return replace(result, cases=tuple(self._fastest(case, ended) for case in result.cases))
 
-    def best(self, result: Result | None = None) -> Mapping[str, Winner]:
-        """By program, its fastest schedule of all calls.
-
-        That which a result has was measured again and counts, however fast others seemed.
-        """
-        best: dict[str, Winner] = {}
-        for one in tuned_in(self._past()):
-            known = best.get(one.program)
-            if known is None or one.latency_s < known.latency_s:
-                best[one.program] = one
-        if result is not None:
-            best.update((one.program, one) for one in winners_of(result))
-        return best
+    def best(self) -> Mapping[str, Winner]:
+        """By program, its fastest schedule of all calls."""
+        assert self._like is not None
+        return fastest_schedules(self._past(), self._like)
 
     def compiled(self, result: Result, best: Mapping[str, Winner]) -> tuple[Compiled, ...]:
-        """Each case, compiled with the best schedules; without any if it was faster so."""
+        """Each case, compiled with the schedules that it was measured with.
+
+        Tasks without one get the best; all stay as they are if the case was faster so.
+        """
         compiled = []
         for case, found in zip(self._cases, result.cases, strict=True):
             programs = () if was_faster(found) else found.programs
-            compiled.append(Compiled.of(case, self._scheduled(programs, best), self.target))
+            own = {one.program: one for one in winners_of_case(found)}
+            scheduled = self._scheduled(programs, {**best, **own})
+            compiled.append(Compiled.of(case, scheduled, self.target))
         return tuple(compiled)
 
     def write_database(self, best: Mapping[str, Winner]) -> None:
@@ -194,7 +196,7 @@ class Tuning:
             for case in compiled:
                 suffix = f"-{stored_name(case.case)}" if len(compiled) > 1 else ""
                 names += case.write(self._folder, suffix, linker)
-            text = RENDERERS["markdown"].render(tuning_report(result, self._command))
+            text = RENDERERS["markdown"].render(tuning_report(result, self._command, self._kept))
             self._write_text(REPORT, text)
         assert self._session is not None
         if self._session.is_on_record:
@@ -247,7 +249,8 @@ class Tuning:
         )
         limit_s = settings.budget.run_time_s
         if limit_s is not None:  # of this call
-            behind_s = searched_s(earlier(past, entry), settings.experiment.seed)
+            seed = settings.experiment.seed
+            behind_s = searched_s(earlier(past, entry, seed), seed)
             budget = replace(settings.budget, run_time_s=limit_s + behind_s)
             plan = replace(plan, runs=replace(plan.runs, budget=budget))
             conditions = plan.runs.conditions(len(tasks))
@@ -267,6 +270,13 @@ class Tuning:
             except PackedError as error:
                 self._tell(f"left untuned: {best[program].task.name}: {error}")
         return scheduled
+
+    def _fastest(self, case: CaseResult, ended: Sequence[CaseResult]) -> CaseResult:
+        fastest, kept = fastest_result(case, ended)
+        if kept:
+            self._tell(kept)
+            self._kept.append(kept)
+        return fastest
 
     def _past(self) -> Past:
         assert self._session is not None and self._session.journal is not None

@@ -8,7 +8,13 @@ from pytest_ansorbench.winners.database import (
 )
 from pytest_ansorbench.winners.imported import import_database
 from pytest_ansorbench.winners.script import Script, scripts_of
-from pytest_ansorbench.winners.winner import NO_SCHEDULES, Winner, tuned_in, winners_of
+from pytest_ansorbench.winners.winner import (
+    NO_SCHEDULES,
+    Winner,
+    tuned_in,
+    winners_of,
+    winners_of_case,
+)
 
 __all__ = [
     "NO_SCHEDULES",
@@ -22,4 +28,5 @@ __all__ = [
     "scripts_of",
     "tuned_in",
     "winners_of",
+    "winners_of_case",
 ]

@@ -57,8 +57,13 @@ class Winner:
 def winners_of(result: Result) -> Iterator[Winner]:
     """All that a result keeps: one for each task of each run that has a valid trial of it."""
     for case in result.cases:
-        for run in case.runs:
-            yield from _of_run(case, run)
+        yield from winners_of_case(case)
+
+
+def winners_of_case(case: CaseResult) -> Iterator[Winner]:
+    """All that a result keeps of one case."""
+    for run in case.runs:
+        yield from _of_run(case, run)
 
 
 def _of_run(case: CaseResult, run: Run) -> Iterator[Winner]:

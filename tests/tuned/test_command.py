@@ -13,6 +13,7 @@ import pytest
 
 from pytest_ansorbench.cli import tune as command
 from pytest_ansorbench.measure.local import toolchains
+from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.records import ReferenceKernel
 from pytest_ansorbench.storage import list_journals
 from pytest_ansorbench.storage.entries import CaseEntry, EndEntry, FinalEntry
@@ -20,6 +21,7 @@ from pytest_ansorbench.tuning.compiled import Compiled
 from pytest_ansorbench.workloads import BatchMatmul, Mlp
 from tests.bench.test_session import Interrupted
 from tests.disks import files_of_at_most
+from tests.fast_engine import InProcess
 from tests.inference import infer
 from tests.paced import PacedEngine
 
@@ -85,6 +87,27 @@ def test_a_second_call_goes_on_with_more_trials(place):
     assert (len(first), len(trials)) == (2, 6) and trials[:2] == first
     finals = [entry for entry in place.past().entries if isinstance(entry, FinalEntry)]
     assert len(finals) == 1
+
+
+@fast
+def test_the_fastest_kernel_of_all_calls_stays(place, monkeypatch, capsys):
+    """The third call asks for the first one's search again: whichever is slower comes last once."""
+    compiled, compile_case = [], Compiled.of
+    monkeypatch.setattr("pytest_ansorbench.tuning.tuning.was_faster", lambda _: False)
+    monkeypatch.setattr(Compiled, "of", lambda *of: compiled.append(of[1]) or compile_case(*of))
+    first, second = ("--trials", "4"), ("--trials", "3", "--seed", "1")
+    assert place.quickly("models:product", *first) == 0
+    for words in (second, first):
+        assert place.quickly("models:product", *words) == 0
+        finals = [entry for entry in place.past().entries if isinstance(entry, FinalEntry)]
+        best_s = min(final.finals[0].latency_s for final in finals)
+        assert {final.seed for final in finals} == {0, 1} and len(place.trials()) == 7
+        [record] = place.database().get_all_tuning_records()
+        assert [float(seconds) for seconds in record.run_secs] == [best_s]
+        assert f": {1e3 * best_s:.4g} ms, " in (place.out / "report.md").read_text()
+        kernel = InProcess(None, Program.operator(compiled[-1][0]), None)
+        assert kernel.first_call() == best_s
+    assert capsys.readouterr().err.count(" has found in an earlier call stays, ") == 1
 
 
 @fast

@@ -1,0 +1,67 @@
+"""Which of all calls into a folder has found the fastest kernels: those stay."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from pytest_ansorbench.records import CaseResult
+from pytest_ansorbench.storage import Past
+from pytest_ansorbench.storage.entries import CaseEntry
+from pytest_ansorbench.tuning.journals import outcomes
+from pytest_ansorbench.winners import Winner, tuned_in, winners_of_case
+
+
+def fastest_result(case: CaseResult, ended: Iterable[CaseResult]) -> tuple[CaseResult, str]:
+    """The result of that search of a case whose winner is the fastest.
+
+    Args:
+        case: What this call came to.
+        ended: What searches came to that were measured as this one, of any case.
+
+    Returns:
+        The result, with the baselines of this call; and a sentence, if it is an earlier one.
+    """
+    alike = (one for one in ended if _measured(one) == _measured(case))
+    fastest = min([case, *alike], key=_latency_s)
+    if fastest is case:
+        return case, ""
+    now_s, [run] = _latency_s(case), fastest.runs
+    now = f"{1e3 * now_s:.4g} ms" if now_s < math.inf else "no kernel that works"
+    kept = (
+        f"{case.case}: what {run.strategy} with seed {run.seed} has found in an earlier call "
+        f"stays, {1e3 * _latency_s(fastest):.4g} ms; this call has found {now}"
+    )
+    return replace(fastest, yardsticks=case.yardsticks), kept
+
+
+def fastest_schedules(past: Past, entry: CaseEntry) -> Mapping[str, Winner]:
+    """By program, its fastest schedule of all calls.
+
+    Those that won a search which was measured as the case is count before all that only seemed
+    faster in one.
+    """
+    won = (one for case in outcomes(past, entry) for one in winners_of_case(case))
+    return {**_fastest(tuned_in(past)), **_fastest(won)}
+
+
+def _measured(case: CaseResult) -> tuple[object, ...]:
+    """What two results have in common that can be compared, the machine too."""
+    return case.case, case.version, case.machines
+
+
+def _latency_s(case: CaseResult) -> float:
+    """Of the case with its winners, measured again; infinite if that could not be."""
+    [run] = case.runs
+    latency_s = run.final.latency_s if run.final is not None else None
+    return math.inf if latency_s is None else latency_s
+
+
+def _fastest(winners: Iterable[Winner]) -> dict[str, Winner]:
+    best: dict[str, Winner] = {}
+    for one in winners:
+        known = best.setdefault(one.program, one)
+        if one.latency_s < known.latency_s:
+            best[one.program] = one
+    return best
