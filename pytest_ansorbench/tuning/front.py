@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -118,36 +118,30 @@ def tune(
         if progress is not None:
             progress(line)
 
-    with ExitStack() as stack:
-        kept = into is not None
-        folder = Path(into) if into is not None else Path(stack.enter_context(_nowhere()))
+    with tempfile.TemporaryDirectory(prefix="ansor-bench-") as nowhere:
+        folder = Path(nowhere if into is None else into)
         tuning = Tuning([case], settings, folder, root=Path.cwd(), tell=tell)
-        stack.enter_context(closing(tuning))
-        result = tuning.search(Silent() if progress is None else TrialLog(progress))
-        best = tuning.best()
-        if kept:
-            tuning.write_database(best)
-        [compiled] = tuning.compiled(result, best)
-        if kept:
-            tuning.write(result, [compiled])
-        pairs = [(one, tuning.target) for one in best.values()]
-        [of_case] = result.cases
-        [run] = of_case.runs
-        before = before_tuning(of_case)
-        return Tuned(
-            case=case.id,
-            before_s=before.latency_s if before is not None else None,
-            after_s=run.final.latency_s if run.final is not None else None,
-            trials=len(run.trials),
-            search_s=run.search_s,
-            database=database_of(pairs),
-            module=compiled.executable,
-            weights=compiled.weights,
-        )
-
-
-def _nowhere() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory(prefix="ansor-bench-")
+        with closing(tuning):
+            result = tuning.search(Silent() if progress is None else TrialLog(progress))
+            best = tuning.best()
+            if into is not None:
+                tuning.write_database(best)
+            [compiled] = tuning.compiled(result, best)
+            if into is not None:
+                tuning.write(result, [compiled])
+    [of_case] = result.cases
+    [run] = of_case.runs
+    before = before_tuning(of_case)
+    return Tuned(
+        case=case.id,
+        before_s=before.latency_s if before is not None else None,
+        after_s=run.final.latency_s if run.final is not None else None,
+        trials=len(run.trials),
+        search_s=run.search_s,
+        database=database_of((one, tuning.target) for one in best.values()),
+        module=compiled.executable,
+        weights=compiled.weights,
+    )
 
 
 def _parsed(name: str, text: str, parse: Callable[[str], Any]) -> Any:
