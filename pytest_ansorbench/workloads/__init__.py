@@ -28,6 +28,7 @@ from pytest_ansorbench.workloads.networks.mobilenet import (
 )
 from pytest_ansorbench.workloads.networks.network import Network
 from pytest_ansorbench.workloads.networks.resnet import ResNet, ResNet3d18
+from pytest_ansorbench.workloads.networks.rewrites import winograd
 from pytest_ansorbench.workloads.networks.sequential import Mlp, Vgg16
 from pytest_ansorbench.workloads.networks.shapes import OpenShape
 from pytest_ansorbench.workloads.networks.squeezenet import SqueezeNet11
@@ -160,4 +161,5 @@ __all__ = [
     "from_tir",
     "get",
     "outputs_of",
+    "winograd",
 ]

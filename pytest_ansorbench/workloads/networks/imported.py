@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from tvm import IRModule
     from tvm.relax import Expr
 
+Rewrite = Callable[["IRModule"], "IRModule"]
+"""A pass over a Relax module, which computes the same afterwards."""
 _TFLITE: Final = b"TFL3"
 """Of a file, from its fifth byte on."""
 
@@ -78,11 +80,13 @@ class ImportedNetwork:
         id: How it is called in tables.
         read: Reads the model as a Relax module with a function `main`.
         inputs: What it is called with; see `from_onnx`.
+        rewrite: What becomes of the module before its operators are fused; see `from_onnx`.
     """
 
     id: str
     read: Callable[[], IRModule]
     inputs: GivenInputs | None = None
+    rewrite: Rewrite | None = None
 
     def __str__(self) -> str:
         return self.id
@@ -137,6 +141,8 @@ class ImportedNetwork:
         module = self.read()
         with told(subject):
             module = _for_inference(module)
+            if self.rewrite is not None:
+                module = self.rewrite(module)
             require_known_shapes(module, subject)
             fused = fuse(module)
             require_lowered(fused, subject)
@@ -157,6 +163,7 @@ def from_onnx(
     name: str | None = None,
     shapes: Shapes | None = None,
     inputs: GivenInputs | None = None,
+    rewrite: Rewrite | None = None,
 ) -> ImportedNetwork:
     """A network from an ONNX file. Needs the package `onnx`.
 
@@ -169,12 +176,14 @@ def from_onnx(
         inputs: What it is called with: an `.npz` file with an array for each input; or a range for
             some, e.g. `{"tokens": (0, 30522)}`; or a function of a seed that returns arrays by
             name. Drawn from ranges on which its outputs are numbers by default.
+        rewrite: What becomes of the model before TVM fuses its operators: a Relax module in, one
+            that computes the same out, e.g. `workloads.winograd` or a pass of Relax.
 
     Returns:
         The case. The file is read when the case is run.
     """
     file = OnnxFile(Path(path), _frozen(shapes))
-    return ImportedNetwork(name or file.path.stem, file, inputs)
+    return ImportedNetwork(name or file.path.stem, file, inputs, rewrite)
 
 
 def from_exported_program(
@@ -183,6 +192,7 @@ def from_exported_program(
     name: str | None = None,
     shapes: Shapes | None = None,
     inputs: GivenInputs | None = None,
+    rewrite: Rewrite | None = None,
 ) -> ImportedNetwork:
     """A network from a file that `torch.export.save` wrote. Needs the package `torch`.
 
@@ -193,12 +203,13 @@ def from_exported_program(
         shapes: Shapes of inputs by their names, or values of symbolic dimensions by theirs, which
             PyTorch chooses, e.g. `{"x": (1, 3, 224, 224)}` or `{"s77": 1}`.
         inputs: See `from_onnx`.
+        rewrite: See `from_onnx`.
 
     Returns:
         The case. The file is read when the case is run.
     """
     file = ExportedFile(Path(path), _frozen(shapes))
-    return ImportedNetwork(name or file.path.stem, file, inputs)
+    return ImportedNetwork(name or file.path.stem, file, inputs, rewrite)
 
 
 def from_tflite(
@@ -206,6 +217,7 @@ def from_tflite(
     *,
     name: str | None = None,
     inputs: GivenInputs | None = None,
+    rewrite: Rewrite | None = None,
 ) -> ImportedNetwork:
     """A network from a TFLite file. Needs the package `tflite`.
 
@@ -215,12 +227,13 @@ def from_tflite(
         path: The file.
         name: Its id; the file's name without ending by default.
         inputs: See `from_onnx`.
+        rewrite: See `from_onnx`.
 
     Returns:
         The case. The file is read when the case is run.
     """
     file = _TfliteFile(Path(path))
-    return ImportedNetwork(name or file.path.stem, file, inputs)
+    return ImportedNetwork(name or file.path.stem, file, inputs, rewrite)
 
 
 def from_module(
@@ -230,6 +243,7 @@ def from_module(
     example_inputs: Sequence[Any] = (),
     shapes: Shapes | None = None,
     inputs: GivenInputs | None = None,
+    rewrite: Rewrite | None = None,
 ) -> ImportedNetwork:
     """A network from a `torch.nn.Module`, as it is in inference. Needs the package `torch`.
 
@@ -240,13 +254,14 @@ def from_module(
         shapes: Without examples, shapes of float32 inputs by the names that `forward` gives them,
             e.g. `{"x": (1, 3, 224, 224)}`.
         inputs: See `from_onnx`.
+        rewrite: See `from_onnx`.
 
     Returns:
         The case. The module is exported when the case is run.
     """
     called = name or type(module).__name__
     exporting = _TorchModule(called, module, tuple(example_inputs), _frozen(shapes))
-    return ImportedNetwork(called, exporting, inputs)
+    return ImportedNetwork(called, exporting, inputs, rewrite)
 
 
 def from_relax(
@@ -255,6 +270,7 @@ def from_relax(
     *,
     shapes: Shapes | None = None,
     inputs: GivenInputs | None = None,
+    rewrite: Rewrite | None = None,
 ) -> ImportedNetwork:
     """A network from a Python function that returns a Relax module.
 
@@ -265,11 +281,12 @@ def from_relax(
         shapes: Shapes of inputs by their names, or values of symbolic dimensions by theirs, e.g.
             `{"x": (1, 3, 224, 224)}` or `{"n": 1}`.
         inputs: See `from_onnx`.
+        rewrite: See `from_onnx`.
 
     Returns:
         The case. The function is called when the case is run.
     """
-    return ImportedNetwork(name, _RelaxFunction(name, function, _frozen(shapes)), inputs)
+    return ImportedNetwork(name, _RelaxFunction(name, function, _frozen(shapes)), inputs, rewrite)
 
 
 def _frozen(shapes: Shapes | None) -> Shapes:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from tvm.relax import Expr, Function
 
 
@@ -30,6 +31,12 @@ def type_of(value: Expr) -> Any:
 def name_of(variable: Expr) -> str:
     """The name of a variable."""
     return str(variable.name_hint if hasattr(variable, "name_hint") else variable.name)
+
+
+def array_of(value: Expr) -> NDArray[Any] | None:
+    """The array of a constant; None for any other value."""
+    tensor = getattr(value, "value", getattr(value, "data", None))
+    return tensor.numpy() if hasattr(tensor, "numpy") else None
 
 
 def with_parameters(function: Function, parameters: Sequence[Expr], body: Expr) -> Function:

@@ -1,0 +1,75 @@
+"""A rewritten model computes what it did."""
+
+import numpy as np
+import pytest
+
+from pytest_ansorbench import workloads
+from pytest_ansorbench.workloads.networks.relax_checks import tir_calls
+from pytest_ansorbench.workloads.networks.relax_names import tensor_type
+from tests.inference import infer
+
+SHAPE = (1, 32, 17, 14)
+"""Channels second, as exporters write images; no multiple of a tile."""
+
+
+def images(kernel, *, shape=SHAPE, residual=False, **attributes):
+    """A convolution of a random kernel, its bias and a rectifier, as a function for from_relax."""
+    rng = np.random.default_rng(0)
+    array = rng.standard_normal(kernel, np.float32)
+    bias = rng.standard_normal((1, kernel[0], 1, 1), np.float32)
+
+    def build():
+        from tvm import relax
+        from tvm.relax import op
+
+        x = relax.Var("x", tensor_type(shape, "float32"))
+        builder = relax.BlockBuilder()
+        with builder.function("main", [x]):
+            with builder.dataflow():
+                y = builder.emit(op.nn.conv2d(x, relax.const(array), **attributes))
+                y = builder.emit(op.nn.relu(op.add(y, relax.const(bias))))
+                y = builder.emit(op.add(x, y)) if residual else y
+                y = builder.emit_output(op.mean(y, axis=[1]))
+            builder.emit_func_output(y)
+        return builder.get()
+
+    return build
+
+
+def rewritten(build):
+    """Whether the convolution is another one; what comes out has to be the same."""
+    cases = [
+        workloads.from_relax("images", build, rewrite=how) for how in (None, workloads.winograd)
+    ]
+    before, after = (infer(case.program(), case.arguments()) for case in cases)
+    np.testing.assert_allclose(after, before, rtol=1e-4, atol=1e-3)
+    return any("winograd" in call.args[0].name_hint for _, call in tir_calls(cases[1].program()))
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        images((48, 32, 3, 3), padding=(1, 1)),
+        images((32, 32, 3, 3), padding=(1, 1), residual=True),
+        images((32, 32, 3, 3), padding=(0, 2, 1, 0), shape=(2, 32, 9, 16)),
+    ],
+    ids=["plain", "residual", "batch"],
+)
+def test_winograd_computes_the_same(build):
+    assert rewritten(build)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        images((48, 32, 3, 3), strides=(2, 2)),
+        images((48, 32, 3, 3), dilation=(2, 2)),
+        images((48, 32, 1, 1)),
+        images((16, 32, 3, 3)),
+        images((64, 1, 3, 3), groups=32),
+        images((48, 32, 3, 3), shape=(1, 32, 9, 9)),
+    ],
+    ids=["stride", "dilation", "point", "features", "groups", "tiles"],
+)
+def test_what_does_not_gain_by_winograd_is_left(build):
+    assert not rewritten(build)
