@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,15 +19,17 @@ import numpy as np
 
 from pytest_ansorbench.records import Gate, Remeasurement, Run
 from pytest_ansorbench.stats.criteria import Criteria
-from pytest_ansorbench.stats.evidence import Evidence, limit_evidence
+from pytest_ansorbench.stats.evidence import Evidence, limit_evidence, suite_evidence
 from pytest_ansorbench.stats.figures import FIGURES
 from pytest_ansorbench.stats.gate import Judge, settled_gate
 from pytest_ansorbench.stats.goal import Goal
 from pytest_ansorbench.stats.paired_runs import PairedRuns
+from pytest_ansorbench.stats.suite_test import SuiteTest
 from pytest_ansorbench.stats.trajectory import Trajectory
 from pytest_ansorbench.storage import read_result
 
 CRITERIA = Criteria()
+OUTCOMES = ("holds", "undecided", "broken")
 _JUDGE = Judge(CRITERIA, family=1)
 _UNTIED = 0.01
 """By this share clocks and kernels of drawn runs differ at random."""
@@ -122,6 +125,30 @@ def gate_of(key: str, limit: float, paired: PairedRuns, judge: Judge = _JUDGE) -
     return settled_gate(figure, limit, judge, evidence_at, repeats=len(paired.reference))
 
 
+def suite_gate_of(key: str, limit: float, pairings: Sequence[PairedRuns], judge: Judge) -> Gate:
+    """The same of a suite, each case of which has as many repeats."""
+    figure = FIGURES[key]
+
+    def evidence_at(look: int, confidence: float) -> Evidence:
+        test = SuiteTest.of(figure, [paired.first(look) for paired in pairings])
+        return suite_evidence(test, test.estimate(confidence), confidence)
+
+    return settled_gate(
+        figure,
+        limit,
+        judge,
+        evidence_at,
+        repeats=len(pairings[0].reference),
+        cases=len(pairings),
+    )
+
+
+def shares(outcomes: Iterable[str]) -> dict[str, float]:
+    """How often each outcome is among some."""
+    counts = Counter(outcomes)
+    return {outcome: counts[outcome] / counts.total() for outcome in OUTCOMES}
+
+
 def noise_of(run: Run, rng: np.random.Generator) -> float:
     """Ratio of two measurements of a run's winner, drawn from what was recorded of it.
 
@@ -131,7 +158,7 @@ def noise_of(run: Run, rng: np.random.Generator) -> float:
     final = run.final
     assert final is not None
     if not final.sets:
-        return faster_half(_samples(run, rng)) / faster_half(_samples(run, rng))
+        return _again_s(final, rng) / _again_s(final, rng)
     medians = []
     for number in sorted(set(final.sets)):
         slices = [s for s, of in zip(final.latencies_s, final.sets, strict=True) if of == number]
@@ -140,12 +167,9 @@ def noise_of(run: Run, rng: np.random.Generator) -> float:
     return math.exp(statistics.median(rng.choice(medians, size=len(medians)).tolist()))
 
 
-def _samples(run: Run, rng: np.random.Generator) -> list[float]:
-    assert run.final is not None
-    samples: list[float] = rng.choice(
-        run.final.latencies_s, size=len(run.final.latencies_s)
-    ).tolist()
-    return samples
+def _again_s(final: Remeasurement, rng: np.random.Generator) -> float:
+    samples = rng.choice(final.latencies_s, size=len(final.latencies_s))
+    return Remeasurement(0, "ok", tuple(samples.tolist())).latency_s or math.inf
 
 
 def pair_runs(
@@ -153,8 +177,3 @@ def pair_runs(
 ) -> PairedRuns:
     """Two arms as they are."""
     return PairedRuns(reference, challenger, goal, CRITERIA.tolerance)
-
-
-def faster_half(samples: Sequence[float]) -> float:
-    """What a winner's samples come to."""
-    return Remeasurement(0, "ok", tuple(samples)).latency_s or math.inf

@@ -7,13 +7,11 @@ true ratio is the same in each case.
 from __future__ import annotations
 
 import statistics
-from collections import Counter
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from drawn_runs import CRITERIA, Pool, drawn, remeasured
+from drawn_runs import CRITERIA, Pool, drawn, remeasured, shares, suite_gate_of
 
-from pytest_ansorbench.stats.evidence import suite_evidence
 from pytest_ansorbench.stats.figures import FIGURES
 from pytest_ansorbench.stats.gate import Judge
 from pytest_ansorbench.stats.paired_runs import PairedRuns
@@ -21,29 +19,24 @@ from pytest_ansorbench.stats.suite_test import SuiteTest
 
 Suite = Sequence[PairedRuns]
 Pools = Sequence[Pool]
-Outcomes = dict[str, float]
-OUTCOMES = ("holds", "undecided", "broken")
 JUDGE = Judge(CRITERIA, family=4)
 """As in a session with gates on cases, where the suite's two have half of the false alarms."""
 
 
-def at_the_limit(pools: Pools, suites: int, rng: np.random.Generator) -> dict[str, Outcomes]:
+def at_the_limit(pools: Pools, suites: int, rng: np.random.Generator) -> None:
     """The truth is the limit: how often is the gate of six cases held, or broken?"""
-    found = {}
     for key in ("search_ratio", "search_ratio_early", "throughput_ratio"):
         for repeats in (3, 4, 5, 7, 10):
             drawn_ones = (_drawn(pools, 6, repeats, rng) for _ in range(2 * suites))
-            found[f"{key}, 6 x {repeats}"] = shares = _shares(key, 1.0, drawn_ones)
+            share = shares(_outcome(key, 1.0, suite) for suite in drawn_ones)
             print(
                 f"  against itself, limit 1, {key}, 6 cases x {repeats} repeats: broken in "
-                f"{shares['broken']:.1%} (1% at most), holds in {shares['holds']:.1%} (2.5%)"
+                f"{share['broken']:.1%} (1% at most), holds in {share['holds']:.1%} (2.5%)"
             )
-    return found
 
 
-def promises(pools: Pools, suites: int, rng: np.random.Generator) -> dict[str, Outcomes]:
+def promises(pools: Pools, suites: int, rng: np.random.Generator) -> None:
     """S below or above its limit: how often is that seen?"""
-    found = {}
     for cases, repeats, true_s, limit, asked in (
         (3, 5, 0.5, 0.9, ""),
         (6, 3, 0.5, 0.9, ""),
@@ -56,34 +49,30 @@ def promises(pools: Pools, suites: int, rng: np.random.Generator) -> dict[str, O
         (6, 5, 2.0, 1.0, ""),
     ):
         drawn_ones = (_drawn(pools, cases, repeats, rng, true_s=true_s) for _ in range(suites))
-        name = f"true S {true_s}, limit {limit}, {cases} x {repeats}"
-        found[name] = shares = _shares("search_ratio", limit, drawn_ones)
+        share = shares(_outcome("search_ratio", limit, suite) for suite in drawn_ones)
         print(
-            f"  {name}: holds in {shares['holds']:.1%}, broken in {shares['broken']:.1%}"
+            f"  true S {true_s}, limit {limit}, {cases} x {repeats}: holds in "
+            f"{share['holds']:.1%}, broken in {share['broken']:.1%}"
             + (f" (asked for: {asked})" if asked else "")
         )
-    return found
 
 
-def losses(pools: Pools, suites: int, rng: np.random.Generator) -> dict[str, Outcomes]:
+def losses(pools: Pools, suites: int, rng: np.random.Generator) -> None:
     """The same kernels, 5% slower, limit 0.98: how often is the suite's gate broken?"""
-    found = {}
     for repeats, asked in ((3, ""), (5, ""), (10, " (90% at least)")):
         drawn_ones = (
             [remeasured(pools[i % len(pools)], repeats, rng, loss=0.05) for i in range(6)]
             for _ in range(suites)
         )
-        found[f"6 x {repeats}"] = shares = _shares("throughput_ratio", 0.98, drawn_ones)
+        share = shares(_outcome("throughput_ratio", 0.98, suite) for suite in drawn_ones)
         print(
             f"  same kernels 5% slower, limit 0.98, 6 cases x {repeats} repeats: broken in "
-            f"{shares['broken']:.1%}{asked}"
+            f"{share['broken']:.1%}{asked}"
         )
-    return found
 
 
-def stalls(pools: Pools, suites: int, rng: np.random.Generator) -> dict[str, Outcomes]:
+def stalls(pools: Pools, suites: int, rng: np.random.Generator) -> None:
     """Twice as fast to 80% of each run's gain and then no further: how often does S hold?"""
-    found = {}
     for cases, stalled, repeats, asked in (
         (2, 1, 5, " (5% at most)"),
         (2, 1, 10, ""),
@@ -91,9 +80,8 @@ def stalls(pools: Pools, suites: int, rng: np.random.Generator) -> dict[str, Out
         (6, 6, 3, ""),
         (6, 6, 5, " (5% at most)"),
     ):
-        held = 0
-        for _ in range(suites):
-            suite = [
+        drawn_ones = (
+            [
                 drawn(
                     pools[rng.integers(len(pools))],
                     repeats,
@@ -103,19 +91,17 @@ def stalls(pools: Pools, suites: int, rng: np.random.Generator) -> dict[str, Out
                 )
                 for case in range(cases)
             ]
-            held += suite_outcome("search_ratio", 0.9, suite) == "holds"
-        name = f"{stalled} of {cases} x {repeats}"
-        found[name] = {"holds": held / suites}
+            for _ in range(suites)
+        )
+        share = shares(_outcome("search_ratio", 0.9, suite) for suite in drawn_ones)
         print(
             f"  {stalled} of {cases} cases stalled at 80%, {repeats} repeats: S holds 0.9 in "
-            f"{held / suites:.1%}{asked}"
+            f"{share['holds']:.1%}{asked}"
         )
-    return found
 
 
-def coverage(pools: Pools, suites: int, rng: np.random.Generator) -> dict[str, dict[str, float]]:
+def coverage(pools: Pools, suites: int, rng: np.random.Generator) -> None:
     """How often intervals over six cases hold the truth, and their width: the median."""
-    found = {}
     for key, truth, altered in (
         ("search_ratio", 0.75, {"true_s": 0.75}),
         ("search_ratio_early", 0.75, {"true_s": 0.75}),
@@ -128,18 +114,15 @@ def coverage(pools: Pools, suites: int, rng: np.random.Generator) -> dict[str, d
                 )
                 for _ in range(suites)
             ]
-            found[f"{key}, 6 x {repeats}"] = one = {
-                "covered": statistics.fmean(one.low <= truth <= one.high for one in estimates),
-                "width": statistics.median(one.high / max(one.low, 1e-9) for one in estimates),
-            }
+            covered = statistics.fmean(one.low <= truth <= one.high for one in estimates)
+            width = statistics.median(one.high / max(one.low, 1e-9) for one in estimates)
             print(
                 f"  95% interval of {key}, 6 cases x {repeats} repeats: holds the truth in "
-                f"{one['covered']:.1%}, high over low {one['width']:.2f}"
+                f"{covered:.1%}, high over low {width:.2f}"
             )
-    return found
 
 
-SUITE_PARTS: dict[str, Callable[[Pools, int, np.random.Generator], dict[str, Outcomes]]] = {
+SUITE_PARTS: dict[str, Callable[[Pools, int, np.random.Generator], None]] = {
     "at the limit": at_the_limit,
     "promises": promises,
     "losses": losses,
@@ -148,17 +131,8 @@ SUITE_PARTS: dict[str, Callable[[Pools, int, np.random.Generator], dict[str, Out
 }
 
 
-def suite_outcome(key: str, limit: float, pairings: Suite) -> str:
-    """What a suite's gate on a figure says of its pairings."""
-    test = SuiteTest.of(FIGURES[key], pairings)
-    estimate = test.estimate(CRITERIA.confidence)
-    evidence = suite_evidence(test, estimate, CRITERIA.confidence)
-    return JUDGE.gate(FIGURES[key], evidence, limit).outcome
-
-
-def _shares(key: str, limit: float, suites) -> Outcomes:  # type: ignore[no-untyped-def]
-    counts = Counter(suite_outcome(key, limit, pairings) for pairings in suites)
-    return {name: counts[name] / counts.total() for name in OUTCOMES}
+def _outcome(key: str, limit: float, suite: Suite) -> str:
+    return suite_gate_of(key, limit, suite, JUDGE).outcome
 
 
 def _drawn(
