@@ -13,6 +13,7 @@ trial 1,000 tell what grows. Bars: 50 MB, no file, no socket, half the seconds o
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import signal
@@ -29,7 +30,8 @@ import numpy as np
 import psutil
 
 from pytest_ansorbench.measure.policy import PairedMeasurement, RacingMeasurement
-from pytest_ansorbench.storage.entries import RoundEntry, from_line
+from pytest_ansorbench.storage import CutShortError, JournalTail
+from pytest_ansorbench.storage.entries import RoundEntry
 from pytest_ansorbench.strategies import Registry, Strategy
 
 if TYPE_CHECKING:
@@ -137,20 +139,12 @@ def looks(
 
 def rounds(session: subprocess.Popen[bytes], journal: Path) -> Iterator[RoundEntry]:
     """The rounds of a session as its journal gets them, until it ends."""
-    read, rest = 0, b""
+    tail = JournalTail(journal)
     while session.poll() is None:
         time.sleep(LOOK_S)
-        if not journal.exists():
-            continue
-        with journal.open("rb") as file:
-            file.seek(read)
-            new = file.read()
-        read += len(new)
-        *lines, rest = (rest + new).split(b"\n")
-        for line in lines:
-            entry = from_line(line.decode())
-            if isinstance(entry, RoundEntry):
-                yield entry
+        if journal.exists():
+            with contextlib.suppress(CutShortError):  # before its first line is there
+                yield from (entry for entry in tail.read() if isinstance(entry, RoundEntry))
 
 
 def held_by(process: psutil.Process) -> dict[str, float]:
