@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+from sessions import RESULTS, bench
 from tabulate import tabulate
 
 from pytest_ansorbench.records.rebuilt_kernels import KernelsVerdict, RebuiltKernel, RebuiltKernels
@@ -30,8 +31,6 @@ from pytest_ansorbench.stats.rebuilt_ratios import KernelLimits, judge_rebuilt
 from pytest_ansorbench.storage import result_name
 from pytest_ansorbench.storage.files import read_rebuilt
 
-HERE: Final = Path(__file__).parent
-RESULTS: Final = HERE.parent / "docs" / "results" / "kernels"
 LIMITS: Final = KernelLimits(kernel=0.97, suite=0.99)
 DRAWS: Final = 200
 SLOWER: Final = "slower:opt-level=1"
@@ -41,7 +40,7 @@ def main() -> None:
     """Measure what is missing, then report."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--only", choices=("tune", "same", "slower", "report"))
-    parser.add_argument("--into", type=Path, default=RESULTS)
+    parser.add_argument("--into", type=Path, default=RESULTS / "kernels")
     parser.add_argument("--trials", type=int, default=64, help="of each operator")
     given = parser.parse_args()
     given.into.mkdir(parents=True, exist_ok=True)
@@ -60,14 +59,16 @@ def tune(output: Path, trials: int) -> None:
     """A short bench, for kernels that are worth making again."""
     from draft import OF_EACH_FAMILY
 
-    command = [
-        *(sys.executable, "-m", "pytest", "--ansor-bench", str(HERE.parent / "bench_cases"), "-q"),
-        *("-p", "no:cacheprovider", "--ansor-case", ",".join(OF_EACH_FAMILY.values())),
-        *("--ansor-strategy", "draft", "--ansor-trials", str(trials), "--ansor-round", "16"),
-        *("--ansor-repeats", "1", "--ansor-max-early-search-ratio", "none"),
-        *("--ansor-min-throughput-ratio", "none", "--ansor-json", str(output)),
-    ]
-    subprocess.run(command, check=True)
+    bench(
+        output,
+        case=",".join(OF_EACH_FAMILY.values()),
+        strategy="draft",
+        trials=trials,
+        round=16,
+        repeats=1,
+        max_early_search_ratio="none",
+        min_throughput_ratio="none",
+    )
 
 
 def measure(tuned: Path, output: Path, words: Sequence[str]) -> None:

@@ -70,7 +70,6 @@ def main() -> None:
     )
     given = parser.parse_args()
     size = SIZES[given.size]
-    repeats = given.repeats or size.repeats
     files = {
         "main": RESULTS / f"paper-{given.size}.json.gz",
         "controls": RESULTS / f"paper-{given.size}-controls.json.gz",
@@ -82,28 +81,18 @@ def main() -> None:
     cases = {"main": size.cases, "controls": (MATMUL,)}
     for part in ("main", "controls"):
         if given.only in (None, part):
-            run(
-                given.storage / f"paper-{given.size}-{part}",
+            storage = given.storage / f"paper-{given.size}-{part}"
+            resume = ["--ansor-resume", "0001"] if any(storage.glob("journals/0001*")) else []
+            bench(
                 files[part],
-                [*arms[part], "--ansor-case", ",".join(cases[part])],
-                size,
-                repeats,
+                *(*arms[part], *resume),
+                case=",".join(cases[part]),
+                trials=size.trials,
+                round=size.round_trials,
+                repeats=given.repeats or size.repeats,
+                storage=storage,
             )
     write_report(files["main"], files["controls"], RESULTS / f"paper-{given.size}")
-
-
-def run(storage: Path, output: Path, what: list[str], size: Size, repeats: int) -> None:
-    """One session, or the rest of one. Gates may break: the report says so."""
-    journals = storage / "journals"
-    resume = ["--ansor-resume", "0001"] if any(journals.glob("0001*")) else []
-    bench(
-        output,
-        *(*what, *resume),
-        trials=size.trials,
-        round=size.round_trials,
-        repeats=repeats,
-        storage=storage,
-    )
 
 
 if __name__ == "__main__":
