@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import gzip
-import io
 import itertools
 import os
 import re
@@ -22,9 +21,9 @@ from pathlib import Path
 from typing import Final
 
 import psutil
+from judge import commanded
 from ledger import SURVIVED, Ledger, Outcome
 
-from pytest_ansorbench.cli import main as ansor_bench
 from pytest_ansorbench.records import Result
 from pytest_ansorbench.storage import (
     CutShortError,
@@ -255,13 +254,11 @@ class Live:
 
     def _refused(self, words: Sequence[str]) -> str:
         """What is wrong with a command of results; empty if it does what it is asked."""
-        out = io.StringIO()
         try:
-            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
-                code = ansor_bench([*words])
+            code, shown, said = commanded(words)
         except BaseException as error:
             return f"{type(error).__name__}: {error}"
-        return "" if code == 0 else f"exit code {code}: {out.getvalue()[-300:]}"
+        return "" if code == 0 else f"exit code {code}: {(shown + said)[-300:]}"
 
     def faults_at_end(self, failed_trials: int) -> Iterator[str]:
         """What is wrong with a session that has ended."""
