@@ -23,7 +23,6 @@ from tabulate import tabulate
 from pytest_ansorbench.stats.ranks import rank_correlation
 from pytest_ansorbench.strategies import VectorUnits
 from pytest_ansorbench.strategies.decisions.points import scattered
-from pytest_ansorbench.strategies.decisions.registers import registers_of
 
 FIRST: Final = 8
 """Trials of the first batch."""
@@ -41,7 +40,7 @@ def guessed(path: Path, points: int) -> list[object] | None:
     landscape = read(path)
     stage = landscape.stage
     nests = [space.nests for space in stage.spaces]
-    guess = VectorUnits().model(nests, stage.encoding.columns, registers_of(stage.target))
+    guess = VectorUnits().model(nests, stage.design.encoding.columns, stage.design.registers)
     if guess is None:
         return None
     machine = Surrogate(landscape, stage)
@@ -49,7 +48,7 @@ def guessed(path: Path, points: int) -> list[object] | None:
     drawn = [point for space in stage.spaces for point in scattered(space, points, rng)]
     notes = [(index, stage.spaces[index].decisions_of(vector)) for index, vector in drawn]
     throughput = machine.gflops(notes) / machine.best_gflops
-    guesses = guess.predict(stage.encoding.rows(drawn))
+    guesses = guess.predict(stage.design.rows(drawn))
     best = [
         [throughput[pool[:FIRST]].max(), throughput[liked(pool, guesses)].max()]
         for pool in (rng.permutation(len(drawn))[:POOL] for _ in range(DRAWS))

@@ -54,9 +54,8 @@ from pytest_ansorbench.strategies import (
     Setup,
     TargetSpace,
 )
-from pytest_ansorbench.strategies.decisions.encoding import Encoding
 from pytest_ansorbench.strategies.decisions.experience import save_experience
-from pytest_ansorbench.strategies.decisions.traced import TracedSpace
+from pytest_ansorbench.strategies.decisions.traced import TracedDesign, TracedSpace
 from pytest_ansorbench.training import OTHER_FAMILIES, TRAINING
 from pytest_ansorbench.training.experience import experience_of
 from pytest_ansorbench.training.programs import Programs, load_programs
@@ -146,7 +145,7 @@ class Stage:
         self.sketches = self.context.generate_design_space()
         maker = ProgramMaker(self.context)
         self.spaces = [TracedSpace(i, one, maker) for i, one in enumerate(self.sketches)]
-        self.encoding = Encoding(self.spaces)
+        self.design = TracedDesign(self.spaces, maker)
 
     def rows(self, notes: Sequence[tuple[int, list[Any]]]) -> NDArray[np.float32]:
         """Features of decisions; shape (points, columns)."""
@@ -155,7 +154,7 @@ class Stage:
             vector = self.spaces[sketch].vector_of(decisions)
             assert vector is not None, "decisions of another version's sketches"
             points.append((sketch, vector))
-        return self.encoding.rows(points)
+        return self.design.rows(points)
 
 
 class Surrogate:

@@ -15,23 +15,17 @@ import numpy as np
 from tabulate import tabulate
 
 from pytest_ansorbench.environment import resolve_target
+from pytest_ansorbench.landscapes.recording import design_of
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
-from pytest_ansorbench.strategies import ProgramMaker, TargetSpace
-from pytest_ansorbench.strategies.decisions.traced import TracedSpace
 from pytest_ansorbench.workloads import Operator
 from pytest_ansorbench.workloads.catalogue import OPERATORS
 
 
-def rejections(case: Operator, target: object, count: int, seed: int = 0) -> dict[str, object]:
+def rejections(case: Operator, target: object, count: int) -> dict[str, object]:
     """Draw decisions, each choice as likely as any other, and replay all of them."""
-    from tvm.s_tir.meta_schedule import TuneContext
-
     [task] = case.tasks()
-    generator = TargetSpace().start(target)  # type: ignore[arg-type]
-    context = TuneContext(task.mod, target=target, space_generator=generator, rand_state=1)
-    sketches = context.generate_design_space()
-    maker, rng = ProgramMaker(context), np.random.default_rng(seed)
-    spaces = [TracedSpace(at, sketch, maker) for at, sketch in enumerate(sketches)]
+    design, _ = design_of(task, target)
+    spaces, maker, rng = design.spaces, design.maker, np.random.default_rng(0)
     told = programs = missed = 0
     for space, share in zip(spaces, np.array_split(np.arange(count), len(spaces)), strict=True):
         sizes = [knob.size for knob in space.knobs]

@@ -13,7 +13,6 @@ throughput of 0. Nothing is timed, and equal landscapes give equal tables.
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,7 +24,6 @@ from numpy.typing import NDArray
 from scipy.stats import spearmanr
 from tabulate import tabulate
 
-from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.strategies import (
     Bagged,
     BoostedTrees,
@@ -36,7 +34,6 @@ from pytest_ansorbench.strategies import (
     LoopInputs,
     ModelInputs,
     NestInputs,
-    ProgramMaker,
     RankingTrees,
     RelationInputs,
     ScheduledProgram,
@@ -46,7 +43,6 @@ from pytest_ansorbench.strategies import (
     XGBoostModel,
 )
 from pytest_ansorbench.strategies.decisions.space import Point
-from pytest_ansorbench.strategies.decisions.traced import TracedDesign
 
 TRAINED_ON: Final = (64, 128, 256)
 MOST: Final = 512
@@ -79,7 +75,6 @@ class Recorded:
     """Programs of a landscape that can be made, in the order in which they were measured."""
 
     stage: Stage
-    space: TracedDesign
     points: list[Point]
     programs: list[ScheduledProgram]
     gflops: NDArray[np.float64]
@@ -88,23 +83,19 @@ class Recorded:
     def rows(self, told: str) -> NDArray[np.float32]:
         """What a model is told of the programs, made once."""
         if told not in self.known:
-            self.known[told] = INPUTS[told].start(self.space)(self.points)
+            self.known[told] = INPUTS[told].start(self.stage.design)(self.points)
         return self.known[told]
 
     @classmethod
     def of(cls, landscape: Landscape) -> Recorded:
-        kept = landscape.target
-        target = {"kind": kept["kind"], "mcpu": kept["mcpu"], "num-cores": int(kept["num-cores"])}
-        stage = Stage(landscape.case, resolve_target(json.dumps(target)))
-        space = TracedDesign(stage.spaces, ProgramMaker(stage.context))
-        found = []
+        stage, found = landscape.stage, []
         for sketch, decisions, gflops in landscape.points[:MOST]:
             vector = stage.spaces[sketch].vector_of(decisions)
-            program = space.program((sketch, vector)) if vector is not None else None
+            program = stage.design.program((sketch, vector)) if vector is not None else None
             if vector is not None and program is not None:
                 found.append(((sketch, vector), program, gflops))
         points, programs, gflops = zip(*found, strict=True)
-        return cls(stage, space, [*points], [*programs], np.array(gflops))
+        return cls(stage, [*points], [*programs], np.array(gflops))
 
 
 def scored(recorded: Recorded, told: str, policy: Any, first: int) -> NDArray[np.float64]:
