@@ -57,6 +57,11 @@ def parse_json(text: str) -> Any:
     return json.loads(text, parse_constant=_refuse_constant)
 
 
+def dump_json(values: object) -> str:
+    """JSON values on one line, as `parse_json` reads it."""
+    return json.dumps(values, allow_nan=False, separators=(",", ":"))
+
+
 def _refuse_constant(literal: str) -> NoReturn:
     raise ValueError(f"{literal} is no JSON value")
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-from pytest_ansorbench.codec import to_json
+from pytest_ansorbench.codec import dump_json, to_json
 from pytest_ansorbench.landscapes.records import LANDSCAPE_VERSION, Landscape
 from pytest_ansorbench.storage import MissingResultError, StorageError
 from pytest_ansorbench.storage.files import load_json, read_record, write_text
@@ -16,8 +15,8 @@ _WHAT = "landscape"
 def write_landscape(landscape: Landscape, path: Path) -> None:
     """Write it whole or not at all, the same bytes for the same landscape; one point a line."""
     values = to_json(landscape)
-    results = ",\n".join(_dump(one) for one in values.pop("results"))
-    head = _dump(values).removesuffix("}")
+    results = ",\n".join(map(dump_json, values.pop("results")))
+    head = dump_json(values).removesuffix("}")
     write_text(path, [f'{head},"results":[\n{results}\n]}}\n'], _WHAT)
 
 
@@ -43,7 +42,3 @@ def read_landscape(path: Path) -> Landscape:
             "which this version of pytest-ansorbench reads"
         )
     return read_record(path, Landscape, data, _WHAT)
-
-
-def _dump(values: object) -> str:
-    return json.dumps(values, allow_nan=False, separators=(",", ":"))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
 
-from pytest_ansorbench.codec import from_json, parse_json, to_json
+from pytest_ansorbench.codec import dump_json, from_json, parse_json, to_json
 from pytest_ansorbench.records import (
     Checked,
     LastRanking,
@@ -238,8 +237,7 @@ _KIND_OF: Final = {cls: kind for kind, cls in KINDS.items()}
 
 def to_line(entry: Entry) -> str:
     """One line of JSON, without its newline."""
-    line = {"kind": _KIND_OF[type(entry)], **to_json(entry)}
-    return json.dumps(line, allow_nan=False, separators=(",", ":"))
+    return dump_json({"kind": _KIND_OF[type(entry)], **to_json(entry)})
 
 
 def from_line(text: str) -> Entry:

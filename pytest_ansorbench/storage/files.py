@@ -10,7 +10,6 @@ import dataclasses
 import gc
 import gzip
 import io
-import json
 import os
 import uuid
 import zlib
@@ -18,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, Final, NoReturn, TypeVar
 
-from pytest_ansorbench.codec import from_json, parse_json, to_json
+from pytest_ansorbench.codec import dump_json, from_json, parse_json, to_json
 from pytest_ansorbench.records import (
     OLDEST_SCHEMA_VERSION,
     SCHEMA_VERSION,
@@ -123,7 +122,7 @@ def write_result(result: Result, path: Path) -> None:
 
 def write_rebuilt(rebuilt: RebuiltKernels, path: Path) -> None:
     """Write kernels that were made again, as `write_result` writes a result."""
-    write_text(path, [_dump(to_json(rebuilt)), "\n"])
+    write_text(path, [dump_json(to_json(rebuilt)), "\n"])
 
 
 def read_rebuilt(path: Path) -> RebuiltKernels:
@@ -244,15 +243,11 @@ def _parts(result: Result) -> Iterator[str]:
     """The file's text, one case a line: as JSON values, all cases at once would fill memory."""
     head = to_json(dataclasses.replace(result, cases=()))
     head.pop("cases")
-    yield _dump(head).removesuffix("}") + ',"cases":['
+    yield dump_json(head).removesuffix("}") + ',"cases":['
     for index, case in enumerate(result.cases):
         with _collector_paused():
-            yield (",\n" if index else "\n") + _dump(to_json(case))
+            yield (",\n" if index else "\n") + dump_json(to_json(case))
     yield "\n]}\n"
-
-
-def _dump(values: dict[str, Any]) -> str:
-    return json.dumps(values, allow_nan=False, separators=(",", ":"))
 
 
 @contextlib.contextmanager
