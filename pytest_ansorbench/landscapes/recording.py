@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import math
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from pytest_ansorbench.codec import from_json, parse_json, to_json
+from pytest_ansorbench.codec import dump_json, from_json, parse_json, to_json
 from pytest_ansorbench.landscapes.choosing import chosen
 from pytest_ansorbench.landscapes.files import read_landscape, write_landscape
 from pytest_ansorbench.landscapes.records import (
@@ -30,9 +28,9 @@ from pytest_ansorbench.measure.policy import Stopwatch
 from pytest_ansorbench.measure.program import Program
 from pytest_ansorbench.measure.untuned import task_check
 from pytest_ansorbench.packed import pack_program
-from pytest_ansorbench.records import RecordError, TaskRecord
+from pytest_ansorbench.records import TaskRecord
 from pytest_ansorbench.search.sketches import SketchIndex, has_choices
-from pytest_ansorbench.storage import StorageError, UnwritableError, fingerprint, read_peak
+from pytest_ansorbench.storage import Journal, StorageError, fingerprint, read_peak
 from pytest_ansorbench.storage.numbered import stored_name
 from pytest_ansorbench.strategies import ProgramMaker, ScheduledProgram, TargetSpace
 from pytest_ansorbench.strategies.decisions.traced import TracedDesign
@@ -81,8 +79,7 @@ class Effort:
 
     def conditions(self) -> dict[str, Any]:
         """All of it but the license."""
-        names = ("points", "seed", "slices", "slice_ms", "build_limit_s")
-        return {name: getattr(self, name) for name in names}
+        return {name: value for name, value in asdict(self).items() if name != "license"}
 
 
 @dataclass(frozen=True)
@@ -296,20 +293,19 @@ class _Journal:
         self.lines: dict[int, _Line] = {}
 
     def __enter__(self) -> _Journal:
+        self._journal, lines = Journal.opened(self._path)
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._stream = self._path.open("a+b", buffering=0)
-        except OSError as error:
-            raise _cannot_write(self._path, error) from error
-        try:
-            self._begin()
+            if lines:
+                self._read(lines)
+            else:
+                self._write(self.subject)
         except BaseException:
-            self._stream.close()
+            self._journal.close()
             raise
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._stream.close()
+        self._journal.close()
 
     def append(self, line: _Line) -> None:
         self._write(line)
@@ -318,17 +314,8 @@ class _Journal:
     def remove(self) -> None:
         self._path.unlink()
 
-    def _begin(self) -> None:
-        self._stream.seek(0)
-        complete, newline, _ = self._stream.read().rpartition(b"\n")
-        self._stream.truncate(len(complete) + len(newline))  # a kill may cut a line short
-        if newline:
-            self._read(complete)
-        else:
-            self._write(self.subject)
-
-    def _read(self, content: bytes) -> None:
-        for number, text in enumerate(content.split(b"\n"), start=1):
+    def _read(self, lines: Sequence[bytes]) -> None:
+        for number, text in enumerate(lines, start=1):
             try:
                 value = parse_json(text.decode())
                 if number == 1:
@@ -336,7 +323,7 @@ class _Journal:
                 else:
                     line = from_json(_Line, value)
                     self.lines[line.place] = line
-            except (ValueError, RecursionError, RecordError) as error:
+            except (ValueError, RecursionError) as error:
                 raise StorageError(
                     f"bad journal {str(self._path)!r}, line {number}: {error}; remove it to record "
                     "anew"
@@ -345,12 +332,7 @@ class _Journal:
         self.subject = before
 
     def _write(self, entry: object) -> None:
-        line = json.dumps(to_json(entry), allow_nan=False, separators=(",", ":"))
-        try:
-            self._stream.write(f"{line}\n".encode())
-            os.fsync(self._stream.fileno())
-        except OSError as error:
-            raise _cannot_write(self._path, error) from error
+        self._journal.append_line(dump_json(to_json(entry)))
 
 
 def _check_same(before: Subject, now: Subject, path: Path) -> None:
@@ -367,9 +349,3 @@ def _check_same(before: Subject, now: Subject, path: Path) -> None:
                 f"bad landscape {str(path)!r}: it has the {name} {then}, expected {today}; choose "
                 "another folder, or remove it to record anew"
             )
-
-
-def _cannot_write(path: Path, error: OSError) -> UnwritableError:
-    return UnwritableError(
-        f"bad journal {str(path)!r}: expected a place to write to, got {error.strerror!r}"
-    )

@@ -75,6 +75,7 @@ class Journal(AbstractContextManager["Journal"]):
         self.path = path
         self.is_whole = True  # whether all that was to be written is
         self.unlocked = ""  # why others are not kept from writing it; empty if they are
+        self._lock()
 
     @classmethod
     def create(cls, storage_dir: Path, session: SessionEntry) -> Journal:
@@ -94,7 +95,6 @@ class Journal(AbstractContextManager["Journal"]):
         except OSError as error:
             _cannot_write(folder, error)
         journal = cls(stream, path)
-        journal._lock()
         journal.append(session)
         return journal
 
@@ -109,10 +109,23 @@ class Journal(AbstractContextManager["Journal"]):
         except OSError as error:
             _cannot_write(path, error)
         journal = cls(stream, path)
-        journal._lock()
         stream.truncate(past.size)
         stream.seek(past.size)
         return journal
+
+    @classmethod
+    def opened(cls, path: Path) -> tuple[Journal, list[bytes]]:
+        """A journal of lines of other kinds, begun or gone on with, and its complete lines."""
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            stream = path.open("a+b", buffering=0)
+        except OSError as error:
+            _cannot_write(path, error)
+        journal = cls(stream, path)
+        stream.seek(0)
+        *lines, cut_short = stream.read().split(b"\n")
+        stream.seek(stream.truncate(stream.tell() - len(cut_short)))
+        return journal, lines
 
     @classmethod
     def rewritten(cls, past: Past, session: SessionEntry, entries: Iterable[Entry]) -> Past:
@@ -142,8 +155,12 @@ class Journal(AbstractContextManager["Journal"]):
 
         One that does not fit is taken back whole, so that others can follow.
         """
+        self.append_line(to_line(entry))
+
+    def append_line(self, line: str) -> None:
+        """The same of a line of another kind."""
         end = self._stream.tell()
-        left = memoryview(f"{to_line(entry)}\n".encode())
+        left = memoryview(f"{line}\n".encode())
         try:
             while left:
                 left = left[self._stream.write(left) :]
