@@ -341,21 +341,10 @@ def of_npy(rng: random.Random, data: bytes, other: bytes) -> tuple[bytes, str]:
             descr = rng.choice(("<f4", "<f8", "|O", "<U999999999", "|V2147483647", "<M8[s]", "zz"))
             shape = rng.choice(
                 (
-                    "()",
-                    "(0,)",
-                    "(-1,)",
-                    "(10**12,)",
-                    "(1000000000000,)",
-                    "(99999, 99999, 99999)",
-                    "(3,)",
-                    "3",
-                    "(1.5,)",
-                    "('a',)",
-                    "(" + "1," * 70 + ")",
-                    "(300000000,)",
-                    "(9223372036854775807,)",
-                    "(18446744073709551616,)",
-                    "[" * 200 + "]" * 200,
+                    *("()", "(0,)", "(-1,)", "(10**12,)", "(1000000000000,)"),
+                    *("(99999, 99999, 99999)", "(3,)", "3", "(1.5,)", "('a',)"),
+                    *("(" + "1," * 70 + ")", "(300000000,)", "(9223372036854775807,)"),
+                    *("(18446744073709551616,)", "[" * 200 + "]" * 200),
                 )
             )
             header = rng.choice(
@@ -404,24 +393,9 @@ def _in_onnx(rng: random.Random, model: Any) -> str:
         case 0:
             node.op_type = rng.choice(
                 (
-                    "",
-                    "Relu",
-                    "Conv",
-                    "Gather",
-                    "Reshape",
-                    "If",
-                    "Loop",
-                    "Scan",
-                    "Resize",
-                    "Expand",
-                    "Tile",
-                    "ConstantOfShape",
-                    "Range",
-                    "LSTM",
-                    "Pad",
-                    "Slice",
-                    "TopK",
-                    "é",
+                    *("", "Relu", "Conv", "Gather", "Reshape", "If", "Loop", "Scan", "Resize"),
+                    *("Expand", "Tile", "ConstantOfShape", "Range", "LSTM", "Pad", "Slice"),
+                    *("TopK", "é"),
                 )
             )
             return f"operator {node.op_type!r}"
