@@ -41,12 +41,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--only", choices=("tune", "same", "slower", "report"))
     parser.add_argument("--into", type=Path, default=RESULTS / "kernels")
-    parser.add_argument("--trials", type=int, default=64, help="of each operator")
     given = parser.parse_args()
     given.into.mkdir(parents=True, exist_ok=True)
     tuned = given.into / "tuned.json.gz"
     if given.only in (None, "tune") and not tuned.exists():
-        tune(tuned, given.trials)
+        tune(tuned)
     if given.only in (None, "same"):
         measure(tuned, given.into / "same.json.gz", ["--against", sys.executable])
     if given.only in (None, "slower"):
@@ -55,7 +54,7 @@ def main() -> None:
         print(report(given.into))
 
 
-def tune(output: Path, trials: int) -> None:
+def tune(output: Path) -> None:
     """A short bench, for kernels that are worth making again."""
     from draft import OF_EACH_FAMILY
 
@@ -63,7 +62,7 @@ def tune(output: Path, trials: int) -> None:
         output,
         case=",".join(OF_EACH_FAMILY.values()),
         strategy="draft",
-        trials=trials,
+        trials=64,
         round=16,
         repeats=1,
         max_early_search_ratio="none",

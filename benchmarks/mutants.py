@@ -56,8 +56,6 @@ def main() -> None:
     run.add_argument("--mutants", type=int, default=160, help="how many (default: 160)")
     run.add_argument("--seed", type=int, default=0, help="of the draw (default: 0)")
     run.add_argument("--part", default="1/1", help="this part of the mutants, e.g. 1/2")
-    run.add_argument("--folder", action="append", help="these folders only, e.g. stats")
-    run.add_argument("--dry-run", action="store_true", help="print the mutants alone")
     report = commands.add_parser("report", help="count what was caught, and list the rest")
     report.add_argument("journal", type=Path, nargs="+")
     given = parser.parse_args()
@@ -66,12 +64,6 @@ def main() -> None:
         return
     part, parts = map(int, given.part.split("/"))
     mutants = draw(given.mutants, given.seed)[part - 1 :: parts]
-    if given.folder:
-        mutants = [mutant for mutant in mutants if mutant.folder in given.folder]
-    if given.dry_run:
-        for mutant in mutants:
-            print(*asdict(mutant).values())
-        return
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     known = {key_of(line) for line in read(given.into)} if given.into.exists() else set()
     with given.into.open("a", encoding="utf-8") as journal:

@@ -62,12 +62,6 @@ def main() -> None:
     parser.add_argument("--size", choices=SIZES, default="small")
     parser.add_argument("--repeats", type=int, help="seeds of each arm (default: the size's)")
     parser.add_argument("--only", choices=("main", "controls", "report"), help="default: all")
-    parser.add_argument(
-        "--storage",
-        type=Path,
-        default=Path(".ansor_bench"),
-        help="folder of the journals (default: .ansor_bench)",
-    )
     given = parser.parse_args()
     size = SIZES[given.size]
     files = {
@@ -81,7 +75,7 @@ def main() -> None:
     cases = {"main": size.cases, "controls": (MATMUL,)}
     for part in ("main", "controls"):
         if given.only in (None, part):
-            storage = given.storage / f"paper-{given.size}-{part}"
+            storage = Path(".ansor_bench") / f"paper-{given.size}-{part}"
             resume = ["--ansor-resume", "0001"] if any(storage.glob("journals/0001*")) else []
             bench(
                 files[part],

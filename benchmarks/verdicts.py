@@ -59,20 +59,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("results", type=Path, nargs="+", help="results to draw runs from")
     parser.add_argument("--comparisons", type=int, default=1000, help="a figure (default: 1000)")
-    parser.add_argument("--only", choices=("cases", "suites"), help="only one kind of verdicts")
     given = parser.parse_args()
     with ProcessPoolExecutor() as processes:
-        paths = given.results if given.only != "suites" else ()
-        parts = PARTS if given.only != "cases" else {}
-        simulations = [processes.submit(simulated, path, given.comparisons) for path in paths]
+        of_cases = [processes.submit(simulated, path, given.comparisons) for path in given.results]
         of_suites = [
             processes.submit(simulated_suites, given.results, part, given.comparisons)
-            for part in parts
+            for part in PARTS
         ]
-        for simulation in simulations:
+        for simulation in of_cases:
             print(simulation.result())
         names = ", ".join(result_name(path) for path in given.results)
-        for part, simulation in zip(parts, of_suites, strict=True):
+        for part, simulation in zip(PARTS, of_suites, strict=True):
             print(f"{part}; cases drawn from {names} in turn")
             print(simulation.result(), end="")
 

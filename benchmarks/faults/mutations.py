@@ -30,7 +30,7 @@ from typing import Any, ClassVar, Final
 from unittest import mock
 
 import mutators
-from judge import LIMIT_S, Reader, commanded, judge
+from judge import Reader, commanded, judge
 from ledger import SURVIVED, Ledger, Outcome, draws
 from mutators import MARK, Mutation
 from seeds import seeds as good_files
@@ -391,7 +391,7 @@ def made(kind: str, seed: int, index: int, seeds: Path, folder: Path) -> Trial:
 
 
 def outcomes(
-    kind: str, seed: int, indices: Sequence[int], seeds: Path, folder: Path, limit_s: float
+    kind: str, seed: int, indices: Sequence[int], seeds: Path, folder: Path
 ) -> Iterator[Outcome]:
     """What becomes of the files of some trials, which are made in a folder."""
     trials = [made(kind, seed, index, seeds, folder) for index in indices]
@@ -399,7 +399,6 @@ def outcomes(
         [(trial.file, trial.read) for trial in trials],
         planted=[trial.here / MARK for trial in trials],
         starts=KINDS[kind].starts,
-        limit_s=limit_s,
     )
     for trial, told in zip(trials, found, strict=True):
         survived = told.verdict == SURVIVED
@@ -425,17 +424,13 @@ def main() -> None:
     )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
-        "--limit", type=float, default=LIMIT_S, help="seconds for a file (default: %(default)g)"
-    )
-    parser.add_argument("--good", type=Path, help="what seeds.py made (default: made anew)")
-    parser.add_argument(
         "--repeat", type=int, metavar="INDEX", help="this trial alone; its file stays in --into"
     )
     given = parser.parse_args()
-    with contextlib.nullcontext(given.good) if given.good else good_files() as seeds:
+    with good_files() as seeds:
         _warm()
         for kind in given.kind or KINDS:
-            campaign = partial(outcomes, kind, given.seed, limit_s=given.limit)
+            campaign = partial(outcomes, kind, given.seed)
             if given.repeat is not None:
                 print(*campaign([given.repeat], seeds.resolve(), given.into.resolve()))
             else:
