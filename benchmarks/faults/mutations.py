@@ -30,10 +30,26 @@ from typing import Any, ClassVar, Final
 from unittest import mock
 
 import mutators
+import numpy as np
 from judge import Reader, commanded, judge
 from ledger import SURVIVED, Ledger, Outcome, draws
 from mutators import MARK, Mutation
 from seeds import seeds as good_files
+
+from pytest_ansorbench.bench.history import NoiseHistory, case_histories
+from pytest_ansorbench.cli.exits import sentence
+from pytest_ansorbench.search import ResumeError
+from pytest_ansorbench.storage import JournalTail, read_journal, read_peak
+from pytest_ansorbench.strategies import BadModel, Experience, load_program_model
+from pytest_ansorbench.strategies.features import POOLED
+from pytest_ansorbench.strategies.rule_model import load_rule_model
+from pytest_ansorbench.training import BadSamples
+from pytest_ansorbench.training.programs import load_programs
+from pytest_ansorbench.training.rule_samples import load_samples
+from pytest_ansorbench.winners import DatabaseError, import_database, reader_main, reading
+from pytest_ansorbench.workloads import BadInputs, from_exported_program, from_onnx, get
+from pytest_ansorbench.workloads.inputs import Input
+from pytest_ansorbench.workloads.inputs import draws as input_draws
 
 TRIALS: Final = 100_000
 FEWEST: Final = 5_000
@@ -102,12 +118,6 @@ class Call:
     into: ClassVar[str] = ""
 
     def __call__(self, file: Path, seeds: Path, out: Path) -> str | None:
-        from pytest_ansorbench.cli.exits import sentence
-        from pytest_ansorbench.search import ResumeError
-        from pytest_ansorbench.strategies import BadModel
-        from pytest_ansorbench.training import BadSamples
-        from pytest_ansorbench.workloads import BadInputs
-
         try:
             self.read(file)
         except (BadModel, BadSamples, BadInputs) as error:
@@ -124,9 +134,6 @@ class Call:
 
 def _resumed(file: Path) -> None:
     """What a session does with a journal that it goes on with."""
-    from pytest_ansorbench.bench.history import NoiseHistory, case_histories
-    from pytest_ansorbench.storage import JournalTail, read_journal
-
     past = read_journal(file)
     histories = case_histories(past)
     for history in histories.values():
@@ -139,11 +146,6 @@ def _resumed(file: Path) -> None:
 
 
 def _program_model(file: Path) -> None:
-    import numpy as np
-
-    from pytest_ansorbench.strategies import load_program_model
-    from pytest_ansorbench.strategies.features import POOLED
-
     model = load_program_model(file)
     model.predict(np.zeros((4, POOLED), np.float32))
     model.predict(np.full((4, POOLED), np.nan, np.float32))
@@ -154,70 +156,42 @@ def _described_model(file: Path) -> None:
 
 
 def _rule_model(file: Path) -> None:
-    import numpy as np
-
-    from pytest_ansorbench.strategies.features import POOLED
-    from pytest_ansorbench.strategies.rule_model import load_rule_model
-
     load_rule_model(file).predict(np.zeros((4, POOLED), np.float32))
 
 
 def _experience(file: Path) -> None:
-    from pytest_ansorbench.strategies import Experience
-
     Experience(path=file).known()
 
 
-def _programs(file: Path) -> None:
-    from pytest_ansorbench.training.programs import load_programs
-
-    load_programs(file)
-
-
 def _rule_samples(file: Path) -> None:
-    from pytest_ansorbench.training.rule_samples import load_samples
-
     load_samples(file).mutable  # noqa: B018
 
 
 def _inputs(file: Path) -> None:
-    from pytest_ansorbench.workloads.inputs import Input, draws
-
     wanted = [Input("float32", (2, 3), "x"), Input("int64", (4,), "y")]
-    for way in draws(wanted, str(file)):
+    for way in input_draws(wanted, str(file)):
         way(0)
 
 
 def _onnx(file: Path) -> None:
-    from pytest_ansorbench.workloads import from_onnx
-
     from_onnx(file).tasks()
 
 
 def _exported(file: Path) -> None:
-    from pytest_ansorbench.workloads import from_exported_program
-
     from_exported_program(file).tasks()
 
 
 def _peak(file: Path) -> None:
-    from pytest_ansorbench.storage import read_peak
-
     read_peak(file.parent.parent, file.stem.removesuffix("-float32"), "float32")
 
 
 def _imported(file: Path) -> None:
     """As `import` does, whose parser runs in a fork instead of an interpreter of its own."""
-    from pytest_ansorbench.winners import import_database, reading
-    from pytest_ansorbench.workloads import get
-
     with mock.patch.object(reading, "parsed", _parsed):
         import_database(file, [get(CASE)], "imported")
 
 
 def _parsed(folder: Path, copy: Path) -> dict[str, Any]:
-    from pytest_ansorbench.winners import DatabaseError, reader_main
-
     with tempfile.TemporaryFile() as answer:
         child = os.fork()
         if not child:
@@ -342,7 +316,7 @@ KINDS: Final[Mapping[str, Kind]] = {
             Command(("list", "--storage=OUT"), "0001_it.json"): 1,
         },
     ),
-    "samples": Kind(["samples.npz"], mutators.of_zip(_inside), {Call("samples", _programs): 1}),
+    "samples": Kind(["samples.npz"], mutators.of_zip(_inside), {Call("samples", load_programs): 1}),
     "rule-samples": Kind(
         ["rule-samples.npz"], mutators.of_zip(_inside), {Call("rule samples", _rule_samples): 1}
     ),

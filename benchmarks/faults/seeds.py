@@ -21,6 +21,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from pytest_ansorbench.cli import main as command
+from pytest_ansorbench.records import Bandwidth, MachinePeak
+from pytest_ansorbench.storage import read_journal, write_peak
+from pytest_ansorbench.strategies import load_program_model
+from pytest_ansorbench.training.arrays import save_arrays
+from pytest_ansorbench.training.programs import programs_of
+
 HERE: Final = Path(__file__).parent
 ROOT: Final = HERE.parent.parent
 GOOD: Final = HERE / "good"
@@ -62,11 +69,6 @@ def _copied(into: Path) -> None:
 
 def _stored(into: Path) -> None:
     """Results, journals, a database, the peak of a machine, a file of pytest-benchmark's."""
-    from pytest_ansorbench.cli import main as command
-    from pytest_ansorbench.records import MachinePeak
-    from pytest_ansorbench.records.yardsticks import Bandwidth
-    from pytest_ansorbench.storage import write_peak
-
     ended = (into / "journal.jsonl").read_bytes() + b'{"kind":"end","cases":1}\n'
     (into / "ended.jsonl").write_bytes(ended)
     result = json.loads((into / "result.json").read_bytes())
@@ -90,12 +92,6 @@ def _stored(into: Path) -> None:
 
 def _models(into: Path) -> None:
     """A small model, its experience and its card, out of what the journal has measured."""
-    from pytest_ansorbench.cli import main as command
-    from pytest_ansorbench.storage import read_journal
-    from pytest_ansorbench.strategies import load_program_model
-    from pytest_ansorbench.training.arrays import save_arrays
-    from pytest_ansorbench.training.programs import programs_of
-
     programs = next(programs_of(read_journal(into / "journal.jsonl"), lambda case: None))
     save_arrays(programs, into / "samples.npz")
     model = into / "program.ubj"
