@@ -16,10 +16,9 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass
-from pathlib import Path
 
 from paper_report import write_report
-from sessions import RESULTS, bench
+from sessions import RESULTS, ROOT, bench, to_resume
 
 from pytest_ansorbench.workloads import BATCH_MATMUL, CONV1D, CONV2D
 
@@ -75,11 +74,10 @@ def main() -> None:
     cases = {"main": size.cases, "controls": (MATMUL,)}
     for part in ("main", "controls"):
         if given.only in (None, part):
-            storage = Path(".ansor_bench") / f"paper-{given.size}-{part}"
-            resume = ["--ansor-resume", "0001"] if any(storage.glob("journals/0001*")) else []
+            storage = ROOT / ".ansor_bench" / f"paper-{given.size}-{part}"
             bench(
                 files[part],
-                *(*arms[part], *resume),
+                *(*arms[part], *to_resume(storage)),
                 case=",".join(cases[part]),
                 trials=size.trials,
                 round=size.round_trials,

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -38,19 +37,18 @@ def main() -> None:
     given.into.mkdir(parents=True, exist_ok=True)
     if not given.only:
         full = given.into / "full.json.gz"
-        run(given, full, [])
-        run(given, given.into / "again.json.gz", ["--ansor-reference", str(full)])
+        run(given, full)
+        run(given, given.into / "again.json.gz", reference=full)
     print(report(given.into))
 
 
-def run(given: argparse.Namespace, output: Path, words: Sequence[str]) -> None:
+def run(given: argparse.Namespace, output: Path, **more: object) -> None:
     """One session; a broken gate is an outcome."""
     if output.exists():
         return
     started_s = time.monotonic()
     bench(
         output,
-        *words,
         case=given.case,
         strategy=given.arms,
         trials=given.trials,
@@ -58,6 +56,7 @@ def run(given: argparse.Namespace, output: Path, words: Sequence[str]) -> None:
         repeats=given.repeats,
         max_search_ratio=0.9,
         min_throughput_ratio=0.8,
+        **more,
     )
     output.with_name(f"{result_name(output)}.seconds").write_text(
         f"{time.monotonic() - started_s:.0f}\n"

@@ -42,7 +42,7 @@ def main() -> None:
     parser.add_argument("--arms", default="racing,draft", help="strategies")
     parser.add_argument("--trials", type=int, default=64)
     parser.add_argument("--seeds", type=int, default=2)
-    parser.add_argument("--into", type=Path, default=Path(os.path.relpath(RESULTS / "remote")))
+    parser.add_argument("--into", type=Path, default=RESULTS / "remote")
     given = parser.parse_args()
     given.into.mkdir(parents=True, exist_ok=True)
     with loopback():

@@ -53,7 +53,8 @@ def main() -> None:
         if not path.exists():
             bench(
                 path,
-                *("--ansor-roofline", "--ansor-reference-kernels", "torch,untuned"),
+                "--ansor-roofline",
+                reference_kernels="torch,untuned",
                 case=case_id,
                 strategy=given.strategy,
                 trials=given.trials,
