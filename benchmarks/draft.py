@@ -18,9 +18,6 @@ report` runs nothing, and reports on the seeds that --seed and --repeats name. N
 from __future__ import annotations
 
 import argparse
-import os
-import subprocess
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
@@ -30,6 +27,7 @@ from typing import Final
 
 import numpy as np
 from commits import merged
+from sessions import RESULTS, ROOT, bench, to_resume
 from tabulate import tabulate
 
 from pytest_ansorbench.records import Result
@@ -38,9 +36,6 @@ from pytest_ansorbench.stats.judging import judge_result
 from pytest_ansorbench.stats.trajectory import Trajectory
 from pytest_ansorbench.workloads import CAPSULE_CONV2D, OPERATORS
 
-HERE: Final = Path(__file__).parent
-ROOT: Final = HERE.parent
-RESULTS: Final = ROOT / "docs" / "results"
 COLUMNS: Final = (
     "case",
     "strategy",
@@ -94,39 +89,28 @@ def run(case: str, seed: int, given: argparse.Namespace) -> None:
     if output.exists():
         return
     storage = ROOT / ".ansor_bench" / given.into.name / f"{case}-{seed}"
-    resume = ["--ansor-resume", "0001"] if any(storage.glob("journals/0001*")) else []
-    command = [
-        *(sys.executable, "-m", "pytest", "--ansor-bench", given.tests),
-        *("-p", "draft_ablations", "-p", "no:cacheprovider", "-q"),
-        *("--ansor-case", case, "--ansor-strategy", given.arms),
-        *("--ansor-trials", given.trials, "--ansor-round", str(given.round)),
-        *("--ansor-caches", given.caches),
-        *("--ansor-repeats", "1", "--ansor-seed", str(seed)),
-        *("--ansor-max-early-search-ratio", "none", "--ansor-min-throughput-ratio", "0.97"),
-        *("--ansor-storage", _named(storage), "--ansor-json", _named(output), *resume),
-    ]
+    options: dict[str, object] = {}
     if given.reference_kernels:
-        command += ["--ansor-reference-kernels", given.reference_kernels]
+        options["reference_kernels"] = given.reference_kernels
     if given.reference is not None and (given.reference / output.name).exists():
-        command += ["--ansor-reference", _named(given.reference / output.name)]
-    code = subprocess.run(
-        command,
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(_paths())},
-        check=False,
-    ).returncode
-    if code not in (0, 1):  # 1: a gate is broken
-        raise SystemExit(code)
-
-
-def _named(path: Path) -> str:
-    """Results name no folder of the machine that they were measured on."""
-    return os.path.relpath(path, ROOT)
-
-
-def _paths() -> list[str]:
-    """Where the plugin is found, and whatever was asked for."""
-    return [str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])]
+        options["reference"] = given.reference / output.name
+    bench(
+        output,
+        *to_resume(storage),
+        tests=given.tests,
+        plugin="draft_ablations",
+        case=case,
+        strategy=given.arms,
+        trials=given.trials,
+        round=given.round,
+        caches=given.caches,
+        repeats=1,
+        seed=seed,
+        max_early_search_ratio="none",
+        min_throughput_ratio=0.97,
+        storage=storage,
+        **options,
+    )
 
 
 def report(folder: Path, seeds: Sequence[int] | None) -> str:

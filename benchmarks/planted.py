@@ -15,18 +15,15 @@ docs/results/planted.txt.
 from __future__ import annotations
 
 import argparse
-import os
-import subprocess
 import sys
-from pathlib import Path
 from typing import Final
+
+from sessions import RESULTS, ROOT, bench
 
 from pytest_ansorbench.report import Layout, Terminal, result_report
 from pytest_ansorbench.stats.judging import judge_result
 from pytest_ansorbench.storage import read_result
 
-HERE: Final = Path(__file__).parent
-RESULTS: Final = HERE.parent / "docs" / "results"
 CASE: Final = "conv1d-n1-l128-ci128-co256-k1-s2-p0"
 COLUMNS: Final = (
     "strategy",
@@ -64,20 +61,19 @@ def main() -> int:
 def run(part: str, *, resume: bool) -> None:
     """One bench, in a process of its own."""
     strategies, _ = PARTS[part]
-    storage = HERE.parent / ".ansor_bench" / f"planted-{part}"
-    command = [
-        *(sys.executable, "-m", "pytest", "--ansor-bench", str(HERE.parent / "bench_cases")),
-        *("-p", "planted_strategies", "-p", "no:cacheprovider", "-q"),
-        *("--ansor-case", CASE, "--ansor-strategy", strategies),
-        *("--ansor-trials", "48", "--ansor-round", "12", "--ansor-repeats", "auto:8"),
-        *("--ansor-max-early-search-ratio", "1.0"),
-        *("--ansor-min-throughput-ratio", "0.95"),
-        *("--ansor-storage", str(storage)),
-        *("--ansor-json", str(RESULTS / f"planted-{part}.json.gz")),
+    bench(
+        RESULTS / f"planted-{part}.json.gz",
         *(("--ansor-resume",) if resume else ()),
-    ]
-    # A broken gate fails its test, and that is what is wanted here.
-    subprocess.run(command, env={**os.environ, "PYTHONPATH": str(HERE)}, check=False)
+        plugin="planted_strategies",
+        case=CASE,
+        strategy=strategies,
+        trials=48,
+        round=12,
+        repeats="auto:8",
+        max_early_search_ratio=1.0,
+        min_throughput_ratio=0.95,
+        storage=ROOT / ".ansor_bench" / f"planted-{part}",
+    )
 
 
 def told() -> tuple[str, bool]:
