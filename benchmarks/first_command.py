@@ -12,14 +12,12 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
-import subprocess
-import sys
 import time
 from configparser import ConfigParser
 from pathlib import Path
 from typing import Final
 
-from sessions import RESULTS, ROOT
+from sessions import RESULTS, ROOT, bench
 from tabulate import tabulate
 
 from pytest_ansorbench.records import Verdict
@@ -54,16 +52,10 @@ def run(output: Path) -> None:
     tox = ConfigParser(interpolation=None)
     tox.read(ROOT / "tox.ini")
     line = tox["testenv:bench"]["commands"].replace("\\\n", " ").replace("{posargs}", "")
-    words = shlex.split(line)[1:]
-    # Relative, lest the result names a folder of this machine.
-    storage, written = Path(".ansor_bench") / "first-command", output.relative_to(ROOT)
-    command = [sys.executable, "-m", "pytest", *words, "-p", "no:cacheprovider"]
+    _, _, tests, *words = shlex.split(line)
     started_s = time.monotonic()
-    code = subprocess.run(
-        [*command, "--ansor-storage", str(storage), "--ansor-json", str(written)],
-        cwd=ROOT,
-        check=False,
-    ).returncode
+    storage = ROOT / ".ansor_bench" / "first-command"
+    code = bench(output, *words, tests=tests, storage=storage)
     minutes = (time.monotonic() - started_s) / 60.0
     with (INTO / "minutes.txt").open("a", encoding="utf-8") as notes:
         notes.write(f"{output.name} {minutes:.1f} minutes, exit code {code}\n")

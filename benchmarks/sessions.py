@@ -15,7 +15,7 @@ RESULTS: Final = ROOT / "docs" / "results"
 
 def bench(
     output: Path, *words: str, tests: str = "bench_cases", plugin: str = "", **options: object
-) -> None:
+) -> int:
     """Run a session into a result, from the checkout; a broken gate is an outcome.
 
     Args:
@@ -25,6 +25,9 @@ def bench(
         plugin: A script of this folder that is a plugin of the session.
         options: Options of `--ansor-NAME VALUE`; an underscore in a name is a hyphen. Paths are
             told from the checkout on, lest the result names a folder of this machine.
+
+    Returns:
+        1 if a gate is broken, else 0.
 
     Raises:
         SystemExit: It failed.
@@ -42,8 +45,9 @@ def bench(
     code = subprocess.run(
         command, cwd=ROOT, env=environment, check=False, stdout=sys.stderr
     ).returncode
-    if code not in (0, 1) or not output.exists():  # 1: a gate is broken
+    if code not in (0, 1) or not output.exists():
         raise SystemExit(code)
+    return code
 
 
 def to_resume(storage: Path) -> list[str]:
