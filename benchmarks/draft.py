@@ -74,7 +74,6 @@ def main() -> None:
     parser.add_argument("--reference-kernels", help="baselines of kernels")
     parser.add_argument("--only", choices=("report",), help="report on what there is")
     given = parser.parse_args()
-    given.into.mkdir(parents=True, exist_ok=True)
     if not given.only:
         for seed in range(given.seed, given.seed + given.repeats):
             for case in given.case.split(","):

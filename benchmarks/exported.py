@@ -55,7 +55,6 @@ def main() -> None:
     parser.add_argument("--trials", default="8/task")
     parser.add_argument("--into", type=Path, default=RESULTS / "exported")
     given = parser.parse_args()
-    given.into.mkdir(parents=True, exist_ok=True)
     result = given.into / f"{given.case}.json.gz"
     if not result.exists():
         bench(

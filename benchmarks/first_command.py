@@ -39,7 +39,6 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=10, help="how many there are to be")
     parser.add_argument("--only", choices=("report",), help="report on what there is")
     given = parser.parse_args()
-    INTO.mkdir(exist_ok=True)
     for number in range(1, given.runs + 1):
         output = INTO / f"{number:02}.json.gz"
         if not given.only and not output.exists():

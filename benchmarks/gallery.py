@@ -55,7 +55,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("result", type=Path, nargs="?", default=EXAMPLE)
     result = parser.parse_args().result.resolve()
-    GALLERY.mkdir(exist_ok=True)
     with contextlib.redirect_stdout(io.StringIO()) as out:
         ansor_bench(["show", str(result)])
     shown = result.relative_to(ROOT).as_posix()

@@ -42,7 +42,6 @@ def main() -> None:
     parser.add_argument("--only", choices=("tune", "same", "slower", "report"))
     parser.add_argument("--into", type=Path, default=RESULTS / "kernels")
     given = parser.parse_args()
-    given.into.mkdir(parents=True, exist_ok=True)
     tuned = given.into / "tuned.json.gz"
     if given.only in (None, "tune") and not tuned.exists():
         tune(tuned)

@@ -34,7 +34,6 @@ def main() -> None:
     parser.add_argument("--into", type=Path, default=RESULTS / "reference")
     parser.add_argument("--only", choices=("report",))
     given = parser.parse_args()
-    given.into.mkdir(parents=True, exist_ok=True)
     if not given.only:
         full = given.into / "full.json.gz"
         run(given, full)

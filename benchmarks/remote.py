@@ -44,7 +44,6 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--into", type=Path, default=RESULTS / "remote")
     given = parser.parse_args()
-    given.into.mkdir(parents=True, exist_ok=True)
     with loopback():
         for seed in range(given.seeds):
             for case in given.case.split(","):

@@ -47,7 +47,6 @@ def main() -> None:
     parser.add_argument("--strategy", default="draft")
     parser.add_argument("--into", type=Path, default=RESULTS / "vendor")
     given = parser.parse_args()
-    given.into.mkdir(parents=True, exist_ok=True)
     for case_id in given.case.split(","):
         path = given.into / f"{case_id}.json.gz"
         if not path.exists():
