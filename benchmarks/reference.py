@@ -18,7 +18,8 @@ from pathlib import Path
 from sessions import RESULTS, bench
 from tabulate import tabulate
 
-from pytest_ansorbench.records import Estimate, Gate, Result
+from pytest_ansorbench.records import Gate, Result
+from pytest_ansorbench.report.wording import estimate_text
 from pytest_ansorbench.stats.judging import judge_result
 from pytest_ansorbench.stats.recorded import Pace
 from pytest_ansorbench.storage import read_result, result_name
@@ -100,15 +101,11 @@ def _row(name: str, result: Result, seconds: float | None, of_s: float) -> list[
         "" if seconds is None else f"{seconds:.0f}",
         "" if seconds is None else f"{seconds / of_s:.2f}",
         f"{pace.ratio:.2f} +- {pace.error:.0%}",
-        _estimate(verdict.comparison.search_ratio),
-        _estimate(verdict.comparison.search_ratio_trials),
-        _estimate(verdict.comparison.throughput_ratio),
+        estimate_text(verdict.comparison.search_ratio),
+        estimate_text(verdict.comparison.search_ratio_trials),
+        estimate_text(verdict.comparison.throughput_ratio),
         ", ".join(map(_gate, verdict.gates)),
     ]
-
-
-def _estimate(one: Estimate) -> str:
-    return f"{one.value:.2f} [{one.low:.2f}, {one.high:.2f}]"
 
 
 def _gate(gate: Gate) -> str:
