@@ -1,6 +1,6 @@
 """Which parts of `draft` does it need? Searches of recorded landscapes, dozens of seeds each.
 
-    python benchmarks/draft_surrogate.py [--record FILE ...] [--seeds N] [--trials N]
+    python benchmarks/draft_surrogate.py [--record JOURNAL ...] [--seeds N] [--trials N]
                                          [--variants NAME,NAME] [--landscapes FOLDER]
                                          [--strangers] [--case ID,ID] [--luck SHARE]
 
@@ -9,9 +9,8 @@ does. So a surrogate plays the machine (Eggensperger et al., "Efficient Benchmar
 Hyperparameter Optimizers via Surrogates", AAAI 2015): boosted trees that learnt the logarithm of
 throughput from all programs that searches of an operator have measured, of all arms and seeds. All
 else is real: sketches, drafts, replays. `--record` adds the programs of journals to
-docs/results/draft-landscapes/, or those of a result, whose searches by `draft` are played again;
-without it, every landscape there is searched by `draft` and by the variants of
-`draft_ablations.py`. The tables show the best throughput after 8 to 256 trials relative
+docs/results/draft-landscapes/; without it, every landscape there is searched by `draft` and by the
+variants of `draft_ablations.py`. The tables show the best throughput after 8 to 256 trials relative
 to the best of the landscape, as geometric means over the seeds, their standard error (of the
 logarithm), and the 20th percentile of the final throughput (`worst fifth`).
 """
@@ -34,7 +33,6 @@ from typing import Any, Final
 import numpy as np
 import xgboost
 from draft_ablations import pytest_ansorbench_strategies
-from draft_replays import confirmed_gflops, replayed
 from numpy.typing import NDArray
 from tabulate import tabulate
 
@@ -43,10 +41,9 @@ from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.measure.intrinsics import register_intrinsics
 from pytest_ansorbench.search.candidates import unpack
 from pytest_ansorbench.search.sketches import SketchIndex
-from pytest_ansorbench.storage import is_journal, read_journal, read_result
+from pytest_ansorbench.storage import read_journal
 from pytest_ansorbench.storage.entries import CaseEntry, RoundEntry
 from pytest_ansorbench.strategies import (
-    Candidate,
     Draft,
     Observation,
     ProgramMaker,
@@ -221,48 +218,22 @@ def search(
 
 
 def recorded(path: Path) -> Landscape:
-    """The landscape of a journal or of a result, each of one operator."""
-    return of_journal(path) if is_journal(path) else of_result(path)
-
-
-def of_journal(path: Path) -> Landscape:
-    """The programs of all arms, as the journal has them."""
+    """The programs of all arms, as the journal of one operator has them."""
     past = read_journal(path)
     [case] = [one.case for one in past.entries if isinstance(one, CaseEntry)]
-    target = resolve_target(str(past.session.machine["target"]))
-    stage = Stage(case, target)
-    programs: list[tuple[Candidate, float]] = []
+    stage = Stage(case, resolve_target(str(past.session.machine["target"])))
+    index, points = SketchIndex(stage.sketches), []
     for entry in past.entries:
-        if isinstance(entry, RoundEntry):
-            latencies_s = [trial.latency_s for trial in entry.trials]
-            gflops = [stage.task.flops / one / 1e9 if one else 0.0 for one in latencies_s]
-            candidates = unpack(entry.state.candidates, stage.task.mod)
-            programs += zip(candidates, gflops, strict=True)
-    return landscape_of(stage, programs)
-
-
-def of_result(path: Path) -> Landscape:
-    """The programs of its searches by `draft`, played again."""
-    result = read_result(path)
-    [case] = result.cases
-    [machine] = result.machines.values()
-    stage = Stage(case.case, resolve_target(str(machine["target"])))
-    programs: list[tuple[Candidate, float]] = []
-    for run in case.runs:
-        programs += zip(replayed(run, stage.task, stage.target), confirmed_gflops(run), strict=True)
-    return landscape_of(stage, programs)
-
-
-def landscape_of(stage: Stage, programs: Sequence[tuple[Candidate, float]]) -> Landscape:
-    """The decisions of programs and their GFLOP/s."""
-    index = SketchIndex(stage.sketches)
-    points = []
-    for candidate, gflops in programs:
-        sketch = index.of(candidate.trace)
-        vector = stage.spaces[sketch].vector_in(candidate.trace)
-        if vector is None:  # mutation may put a tile or a block where sampling does not
+        if not isinstance(entry, RoundEntry):
             continue
-        points.append((sketch, stage.spaces[sketch].decisions_of(vector), round(gflops, 3)))
+        candidates = unpack(entry.state.candidates, stage.task.mod)
+        for candidate, trial in zip(candidates, entry.trials, strict=True):
+            sketch = index.of(candidate.trace)
+            vector = stage.spaces[sketch].vector_in(candidate.trace)
+            if vector is None:  # mutation may put a tile or a block where sampling does not
+                continue
+            gflops = stage.task.flops / trial.latency_s / 1e9 if trial.latency_s else 0.0
+            points.append((sketch, stage.spaces[sketch].decisions_of(vector), round(gflops, 3)))
     target = {key: str(value) for key, value in stage.target.export().items()}
     return Landscape(stage.task.name, target, points)
 
@@ -278,7 +249,7 @@ def policies(names: Sequence[str]) -> dict[str, Draft]:
 def main() -> None:
     """Keep landscapes, or search those that are kept."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--record", type=Path, nargs="+", metavar="FILE", help="keep these")
+    parser.add_argument("--record", type=Path, nargs="+", metavar="JOURNAL", help="keep these")
     parser.add_argument("--landscapes", type=Path, default=LANDSCAPES, metavar="FOLDER")
     parser.add_argument("--case", metavar="ID,ID", help="search these landscapes only")
     parser.add_argument("--seeds", type=int, default=20)
