@@ -22,7 +22,6 @@ from tabulate import tabulate
 
 from pytest_ansorbench.stats.ranks import rank_correlation
 from pytest_ansorbench.strategies import VectorUnits
-from pytest_ansorbench.strategies.decisions.points import scattered
 
 FIRST: Final = 8
 """Trials of the first batch."""
@@ -45,7 +44,7 @@ def guessed(path: Path, points: int) -> list[object] | None:
         return None
     machine = Surrogate(landscape, stage)
     rng = np.random.default_rng(0)
-    drawn = [point for space in stage.spaces for point in scattered(space, points, rng)]
+    drawn = [point for space in stage.spaces for point in space.scattered(points, rng)]
     notes = [(index, stage.spaces[index].decisions_of(vector)) for index, vector in drawn]
     throughput = machine.gflops(notes) / machine.best_gflops
     guesses = guess.predict(stage.design.rows(drawn))

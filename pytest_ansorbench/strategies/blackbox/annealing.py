@@ -33,7 +33,7 @@ class Annealing(PointSearchPolicy):
     Attributes:
         chains: Walks side by side.
         temperature: At the start: with 0.2, half as fast is accepted one time in 32.
-        near_share: Share of steps to a near choice; see `decisions.points.stepped`.
+        near_share: Share of steps to a near choice; see `DecisionSpace.stepped`.
     """
 
     chains: int = 4

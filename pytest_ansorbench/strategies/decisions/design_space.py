@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from pytest_ansorbench.strategies.candidate import Candidate
 from pytest_ansorbench.strategies.decisions.encoding import Encoding
-from pytest_ansorbench.strategies.decisions.points import stepped
 from pytest_ansorbench.strategies.decisions.registers import Registers
 from pytest_ansorbench.strategies.decisions.space import DecisionSpace, Point
 from pytest_ansorbench.strategies.errors import StrategyError
@@ -75,15 +74,15 @@ class DesignSpace(ABC):
         return index, tuple(vector)
 
     def stepped(self, point: Point, rng: np.random.Generator, near_share: float) -> Point:
-        """A point with one decision changed, of which the sketch is one; see `points.stepped`.
+        """A point with one decision changed, of which the sketch is one.
 
-        A point of another sketch is a random one. Equal to the given one if a decision has but one
-        choice.
+        See `DecisionSpace.stepped`. A point of another sketch is a random one. Equal to the given
+        one if a decision has but one choice.
         """
         index, vector = point
         if len(self.spaces) > 1 and rng.random() * (1 + len(vector)) < 1.0:
             return self.draw(rng)
-        return index, stepped(self.spaces[index], vector, near_share, *rng.random(3).tolist())
+        return index, self.spaces[index].stepped(vector, near_share, *rng.random(3).tolist())
 
     def fresh(
         self, point: Point, taken: Container[Point], rng: np.random.Generator, near_share: float

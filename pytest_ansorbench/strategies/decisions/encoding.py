@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_ansorbench.strategies.decisions.space import DecisionSpace, Vector
+from pytest_ansorbench.strategies.decisions.space import DecisionSpace, Point, by_sketch
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,17 +38,11 @@ class Encoding:
         place = {name: index for index, name in enumerate(names)}
         self._places = [[place[name] for name in space.columns] for space in spaces]
 
-    def rows(self, points: Sequence[tuple[int, Vector]]) -> NDArray[np.float32]:
-        """Features of points, each a sketch and a vector of its space; shape (points, columns)."""
+    def rows(self, points: Sequence[Point]) -> NDArray[np.float32]:
+        """Features of points, shape (points, columns)."""
         rows = np.full((len(points), len(self.columns)), np.nan, dtype=np.float32)
-        of_space: dict[int, list[int]] = {}
-        for at, (index, _) in enumerate(points):
-            of_space.setdefault(index, []).append(at)
-        for index, at_rows in of_space.items():
-            space = self._spaces[index]
-            vectors = np.array([points[at][1] for at in at_rows], dtype=np.int32)
-            features = space.features(vectors.reshape(len(at_rows), len(space.knobs)))
-            rows[at_rows] = self.placed(index, features)
+        for index, places, vectors in by_sketch(points):
+            rows[places] = self.placed(index, self._spaces[index].features(vectors))
         return rows
 
     def placed(self, index: int, features: NDArray[np.float32]) -> NDArray[np.float32]:

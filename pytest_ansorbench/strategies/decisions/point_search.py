@@ -13,7 +13,6 @@ import numpy as np
 
 from pytest_ansorbench.strategies.candidate import Candidate
 from pytest_ansorbench.strategies.decisions.design_space import DesignSpace
-from pytest_ansorbench.strategies.decisions.points import scattered
 from pytest_ansorbench.strategies.decisions.replays import Drafted, Replays
 from pytest_ansorbench.strategies.decisions.space import Point
 from pytest_ansorbench.strategies.proposer import (
@@ -177,7 +176,7 @@ class _PointProposer:
             points = [
                 point
                 for space in self._space.spaces
-                for point in scattered(space, _DRAWN * wanted, rng)
+                for point in space.scattered(_DRAWN * wanted, rng)
                 if point not in taken
             ]
             order = (points[at] for at in rng.permutation(len(points)).tolist())

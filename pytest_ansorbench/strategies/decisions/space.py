@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -18,6 +18,8 @@ from pytest_ansorbench.strategies.decisions.knobs import Knob, TileKnob
 # Draws for each vector of a GPU's sketch that is wanted: most ask for what no GPU has.
 _DRAWN: Final = 16
 _MOST_DRAWS: Final = 32
+# Spaces up to this size are searched as a whole.
+_SMALL: Final = 2_000
 
 # A choice for each knob.
 Vector = tuple[int, ...]
@@ -104,6 +106,30 @@ class DecisionSpace:
         choices = [range(knob.size) for knob in self.knobs]
         return np.array([*itertools.product(*choices)], dtype=np.int32).reshape(self.size, -1)
 
+    def scattered(self, count: int, rng: np.random.Generator) -> list[Point]:
+        """Random points of the sketch, or all if it has few."""
+        drawn = self.every() if self.size <= _SMALL else self.draw(count, rng)
+        return [(self.index, tuple(vector)) for vector in drawn.tolist()]
+
+    def stepped(
+        self, vector: Vector, near_share: float, which: float, how: float, where: float
+    ) -> Vector:
+        """A vector with one decision changed, as three numbers from 0 to below 1 say.
+
+        `near_share` of the steps go to a near choice: one prime factor of a loop moves from a tile
+        to another. The rest draw a tiling anew.
+        """
+        if not vector:
+            return vector
+        at = int(which * len(vector))
+        knob = self.knobs[at]
+        anew = isinstance(knob, TileKnob) and how >= near_share
+        near = range(knob.size) if anew else knob.near(vector[at])
+        if not near:
+            return vector
+        choice = near[int(where * len(near))]
+        return (*vector[:at], choice, *vector[at + 1 :])
+
     def allowed(self, vectors: Vectors) -> NDArray[np.bool_]:
         """Which do not ask for more threads or shared memory than a GPU has, shape (vectors,).
 
@@ -163,6 +189,25 @@ class DecisionSpace:
         ]
         vector = tuple(choice for choice in found if choice is not None)
         return vector if len(vector) == len(found) else None
+
+
+def by_sketch(points: Sequence[Point]) -> Iterator[tuple[int, NDArray[np.intp], Vectors]]:
+    """Each sketch that points are of, the places of these points, and their vectors."""
+    places: dict[int, list[int]] = {}
+    for at, (index, _) in enumerate(points):
+        places.setdefault(index, []).append(at)
+    for index, mine in places.items():
+        vectors = np.array([points[at][1] for at in mine], dtype=np.int32)
+        yield index, np.array(mine), vectors
+
+
+def allowed(spaces: Sequence[DecisionSpace], points: Iterable[Point]) -> list[Point]:
+    """Those that do not ask for what no GPU has, in order."""
+    listed = list(points)
+    fits = np.ones(len(listed), dtype=np.bool_)
+    for index, places, vectors in by_sketch(listed):
+        fits[places] = spaces[index].allowed(vectors)
+    return [point for point, fit in zip(listed, fits.tolist(), strict=True) if fit]
 
 
 def _names(knobs: Sequence[Knob]) -> list[str]:

@@ -21,9 +21,8 @@ from pytest_ansorbench.strategies.decisions.model import (
     DecisionModel,
     DecisionModelPolicy,
 )
-from pytest_ansorbench.strategies.decisions.points import scattered
 from pytest_ansorbench.strategies.decisions.replays import Drafted, Replays
-from pytest_ansorbench.strategies.decisions.space import Point, Vector
+from pytest_ansorbench.strategies.decisions.space import Point, by_sketch
 from pytest_ansorbench.strategies.draft.compiling import CompileTime, Discount
 from pytest_ansorbench.strategies.draft.evidence import Evidence
 from pytest_ansorbench.strategies.draft.expectation import expected_gain
@@ -255,14 +254,10 @@ class _Draft:
         return self._decisions
 
     def _report(self, batch: Sequence[Observation]) -> None:
-        of_sketches: dict[int, list[tuple[Vector, float]]] = {}
-        for seen in batch:
-            index, vector = self._space.point(seen.candidate.payload)
-            of_sketches.setdefault(index, []).append((vector, seen.gflops))
-        for index, trials in of_sketches.items():
-            vectors = np.array([vector for vector, _ in trials], dtype=np.int32)
+        points = [self._space.point(seen.candidate.payload) for seen in batch]
+        for index, places, vectors in by_sketch(points):
             features = self._space.spaces[index].features(vectors)
-            gflops = [gflops for _, gflops in trials]
+            gflops = [batch[at].gflops for at in places]
             self._family.report(self._member, self._space.encoding.kinds[index], features, gflops)
 
     @property
@@ -399,7 +394,7 @@ class _Draft:
         points = [
             point
             for space, share in zip(self._space.spaces, shares, strict=True)
-            for point in scattered(space, math.ceil(_DRAWN * wanted * share), self._rng)
+            for point in space.scattered(math.ceil(_DRAWN * wanted * share), self._rng)
             if point not in self._replays.taken
         ]
         shuffled = [points[at] for at in self._rng.permutation(len(points)).tolist()]

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_ansorbench.strategies.decisions.points import allowed, scattered, stepped
-from pytest_ansorbench.strategies.decisions.space import DecisionSpace, Point
+from pytest_ansorbench.strategies.decisions.space import DecisionSpace, Point, allowed
 from pytest_ansorbench.strategies.errors import require_at_least, require_share
 
 # Scores points, larger being better, shape (points,).
@@ -74,7 +73,7 @@ class Neighbourhood:
         found = dict.fromkeys(
             point
             for space in spaces
-            for point in scattered(space, self.random, rng)
+            for point in space.scattered(self.random, rng)
             if not taken(point)
         )
         parents = [point for point in measured[: self.parents] for _ in range(self.children)]
@@ -108,7 +107,7 @@ class Neighbourhood:
         draws = iter(rng.random((sum(steps), 3)).tolist())
         for (index, vector), count in zip(parents, steps, strict=True):
             for _ in range(count):
-                vector = stepped(spaces[index], vector, self.near_share, *next(draws))
+                vector = spaces[index].stepped(vector, self.near_share, *next(draws))
             yield index, vector
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_ansorbench.strategies.decisions.knobs import TileKnob
-from pytest_ansorbench.strategies.decisions.space import DecisionSpace, Point
+from pytest_ansorbench.strategies.decisions.space import DecisionSpace, Point, by_sketch
 from pytest_ansorbench.strategies.errors import require_positive, require_share
 
 
@@ -68,16 +68,11 @@ def _niches(points: Sequence[Point], spaces: Sequence[DecisionSpace]) -> NDArray
     """A number for the niche of each point, shape (points,)."""
     widest = max(len(space.knobs) for space in spaces)
     rows = np.zeros((len(points), 1 + widest), dtype=np.int64)
-    sketches = np.array([index for index, _ in points], dtype=np.int64)
-    rows[:, 0] = sketches
-    for index, space in enumerate(spaces):
-        [mine] = np.nonzero(sketches == index)
-        if not len(mine):
-            continue
-        vectors = np.array([points[at][1] for at in mine.tolist()], dtype=np.int64)
-        for place, knob in enumerate(space.knobs):
+    for index, places, vectors in by_sketch(points):
+        rows[places, 0] = index
+        for place, knob in enumerate(spaces[index].knobs):
             if isinstance(knob, TileKnob):
-                rows[mine, 1 + place] = knob.innermost[vectors[:, place]]
+                rows[places, 1 + place] = knob.innermost[vectors[:, place]]
     _, numbers = np.unique(rows, axis=0, return_inverse=True)
     return numbers.reshape(-1).astype(np.int64)
 

@@ -11,7 +11,7 @@ from pytest_ansorbench.environment import resolve_target
 from pytest_ansorbench.strategies import ProgramMaker, TargetSpace
 from pytest_ansorbench.strategies.decisions.encoding import kinds_of
 from pytest_ansorbench.strategies.decisions.gpu_blocks import GpuBlock
-from pytest_ansorbench.strategies.decisions.points import allowed
+from pytest_ansorbench.strategies.decisions.space import allowed
 from pytest_ansorbench.strategies.decisions.traced import TracedSpace
 from pytest_ansorbench.workloads.operators.batch_matmul import BatchMatmul
 from pytest_ansorbench.workloads.operators.softmax import Softmax

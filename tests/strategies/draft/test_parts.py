@@ -19,6 +19,7 @@ from pytest_ansorbench.strategies import (
 )
 from pytest_ansorbench.strategies.decisions.encoding import Encoding
 from pytest_ansorbench.strategies.decisions.knobs import TileKnob, ValueKnob, factorizations
+from pytest_ansorbench.strategies.decisions.space import DecisionSpace
 from pytest_ansorbench.strategies.draft.evidence import Evidence
 from pytest_ansorbench.strategies.draft.expectation import expected_gain
 from pytest_ansorbench.strategies.draft.sharing import shared_out
@@ -30,6 +31,8 @@ class Space:
     """A space without a sketch: loops to tile, and a value to choose."""
 
     device = ""
+    scattered = DecisionSpace.scattered
+    stepped = DecisionSpace.stepped
 
     def __init__(self, index=0, extents=(512, 512, 256)):
         self.index = index
