@@ -56,7 +56,7 @@ class Prior:
 
     def faded(self, model: DecisionModel, trials: int) -> DecisionModel:
         """A model of other tasks' trials as it counts for a task with so many of its own."""
-        return _Faded(model, self.fading_trials / (self.fading_trials + trials))
+        return Weighed(model, None, self.fading_trials / (self.fading_trials + trials))
 
     def weight(self, promises: Sequence[tuple[float, float]]) -> float:
         """How much others count, from 1, where nothing is known of them, to 0.
@@ -77,24 +77,14 @@ class Prior:
 
 @dataclass(frozen=True, eq=False)
 class Weighed:
-    """A model of others' trials, and what stands for the rest of its weight; None for nothing."""
+    """A model that counts by its weight, and what stands for the rest of that; None for nothing."""
 
-    others: DecisionModel
+    model: DecisionModel
     guess: DecisionModel | None
     weight: float
 
     def predict(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = self.others.predict(rows) ** self.weight
+        found: NDArray[np.float64] = self.model.predict(rows) ** self.weight
         if self.guess is not None:
             found = found * self.guess.predict(rows) ** (1.0 - self.weight)
-        return found
-
-
-@dataclass(frozen=True, eq=False)
-class _Faded:
-    model: DecisionModel
-    share: float
-
-    def predict(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = self.model.predict(rows) ** self.share
         return found
