@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 # Before anything was predicted: a second batch is the first that a model has chosen.
 _UNKNOWN: Final = 0.5
@@ -28,6 +26,8 @@ def expected_gain(predicted: Sequence[float], errors: Sequence[float]) -> float:
 
     One half if nothing was predicted so far.
     """
+    from scipy.special import ndtr
+
     if not predicted or not errors:
         return _UNKNOWN
     deviation = float(np.sqrt(np.mean(np.square(errors[-_REMEMBERED:]))))
@@ -36,13 +36,7 @@ def expected_gain(predicted: Sequence[float], errors: Sequence[float]) -> float:
         gain = max(0.0, float(promised.max()) - 1.0)
     else:
         points = np.linspace(1.0, max(1.0, float(promised.max())) + 5.0 * deviation, _STEPS)
-        below = _normal((points[:, None] - promised) / deviation).prod(axis=1)
+        below = ndtr((points[:, None] - promised) / deviation).prod(axis=1)
         above = 1.0 - below
         gain = float(((above[1:] + above[:-1]) / 2.0 * np.diff(points)).sum())
     return gain / (1.0 + gain)
-
-
-def _normal(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The normal distribution function."""
-    of_each = [math.erf(value / math.sqrt(2.0)) for value in values.ravel().tolist()]
-    return 0.5 * (1.0 + np.array(of_each).reshape(values.shape))
