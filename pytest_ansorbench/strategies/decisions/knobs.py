@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,62 +27,63 @@ INLINED: Final = -2
 Tiles = tuple[int, ...]
 
 
-class Knob(Protocol):
-    """One open decision. Choices go by their index."""
+class Knob(ABC):
+    """One open decision. Choices go by their index.
+
+    Attributes:
+        columns: Names of its features.
+    """
+
+    columns: Sequence[str]
+
+    def __init__(self, choices: Sequence[Any]) -> None:
+        self._choices = tuple(choices)
 
     @property
     def size(self) -> int:
         """Number of choices, at least 1."""
-        ...
+        return len(self._choices)
 
-    @property
-    def columns(self) -> Sequence[str]:
-        """Names of its features."""
-        ...
-
+    @abstractmethod
     def table(self) -> NDArray[np.float32]:
         """Features of every choice, shape (size, columns)."""
-        ...
 
     def decision(self, choice: int) -> Any:
         """A choice as TVM takes it: an integer, or a list of them."""
-        ...
+        return self._choices[choice]
 
     def choice_of(self, decision: Any) -> int | None:
         """The index of a decision of TVM's; None if it is not among the choices."""
-        ...
+        return self._index.get(int(decision))
 
+    @abstractmethod
     def near(self, choice: int) -> Sequence[int]:
         """Choices that differ the least from one; none if there is only that."""
-        ...
 
     def some(self, choices: Sequence[int]) -> Knob:
         """The same decision with these choices alone, in their order."""
-        ...
+        return type(self)([self._choices[choice] for choice in choices])
+
+    @cached_property
+    def _index(self) -> dict[Any, int]:
+        return {choice: index for index, choice in enumerate(self._choices)}
 
 
-class TileKnob:
+class TileKnob(Knob):
     """Sizes of a loop's tiles: `factorizations` of its extent (`SamplePerfectTile`).
 
     Features are logarithms of the sizes to base 2, and of their products from the inside out.
     """
 
     def __init__(self, choices: Sequence[Tiles]) -> None:
+        super().__init__(choices)
         self.parts = len(choices[0])
-        self._choices = choices
-        # Size of the innermost tile of every choice, shape (size,).
-        self.innermost = np.array([tiles[-1] for tiles in self._choices], dtype=np.int64)
-        self._near: dict[int, tuple[int, ...]] = {}
-
-    @property
-    def size(self) -> int:
-        return len(self._choices)
-
-    @property
-    def columns(self) -> Sequence[str]:
-        """A size and a product for each tile; the product of all is the extent."""
+        # A size and a product for each tile; the product of all is the extent.
         sizes = [f"size{level}" for level in range(self.parts)]
-        return [*sizes, *(f"inner{level}" for level in range(1, self.parts - 1))]
+        self.columns = [*sizes, *(f"inner{level}" for level in range(1, self.parts - 1))]
+        # Size of the innermost tile of every choice, shape (size,).
+        self.innermost = np.array([tiles[-1] for tiles in choices], dtype=np.int64)
+        self._near: dict[int, tuple[int, ...]] = {}
 
     def table(self) -> NDArray[np.float32]:
         sizes = np.log2(np.array(self._choices, dtype=np.float64).reshape(self.size, self.parts))
@@ -103,15 +105,8 @@ class TileKnob:
             )
         return self._near[choice]
 
-    def some(self, choices: Sequence[int]) -> TileKnob:
-        return TileKnob([self._choices[choice] for choice in choices])
 
-    @cached_property
-    def _index(self) -> dict[Tiles, int]:
-        return {tiles: index for index, tiles in enumerate(self._choices)}
-
-
-class ValueKnob:
+class ValueKnob(Knob):
     """One of several values, such as how far to unroll (`SampleCategorical`).
 
     Its feature is the value's logarithm.
@@ -121,24 +116,13 @@ class ValueKnob:
 
     def __init__(self, values: Sequence[float], decisions: Sequence[int] | None = None) -> None:
         """The values, and what TVM calls each; its index without `decisions`."""
+        super().__init__(range(len(values)) if decisions is None else decisions)
         self.values = tuple(values)
-        self._decisions = tuple(range(len(values)) if decisions is None else decisions)
-
-    @property
-    def size(self) -> int:
-        return len(self.values)
 
     def table(self) -> NDArray[np.float32]:
         """Signed logarithms of the values plus 1, shape (size, 1)."""
         logs = [math.copysign(math.log2(1.0 + abs(value)), value) for value in self.values]
         return np.array(logs, dtype=np.float32)[:, np.newaxis]
-
-    def decision(self, choice: int) -> int:
-        return self._decisions[choice]
-
-    def choice_of(self, decision: Any) -> int | None:
-        at = int(decision)
-        return self._decisions.index(at) if at in self._decisions else None
 
     def near(self, choice: int) -> Sequence[int]:
         """All others: their order need not mean anything."""
@@ -146,10 +130,10 @@ class ValueKnob:
 
     def some(self, choices: Sequence[int]) -> ValueKnob:
         values = [self.values[choice] for choice in choices]
-        return ValueKnob(values, [self._decisions[choice] for choice in choices])
+        return ValueKnob(values, [self._choices[choice] for choice in choices])
 
 
-class LocationKnob:
+class LocationKnob(Knob):
     """The loop at which a block is computed (`SAMPLES_LOCATION`), `ROOT` or `INLINED`.
 
     Which loops can be chosen depends on the other decisions. TVM takes the nearest one further
@@ -158,34 +142,17 @@ class LocationKnob:
 
     columns = ("loop",)
 
-    def __init__(self, loops: Sequence[int]) -> None:
-        self._loops = loops
-
-    @property
-    def size(self) -> int:
-        return len(self._loops)
-
     def table(self) -> NDArray[np.float32]:
-        return np.array(self._loops, dtype=np.float32)[:, np.newaxis]
-
-    def decision(self, choice: int) -> int:
-        loop: int = self._loops[choice]
-        return loop
-
-    def choice_of(self, decision: Any) -> int | None:
-        at = int(decision)
-        return self._loops.index(at) if at in self._loops else None
+        return np.array(self._choices, dtype=np.float32)[:, np.newaxis]
 
     def near(self, choice: int) -> Sequence[int]:
         """One loop further out, and one further in; root and inlining are near to all."""
+        here = self._choices[choice]
         return [
             other
-            for other, loop in enumerate(self._loops)
-            if other != choice and (abs(other - choice) == 1 or min(loop, self._loops[choice]) < 0)
+            for other, loop in enumerate(self._choices)
+            if other != choice and (abs(other - choice) == 1 or min(loop, here) < 0)
         ]
-
-    def some(self, choices: Sequence[int]) -> LocationKnob:
-        return LocationKnob([self._loops[choice] for choice in choices])
 
 
 def knob_of(instruction: Instruction, decision: Any, seen: Sequence[int]) -> Knob | None:
