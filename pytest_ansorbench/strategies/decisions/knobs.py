@@ -155,8 +155,8 @@ class LocationKnob(Knob):
         ]
 
 
-def knob_of(instruction: Instruction, decision: Any, seen: Sequence[int]) -> Knob | None:
-    """The knob of an instruction; None if it decides nothing.
+def knob_of(instruction: Instruction, decision: Any, seen: Sequence[int]) -> Knob:
+    """The knob of an instruction that samples.
 
     `decision` is the sketch's, which tells a loop's extent; `seen` are those of random programs.
     """
@@ -168,12 +168,10 @@ def knob_of(instruction: Instruction, decision: Any, seen: Sequence[int]) -> Kno
         return ValueKnob([float(value) for value in attributes[0]])
     if kind == SAMPLES_LOCATION:
         return LocationKnob(locations(seen))
-    if is_sampling(instruction):
-        raise StrategyError(
-            f"bad instruction {kind!r} in a sketch: expected SamplePerfectTile, SampleCategorical "
-            "or SampleComputeLocation; no other has known choices, use e.g. optimized"
-        )
-    return None
+    raise StrategyError(
+        f"bad instruction {kind!r} in a sketch: expected SamplePerfectTile, SampleCategorical "
+        "or SampleComputeLocation; no other has known choices, use e.g. optimized"
+    )
 
 
 def locations(seen: Sequence[int]) -> list[int]:

@@ -14,7 +14,6 @@ from pytest_ansorbench.strategies.decisions.design_space import DesignSpace
 from pytest_ansorbench.strategies.decisions.footprints import footprints_of
 from pytest_ansorbench.strategies.decisions.gpu_blocks import GpuBlock
 from pytest_ansorbench.strategies.decisions.knobs import (
-    Knob,
     LocationKnob,
     TileKnob,
     decisions_in,
@@ -44,12 +43,7 @@ class TracedSpace(DecisionSpace):
             seen = probed_locations(self._instructions, maker)
         else:
             seen = self._placement.seen
-        knobs: list[Knob] = []
-        for instruction in self._sampling:
-            decision = trace.get_decision(instruction)
-            knob = knob_of(instruction, decision, seen.get(instruction, ()))
-            assert knob is not None
-            knobs.append(knob)
+        knobs = [knob_of(one, trace.get_decision(one), seen.get(one, ())) for one in self._sampling]
         self._settles = any(isinstance(knob, LocationKnob) for knob in knobs)
         parts = {
             instruction: (place, knob.parts)
