@@ -138,11 +138,16 @@ def _busiest_chain(nest: Sequence[Loop]) -> list[Loop]:
     if not leaves:
         return []
     at = max(leaves, key=lambda leaf: (nest[leaf].outer, leaf))
-    chain = []
+    return [nest[place] for place in _path(at, nest)]
+
+
+def _path(at: int, loops: Sequence[Loop | _For]) -> list[int]:
+    """Places of a loop and of those around it, the outermost first; none for -1."""
+    path = []
     while at >= 0:
-        chain.append(nest[at])
-        at = nest[at].parent
-    return chain[::-1]
+        path.append(at)
+        at = loops[at].parent
+    return path[::-1]
 
 
 def _points(loop: Loop) -> list[tuple[float, float, float]]:
@@ -222,10 +227,7 @@ class _Walk:
     def _note(
         self, accesses: Sequence[tuple[Any, Any]], loop: int, strides: Mapping[Any, _Strides]
     ) -> None:
-        path = []
-        while loop >= 0:
-            path.append(loop)
-            loop = self.found[loop].parent
+        path = _path(loop, self.found)
         places = {self.found[at].variable: at for at in path}
         # A buffer that is touched several times counts once.
         first = {buffer: indices for buffer, indices in reversed(accesses)}
@@ -240,14 +242,11 @@ class _Walk:
                 step *= int(size)
             noted.append((np.dtype(str(buffer.dtype)).itemsize, moved))
         steps = math.prod(float(self.found[at].extent) for at in path)
-        self.statements.append(_Statement(path[::-1], steps, noted))
+        self.statements.append(_Statement(path, steps, noted))
 
 
 def _loop(at: int, found: Sequence[_For], busiest: _Statement | None) -> Loop:
-    one, outer, above = found[at], 1.0, at
-    while above >= 0:
-        outer *= found[above].extent
-        above = found[above].parent
+    one, outer = found[at], math.prod(float(found[place].extent) for place in _path(at, found))
     if busiest is None:
         return Loop(one.parent, one.extent, one.kind, one.unroll, outer, one.extent, ())
     within = busiest.path[busiest.path.index(at) :]
