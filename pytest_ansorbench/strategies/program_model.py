@@ -147,12 +147,6 @@ class PretrainedModel:
                 self.extractor = remembering_extractor()
                 self.unread: list[tuple[Any, list[Any], list[float]]] = []
 
-            def load(self, path: str) -> None:
-                """What is learnt in a run is not kept in a file."""
-
-            def save(self, path: str) -> None:
-                """What is learnt in a run is not kept in a file."""
-
             def update(self, context: Any, candidates: Any, results: Any) -> None:
                 # Features take longer than replays: they are extracted for the next prediction.
                 self.unread.append((context, list(candidates), [latency_s(r) for r in results]))

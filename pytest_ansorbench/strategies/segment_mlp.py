@@ -66,12 +66,6 @@ class SegmentMLP:
                 super().__init__()
                 self.extractor = PerStoreFeature(extract_workload=True)
 
-            def load(self, path: str) -> None:
-                """What is learnt in a run is not kept in a file."""
-
-            def save(self, path: str) -> None:
-                """What is learnt in a run is not kept in a file."""
-
             def update(self, context: Any, candidates: Any, results: Any) -> None:
                 stores = extract(self.extractor, context, list(candidates))
                 trials.learn(task_of(context), stores, [latency_s(one) for one in results])
