@@ -12,7 +12,7 @@ from pytest_ansorbench.strategies.cost_model import required_model
 from pytest_ansorbench.strategies.proposer import Observation, Proposer, Setup
 
 if TYPE_CHECKING:
-    from tvm.s_tir.meta_schedule.search_strategy import EvolutionarySearch, SearchStrategy
+    from tvm.s_tir.meta_schedule.search_strategy import SearchStrategy
 
 _EVOLVE: Final = "s_tir.meta_schedule.SearchStrategyEvolutionarySearchEvolveWithCostModel"
 # The score of unknown programs: above 0, which the engine could not draw parents by.
@@ -93,29 +93,24 @@ class _StockSearch:
 
 class _StockEvolution(_StockSearch):
     def recall(self, candidates: Sequence[Candidate]) -> None:
-        mark_as_measured(self._engine, self._setup, candidates)
+        """Have the engine treat programs as measured, as after rounds of its own.
 
+        It is started anew. Its set of measured programs is filled by one exported function,
+        `EvolveWithCostModel`, which enters the best of what it evolves. So it gets the programs as
+        its population, and a cost model that scores them high, and whatever evolves from them low.
+        This costs a genetic search without its predictions, seconds once per resumed run, and no
+        search time.
+        """
+        from tvm_ffi import get_global_func
 
-def mark_as_measured(
-    engine: EvolutionarySearch, setup: Setup, candidates: Sequence[Candidate]
-) -> None:
-    """Have the engine treat programs as measured, as after rounds of its own; it is started anew.
-
-    Its set of measured programs is filled by one exported function, `EvolveWithCostModel`, which
-    enters the best of what it evolves. So it gets the programs as its population, and a cost
-    model that scores them high, and whatever evolves from them low. This costs a genetic search
-    without its predictions, seconds once per resumed run, and no search time.
-    """
-    from tvm_ffi import get_global_func
-
-    model = _partial_to(candidates, setup.cost_model)
-    engine.post_tuning()
-    _pre_tune(engine, replace(setup, cost_model=model))
-    if candidates:
-        get_global_func(_EVOLVE)(
-            engine, [candidate.schedule for candidate in candidates], len(candidates)
-        )
-    model.known.clear()
+        model = _partial_to(candidates, self._setup.cost_model)
+        self._engine.post_tuning()
+        _pre_tune(self._engine, replace(self._setup, cost_model=model))
+        if candidates:
+            get_global_func(_EVOLVE)(
+                self._engine, [candidate.schedule for candidate in candidates], len(candidates)
+            )
+        model.known.clear()
 
 
 def _partial_to(candidates: Sequence[Candidate], model: Any) -> Any:
