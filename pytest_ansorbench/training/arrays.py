@@ -15,7 +15,6 @@ from pytest_ansorbench.storage.files import written_whole
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
-    from numpy.typing import NDArray
 
 
 Like = Mapping[str, tuple[type[np.generic], tuple[str | int, ...]]]
@@ -33,8 +32,10 @@ def save_arrays(record: DataclassInstance, path: Path) -> None:
         np.savez_compressed(file, allow_pickle=False, **arrays)
 
 
-def load_arrays(path: Path, like: Like) -> dict[str, NDArray[Any]]:
-    """The fields of a record; what else the file holds is not looked at.
+def load_arrays(path: Path, like: Like) -> dict[str, Any]:
+    """The fields of a record: arrays, and what has no axes as text or number.
+
+    What else the file holds is not looked at.
 
     Raises:
         BadSamples: They are not there, or are not alike.
@@ -58,7 +59,7 @@ def load_arrays(path: Path, like: Like) -> dict[str, NDArray[Any]]:
         raise BadSamples(
             f"bad samples {path}: {error}; delete the file to collect them anew"
         ) from None
-    return arrays
+    return {name: array if array.shape else array.item() for name, array in arrays.items()}
 
 
 def digest(data: Sequence[DataclassInstance]) -> str:

@@ -81,16 +81,7 @@ class Programs:
 
 
 def load_programs(path: Path) -> Programs:
-    arrays = load_arrays(path, _LIKE)
-    texts = {name: str(arrays[name]) for name in ("case", "task", "machine")}
-    programs = Programs(
-        **texts,
-        features=arrays["features"],
-        latencies_s=arrays["latencies_s"],
-        search_s=float(arrays["search_s"]),
-        kinds=arrays["kinds"],
-        decisions=arrays["decisions"],
-    )
+    programs = Programs(**load_arrays(path, _LIKE))
     seconds = [*programs.latencies_s, programs.search_s]
     if not all(one > 0.0 for one in seconds) or math.isinf(programs.search_s):
         raise BadSamples(f"bad samples {path}: expected seconds above 0; delete the file")
@@ -192,9 +183,8 @@ class _DecisionReader:
             self.kinds.append("")
             self._rows.append(np.zeros(0, dtype=np.float32))
             return
-        vectors = np.array([vector], dtype=np.int32).reshape(1, -1)
         self.kinds.append(self._kinds[sketch])
-        self._rows.append(self._spaces[sketch].features(vectors)[0])
+        self._rows.append(self._spaces[sketch].features(np.array([vector], dtype=np.int32))[0])
 
     def table(self) -> NDArray[np.float32]:
         """All rows, filled up with NaN, shape (programs, most columns)."""

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -88,9 +88,8 @@ class Samples:
 
 
 def load_samples(path: Path) -> Samples:
-    arrays: dict[str, Any] = load_arrays(path, _LIKE)
-    texts = {name: str(arrays[name]) for name in ("case", "settings")}
-    return Samples(**{**arrays, **texts, "rules": tuple(map(str, arrays["rules"]))})
+    arrays = load_arrays(path, _LIKE)
+    return Samples(**{**arrays, "rules": tuple(arrays["rules"].tolist())})
 
 
 @dataclass(frozen=True)
