@@ -18,32 +18,29 @@ if TYPE_CHECKING:
 MOST: Final = 1_000
 
 
-def experience_of(data: Sequence[Programs], *, seed: int = 0) -> dict[str, Trials]:
+def experience_of(data: Sequence[Programs]) -> dict[str, Trials]:
     """By kind of sketch, trials with throughput over the best of their task; at most `MOST`."""
-    return _thinned(_by_kind(data), np.random.default_rng(seed))
+    return _thinned(_by_kind(data))
 
 
-def joined(*known: Mapping[str, Trials], seed: int = 0) -> dict[str, Trials]:
+def joined(*known: Mapping[str, Trials]) -> dict[str, Trials]:
     """What several have measured, as one; at most `MOST` trials of a kind."""
-    parts = [(kind, trials) for one in known for kind, trials in one.items()]
-    return _thinned(parts, np.random.default_rng(seed))
+    return _thinned((kind, trials) for one in known for kind, trials in one.items())
 
 
-def cross_predict_decisions(
-    data: Sequence[Programs], *, seed: int = 0
-) -> list[NDArray[np.float64]]:
+def cross_predict_decisions(data: Sequence[Programs]) -> list[NDArray[np.float64]]:
     """Predict each task's programs from what was measured of the others, as a search begins.
 
     0 for a program of a kind that no other task has.
     """
     predicted = []
     for task in data:
-        others = experience_of([one for one in data if one is not task], seed=seed)
+        others = experience_of([one for one in data if one is not task])
         found = np.zeros(len(task.kinds))
         for kind in set(task.kinds.tolist()) & set(others):
             known = others[kind]
             model = BoostedTrees().fit(
-                known.features, known.throughput, np.ones(len(known.throughput)), seed
+                known.features, known.throughput, np.ones(len(known.throughput)), seed=0
             )
             if model is not None:
                 of_kind = task.kinds == kind
@@ -66,7 +63,8 @@ def _by_kind(data: Sequence[Programs]) -> Iterable[tuple[str, Trials]]:
                 yield kind, Trials(rows[:, :width], best_s / task.latencies_s[of_kind])
 
 
-def _thinned(parts: Iterable[tuple[str, Trials]], rng: np.random.Generator) -> dict[str, Trials]:
+def _thinned(parts: Iterable[tuple[str, Trials]]) -> dict[str, Trials]:
+    rng = np.random.default_rng(0)
     by_kind: dict[str, list[Trials]] = {}
     for kind, trials in parts:
         by_kind.setdefault(kind, []).append(trials)
