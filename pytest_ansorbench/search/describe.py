@@ -11,8 +11,6 @@ from pytest_ansorbench.search.sketches import has_choices
 from pytest_ansorbench.strategies.space_policy import SpacePolicy, TargetSpace
 
 if TYPE_CHECKING:
-    from tvm import IRModule
-    from tvm.s_tir import Schedule
     from tvm.target import Target
 
     from pytest_ansorbench.workloads.case import Task
@@ -36,32 +34,22 @@ def describe_tasks(
     space: SpacePolicy = TargetSpace(),  # noqa: B008 - frozen
 ) -> list[TaskDescription]:
     """The tasks with the sizes of their design spaces."""
+    from tvm.s_tir.meta_schedule import TuneContext
+    from tvm.s_tir.meta_schedule.arg_info import ArgInfo
+
     descriptions = []
     for task in tasks:
-        sketches = _design_space(task.mod, target, space)
+        context = TuneContext(task.mod, target=target, space_generator=space.start(target))
+        sketches = context.generate_design_space()
+        shapes = shapes_of(ArgInfo.from_entry_func(task.mod, remove_preproc=True))
         descriptions.append(
             TaskDescription(
                 name=task.name,
                 weight=task.weight,
                 flops=task.flops,
-                shapes=_shapes(task.mod),
+                shapes=tuple(tuple(shape) for _, shape in shapes),
                 sketches=len(sketches),
                 tunable=has_choices(sketches),
             )
         )
     return descriptions
-
-
-def _design_space(mod: IRModule, target: Target, space: SpacePolicy) -> Sequence[Schedule]:
-    from tvm.s_tir.meta_schedule import TuneContext
-
-    context = TuneContext(mod, target=target, space_generator=space.start(target))
-    sketches: Sequence[Schedule] = context.generate_design_space()
-    return sketches
-
-
-def _shapes(mod: IRModule) -> tuple[tuple[int, ...], ...]:
-    from tvm.s_tir.meta_schedule.arg_info import ArgInfo
-
-    shapes = shapes_of(ArgInfo.from_entry_func(mod, remove_preproc=True))
-    return tuple(tuple(shape) for _, shape in shapes)
