@@ -8,10 +8,7 @@ from dataclasses import replace
 from importlib.metadata import entry_points
 from typing import Final
 
-from pytest_ansorbench.measure.policy import (
-    PairedMeasurement,
-    RacingMeasurement,
-)
+from pytest_ansorbench.measure.policy import PairedMeasurement, RacingMeasurement
 from pytest_ansorbench.strategies.autotvm.chains import Chains
 from pytest_ansorbench.strategies.autotvm.inputs import LoopInputs, NestInputs, RelationInputs
 from pytest_ansorbench.strategies.autotvm.search import AutoTVM
@@ -31,6 +28,7 @@ from pytest_ansorbench.strategies.evolution import Evolution
 from pytest_ansorbench.strategies.explore_then_commit import ExploreThenCommit
 from pytest_ansorbench.strategies.post_optimization import PostOptimization
 from pytest_ansorbench.strategies.program_model import PretrainedModel
+from pytest_ansorbench.strategies.proposer import ProposerPolicy
 from pytest_ansorbench.strategies.rule_model import PredictedRules
 from pytest_ansorbench.strategies.segment_mlp import SegmentMLP
 from pytest_ansorbench.strategies.space_policy import LimitedSpace
@@ -44,6 +42,11 @@ _SHORT: Final = Chains(count=64, steps=16)
 
 # Where `rules` and `optimized` depart from the paper; docs/strategies.md says why.
 _SMALL: Final = Evolution(population=256, rule_share=0.25)
+
+
+def _without_model(name: str, proposer: ProposerPolicy, description: str) -> Strategy:
+    return Strategy(name, proposer, cost_model=NoModel(), description=description)
+
 
 BUILTIN: Final = (
     Strategy(
@@ -126,77 +129,49 @@ BUILTIN: Final = (
         last_check=LastCheck(),
         description="draft that begins with what other shapes and operators have shown",
     ),
-    Strategy(
-        "random",
-        proposer=RandomTraces(),
-        cost_model=NoModel(),
-        description="sketches and annotations drawn at random, no cost model",
+    _without_model(
+        "random", RandomTraces(), "sketches and annotations drawn at random, no cost model"
     ),
-    Strategy(
-        "genetic",
-        proposer=Genetic(),
-        cost_model=NoModel(),
-        description="a genetic algorithm on decisions, no cost model",
+    _without_model("genetic", Genetic(), "a genetic algorithm on decisions, no cost model"),
+    _without_model(
+        "grid", Grid(), "every point of the space once, in an order that is spread evenly"
     ),
-    Strategy(
-        "grid",
-        proposer=Grid(),
-        cost_model=NoModel(),
-        description="every point of the space once, in an order that is spread evenly",
+    _without_model(
+        "annealing", Annealing(), "simulated annealing on measured throughput, no cost model"
     ),
-    Strategy(
-        "annealing",
-        proposer=Annealing(),
-        cost_model=NoModel(),
-        description="simulated annealing on measured throughput, no cost model",
+    _without_model(
+        "droplet", Droplet(), "coordinate descents, each from the fastest of some random programs"
     ),
-    Strategy(
-        "droplet",
-        proposer=Droplet(),
-        cost_model=NoModel(),
-        description="coordinate descents, each from the fastest of some random programs",
-    ),
-    Strategy(
-        "bandit",
-        proposer=Bandit(),
-        cost_model=NoModel(),
-        description="a bandit over ways to change decisions, as OpenTuner's",
-    ),
-    Strategy(
+    _without_model("bandit", Bandit(), "a bandit over ways to change decisions, as OpenTuner's"),
+    _without_model(
         "tpe",
-        proposer=ParzenEstimators(),
-        cost_model=NoModel(),
-        description="Bayesian: tree-structured Parzen estimators on decisions, by Optuna",
+        ParzenEstimators(),
+        "Bayesian: tree-structured Parzen estimators on decisions, by Optuna",
     ),
-    Strategy(
+    _without_model(
         "autotvm",
-        proposer=AutoTVM(),
-        cost_model=NoModel(),
-        description="AutoTVM's: annealing against boosted trees on decisions, diverse batches",
+        AutoTVM(),
+        "AutoTVM's: annealing against boosted trees on decisions, diverse batches",
     ),
-    Strategy(
+    _without_model(
         "autotvm+transfer",
-        proposer=AutoTVM(transfer=Transfer()),
-        cost_model=NoModel(),
-        description="autotvm whose trees begin with what other shapes and operators have shown",
+        AutoTVM(transfer=Transfer()),
+        "autotvm whose trees begin with what other shapes and operators have shown",
     ),
-    Strategy(
+    _without_model(
         "autotvm-loops",
-        proposer=AutoTVM(inputs=LoopInputs(), chains=_SHORT),
-        cost_model=NoModel(),
-        description="autotvm whose trees see features of loops, with shorter chains",
+        AutoTVM(inputs=LoopInputs(), chains=_SHORT),
+        "autotvm whose trees see features of loops, with shorter chains",
     ),
-    Strategy(
+    _without_model(
         "autotvm-relations",
-        proposer=AutoTVM(inputs=RelationInputs(), chains=_SHORT),
-        cost_model=NoModel(),
-        description="autotvm whose trees see how bytes and reuse grow with loops, shorter chains",
+        AutoTVM(inputs=RelationInputs(), chains=_SHORT),
+        "autotvm whose trees see how bytes and reuse grow with loops, shorter chains",
     ),
-    Strategy(
+    _without_model(
         "autotvm-treegru",
-        proposer=AutoTVM(model=TreeGRU(), inputs=NestInputs(), chains=_SHORT),
-        cost_model=NoModel(),
-        description="autotvm by a recurrent network over loops, in PyTorch, shorter chains",
+        AutoTVM(model=TreeGRU(), inputs=NestInputs(), chains=_SHORT),
+        "autotvm by a recurrent network over loops, in PyTorch, shorter chains",
     ),
 )
 
