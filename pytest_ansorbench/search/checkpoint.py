@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ansorbench.measure.outcomes import Measured
 from pytest_ansorbench.packed import PackedError
-from pytest_ansorbench.records import LastRanking, Trial
+from pytest_ansorbench.records import LastRanking
 from pytest_ansorbench.search.candidates import pack, unpack
 from pytest_ansorbench.search.run_state import RunState
 from pytest_ansorbench.storage.entries import RoundEntry, SearchState
@@ -108,12 +108,8 @@ def _relive(state: RunState, entry: RoundEntry, batch: Sequence[Candidate]) -> N
     for candidate, trial in zip(batch, entry.trials, strict=True):
         state.trials.append(trial)
         task.keep(trial, candidate)
-    task.learn(batch, [_outcome(trial) for trial in entry.trials], entry.trials)
+    measured = [Measured(one.status, one.latencies_s, one.error) for one in entry.trials]
+    task.learn(batch, measured, entry.trials)
     task.finish_round(len(batch))
     task.stopped = entry.stopped
     state.rounds.append(entry.round)
-
-
-def _outcome(trial: Trial) -> Measured:
-    """What the engine said of a trial that is on record."""
-    return Measured(trial.status, trial.latencies_s, trial.error)

@@ -195,11 +195,6 @@ class Search:
         assert self.ranking is not None
         return LastCheckEntry(label, self._state.seed, self.strategy.name, self.ranking)
 
-    @property
-    def _build_s(self) -> list[float]:
-        """Seconds that the compiler has worked on each of the run's programs."""
-        return [trial.build_s for trial in self.trials if trial.build_s]
-
     def _task_states(self) -> list[TaskState]:
         last = {one.task: one for one in self.rounds}
         return [
@@ -241,13 +236,13 @@ class Search:
     def _measure_batch(
         self, task: TaskSearch, incumbent: Incumbent, candidates: Sequence[Candidate]
     ) -> list[Measured]:
-        limit = self.strategy.build_limit
+        limit, around = self.strategy.build_limit, task.task.surroundings
+        took_s = [trial.build_s for trial in self.trials if trial.build_s]
         with self._state.clock.phase("build"):
-            around = task.task.surroundings
             built = self._engine.build(
                 [Program.kernel(c.mod, c.args_info, around) for c in candidates],
                 task.task.check,
-                limit_s=limit.limit_s(self._build_s) if limit is not None else None,
+                limit_s=limit.limit_s(took_s) if limit is not None else None,
             )
         outcomes: list[Measured] = []
         try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -36,7 +35,7 @@ class PrivateRandomState:
     def load(self, text: str, position: int) -> None:
         try:
             key = np.frombuffer(base64.b64decode(text, validate=True), dtype="<u4")
-        except (binascii.Error, ValueError):
+        except ValueError:
             key = np.empty(0, dtype="<u4")
         if len(key) != _KEY_WORDS or not 0 <= position <= _KEY_WORDS:
             raise ValueError(f"expected a state of {_KEY_WORDS} words and a position in it")
