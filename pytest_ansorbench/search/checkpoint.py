@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from pytest_ansorbench.measure.outcomes import Measured
 from pytest_ansorbench.packed import PackedError
@@ -11,9 +10,7 @@ from pytest_ansorbench.records import LastRanking
 from pytest_ansorbench.search.candidates import pack, unpack
 from pytest_ansorbench.search.run_state import RunState
 from pytest_ansorbench.storage.entries import RoundEntry, SearchState
-
-if TYPE_CHECKING:
-    from pytest_ansorbench.strategies.candidate import Candidate
+from pytest_ansorbench.strategies.candidate import Candidate
 
 
 class ResumeError(ValueError):

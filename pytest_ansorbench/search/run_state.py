@@ -6,14 +6,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal, get_args
+from typing import Final, Literal, get_args
 
 from pytest_ansorbench.records import Round, Trial
 from pytest_ansorbench.search.random_state import PrivateRandomState
 from pytest_ansorbench.search.task_search import TaskSearch
-
-if TYPE_CHECKING:
-    from pytest_ansorbench.strategies.candidate import Candidate
+from pytest_ansorbench.strategies.candidate import Candidate
 
 Phase = Literal["propose", "build", "run", "learn", "check"]
 PHASES: Final[tuple[Phase, ...]] = get_args(Phase)

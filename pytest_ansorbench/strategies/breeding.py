@@ -8,12 +8,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+from pytest_ansorbench.strategies.program_maker import ScheduledProgram
 from pytest_ansorbench.strategies.rule_policy import BY_WEIGHT
-
-if TYPE_CHECKING:
-    from pytest_ansorbench.strategies.program_maker import ScheduledProgram
 
 
 @dataclass(frozen=True, slots=True)

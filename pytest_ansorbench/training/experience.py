@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pytest_ansorbench.strategies import BoostedTrees
 from pytest_ansorbench.strategies.decisions.encoding import Trials
 from pytest_ansorbench.training.programs import Programs
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 # Trials of a kind of sketch that are remembered: more make each batch of a search slower.
 MOST: Final = 1_000

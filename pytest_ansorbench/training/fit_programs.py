@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pytest_ansorbench.stats.ranks import rank_correlation
 from pytest_ansorbench.strategies import ProgramModel
 from pytest_ansorbench.strategies.boosting import grown_trees
 from pytest_ansorbench.training.cards import cross_predict
 from pytest_ansorbench.training.programs import Programs
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 # Programs that a batch is picked from, as `draft` does at first.
 _DRAWN: Final = 64

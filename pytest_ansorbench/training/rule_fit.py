@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pytest_ansorbench.strategies.boosting import grown_trees
 from pytest_ansorbench.strategies.rule_model import RuleModel
 from pytest_ansorbench.training.rule_samples import Samples
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 # Rules whose gain is within this share of the largest count as equal. The paper (section 5.5)
 # leaves such ties to the rules' weights without saying how near is near.

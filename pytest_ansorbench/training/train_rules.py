@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pytest_ansorbench.strategies.model_file import file_facts, write_card
 from pytest_ansorbench.training.arrays import digest
@@ -22,9 +23,6 @@ from pytest_ansorbench.training.rule_fit import (
     label_counts,
 )
 from pytest_ansorbench.training.rule_samples import Samples, valid_mutants
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _FOLDS: Final = 4
 

@@ -8,18 +8,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pytest_ansorbench.arrays import BadArchive, opened_archive
 from pytest_ansorbench.storage.files import written_whole
 from pytest_ansorbench.strategies.decisions.encoding import Trials
 from pytest_ansorbench.strategies.model_file import BadModel
 from pytest_ansorbench.strategies.program_model import SHIPPED as SHIPPED_MODEL
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 # The file that comes with the package; its card lies beside it.
 SHIPPED: Final = SHIPPED_MODEL.with_suffix(".npz")

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pytest_ansorbench.strategies.decisions.footprints import Nest
+from pytest_ansorbench.strategies.decisions.model import DecisionModel
 from pytest_ansorbench.strategies.decisions.registers import Registers
 from pytest_ansorbench.strategies.errors import require_positive
-
-if TYPE_CHECKING:
-    from pytest_ansorbench.strategies.decisions.model import DecisionModel
 
 
 @dataclass(frozen=True)
