@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -264,9 +265,7 @@ def footprints_of(
     that samples tiles.
     """
     names: dict[Any, str] = {}
-    structures: dict[Any, str] = {}
-    intrinsics: dict[Any, str] = {}
-    threads: dict[Any, list[int]] = {}
+    notes: dict[Any, dict[str, Any]] = defaultdict(dict)
     around: dict[Any, Any] = {}
     loops: dict[Any, tuple[Any, int]] = {}
     places: dict[Any, dict[int, tuple[int, int]]] = {}
@@ -274,18 +273,15 @@ def footprints_of(
         kind = str(one.kind.name)
         if kind == "GetSBlock":
             names[one.outputs[0]] = str(one.attrs[0])
-        elif kind == "Annotate" and str(one.attrs[0]) == _STRUCTURE:
-            structures[one.inputs[0]] = str(one.inputs[1])
-        elif kind == "Annotate" and str(one.attrs[0]) == _INTRINSIC:
-            intrinsics[one.inputs[0]] = str(one.inputs[1])
-        elif kind == "Annotate" and str(one.attrs[0]) in _THREADS:
-            threads.setdefault(one.inputs[0], []).append(int(one.inputs[1]))
+        elif kind == "Annotate":
+            notes[one.inputs[0]][str(one.attrs[0])] = one.inputs[1]
         elif kind == "Split" and one.inputs[0] in around:
             around |= dict.fromkeys(one.outputs, around[one.inputs[0]])
-        elif kind == "Blockize" and around.get(one.inputs[0]) in names.keys() & structures.keys():
+        elif kind == "Blockize" and (whole := around.get(one.inputs[0])) in names:
             # What an intrinsic takes at once becomes a block of its own, within one that is tiled.
-            [tiled], whole = one.outputs, around[one.inputs[0]]
-            names[tiled], structures[tiled] = names[whole], structures[whole]
+            if structure := notes[whole].get(_STRUCTURE):
+                [tiled] = one.outputs
+                names[tiled], notes[tiled][_STRUCTURE] = names[whole], structure
         elif kind == "GetLoops":
             around |= dict.fromkeys(one.outputs, one.inputs[0])
             loops |= {loop: (one.inputs[0], at) for at, loop in enumerate(one.outputs)}
@@ -293,26 +289,19 @@ def footprints_of(
             block, at = loops[one.inputs[0]]
             places.setdefault(block, {})[at] = parts[one]
     return [
-        _footprints(
-            schedule.get(schedule.get_sblock(names[block])),
-            of_block,
-            structures[block],
-            intrinsics.get(block, ""),
-            tuple(sorted(threads.get(block, ()))),
-        )
+        _footprints(schedule.get(schedule.get_sblock(names[block])), of_block, notes[block])
         for block, of_block in places.items()
-        if block in names and block in structures
+        if block in names and _STRUCTURE in notes[block]
     ]
 
 
 def _footprints(
-    block: Any,
-    places: Mapping[int, tuple[int, int]],
-    structure: str,
-    intrinsic: str,
-    threads: tuple[int, ...],
+    block: Any, places: Mapping[int, tuple[int, int]], notes: Mapping[str, Any]
 ) -> Footprints:
-    """Those of TVM's block; `places` has the knob and the number of tiles of each tiled loop."""
+    """Those of TVM's block with its annotations.
+
+    `places` has the knob and the number of tiles of each tiled loop.
+    """
     variables = {one.var: at for at, one in enumerate(block.iter_vars)}
     loops = tuple(
         TiledLoop(int(one.dom.extent), is_reduction(one), *places.get(at, (None, 0)))
@@ -321,7 +310,13 @@ def _footprints(
     # A buffer that is read in several places counts once.
     regions = {buffer_of(one): one for one in (*block.writes, *block.reads)}
     touched = tuple(_region(one, variables) for one in regions.values())
-    return Footprints(structure, intrinsic, loops, touched, threads)
+    return Footprints(
+        str(notes[_STRUCTURE]),
+        str(notes.get(_INTRINSIC, "")),
+        loops,
+        touched,
+        tuple(sorted(int(notes[name]) for name in _THREADS if name in notes)),
+    )
 
 
 def is_reduction(variable: Any) -> bool:
