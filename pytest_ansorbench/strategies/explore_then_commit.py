@@ -60,15 +60,12 @@ class _ExploreThenCommit:
         self._last: dict[str, Any] = {}
 
     def shares(self) -> NDArray[np.float64]:
-        sketches = len(self._means)
-        uniform = np.full(sketches, 1.0 / sketches)
+        shares = np.full(len(self._means), 1.0 / len(self._means))
         committed = self._committed()
-        if committed is None:
-            return uniform
-        alone = np.zeros(sketches)
-        alone[committed] = 1.0
-        share = self._policy.explore_share
-        return share * uniform + (1.0 - share) * alone
+        if committed is not None:
+            shares *= self._policy.explore_share
+            shares[committed] += 1.0 - self._policy.explore_share
+        return shares
 
     def observe(self, sketches: Sequence[int], gflops: Sequence[float]) -> None:
         self._last = {
