@@ -39,13 +39,21 @@ def require_choice(policy: object, name: str, choices: Sequence[str]) -> None:
         raise ValueError(f"bad {name} {value!r}: expected {' or '.join(choices)}")
 
 
-def require_method(policy: object, name: str, method: str, example: str) -> None:
-    """Refuse a policy that lacks its protocol's method, or a class in place of its instance."""
+def require_method(policy: object, name: str, *methods: str, example: str) -> None:
+    """Refuse a policy that lacks its protocol's methods, or a class in place of its instance."""
     value = getattr(policy, name)
-    if isinstance(value, type) or not callable(getattr(value, method, None)):
-        raise ValueError(
-            f"bad {name} {value!r}: expected an object with a method {method}, e.g. {example}"
-        )
+    for method in methods:
+        if isinstance(value, type) or not callable(getattr(value, method, None)):
+            raise ValueError(
+                f"bad {name} {value!r}: expected an object with a method {method}, e.g. {example}"
+            )
+
+
+def require_kind_or_none(policy: object, **kinds: type) -> None:
+    """Refuse a parameter that is neither of its kind nor None."""
+    for name, kind in kinds.items():
+        if not isinstance(value := getattr(policy, name), kind | None):
+            raise ValueError(f"bad {name} {value!r}: expected {kind.__name__}() or None")
 
 
 def _require(

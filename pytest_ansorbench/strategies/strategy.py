@@ -16,6 +16,7 @@ from pytest_ansorbench.measure.side_by_side import SideBySide, Span
 from pytest_ansorbench.strategies.cost_model import CostModelPolicy, XGBoostModel
 from pytest_ansorbench.strategies.errors import (
     require_at_least,
+    require_kind_or_none,
     require_method,
     require_positive,
     require_share,
@@ -138,10 +139,7 @@ class Strategy:
         require_method(self, "space", "start", example="TargetSpace()")
         if self.scheduler is not None:
             require_method(self, "scheduler", "next_task", example="GradientScheduler()")
-        if not isinstance(self.last_check, LastCheck | None):
-            raise ValueError(f"bad last_check {self.last_check!r}: expected LastCheck() or None")
-        if not isinstance(self.build_limit, BuildLimit | None):
-            raise ValueError(f"bad build_limit {self.build_limit!r}: expected BuildLimit() or None")
+        require_kind_or_none(self, last_check=LastCheck, build_limit=BuildLimit)
 
 
 def control_of(reference: Strategy) -> Strategy:

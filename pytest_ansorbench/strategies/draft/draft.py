@@ -35,6 +35,7 @@ from pytest_ansorbench.strategies.draft.survey import Survey
 from pytest_ansorbench.strategies.draft.vector_units import VectorUnits
 from pytest_ansorbench.strategies.errors import (
     require_at_least,
+    require_kind_or_none,
     require_method,
     require_positive,
     require_share,
@@ -110,22 +111,18 @@ class Draft(DecisionPolicy):
 
     def __post_init__(self) -> None:
         require_method(self, "model", "fit", example="BoostedTrees()")
-        for needed in ("points", "scaled"):
-            require_method(self, "neighbourhood", needed, example="Neighbourhood()")
+        require_method(self, "neighbourhood", "points", "scaled", example="Neighbourhood()")
         require_method(self, "sharing", "shares", example="SharpeningShares()")
-        for needed in ("faded", "weight"):
-            require_method(self, "prior", needed, example="Prior()")
-        for name, kind in (
-            ("niches", FitnessSharing),
-            ("compile_time", CompileTime),
-            ("survey", Survey),
-            ("siblings", Siblings),
-            ("experience", Experience),
-            ("vector_units", VectorUnits),
-        ):
-            value = getattr(self, name)
-            if not isinstance(value, kind | None):
-                raise ValueError(f"bad {name} {value!r}: expected {kind.__name__}() or None")
+        require_method(self, "prior", "faded", "weight", example="Prior()")
+        require_kind_or_none(
+            self,
+            niches=FitnessSharing,
+            compile_time=CompileTime,
+            survey=Survey,
+            siblings=Siblings,
+            experience=Experience,
+            vector_units=VectorUnits,
+        )
         require_at_least(self, 1, "first_trials", "opening_trials", "full_trials")
         require_positive(self, "growth")
         require_share(self, "random_share")
