@@ -95,42 +95,40 @@ class TaskSearch:
         self._empty_rounds = 0
         self._reads_database = getattr(strategy.proposer, "reads_database", True)
         self._blind = False  # whether the cost model answered at random when last it was asked
-        self._context = TuneContext(
+        context = TuneContext(
             task.mod,
             target=target,
             space_generator=start_space(strategy, target),
             task_name=task.name,
             rand_state=_tvm_seed(shared.seed, index, rounds_done),
         )
-        sketches = generated_sketches(strategy, self._context)
+        sketches = generated_sketches(strategy, context)
         self.sketches = SketchIndex(sketches)
         self._workload = shared.database.commit_workload(task.mod)
-        self._rng = np.random.default_rng((shared.seed, index))
-        self._proposer = CheckedProposer(
-            strategy,
-            Setup(
-                context=self._context,
-                sketches=sketches,
-                database=shared.database,
-                cost_model=shared.cost_model,
-                budget_trials=shared.budget_trials,
-                round_trials=shared.round_trials,
-                run_time_s=shared.run_time_s,
-                rng=self._rng,
-                tasks=shared.tasks,
-                shared=shared.notes,
-            ),
+        # What its proposer works with.
+        self.setup = Setup(
+            context=context,
+            sketches=sketches,
+            database=shared.database,
+            cost_model=shared.cost_model,
+            budget_trials=shared.budget_trials,
+            round_trials=shared.round_trials,
+            run_time_s=shared.run_time_s,
+            rng=np.random.default_rng((shared.seed, index)),
+            tasks=shared.tasks,
+            shared=shared.notes,
         )
+        self._proposer = CheckedProposer(strategy, self.setup)
 
     @property
     def rng_state(self) -> Mapping[str, Any]:
         """State of the proposer's own generator, which may be set."""
-        state: Mapping[str, Any] = self._rng.bit_generator.state
+        state: Mapping[str, Any] = self.setup.rng.bit_generator.state
         return state
 
     @rng_state.setter
     def rng_state(self, state: Mapping[str, Any]) -> None:
-        self._rng.bit_generator.state = state
+        self.setup.rng.bit_generator.state = state
 
     def propose(self, wanted: int) -> list[Candidate]:
         """Candidates for the next round; none if there is nothing, or nothing more, to try."""
@@ -181,7 +179,7 @@ class TaskSearch:
             train_cost_model(
                 self._shared.strategy,
                 self._shared.cost_model,
-                self._context,
+                self.setup.context,
                 [candidates[i] for i in runnable],
                 [results[i] for i in runnable],
             )

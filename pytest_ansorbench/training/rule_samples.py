@@ -16,7 +16,6 @@ from pytest_ansorbench.strategies import (
     POOLED,
     Evolution,
     ProgramMaker,
-    Proposer,
     ScheduledProgram,
     Setup,
     Strategy,
@@ -164,11 +163,11 @@ def _require_equal(folder: Path, settings: set[str]) -> None:
 
 def _tuned(case: Case, engine: Engine, effort: Effort, seed: int) -> Setup:
     """Search, and keep the setup with its database and trained cost model."""
-    witness = Witness(Evolution(population=128, generations=2, blind_generations=0))
+    proposer = Evolution(population=128, generations=2, blind_generations=0)
     search = Search(
         case,
         case.tasks(),
-        Strategy("collect", witness, cost_model=XGBoostModel(effort.round_trials)),
+        Strategy("collect", proposer, cost_model=XGBoostModel(effort.round_trials)),
         engine,
         seed=seed,
         budget_trials=effort.trials,
@@ -176,20 +175,7 @@ def _tuned(case: Case, engine: Engine, effort: Effort, seed: int) -> Setup:
     )
     while not search.finished:
         search.step()
-    assert witness.setup is not None
-    return witness.setup
-
-
-@dataclass
-class Witness:
-    """A proposer policy that lets its run's setup be seen."""
-
-    inner: Evolution
-    setup: Setup | None = None
-
-    def start(self, setup: Setup) -> Proposer:
-        self.setup = setup
-        return self.inner.start(setup)
+    return search.tasks[0].setup
 
 
 class _Mutations:
